@@ -15,9 +15,7 @@ const BEYOND: f64 = 1.25;
 /// The flag of a record whose value lies far beyond those of all earlier runs. `earlier` has the
 /// rounds of this point in each of them.
 pub fn contradiction(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> Option<Flag> {
-    // The largest of all rounds grows with the time that was measured.
-    let value = measured(record).filter(|_| !metric.derivation.takes_all_rounds())?;
-    let (ratio, runs) = beyond(value, record.ci, &values(point, metric, record, earlier))?;
+    let (ratio, runs) = beyond(comparable(metric, record)?, record.ci, &values(point, metric, record, earlier))?;
     Some(Flag::Contradicts { ratio, runs })
 }
 
@@ -34,8 +32,14 @@ pub fn values(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Ro
 /// Whether the record still contradicts all of these earlier runs: where it does not, more of them
 /// need not be read.
 pub fn is_beyond(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> bool {
-    let value = measured(record).filter(|_| !metric.derivation.takes_all_rounds());
-    value.is_some_and(|value| is_beyond_all(value, record.ci, &values(point, metric, record, earlier)))
+    let earlier = || values(point, metric, record, earlier);
+    comparable(metric, record).is_some_and(|value| is_beyond_all(value, record.ci, &earlier()))
+}
+
+/// The value of a record that can be held against those of other runs: the largest of all rounds
+/// grows with the time that was measured.
+fn comparable(metric: &Metric, record: &Record) -> Option<f64> {
+    measured(record).filter(|_| !metric.derivation.takes_all_rounds())
 }
 
 /// How many times the median of the earlier values this one is, and how many there are, if it and

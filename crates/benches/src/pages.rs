@@ -3,35 +3,53 @@
 //! Lines stand in the order in which they are read. Names are those that people use, 26 columns at
 //! most, so that two columns of lines fit 80 columns; a test compares every id with the catalogue.
 
-use groma_harness::model::page::{Block, Line, On, Pages, Shown};
+use groma_harness::model::page::{Block, Line, On, Pages, Right, Shown, Values};
 
-/// A line with one value.
-const fn line(name: &'static str, value: &'static [Option<Shown>; 1]) -> Line {
-    Line { name, values: value }
-}
+/// The parameters that tell a point from others.
+type Params = &'static [(&'static str, &'static str)];
 
 /// A metric of one CPU.
-const fn of(metric: &'static str, params: &'static [(&'static str, &'static str)]) -> Option<Shown> {
-    Some(Shown::of(metric, params))
+const fn of(metric: &'static str, params: Params) -> Shown {
+    Shown::of(metric, params)
 }
 
 /// The same, also of a quick survey.
-const fn quick(metric: &'static str, params: &'static [(&'static str, &'static str)]) -> Option<Shown> {
-    Some(Shown::of(metric, params).quick())
+const fn quick(metric: &'static str, params: Params) -> Shown {
+    Shown::of(metric, params).quick()
 }
 
-/// The same between two CPUs.
-const fn apart(metric: &'static str, params: &'static [(&'static str, &'static str)]) -> Option<Shown> {
-    Some(Shown::of(metric, params).on(On::Two))
+/// A line with one value.
+const fn line(name: &'static str, shown: Shown) -> Line {
+    Line { name, values: [Some(shown), None, None] }
 }
 
-/// The same between two CPUs, also of a quick survey.
-const fn quick_apart(metric: &'static str, params: &'static [(&'static str, &'static str)]) -> Option<Shown> {
-    Some(Shown::of(metric, params).on(On::Two).quick())
+/// A line with two values.
+const fn two(name: &'static str, first: Shown, second: Shown) -> Line {
+    Line { name, values: [Some(first), Some(second), None] }
 }
 
-/// The heads of what is measured on one CPU and between two.
-const NEAR: &[&str] = &["1 CPU", "2 CPUs"];
+/// What is measured on one CPU and between two.
+const fn near(name: &'static str, shown: Shown) -> Line {
+    two(name, shown, shown.on(On::Two))
+}
+
+/// What is measured on one CPU and on all.
+const fn everywhere(name: &'static str, shown: Shown) -> Line {
+    two(name, shown, shown.on(On::All))
+}
+
+/// A value and its cycles.
+const fn timed(name: &'static str, shown: Shown) -> Line {
+    two(name, shown, Shown::of(shown.metric, shown.params).in_cycles())
+}
+
+/// An operation on three types.
+const fn three(name: &'static str, int: Shown, double: Shown, float: Shown) -> Line {
+    Line { name, values: [Some(int), Some(double), Some(float)] }
+}
+
+/// The heads of [`near`].
+const NEAR: Right = Right::Heads(&["1 CPU", "2 CPUs"]);
 
 /// The pages.
 pub(crate) static PAGES: Pages<'static> = Pages { system: SYSTEM, hardware: BLOCKS, rows: ROWS };
@@ -39,309 +57,234 @@ pub(crate) static PAGES: Pages<'static> = Pages { system: SYSTEM, hardware: BLOC
 const SYSTEM: &[Block] = &[
     Block {
         title: "System calls",
-        more: "syscall vdso",
-        unit: "",
-        heads: &[],
+        right: Right::More("syscall vdso"),
+        values: Values::WithUnits,
         lines: &[
-            line("null call (getppid)", &[quick("syscall.getppid", &[])]),
-            line("read 1 B of /dev/zero", &[quick("syscall.read", &[])]),
-            line("write 1 B to /dev/null", &[quick("syscall.write", &[])]),
-            line("fstat", &[of("syscall.fstat", &[])]),
-            line("stat", &[quick("syscall.stat", &[("depth", "1")])]),
-            line("open + close", &[quick("syscall.open_close", &[("depth", "1")])]),
-            line("read the clock (vDSO)", &[quick("vdso.clock_gettime", &[("clock", "monotonic")])]),
+            line("null call (getppid)", quick("syscall.getppid", &[])),
+            line("read 1 B of /dev/zero", quick("syscall.read", &[])),
+            line("write 1 B to /dev/null", quick("syscall.write", &[])),
+            line("fstat", of("syscall.fstat", &[])),
+            line("stat", quick("syscall.stat", &[("depth", "1")])),
+            line("open + close", quick("syscall.open_close", &[("depth", "1")])),
+            line("read the clock (vDSO)", quick("vdso.clock_gettime", &[("clock", "monotonic")])),
         ],
     },
     Block {
         title: "Signals",
-        more: "signal",
-        unit: "",
-        heads: &[],
+        right: Right::More("signal"),
+        values: Values::WithUnits,
         lines: &[
-            line("install a handler", &[quick("signal.install", &[])]),
-            line("send to itself and catch", &[quick("signal.catch", &[])]),
-            line("catch a write fault", &[of("signal.fault", &[("kind", "write")])]),
+            line("install a handler", quick("signal.install", &[])),
+            line("send to itself and catch", quick("signal.catch", &[])),
+            line("catch a write fault", of("signal.fault", &[("kind", "write")])),
         ],
     },
     Block {
         title: "Processes, threads",
-        more: "proc thread",
-        unit: "",
-        heads: &[],
+        right: Right::More("proc thread"),
+        values: Values::WithUnits,
         lines: &[
-            line("create + join a thread", &[quick("thread.create_join", &[("kind", "pthread")])]),
-            line("fork + exit + wait", &[quick("proc.fork_exit", &[])]),
-            line("run a static program", &[of("proc.exec", &[("target", "static")])]),
-            line("run a dynamic program", &[quick("proc.exec", &[("target", "dynamic")])]),
-            line("run a command by sh -c", &[of("proc.shell", &[])]),
+            line("create + join a thread", quick("thread.create_join", &[("kind", "pthread")])),
+            line("fork + exit + wait", quick("proc.fork_exit", &[])),
+            line("run a static program", of("proc.exec", &[("target", "static")])),
+            line("run a dynamic program", quick("proc.exec", &[("target", "dynamic")])),
+            line("run a command by sh -c", of("proc.shell", &[])),
         ],
     },
     Block {
         title: "Scheduling",
-        more: "ctx sched timer",
-        unit: "",
-        heads: &[],
+        right: Right::More("ctx sched timer"),
+        values: Values::WithUnits,
         lines: &[
             line(
                 "switch, 2 processes",
-                &[quick("ctx.switch.net", &[("tasks", "2"), ("working_set", "0"), ("kind", "process")])],
+                quick("ctx.switch.net", &[("tasks", "2"), ("working_set", "0"), ("kind", "process")]),
             ),
             line(
                 "switch, 2 threads",
-                &[of("ctx.switch.net", &[("tasks", "2"), ("working_set", "0"), ("kind", "thread")])],
+                of("ctx.switch.net", &[("tasks", "2"), ("working_set", "0"), ("kind", "thread")]),
             ),
             line(
                 "switch, 8 using 16 KiB",
-                &[of("ctx.switch.net", &[("tasks", "8"), ("working_set", "16K"), ("kind", "process")])],
+                of("ctx.switch.net", &[("tasks", "8"), ("working_set", "16K"), ("kind", "process")]),
             ),
-            line("wake a task, idle CPU", &[apart("sched.wakeup", &[("load", "0")])]),
+            line("wake a task, idle CPU", of("sched.wakeup", &[("load", "0")]).on(On::Two)),
             line(
                 "sleep of 100 µs: late by",
-                &[quick(
+                quick(
                     "timer.sleep",
                     &[("interface", "nanosleep"), ("length", "100us"), ("slack", "default"), ("policy", "other")],
-                )],
+                ),
             ),
         ],
     },
     Block {
         title: "Virtual memory",
-        more: "vm",
-        unit: "",
-        heads: &[],
+        right: Right::More("vm"),
+        values: Values::WithUnits,
         lines: &[
-            line("fault, anonymous page", &[quick("vm.fault", &[("kind", "anon_write"), ("object", "private")])]),
-            line("fault, page of a file", &[quick("vm.fault", &[("kind", "file_minor"), ("object", "private")])]),
-            line("fault, copy on write", &[of("vm.cow", &[])]),
-            line("fault, huge page (2 MiB)", &[of("vm.fault_huge", &[])]),
-            line("mmap + munmap 64 KiB", &[quick("vm.map", &[("size", "64K"), ("touch", "none")])]),
-            line("the same, pages touched", &[of("vm.map", &[("size", "64K"), ("touch", "all")])]),
-            line("mprotect a page", &[of("vm.protect", &[("size", "4K")])]),
+            line("fault, anonymous page", quick("vm.fault", &[("kind", "anon_write"), ("object", "private")])),
+            line("fault, page of a file", quick("vm.fault", &[("kind", "file_minor"), ("object", "private")])),
+            line("fault, copy on write", of("vm.cow", &[])),
+            line("fault, huge page (2 MiB)", of("vm.fault_huge", &[])),
+            line("mmap + munmap 64 KiB", quick("vm.map", &[("size", "64K"), ("touch", "none")])),
+            line("the same, pages touched", of("vm.map", &[("size", "64K"), ("touch", "all")])),
+            line("mprotect a page", of("vm.protect", &[("size", "4K")])),
         ],
     },
     Block {
         title: "Files",
-        more: "file",
-        unit: "",
-        heads: &[],
+        right: Right::More("file"),
+        values: Values::WithUnits,
         lines: &[
-            line("create an empty file", &[quick("file.create_delete", &[("size", "0"), ("where", "work_dir")])]),
-            line("delete it", &[quick("file.create_delete.delete", &[("size", "0"), ("where", "work_dir")])]),
-            line("rename a file", &[of("file.rename", &[("kind", "same_dir")])]),
-            line("look up a missing name", &[of("file.lookup", &[("kind", "negative")])]),
-            line("read 4 KiB, cached", &[quick("file.pread_random", &[])]),
-            line("append 4 KiB + fsync", &[quick("file.durable", &[("kind", "append")])]),
+            line("create an empty file", quick("file.create_delete", &[("size", "0"), ("where", "work_dir")])),
+            line("delete it", quick("file.create_delete.delete", &[("size", "0"), ("where", "work_dir")])),
+            line("rename a file", of("file.rename", &[("kind", "same_dir")])),
+            line("look up a missing name", of("file.lookup", &[("kind", "negative")])),
+            line("read 4 KiB, cached", quick("file.pread_random", &[])),
+            line("append 4 KiB + fsync", quick("file.durable", &[("kind", "append")])),
         ],
     },
     Block {
         title: "Disk",
-        more: "disk",
-        unit: "",
-        heads: &[],
+        right: Right::More("disk"),
+        values: Values::WithUnits,
         lines: &[
-            line("read 4 KiB at random", &[quick("disk.random_read", &[])]),
-            line("such reads, 16 at once", &[of("disk.queue", &[("depth", "16"), ("access", "read")])]),
-            line("read in order", &[of("disk.read", &[("position", "0")])]),
-            line("write 4 KiB + sync", &[of("disk.sync_write", &[])]),
+            line("read 4 KiB at random", quick("disk.random_read", &[])),
+            line("such reads, 16 at once", of("disk.queue", &[("depth", "16"), ("access", "read")])),
+            line("read in order", of("disk.read", &[("position", "0")])),
+            line("write 4 KiB + sync", of("disk.sync_write", &[])),
         ],
     },
     Block {
         title: "Locks nobody else wants",
-        more: "lock",
-        unit: "",
-        heads: &[],
+        right: Right::More("lock"),
+        values: Values::WithUnits,
         lines: &[
-            line("mutex: lock + unlock", &[quick("lock.mutex", &[])]),
-            line("semaphore: post + wait", &[of("lock.posix_sem", &[])]),
-            line("futex wake, no waiter", &[of("lock.futex", &[("op", "wake")])]),
-            line("fcntl lock + unlock", &[of("lock.file", &[("kind", "record")])]),
+            line("mutex: lock + unlock", quick("lock.mutex", &[])),
+            line("semaphore: post + wait", of("lock.posix_sem", &[])),
+            line("futex wake, no waiter", of("lock.futex", &[("op", "wake")])),
+            line("fcntl lock + unlock", of("lock.file", &[("kind", "record")])),
         ],
     },
     Block {
         title: "Many descriptors",
-        more: "ready uring",
-        unit: "",
-        heads: &[],
+        right: Right::More("ready uring"),
+        values: Values::WithUnits,
         lines: &[
-            line("select, 10 pipes", &[quick("ready.select", &[("count", "10"), ("kind", "pipe"), ("ready", "none")])]),
-            line("poll, 100 pipes", &[of("ready.poll", &[("count", "100"), ("kind", "pipe")])]),
-            line("epoll_wait, 1 of 100", &[of("ready.epoll", &[("count", "100"), ("ready", "first")])]),
-            line("io_uring, empty request", &[of("uring.nop", &[("batch", "1")])]),
+            line("select, 10 pipes", quick("ready.select", &[("count", "10"), ("kind", "pipe"), ("ready", "none")])),
+            line("poll, 100 pipes", of("ready.poll", &[("count", "100"), ("kind", "pipe")])),
+            line("epoll_wait, 1 of 100", of("ready.epoll", &[("count", "100"), ("ready", "first")])),
+            line("io_uring, empty request", of("uring.nop", &[("batch", "1")])),
         ],
     },
     Block {
         title: "Round trips",
-        more: "ipc net",
-        unit: "",
-        heads: NEAR,
+        right: NEAR,
+        values: Values::WithUnits,
         lines: &[
-            Line { name: "futex", values: &[of("ipc.futex_rtt", &[]), apart("ipc.futex_rtt", &[])] },
-            Line {
-                name: "pipe",
-                values: &[quick("ipc.pipe_rtt", &[("size", "1")]), quick_apart("ipc.pipe_rtt", &[("size", "1")])],
-            },
-            Line { name: "signal", values: &[of("signal.rtt", &[]), apart("signal.rtt", &[])] },
-            Line { name: "Unix socket", values: &[of("ipc.unix_rtt", &[]), apart("ipc.unix_rtt", &[])] },
-            Line { name: "UDP, loopback", values: &[of("net.udp_rtt", &[]), apart("net.udp_rtt", &[])] },
-            Line { name: "TCP, loopback", values: &[quick("net.tcp_rtt", &[]), quick_apart("net.tcp_rtt", &[])] },
-            Line { name: "TCP connect", values: &[of("net.tcp_connect", &[]), apart("net.tcp_connect", &[])] },
-            Line {
-                name: "RPC over TCP",
-                values: &[of("rpc.null", &[("transport", "tcp")]), apart("rpc.null", &[("transport", "tcp")])],
-            },
-            Line {
-                name: "HTTP GET 1 KiB",
-                values: &[
-                    of("http.get", &[("connection", "keep_alive")]),
-                    apart("http.get", &[("connection", "keep_alive")]),
-                ],
-            },
-            Line {
-                name: "HTTP GET + connect",
-                values: &[of("http.get", &[("connection", "close")]), apart("http.get", &[("connection", "close")])],
-            },
-            Line { name: "memory, spinning", values: &[None, apart("ipc.spin_rtt", &[])] },
+            near("futex", of("ipc.futex_rtt", &[])),
+            near("pipe", quick("ipc.pipe_rtt", &[("size", "1")])),
+            near("signal", of("signal.rtt", &[])),
+            near("Unix socket", of("ipc.unix_rtt", &[])),
+            near("UDP, loopback", of("net.udp_rtt", &[])),
+            near("TCP, loopback", quick("net.tcp_rtt", &[])),
+            near("TCP connect", of("net.tcp_connect", &[])),
+            near("RPC over TCP", of("rpc.null", &[("transport", "tcp")])),
+            near("HTTP GET 1 KiB", of("http.get", &[("connection", "keep_alive")])),
+            near("HTTP GET + connect", of("http.get", &[("connection", "close")])),
+            Line { name: "memory, spinning", values: [None, Some(of("ipc.spin_rtt", &[]).on(On::Two)), None] },
         ],
     },
     Block {
         title: "Bandwidth",
-        more: "ipc net",
-        unit: "GB/s",
-        heads: NEAR,
+        right: NEAR,
+        values: Values::Gigabytes,
         lines: &[
-            Line { name: "pipe", values: &[quick("ipc.pipe_bandwidth", &[]), quick_apart("ipc.pipe_bandwidth", &[])] },
-            Line { name: "Unix socket", values: &[of("ipc.unix_bandwidth", &[]), apart("ipc.unix_bandwidth", &[])] },
-            Line { name: "TCP, loopback", values: &[of("net.tcp_bandwidth", &[]), apart("net.tcp_bandwidth", &[])] },
-            Line {
-                name: "sendfile",
-                values: &[of("ipc.sendfile_bandwidth", &[]), apart("ipc.sendfile_bandwidth", &[])],
-            },
-            Line { name: "cached file, read", values: &[quick("file.reread", &[("mode", "read")]), None] },
-            Line { name: "cached file, mmap", values: &[of("file.mmap_reread", &[("mode", "mapped")]), None] },
+            near("pipe", quick("ipc.pipe_bandwidth", &[])),
+            near("Unix socket", of("ipc.unix_bandwidth", &[])),
+            near("TCP, loopback", of("net.tcp_bandwidth", &[])),
+            near("sendfile", of("ipc.sendfile_bandwidth", &[])),
+            line("cached file, read", quick("file.reread", &[("mode", "read")])),
+            line("cached file, mmap", of("file.mmap_reread", &[("mode", "mapped")])),
         ],
     },
     Block {
         title: "Build",
-        more: "mix",
-        unit: "",
-        heads: &[],
-        lines: &[line(
-            "copy, scan, compile a tree",
-            &[Some(Shown::of("mix.andrew", &[("tree", "small"), ("jobs", "1")]).on(On::Any))],
-        )],
+        right: Right::More("mix"),
+        values: Values::WithUnits,
+        lines: &[line("copy, scan, compile a tree", of("mix.andrew", &[("tree", "small"), ("jobs", "1")]).on(On::Any))],
     },
 ];
-
-/// A value and its cycles.
-const fn timed(name: &'static str, values: &'static [Option<Shown>; 2]) -> Line {
-    Line { name, values }
-}
-
-/// The same as [`of`], in cycles.
-const fn cycles(metric: &'static str, params: &'static [(&'static str, &'static str)]) -> Option<Shown> {
-    Some(Shown::of(metric, params).in_cycles())
-}
-
-/// The same as [`of`], on all CPUs.
-const fn all(metric: &'static str, params: &'static [(&'static str, &'static str)]) -> Option<Shown> {
-    Some(Shown::of(metric, params).on(On::All))
-}
-
-const ARITHMETIC: &[&str] = &["int64", "double", "float"];
 
 const BLOCKS: &[Block] = &[
     Block {
         title: "Instructions",
-        more: "cpu",
-        unit: "",
-        heads: &["time", "cycles"],
+        right: Right::Heads(&["time", "cycles"]),
+        values: Values::WithUnits,
         lines: &[
-            timed("function call", &[quick("cpu.call", &[("args", "0")]), cycles("cpu.call", &[("args", "0")])]),
-            timed(
-                "mispredicted branch",
-                &[quick("cpu.branch", &[("kind", "mispredicted")]), cycles("cpu.branch", &[("kind", "mispredicted")])],
-            ),
-            timed("atomic add", &[quick("cpu.atomic", &[("kind", "add")]), cycles("cpu.atomic", &[("kind", "add")])]),
-            timed("full fence", &[of("cpu.atomic", &[("kind", "fence")]), cycles("cpu.atomic", &[("kind", "fence")])]),
+            timed("function call", quick("cpu.call", &[("args", "0")])),
+            timed("mispredicted branch", quick("cpu.branch", &[("kind", "mispredicted")])),
+            timed("atomic add", quick("cpu.atomic", &[("kind", "add")])),
+            timed("full fence", of("cpu.atomic", &[("kind", "fence")])),
         ],
     },
     Block {
         title: "Arithmetic, cycles",
-        more: "cpu.operation",
-        unit: "cycles",
-        heads: ARITHMETIC,
+        right: Right::Heads(&["int64", "double", "float"]),
+        values: Values::Bare,
         lines: &[
-            Line {
-                name: "add",
-                values: &[
-                    quick("cpu.operation.cycles", &[("op", "i64.add")]),
-                    of("cpu.operation.cycles", &[("op", "f64.add")]),
-                    of("cpu.operation.cycles", &[("op", "f32.add")]),
-                ],
-            },
-            Line {
-                name: "multiply",
-                values: &[
-                    quick("cpu.operation.cycles", &[("op", "i64.mul")]),
-                    of("cpu.operation.cycles", &[("op", "f64.mul")]),
-                    of("cpu.operation.cycles", &[("op", "f32.mul")]),
-                ],
-            },
-            Line {
-                name: "divide",
-                values: &[
-                    quick("cpu.operation.cycles", &[("op", "i64.div")]),
-                    of("cpu.operation.cycles", &[("op", "f64.div")]),
-                    of("cpu.operation.cycles", &[("op", "f32.div")]),
-                ],
-            },
-            Line {
-                name: "add, independent",
-                values: &[
-                    of("cpu.operation.throughput_cycles", &[("op", "i64.add")]),
-                    of("cpu.operation.throughput_cycles", &[("op", "f64.add")]),
-                    of("cpu.operation.throughput_cycles", &[("op", "f32.add")]),
-                ],
-            },
+            three(
+                "add",
+                quick("cpu.operation.cycles", &[("op", "i64.add")]),
+                of("cpu.operation.cycles", &[("op", "f64.add")]),
+                of("cpu.operation.cycles", &[("op", "f32.add")]),
+            ),
+            three(
+                "multiply",
+                quick("cpu.operation.cycles", &[("op", "i64.mul")]),
+                of("cpu.operation.cycles", &[("op", "f64.mul")]),
+                of("cpu.operation.cycles", &[("op", "f32.mul")]),
+            ),
+            three(
+                "divide",
+                quick("cpu.operation.cycles", &[("op", "i64.div")]),
+                of("cpu.operation.cycles", &[("op", "f64.div")]),
+                of("cpu.operation.cycles", &[("op", "f32.div")]),
+            ),
+            three(
+                "add, independent",
+                of("cpu.operation.throughput_cycles", &[("op", "i64.add")]),
+                of("cpu.operation.throughput_cycles", &[("op", "f64.add")]),
+                of("cpu.operation.throughput_cycles", &[("op", "f32.add")]),
+            ),
         ],
     },
     Block {
         title: "Memory",
-        more: "mem",
-        unit: "",
-        heads: &["1 CPU", "all"],
+        right: Right::Heads(&["1 CPU", "all"]),
+        values: Values::WithUnits,
         lines: &[
-            Line {
-                name: "STREAM triad",
-                values: &[
-                    of("mem.stream", &[("op", "triad"), ("store", "plain")]),
-                    all("mem.stream", &[("op", "triad"), ("store", "plain")]),
-                ],
-            },
-            Line {
-                name: "store, no cache",
-                values: &[of("mem.bandwidth", &[("op", "write_nt"), ("size", "auto")]), None],
-            },
-            Line { name: "random reads", values: &[of("mem.random_read", &[]), all("mem.random_read", &[])] },
-            Line { name: "misses in flight", values: &[of("mem.parallelism", &[("size", "128M")]), None] },
+            everywhere("STREAM triad", of("mem.stream", &[("op", "triad"), ("store", "plain")])),
+            line("store, no cache", of("mem.bandwidth", &[("op", "write_nt"), ("size", "auto")])),
+            everywhere("random reads", of("mem.random_read", &[])),
+            line("misses in flight", of("mem.parallelism", &[("size", "128M")])),
         ],
     },
     Block {
         title: "Latency under load",
-        more: "mem",
-        unit: "",
-        heads: &["latency", "traffic"],
+        right: Right::Heads(&["latency", "traffic"]),
+        values: Values::WithUnits,
         lines: &[
-            timed(
+            two(
                 "others idle",
-                &[
-                    of("mem.loaded_latency", &[("pace", "4096")]),
-                    of("mem.loaded_latency.bandwidth", &[("pace", "4096")]),
-                ],
+                of("mem.loaded_latency", &[("pace", "4096")]),
+                of("mem.loaded_latency.bandwidth", &[("pace", "4096")]),
             ),
-            timed(
+            two(
                 "others busy",
-                &[of("mem.loaded_latency", &[("pace", "0")]), of("mem.loaded_latency.bandwidth", &[("pace", "0")])],
+                of("mem.loaded_latency", &[("pace", "0")]),
+                of("mem.loaded_latency.bandwidth", &[("pace", "0")]),
             ),
         ],
     },

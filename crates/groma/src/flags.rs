@@ -44,12 +44,14 @@ pub(crate) const EXIT_CODES: &str = exit_codes!();
 const EXAMPLES: &str = concat!(
     "Examples:
   groma run                            survey this machine in about a minute
-  groma run --profile quick            the same, coarser, in about ten seconds
+  groma run --profile quick            what a person asks first, in about ten seconds
+  groma run --all                      everything; says how long it takes
   groma run ipc 'mem.*' syscall.read   a group, a pattern, one benchmark
   groma run syscall.getppid -P 1,2,4   as one, two and four processes at once
   groma list                           what there is to measure
   groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
   groma show                           the latest results again
+  groma show ipc.pipe_rtt              one metric: rounds, samples, proofs, earlier runs
   groma show --hardware                the hardware on one page, declared beside measured
   groma watch --for 1m                 how much of each core others take
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
@@ -139,7 +141,8 @@ pub(crate) struct StoreArgs {
 }
 
 const RUN_EXAMPLES: &str = "Examples:
-  groma run                                        everything, in about a minute
+  groma run                                        what stands on the two pages, in about a minute
+  groma run --all                                  everything; says how long it takes
   groma run ipc 'mem.*' syscall.read               a group, a pattern, one benchmark
   groma run mem --param size=1M                    all of them that have a size
   groma run ipc --param 'ipc.pipe_*:size=1,64K'    some of them
@@ -202,8 +205,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
 
-    /// How long a round samples: 200ms [default: by profile, 4ms, 40ms or 60ms, and less where the
-    /// budget is short]. What takes few samples ends earlier
+    /// How long a round samples: 200ms [default: 4ms in a survey, else by profile, 4ms, 40ms or 60ms,
+    /// and less where the budget is short]. What takes few samples ends earlier
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) round_length: Option<Duration>,
 

@@ -46,7 +46,7 @@ impl Progress {
 impl Observer for Progress {
     fn next(&mut self, what: &str) {
         let log = self.bar.is_hidden();
-        let since = self.drawn.map_or(self.started, |at| at).elapsed();
+        let since = self.drawn.unwrap_or(self.started).elapsed();
         if (log && since < LOG_EVERY) || (self.drawn.is_some() && since < REDRAW) {
             return;
         }

@@ -4,7 +4,7 @@
 //! be compared with the catalogue. It also says what a survey measures: what stands on a page, and
 //! nothing else. How a number becomes text is decided by the views.
 
-use crate::{Metric, Params, Placement, Record, Value, parse_nanoseconds, parse_size};
+use crate::{Metric, Params, Placement, Record};
 
 /// The pages of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,23 +22,54 @@ pub struct Pages<'a> {
 pub struct Block {
     /// The subject.
     pub title: &'static str,
-    /// What more of it is called on the command line: `ipc net`.
-    pub more: &'static str,
-    /// The unit of its values, where the title has it; empty where each value has its own.
-    pub unit: &'static str,
-    /// The heads of the columns; empty where each line has one value.
-    pub heads: &'static [&'static str],
+    /// What stands at the end of its first line.
+    pub right: Right,
+    /// How its values are written.
+    pub values: Values,
     /// Its lines.
     pub lines: &'static [Line],
 }
+
+/// What stands at the end of the first line of a block.
+#[derive(Clone, Copy, Debug)]
+pub enum Right {
+    /// What more of it is called on the command line: `ctx sched timer`. Each line has one value.
+    More(&'static str),
+    /// The heads of its columns. Each line has a value for each, or an empty place.
+    Heads(&'static [&'static str]),
+}
+
+/// How the values of a block are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Each with its unit.
+    WithUnits,
+    /// In GB/s, which the title says.
+    Gigabytes,
+    /// As numbers; the title says of what.
+    Bare,
+}
+
+/// The values that a line has at most.
+pub const COLUMNS: usize = 3;
 
 /// A line of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     /// What people call it.
     pub name: &'static str,
-    /// Its values, one for each head of the block; `None` leaves the place empty.
-    pub values: &'static [Option<Shown>],
+    /// Its values, one for each column of the block; `None` leaves the place empty.
+    pub values: [Option<Shown>; COLUMNS],
+}
+
+impl Block {
+    /// How many columns of values it has.
+    pub const fn columns(&self) -> usize {
+        match self.right {
+            Right::More(_) => 1,
+            Right::Heads(heads) => heads.len(),
+        }
+    }
 }
 
 /// A metric at one point.
@@ -112,11 +143,7 @@ impl Shown {
 
     /// Whether a point has the parameters that are asked for.
     pub fn has(&self, params: &Params) -> bool {
-        let same = |value: &Value, text: &str| match value {
-            Value::Word(word) => word == text,
-            Value::Int(n) => parse_size(text).or_else(|_| parse_nanoseconds(text)) == Ok(*n),
-        };
-        self.params.iter().all(|(name, text)| params.0.iter().any(|(n, value)| n == name && same(value, text)))
+        self.params.iter().all(|(name, text)| params.get(name).is_some_and(|value| value.is_typed(text)))
     }
 
     /// Whether one of these metrics is meant.
@@ -147,5 +174,5 @@ impl Pages<'_> {
 
 /// The metrics of these blocks.
 fn of_blocks(blocks: &[Block]) -> impl Iterator<Item = &Shown> {
-    blocks.iter().flat_map(|block| block.lines).flat_map(|line| line.values).flatten()
+    blocks.iter().flat_map(|block| block.lines).flat_map(|line| line.values.iter().flatten())
 }

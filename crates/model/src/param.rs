@@ -465,6 +465,16 @@ impl Param {
     }
 }
 
+impl Value {
+    /// Whether it is what somebody typed: a word as it stands, a number as a size or a time.
+    pub fn is_typed(&self, text: &str) -> bool {
+        match self {
+            Value::Word(word) => word == text,
+            Value::Int(n) => parse_size(text).or_else(|_| parse_nanoseconds(text)) == Ok(*n),
+        }
+    }
+}
+
 /// Reads a size: a whole number with an optional binary suffix, as `4096`, `64K`, `64KiB`, `1.5M`,
 /// `2G` or `1T`.
 ///

@@ -1,10 +1,10 @@
 //! One metric on a card: its value and how far to trust it, its rounds and samples, what a busy
 //! sibling thread makes of it, its proofs, its history, and how to measure it again.
 
-use groma_model::{Placement, Proof, Record, RunHeader, Value};
+use groma_model::{Placement, Proof, Record, RunHeader, WorkerKind};
 
 use crate::machine::host;
-use crate::point::name;
+use crate::point::{name, typed_params};
 use crate::rows::sparkline;
 use crate::style::{Ink, Style, ink, wrap_behind};
 use crate::units::{self, Scale};
@@ -51,8 +51,7 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style
     for proof in &record.proofs {
         line("proof", self::proof(proof));
     }
-    if !beside.earlier.is_empty() {
-        let (least, most) = beside.earlier.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
+    if let Some((least, most)) = ends(&beside.earlier) {
         let runs = beside.earlier.len();
         let range = if runs == 1 { value(least) } else { units::range(least, most, scale) };
         line("earlier", format!("{range} in {runs} run{} of this machine", if runs == 1 { "" } else { "s" }));
@@ -80,10 +79,7 @@ fn headline(record: &Record) -> String {
 /// The values of the rounds, in order, as a picture and by their ends.
 fn rounds(record: &Record, style: &Style) -> String {
     let values = &record.round_values;
-    if values.is_empty() {
-        return String::new();
-    }
-    let (least, most) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
+    let Some((least, most)) = ends(values) else { return String::new() };
     let picture = sparkline(values, style.unicode);
     format!("{picture}  {} from {}", values.len(), units::range(least, most, Scale::of(record)).replace('–', " to "))
 }
@@ -106,23 +102,23 @@ fn proof(proof: &Proof) -> String {
 
 /// The command that measures this point again.
 fn command(record: &Record, program: &str) -> String {
-    let mut text = format!("{program} run {}", record.id);
-    for (param, value) in &record.params.0 {
-        // A text may be anything, and is kept as its fingerprint only.
-        let plain = match value {
-            Value::Int(n) => n.to_string(),
-            Value::Word(word) if word.chars().all(|c| c.is_ascii_alphanumeric() || "_.:-".contains(c)) => word.clone(),
-            Value::Word(_) => continue,
-        };
-        text += &format!(" --param {param}={plain}");
-    }
+    let mut text = format!("{program} run {}{}", record.id, typed_params(record));
     if record.workers > 1 {
         text += &format!(" -P {}", record.workers);
     }
-    if !matches!(record.placement, Placement::Pinned) {
-        text += &format!(" --placement {}", record.placement.to_string().trim_start_matches("cpus:"));
+    if record.workers > 1 && record.worker_kind == WorkerKind::Threads {
+        text += " --threads";
+    }
+    if record.placement != Placement::Pinned {
+        text += &format!(" --placement {}", record.placement);
     }
     text
+}
+
+/// The least and the greatest of some values.
+fn ends(values: &[f64]) -> Option<(f64, f64)> {
+    let least = values.iter().copied().min_by(f64::total_cmp)?;
+    Some((least, values.iter().copied().max_by(f64::total_cmp)?))
 }
 
 #[cfg(test)]
@@ -148,6 +144,18 @@ mod tests {
             assert!(text.lines().all(|line| columns(line) <= width && line.trim_end() == line), "{text}");
         }
         insta::assert_snapshot!(shown(&record, 100));
+    }
+
+    #[test]
+    fn a_group_of_threads_is_measured_again_as_one() {
+        let mut record = fixtures::record("mem.bandwidth", "op=read", groma_model::Quantity::Bandwidth, -1.0);
+        (record.workers, record.worker_kind, record.placement) = (4, WorkerKind::Threads, Placement::Compact);
+        let text = shown(&record, 100);
+        assert!(
+            text.contains("groma run mem.bandwidth --param op=read -P 4 --threads --placement compact\n"),
+            "{text}"
+        );
+        assert_eq!(ends(&[-3.0, -1.0]), Some((-3.0, -1.0)));
     }
 
     #[test]

@@ -51,9 +51,9 @@ pub fn render(
     format: Format,
     style: &Style,
 ) -> String {
-    let shown = |style: &Style| (!style.all).then(|| page::pages(families, run, records, end, style)).flatten();
+    let pages = |style: &Style| if style.all { None } else { page::pages(families, run, records, end, style) };
     match format {
-        Format::Table => shown(style).unwrap_or_else(|| {
+        Format::Table => pages(style).unwrap_or_else(|| {
             let table = table::table(families, run, records, end, style);
             match hardware::hardware(families, run, records, style) {
                 Some(page) => format!("{page}\n{table}"),
@@ -62,9 +62,9 @@ pub fn render(
         }),
         Format::Json => json::json(run, records, end),
         Format::Csv => csv::csv(run, records),
-        Format::Markdown => match shown(&markdown::STYLE) {
-            Some(page) if !style.all => markdown::block(&page),
-            _ => markdown::markdown(families, run, records, end, style),
+        Format::Markdown => match pages(&markdown::in_a_block(style)) {
+            Some(pages) => markdown::block(&pages),
+            None => markdown::markdown(families, run, records, end, style),
         },
     }
 }

@@ -7,7 +7,7 @@
 
 mod claims;
 mod levels;
-mod speeds;
+mod sentences;
 
 use groma_analysis::claims::{Claim, Note, Seen, Verdict, claims, hierarchies};
 use groma_analysis::curve::{curves, for_levels};
@@ -51,7 +51,7 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
     let mut page = vec![rule("HARDWARE", style)];
     page.extend(levels::table(&of_levels, &rows, &seen, style));
     page.extend(notes(&of_levels, style));
-    page.extend(speeds::caution(&rows, &seen, &hierarchies).into_iter().flat_map(|text| wrapped(&text, style)));
+    page.extend(sentences::caution(&rows, &seen, &hierarchies).into_iter().flat_map(|text| wrapped(&text, style)));
     let curve = latency_curve(&rows, &seen, style);
     if !curve.is_empty() {
         page.push(Strip::default());
@@ -65,7 +65,7 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
     }
     page.extend(if two { in_two_columns(stacks, width + 2) } else { stacked(&stacks) });
     page.extend(notes(&others, style));
-    page.extend(rows.iter().filter_map(|row| speeds::transfers(row, &seen)).flat_map(|text| wrapped(&text, style)));
+    page.extend(rows.iter().filter_map(|row| sentences::transfers(row, &seen)).flat_map(|text| wrapped(&text, style)));
     Some(page)
 }
 
@@ -78,6 +78,11 @@ fn says_nothing(claim: &Claim) -> bool {
 fn wrapped(text: &str, style: &Style) -> Vec<Strip> {
     let lines = wrap_behind("  ", &style.text(text), style.width);
     lines.lines().map(|line| Strip::of_ink(style, Ink::Plain, line)).collect()
+}
+
+/// The metric of the bandwidths.
+fn bandwidth(rows: &[&Row]) -> Option<&'static str> {
+    rows.iter().find_map(|row| if let Row::Bandwidth(id) = row { Some(*id) } else { None })
 }
 
 /// The latency by working set that shows the levels best.
@@ -146,7 +151,7 @@ mod tests {
                     assert!(columns(line) <= width, "{width}: {line}");
                     assert_eq!(line.trim_end(), line);
                 }
-                assert!(text.lines().count() <= 46, "{} lines:\n{text}", text.lines().count());
+                assert!(text.lines().count() <= 45, "{} lines:\n{text}", text.lines().count());
                 insta::assert_snapshot!(format!("{name}_{width}"), text);
             }
         }

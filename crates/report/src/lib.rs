@@ -58,6 +58,7 @@ pub use list::{lineage, list, list_json};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
 pub use plot::{Chart, histogram, plot, takes};
+pub use point::typed_params;
 pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, summary};

@@ -10,14 +10,14 @@ use crate::json::pretty;
 use crate::style::{Ink, Style, columns, wrap_behind};
 
 /// The benchmarks, a line each under their families; `long` adds parameters, further metrics,
-/// placements and lineage. A star marks those that a plain run leaves out.
+/// placements and lineage. A star marks those that are only measured when named.
 pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
     let mut grid = Grid::new(&[Align::Left, Align::Left], style);
     let mut out = String::new();
     let mut family = "";
     // One line for each: whoever wants the rest asks for `long`.
-    let longest = infos.iter().map(|info| columns(info.id)).max().unwrap_or(0) + 6;
-    let room = style.width.saturating_sub(longest).max(20);
+    let longest = infos.iter().map(|info| columns(info.id)).max().unwrap_or(0);
+    let room = style.width.saturating_sub(longest + "   *  ".len()).max(20);
     for info in infos {
         let first = info.family() != family;
         family = info.family();

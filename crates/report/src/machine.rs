@@ -136,8 +136,8 @@ pub(crate) fn host(machine: &Machine) -> String {
     if let Some(hypervisor) = machine.get("virt.hypervisor") {
         parts.push(format!("guest of {hypervisor}"));
     }
-    let name = machine.get("host.name").map(|name| format!("{name}: ")).unwrap_or_default();
-    if parts.is_empty() { name.trim_end_matches(": ").to_owned() } else { name + &parts.join(", ") }
+    let named = [machine.get("host.name").map(str::to_owned), Some(parts.join(", "))];
+    named.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]

@@ -9,12 +9,13 @@ use crate::rows::{Body, HEADS, groups};
 use crate::summary::summary;
 
 /// How pages look in a block of code: forums show 100 columns without a scroll bar.
-pub(crate) const STYLE: Style = Style::plain(100);
+pub(crate) const fn in_a_block(style: &Style) -> Style {
+    Style { all: style.all, program: style.program, ..Style::plain(100) }
+}
 
-/// A page of text, as it stands.
+/// A page of text, as it stands, in a block of code.
 pub(crate) fn block(page: &str) -> String {
-    // Nothing in a page begins a line with the fence: names are ours, and what comes from outside
-    // is behind something else; a longer fence than any in it cannot be ended by it.
+    // A fence that is longer than any in the page is not closed by it.
     let longest = page.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
     format!("{fence}text\n{page}{fence}\n")
@@ -34,7 +35,7 @@ pub(crate) fn markdown(
     if !here.is_empty() {
         out += &format!("{}\n\n", escape(&here));
     }
-    if let Some(page) = hardware_markdown(families, run, records) {
+    if let Some(page) = hardware_markdown(families, run, records, style) {
         out += &format!("{page}\n");
     }
     for group in groups(families, records, &plain) {
@@ -72,8 +73,8 @@ pub(crate) fn markdown(
 }
 
 /// The hardware of a run on one page of Markdown; `None` where the run holds too little of it.
-pub fn hardware_markdown(families: Families<'_>, run: &RunHeader, records: &[Record]) -> Option<String> {
-    hardware::hardware(families, run, records, &STYLE).map(|page| block(&page))
+pub fn hardware_markdown(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
+    hardware::hardware(families, run, records, &in_a_block(style)).map(|page| block(&page))
 }
 
 /// A row of a table; its cells are Markdown already.
@@ -132,7 +133,9 @@ mod tests {
     #[test]
     fn hardware_on_a_page() {
         let (run, records) = fixtures::guest();
-        insta::assert_snapshot!(hardware_markdown(fixtures::families(), &run, &records).expect("it holds a survey"));
+        insta::assert_snapshot!(
+            hardware_markdown(fixtures::families(), &run, &records, &Style::plain(80)).expect("it holds a survey")
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use groma_analysis::curve::{Curve, Rank};
 use groma_analysis::point::{WORKERS, is_unplaced, text_of};
-use groma_model::{Placement, Record};
+use groma_model::{Placement, Record, Value, parse_nanoseconds};
 use std::collections::BTreeSet;
 
 /// Everything but the id that tells one metric from another: `size=64 KiB same-llc 4 threads`.
@@ -69,6 +69,23 @@ pub(crate) fn params(record: &Record) -> impl Iterator<Item = (&str, &str)> {
     record.params.0.iter().map(|(name, _)| (name.as_str(), text_of(&record.params, &record.params_text, name)))
 }
 
+/// The parameters as they are typed: ` --param size=65536 --param kind=stream`. Texts are left out:
+/// they may be anything, and only their fingerprints are kept.
+pub fn typed_params(record: &Record) -> String {
+    let is_plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_.:-".contains(c));
+    let typed = |(name, value): &(String, Value)| {
+        // A time needs its unit; a size of a number that is rounded for people needs its bytes.
+        let shown = text_of(&record.params, &record.params_text, name);
+        let text = match value {
+            Value::Int(n) if parse_nanoseconds(shown) == Ok(*n) => shown.to_owned(),
+            Value::Int(n) => n.to_string(),
+            Value::Word(word) => word.clone(),
+        };
+        is_plain(&text).then(|| format!(" --param {name}={text}"))
+    };
+    record.params.0.iter().filter_map(typed).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,5 +104,18 @@ mod tests {
         r.placement = Placement::Spread;
         assert_eq!(point(&r), "size=64 KiB resize=2 MiB kernel=read spread 4 threads");
         assert_eq!(point_without(&r, &["size", WORKERS]), "resize=2 MiB kernel=read spread");
+    }
+
+    #[test]
+    fn parameters_can_be_typed_again() {
+        let mut r = record("timer.sleep", "length=100us size=1.44 KiB of=a-b command=x;y", Quantity::Latency, 1e-6);
+        let word = |text: &str| Value::Word(text.to_owned());
+        let values = [("length", Value::Int(100_000)), ("size", Value::Int(1470)), ("of", word("a-b"))];
+        r.params.0 = values.map(|(name, value)| (name.to_owned(), value)).into();
+        r.params.0.push(("command".to_owned(), word("x;y")));
+        assert_eq!(typed_params(&r), " --param length=100us --param size=1470 --param of=a-b");
+        for (text, is) in [("100us", true), ("0.1ms", true), ("100000", true), ("100", false)] {
+            assert_eq!(r.params.0[0].1.is_typed(text), is, "{text}");
+        }
     }
 }

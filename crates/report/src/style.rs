@@ -74,7 +74,7 @@ impl Style {
     }
 }
 
-/// A text in lines that fit, those after the first indented.
+/// A text in lines that fit.
 pub fn wrapped(text: &str, style: &Style) -> String {
     wrap_behind("", &style.text(text), style.width)
 }

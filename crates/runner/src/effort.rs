@@ -44,8 +44,7 @@ pub fn complete_budget(points: usize) -> Duration {
 
 impl Effort {
     /// The effort of a profile (docs/methods/timing.md#effort: quick has 6 rounds of 11
-    /// intervals, standard 9 of 25). A quick run of everything has 10 s for six rounds of some
-    /// 150 points: 11 ms each, the start of the worker included.
+    /// intervals, standard 9 of 25).
     pub(crate) fn of(profile: Profile) -> Effort {
         let ms = Duration::from_millis;
         let most_rounds = checkpoints()[checkpoints().len() - 1] as u32;

@@ -1,6 +1,7 @@
 //! The points of a survey: what stands on the pages that a run ends with, and nothing else.
 
 use crate::Planned;
+use groma_analysis::point::family;
 use groma_harness::model::Pages;
 use groma_harness::model::page::{On, Shown};
 
@@ -8,8 +9,7 @@ use groma_harness::model::page::{On, Shown};
 /// those of benchmarks of families that no page shows: whoever adds benchmarks of his own wants to
 /// see them.
 pub fn of_pages(plan: Vec<Planned>, pages: Pages<'_>, quick: bool) -> Vec<Planned> {
-    let family = |id: &str| id.split('.').next().unwrap_or(id).to_owned();
-    let known: Vec<String> = pages.shown().map(|shown| family(shown.metric)).collect();
+    let known: Vec<&str> = pages.shown().map(|shown| family(shown.metric)).collect();
     let mut keep: Vec<bool> = plan.iter().map(|planned| !known.contains(&family(&planned.point.bench))).collect();
     for shown in pages.shown().filter(|shown| shown.quick || !quick) {
         points_of(shown, &plan).into_iter().for_each(|i| keep[i] = true);

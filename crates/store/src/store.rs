@@ -296,12 +296,12 @@ impl Store {
                      AND rowid < coalesce((SELECT rowid FROM runs WHERE run = ?2), 9223372036854775807)
                    ORDER BY rowid DESC";
         let host = head.environment.get(HOST_NAME);
-        let runs: Vec<RunHeader> = self.collect(sql, (host, &head.run, SCHEMA), |row| {
-            let (run, header): (String, String) = row.try_into()?;
-            Ok(self.parse(&header, &run, "header")?)
-        })?;
         let cpu = |head: &RunHeader| CPU.map(|key| head.environment.get(key).map(str::to_owned));
-        Ok(runs.into_iter().filter(|earlier| cpu(earlier) == cpu(head)).take(most).collect())
+        self.first(most, sql, (host, &head.run, SCHEMA), |row| {
+            let (run, header): (String, String) = row.try_into()?;
+            let earlier: RunHeader = self.parse(&header, &run, "header")?;
+            Ok(Some(earlier).filter(|earlier| cpu(earlier) == cpu(head)))
+        })
     }
 
     /// The rounds of the same point in a run: the same benchmark in the same version, with the same
@@ -370,12 +370,25 @@ impl Store {
         params: impl rusqlite::Params,
         make: impl Fn(&Row<'_>) -> Result<T, RowError>,
     ) -> Result<Vec<T>, StoreError> {
+        self.first(usize::MAX, sql, params, |row| make(row).map(Some))
+    }
+
+    /// The same of the rows of which the function makes something, up to `most`; no more are read.
+    fn first<T>(
+        &self,
+        most: usize,
+        sql: &str,
+        params: impl rusqlite::Params,
+        make: impl Fn(&Row<'_>) -> Result<Option<T>, RowError>,
+    ) -> Result<Vec<T>, StoreError> {
         let gather = || -> Result<Vec<T>, RowError> {
             let mut query = self.db.prepare_cached(sql)?;
             let mut rows = query.query(params)?;
             let mut made = Vec::new();
-            while let Some(row) = rows.next()? {
-                made.push(make(row)?);
+            while made.len() < most
+                && let Some(row) = rows.next()?
+            {
+                made.extend(make(row)?);
             }
             Ok(made)
         };

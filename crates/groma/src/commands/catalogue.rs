@@ -61,18 +61,18 @@ fn meaning(word: &str) -> Option<String> {
     })
 }
 
-/// Explains words of results, or benchmarks.
+/// Explains words of results, and benchmarks.
 pub(crate) fn explain(program: &Program, texts: &[String]) -> Result<u8> {
-    let meanings: Vec<String> = texts.iter().filter_map(|text| meaning(text)).collect();
-    if meanings.len() == texts.len() {
-        let style = style(false);
-        let lines = meanings.iter().map(|text| report::wrapped(text, &style));
-        print(&lines.collect::<String>())?;
-        return Ok(0);
+    let style = style(false);
+    let (words, ids): (Vec<String>, Vec<String>) = texts.iter().cloned().partition(|text| meaning(text).is_some());
+    let mut parts: Vec<String> = Vec::new();
+    let meanings = words.iter().filter_map(|word| meaning(word)).map(|text| report::wrapped(&text, &style));
+    parts.extend((!words.is_empty()).then(|| meanings.collect()));
+    if !ids.is_empty() {
+        let chosen = program.select(&ids, Tier::Full)?;
+        parts.extend(chosen.iter().map(|bench| report::explain(&bench.info, &style)));
     }
-    let chosen = program.select(texts, Tier::Full)?;
-    let texts: Vec<String> = chosen.iter().map(|b| report::explain(&b.info, &style(false))).collect();
-    print(&texts.join("\n"))?;
+    print(&parts.join("\n"))?;
     Ok(0)
 }
 

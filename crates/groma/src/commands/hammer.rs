@@ -31,7 +31,6 @@ pub(crate) fn hammer(program: &Program, args: &HammerArgs) -> Result<u8> {
         out: args.out.as_deref(),
         samples: false,
         all: false,
-        survey: false,
         no_store: args.no_store,
         store: &args.store,
     };

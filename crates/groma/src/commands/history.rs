@@ -1,6 +1,6 @@
 //! `groma show` and `groma runs`: the runs in the store.
 
-use super::earlier::{flag_contradictions, histories};
+use super::earlier::Earlier;
 use super::{existing_store, print, style};
 use crate::flags::{ShowArgs, StoreArgs};
 use crate::message::name;
@@ -19,6 +19,19 @@ pub(crate) struct Shown {
     points: Vec<Point>,
     pub(crate) records: Vec<Record>,
     pub(crate) end: Option<End>,
+}
+
+impl Shown {
+    /// Keeps the points that report a metric that is wanted, each with all of its records.
+    fn keep_points(&mut self, wanted: impl Fn(&str) -> bool) {
+        let mut records = std::mem::take(&mut self.records).into_iter();
+        self.points.retain(|point| {
+            let own: Vec<Record> = records.by_ref().take(point.metrics.len()).collect();
+            let keep = point.metrics.iter().any(|metric| wanted(&metric.id));
+            self.records.extend(own.into_iter().filter(|_| keep));
+            keep
+        });
+    }
 }
 
 /// Reads a run from the store and computes its records; `samples` keeps the raw samples in them.
@@ -89,7 +102,9 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     let names = |id: &str| selected(id) && of_page(id);
     let wanted = |r: &Record| names(&r.id) && (!args.hardware || r.value.is_some());
     let mut shown = load(&args.store, &args.run, args.samples, &what, names, wanted)?;
-    flag_contradictions(&existing_store(&args.store)?, &shown.head, &shown.points, &mut shown.records);
+    shown.keep_points(selected);
+    let store = existing_store(&args.store)?;
+    Earlier::before(&shown.head, &store).flag_contradictions(&shown.points, &mut shown.records);
     if !args.select.is_empty() {
         shown.records.retain(|r| selected(&r.id));
         if shown.records.is_empty() {
@@ -104,7 +119,7 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     if args.hardware {
         let page = match args.format {
             Format::Table => report::hardware(families, &shown.head, &shown.records, &style),
-            Format::Markdown => report::hardware_markdown(families, &shown.head, &shown.records),
+            Format::Markdown => report::hardware_markdown(families, &shown.head, &shown.records, &style),
             _ => None,
         };
         let Some(page) = page else {
@@ -136,9 +151,11 @@ fn show_metric(program: &Program, args: &ShowArgs, metric: &str) -> Result<u8> {
     }
     let is_it = |id: &str| id == metric;
     let mut shown = load(&args.store, "latest", false, metric, is_it, |r: &Record| is_it(&r.id))?;
+    shown.keep_points(is_it);
     let store = existing_store(&args.store)?;
-    flag_contradictions(&store, &shown.head, &shown.points, &mut shown.records);
-    let histories = histories(&store, &shown.head, &shown.points, &mut shown.records);
+    let earlier = Earlier::before(&shown.head, &store);
+    earlier.flag_contradictions(&shown.points, &mut shown.records);
+    let histories = earlier.histories(&shown.points, &shown.records);
     let bench = program.all().iter().find(|bench| bench.info.id == metric);
     let lineage = bench.map_or(&[][..], |bench| bench.info.lineage);
     let style = style(args.all);

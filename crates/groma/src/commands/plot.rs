@@ -5,7 +5,7 @@ use crate::flags::PlotArgs;
 use crate::message::name;
 use crate::program::Program;
 use anyhow::{Context, Result, bail};
-use groma_harness::model::{Record, Value, parse_size};
+use groma_harness::model::Record;
 use groma_report as report;
 use groma_runner::select::names_metric;
 
@@ -23,7 +23,7 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
     let names = |id: &str| report::takes(families, &args.metric, id) || names_metric(&args.metric, id);
     let chosen = |r: &Record| {
         let has = |(name, values): &(String, Vec<String>)| {
-            r.params.get(name).is_some_and(|value| values.iter().any(|text| is(value, text)))
+            r.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text)))
         };
         args.params.iter().all(has)
     };
@@ -39,7 +39,7 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
         if !chosen.is_empty() && !chosen.iter().any(|r| r.params.get(name).is_some()) {
             bail!("{} has no parameter '{name}'", args.metric);
         }
-        chosen.retain(|r| r.params.get(name).is_some_and(|value| values.iter().any(|text| is(value, text))));
+        chosen.retain(|r| r.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text))));
         if chosen.is_empty() {
             bail!("run {} holds no {} with {name}={}", shown.head.run, args.metric, values.join(","));
         }
@@ -73,14 +73,5 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
 
 /// The command that plots the distribution of one metric.
 fn command(record: &Record) -> String {
-    let params = record.params.0.iter().map(|(name, value)| format!(" --param {name}={value}"));
-    format!("  {} plot {}{} --histogram", name(), record.id, params.collect::<String>())
-}
-
-/// Whether a parameter has the value that was typed.
-fn is(value: &Value, text: &str) -> bool {
-    match value {
-        Value::Int(n) => parse_size(text) == Ok(*n),
-        Value::Word(word) => word == text,
-    }
+    format!("  {} plot {}{} --histogram", name(), record.id, report::typed_params(record))
 }

@@ -1,7 +1,7 @@
 //! `groma run`: arguments become a request and a plan, rounds go to the store, records to the
 //! views.
 
-use super::earlier::{core_probes, flag_contradictions};
+use super::earlier::Earlier;
 use super::{print, store_path, style};
 use crate::flags::{RunArgs, StoreArgs};
 use crate::program::Program;
@@ -33,8 +33,6 @@ pub(crate) struct Outputs<'a> {
     pub(crate) out: Option<&'a Path>,
     pub(crate) samples: bool,
     pub(crate) all: bool,
-    /// Whether the pages show what the budget cost, by a sign at each value.
-    pub(crate) survey: bool,
     pub(crate) no_store: bool,
     pub(crate) store: &'a StoreArgs,
 }
@@ -61,15 +59,14 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
         out: args.out.as_deref(),
         samples: args.samples,
         all: args.all,
-        survey: is_survey(args),
         no_store: args.no_store,
         store: &args.store,
     };
     outputs.check()?;
     let mut request = request(args);
-    let survey = outputs.survey;
     // A quick survey measures less of the pages, and not another part of each benchmark.
-    let wanted = RunRequest { profile: if survey { Profile::Standard } else { request.profile }, ..request.clone() };
+    let profile = if request.survey { Profile::Standard } else { request.profile };
+    let wanted = RunRequest { profile, ..request.clone() };
     let benches = program.select(&args.select, wanted.tier())?;
     let topology = match &args.machine {
         None => Topology::for_plan(),
@@ -79,7 +76,7 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
         }
     };
     let mut plan = plan(&benches, &wanted, &topology)?;
-    if survey {
+    if request.survey {
         plan = of_pages(plan, program.known_families().pages, request.profile == Profile::Quick);
     }
     if request.profile == Profile::Complete && request.budget.is_none() {
@@ -161,8 +158,9 @@ pub(crate) fn carry_out(
     let mut head = run.header().clone();
     head.args = redactor.args(std::env::args_os().skip(1));
     redactor.header(&mut head);
-    if let Some(store) = &store {
-        run.recall(&core_probes(store, &head));
+    let earlier = store.as_ref().map(|store| Earlier::before(&head, store));
+    if let Some(earlier) = &earlier {
+        run.recall(&earlier.core_probes());
     }
     let params = |id: &str| program.all().iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
     let points: Vec<Point> = plan.iter().map(|p| redactor.point(&p.point, params(&p.point.bench))).collect();
@@ -181,8 +179,8 @@ pub(crate) fn carry_out(
 
     let samples = outputs.samples && (sinks.wants_records() || outputs.json);
     let mut records = records(&points, &outcome, &head.host, samples);
-    if let Some(store) = store.as_ref().filter(|_| outcome.signal.is_none()) {
-        flag_contradictions(store, &head, &points, &mut records);
+    if let Some(earlier) = earlier.filter(|_| outcome.signal.is_none()) {
+        earlier.flag_contradictions(&points, &mut records);
     }
     let end =
         End { states: count(&records), wall_s: started.elapsed().as_secs_f64(), interrupted: outcome.signal.is_some() };
@@ -207,7 +205,8 @@ pub(crate) fn carry_out(
     } else if !outputs.out_is_stdout() {
         print(&show(&head, &records, &end, &outcome.rounds))?;
     }
-    for cost in outcome.costs.iter().filter(|_| !outputs.survey) {
+    // The pages show what the budget cost by a sign at each value.
+    for cost in outcome.costs.iter().filter(|_| !request.survey) {
         warn!("the budget of {:.0} s: {cost}", head.budget_s);
     }
     if let Some(complaint) = &complaint {

@@ -5,6 +5,7 @@ use groma_analysis::claims::{Amount, Claim, Seen, Subject, Verdict};
 use groma_model::Record;
 use groma_model::family::Row;
 
+use super::bandwidth;
 use super::claims::{amount, level};
 use crate::layout::{Mark, Strip};
 use crate::style::{Ink, Style};
@@ -26,8 +27,8 @@ pub(super) fn table(claims: &[&Claim], rows: &[&Row], seen: &Seen<'_>, style: &S
     if claims.is_empty() {
         return Vec::new();
     }
-    let bandwidth = bandwidths(claims, rows, seen);
-    let has_bandwidth = bandwidth.iter().flatten().any(Option::is_some);
+    let speeds = bandwidths(claims, rows, seen);
+    let has_bandwidth = speeds.iter().flatten().any(Option::is_some);
     let heads = ["", "declared", "measured", "latency", "cycles", "GB/s: read", "write", "copy"];
     let shown = if has_bandwidth { heads.len() } else { heads.len() - OPS.len() };
     let faint = |text: &str| Strip::new(style, Ink::Faint, text);
@@ -36,7 +37,7 @@ pub(super) fn table(claims: &[&Claim], rows: &[&Row], seen: &Seen<'_>, style: &S
         .zip(ENDS)
         .fold(Strip::default(), |row, (head, end)| if head.is_empty() { row } else { row.ending_at(faint(head), end) });
     let mut table = vec![head];
-    for (claim, bandwidth) in claims.iter().zip(&bandwidth) {
+    for (claim, speeds) in claims.iter().zip(&speeds) {
         let differs = claim.verdict == Some(Verdict::Disagree);
         let measured = format!("{}{}", if differs { "≠ " } else { "" }, amount(&claim.measured));
         let ink = if differs { Ink::Warning } else { Ink::Plain };
@@ -46,7 +47,7 @@ pub(super) fn table(claims: &[&Claim], rows: &[&Row], seen: &Seen<'_>, style: &S
             (Ink::Plain, claim.seconds.map(units::time).unwrap_or_default()),
             (Ink::Plain, claim.cycles.map(units::bare_cycles).unwrap_or_default()),
         ];
-        cells.extend(bandwidth.iter().map(|record| (Ink::Plain, record.map(gigabytes).unwrap_or_default())));
+        cells.extend(speeds.iter().map(|record| (Ink::Plain, record.map(gigabytes).unwrap_or_default())));
         let name = Strip::plain(style, &format!("  {}", level(claim.subject)));
         table.push(cells.iter().zip(&ENDS[1..]).fold(name, |row, ((ink, text), end)| {
             if text.is_empty() { row } else { row.ending_at(Strip::new(style, *ink, text), *end) }
@@ -57,16 +58,13 @@ pub(super) fn table(claims: &[&Claim], rows: &[&Row], seen: &Seen<'_>, style: &S
 
 /// A bandwidth with the sign of its record.
 fn gigabytes(record: &Record) -> String {
-    let mark = Mark::of(record);
-    let value = record.value.filter(|_| mark.has_value()).map(|value| significant(value / 1e9, 3));
-    format!("{}{}", mark.sign(), value.unwrap_or_default())
+    Mark::of(record).shown(record, |value| significant(value / 1e9, 3))
 }
 
 /// The bandwidth of each level by operation: of memory that of the largest size, of a cache that of
 /// the largest other size that fits into it and not into the one before.
 fn bandwidths<'a>(claims: &[&Claim], rows: &[&Row], seen: &Seen<'a>) -> Vec<[Option<&'a Record>; 3]> {
-    let id = rows.iter().find_map(|row| if let Row::Bandwidth(id) = row { Some(*id) } else { None });
-    let records: Vec<&Record> = id.map(|id| seen.all(id).collect()).unwrap_or_default();
+    let records: Vec<&Record> = bandwidth(rows).map(|id| seen.all(id).collect()).unwrap_or_default();
     let largest = records.iter().filter_map(|r| r.number("size")).max();
     let capacity = |claim: &Claim| match (&claim.declared, &claim.measured) {
         (Amount::Size(bytes), _) | (_, Amount::Size(bytes) | Amount::Sizes(bytes, _)) => *bytes,

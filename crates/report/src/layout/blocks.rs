@@ -1,10 +1,10 @@
 //! A block of a page: a subject, and a line for each thing that people call by a name.
 
-use groma_model::page::{Block, Line, Shown};
+use groma_model::page::{Block, Line, Right, Shown, Values};
 use groma_model::{Record, State};
 
 use super::strip::Strip;
-use crate::style::{Ink, Style, columns};
+use crate::style::{Ink, Style};
 use crate::units::{self, Scale, significant};
 
 /// A value whose half-width is a larger part of it is marked as imprecise.
@@ -63,6 +63,12 @@ impl Mark {
         }
     }
 
+    /// The sign and, where there is one, the value of a record behind it.
+    pub(crate) fn shown(self, record: &Record, number: impl Fn(f64) -> String) -> String {
+        let value = record.value.filter(|_| matches!(self, Mark::None | Mark::Imprecise));
+        format!("{}{}", self.sign(), value.map(number).unwrap_or_default())
+    }
+
     const fn ink(self) -> Ink {
         match self {
             Mark::None => Ink::Plain,
@@ -71,73 +77,61 @@ impl Mark {
             Mark::Failed => Ink::Bad,
         }
     }
-
-    /// Whether the value stands behind the sign.
-    pub(crate) const fn has_value(self) -> bool {
-        matches!(self, Mark::None | Mark::Imprecise)
-    }
 }
 
 /// The lines of a block, within so many columns; none where none of its metrics was to be measured.
 pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Style) -> Vec<Strip> {
-    let rows: Vec<(&Line, Vec<Strip>)> = block
-        .lines
-        .iter()
-        .filter(|line| line.values.iter().flatten().any(|shown| shown.find(records).is_some()))
-        .map(|line| (line, line.values.iter().map(|shown| value(shown.as_ref(), block.unit, records, style)).collect()))
-        .collect();
+    let columns = block.columns();
+    let strip = |shown: &Option<Shown>| shown.and_then(|shown| value(&shown, block.values, records, style));
+    let of_line = |line: &'static Line| (line, line.values[..columns].iter().map(strip).collect::<Vec<_>>());
+    let was_tried = |line: &&Line| line.values.iter().flatten().any(|shown| shown.find(records).is_some());
+    let rows: Vec<(&Line, Vec<Option<Strip>>)> = block.lines.iter().filter(was_tried).map(of_line).collect();
     if rows.is_empty() {
         return Vec::new();
     }
+    let faint = |text: &str| Strip::new(style, Ink::Faint, text);
+    let heads: Vec<Strip> = match block.right {
+        Right::More(more) => vec![faint(more)],
+        Right::Heads(heads) => heads.iter().map(|head| faint(head)).collect(),
+    };
     // Each column as wide as what it holds; the last one ends where the block ends.
     let widest = |i: usize| {
-        let values = rows.iter().filter_map(|(_, values)| values.get(i)).map(Strip::width);
-        values.chain(block.heads.get(i).map(|head| columns(head))).max().unwrap_or(0)
+        let values = rows.iter().filter_map(|(_, values)| values[i].as_ref());
+        values.chain(heads.get(i)).map(Strip::width).max().unwrap_or(0)
     };
-    let of_values = rows.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
-    let mut ends = vec![width; of_values];
-    for i in (1..of_values).rev() {
+    let mut ends = vec![width; columns];
+    for i in (1..columns).rev() {
         ends[i - 1] = ends[i].saturating_sub(widest(i) + if width < ROOMY { 1 } else { 2 });
     }
-    let mut out = vec![title(block, &ends, style)];
+    let in_columns = |first: Strip, cells: Vec<Option<Strip>>| {
+        let cells = cells.into_iter().zip(&ends);
+        cells.fold(first, |row, (cell, end)| match cell {
+            Some(cell) => row.ending_at(cell, *end),
+            None => row,
+        })
+    };
+    let unit = if block.values == Values::Gigabytes { ", GB/s" } else { "" };
+    let title = Strip::new(style, Ink::Strong, &format!("{}{unit}", block.title));
+    let mut out = vec![in_columns(title, heads.iter().cloned().map(Some).collect())];
     for (line, values) in rows {
-        let mut strip = Strip::plain(style, &format!("  {}", line.name));
-        for (value, end) in values.into_iter().zip(&ends) {
-            if value.width() > 0 {
-                strip = strip.ending_at(value, *end);
-            }
-        }
-        out.push(strip);
+        out.push(in_columns(Strip::plain(style, &format!("  {}", line.name)), values));
     }
     out
 }
 
-/// The first line: the subject, and the heads of the columns or what more of it is called.
-fn title(block: &Block, ends: &[usize], style: &Style) -> Strip {
-    let unit = if block.unit == "GB/s" { ", GB/s" } else { "" };
-    let subject = Strip::new(style, Ink::Strong, &format!("{}{unit}", block.title));
-    let faint = |text: &str| Strip::new(style, Ink::Faint, text);
-    if block.heads.is_empty() {
-        return subject.ending_at(faint(block.more), ends.last().copied().unwrap_or(0));
+/// A value as the page shows it: its sign and three digits; `None` where it was not to be measured,
+/// or cycles were not seen.
+fn value(shown: &Shown, values: Values, records: &[Record], style: &Style) -> Option<Strip> {
+    let record = shown.find(records)?;
+    if shown.in_cycles && record.value.is_some() && record.cycles.is_none() {
+        return None;
     }
-    block.heads.iter().zip(ends).fold(subject, |strip, (head, end)| strip.ending_at(faint(head), *end))
-}
-
-/// A value as the page shows it: its sign and three digits; empty where it was not to be measured.
-fn value(shown: Option<&Shown>, unit: &str, records: &[Record], style: &Style) -> Strip {
-    let Some((shown, record)) = shown.and_then(|shown| Some((shown, shown.find(records)?))) else {
-        return Strip::default();
+    let number = |value: f64| match (shown.in_cycles, values) {
+        (true, _) => record.cycles.map(units::bare_cycles).unwrap_or_default(),
+        (false, Values::Gigabytes) => significant(value / 1e9, 3),
+        (false, Values::Bare) => significant(value, 3),
+        (false, Values::WithUnits) => units::value(value, Scale::of(record), None),
     };
     let mark = Mark::of(record);
-    let number = match (shown.in_cycles, record.value.filter(|_| mark.has_value())) {
-        (_, None) => Some(String::new()),
-        (true, Some(_)) => record.cycles.map(units::bare_cycles),
-        (false, Some(value)) => Some(match unit {
-            "GB/s" => significant(value / 1e9, 3),
-            "cycles" => significant(value, 3),
-            _ => units::value(value, Scale::of(record), None),
-        }),
-    };
-    // Cycles that were not measured leave their place empty.
-    number.map_or_else(Strip::default, |number| Strip::new(style, mark.ink(), &format!("{}{number}", mark.sign())))
+    Some(Strip::new(style, mark.ink(), &mark.shown(record, number)))
 }

@@ -103,7 +103,7 @@ mod tests {
     fn columns_are_as_even_as_their_order_allows() {
         let stacks = vec![stack(&["a", "b"]), stack(&["c"]), stack(&["d", "e", "f"])];
         let rows = in_two_columns(stacks, 4);
-        assert_eq!(text(&rows), ["a   d", "b   e", "    f", "c"].map(|row| if row == "    f" { "    f" } else { row }));
+        assert_eq!(text(&rows), ["a   d", "b   e", "    f", "c"]);
         assert_eq!(text(&in_two_columns(Vec::new(), 4)), [""; 0]);
     }
 

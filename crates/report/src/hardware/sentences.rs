@@ -6,11 +6,12 @@ use groma_analysis::point::measured;
 use groma_model::Record;
 use groma_model::family::Row;
 
+use super::bandwidth;
 use crate::units::{self, Scale, size, time};
 
 /// What to beware of where the largest size of the bandwidths is not memory alone.
 pub(super) fn caution(rows: &[&Row], seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Option<String> {
-    let id = rows.iter().find_map(|row| if let Row::Bandwidth(id) = row { Some(*id) } else { None })?;
+    let id = bandwidth(rows)?;
     let largest = seen.all(id).filter(|r| measured(r).is_some()).filter_map(|r| r.number("size")).max()?;
     (reaches_memory(hierarchies, largest as f64) == Some(false)).then(|| {
         let largest = size(largest as f64);
