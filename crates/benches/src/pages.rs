@@ -275,18 +275,12 @@ const BLOCKS: &[Block] = &[
         title: "Latency under load",
         right: Right::Heads(&["latency", "traffic"]),
         values: Values::WithUnits,
-        lines: &[
-            two(
-                "others idle",
-                of("mem.loaded_latency", &[("pace", "4096")]),
-                of("mem.loaded_latency.bandwidth", &[("pace", "4096")]),
-            ),
-            two(
-                "others busy",
-                of("mem.loaded_latency", &[("pace", "0")]),
-                of("mem.loaded_latency.bandwidth", &[("pace", "0")]),
-            ),
-        ],
+        // Beside idle CPUs it is that of the curve.
+        lines: &[two(
+            "all others busy",
+            of("mem.loaded_latency", &[("pace", "0")]),
+            of("mem.loaded_latency.bandwidth", &[("pace", "0")]),
+        )],
     },
 ];
 

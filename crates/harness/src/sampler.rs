@@ -96,19 +96,19 @@ pub(crate) fn sample(
 }
 
 /// Takes a group of operations, each timed alone, all with the labels of the group. `last` as of
-/// [`sample`].
+/// [`sample`]; `warm_ns` is how long one took before there were samples.
 pub(crate) fn operations(
     ins: &impl Instruments,
     variant: &mut Variant<'_>,
     rules: &Rules,
     total: &mut u64,
-    last: &mut Reading,
+    (last, warm_ns): (&mut Reading, u64),
     into: &mut Vec<Sample>,
 ) -> Result<(), BenchError> {
     let first = into.len();
     // Operations of a millisecond are labelled one by one: of eight in a row, hardly any group
-    // would stay clean.
-    let n = if into.last().is_some_and(|s| s.elapsed_ns > LONG_OPERATION_NS) { 1 } else { GROUP };
+    // would stay clean, and eight of 80 ms are longer than a round of a survey.
+    let n = if into.last().map_or(warm_ns, |s| s.elapsed_ns) > LONG_OPERATION_NS { 1 } else { GROUP };
     for _ in 0..n {
         let (t0_ns, elapsed_ns) = time_once(ins, variant, 1, total)?;
         into.push(Sample { t0_ns, elapsed_ns, iters: 1, ..Sample::default() });
@@ -138,6 +138,8 @@ struct WarmUp {
     steady: bool,
     /// The times of the first loop's first turns, an iteration, in nanoseconds.
     first: Vec<f64>,
+    /// How long each loop took in its last turn, in nanoseconds.
+    last_ns: Vec<u64>,
 }
 
 /// Warms up with the very loop that is measured: at least `warm_ns`, until steady, at most
@@ -150,15 +152,17 @@ fn warm_up(
     total: &mut u64,
 ) -> Result<WarmUp, BenchError> {
     let start = ins.now_ns();
-    let ended = |steady: bool, mut turns: Vec<f64>| {
+    let ended = |steady: bool, mut turns: Vec<f64>, last_ns: Vec<u64>| {
         turns.truncate(FIRST_TURNS);
-        Ok(WarmUp { steady, first: turns })
+        Ok(WarmUp { steady, first: turns, last_ns })
     };
     let mut recent: Vec<f64> = Vec::new();
+    let mut last_ns = vec![0; variants.len()];
     let cap = WARM_CAP_NS.min(rules.time_limit_ns.max(rules.warm_ns));
     loop {
         for (i, variant) in variants.iter_mut().enumerate() {
             let (_, elapsed) = time_once(ins, variant, iters[i], total)?;
+            last_ns[i] = elapsed;
             if i == 0 {
                 recent.push(elapsed as f64 / iters[0] as f64);
             }
@@ -173,15 +177,15 @@ fn warm_up(
         // Operations that are timed alone vary by nature; their steadiness is judged after the run
         // (drift).
         if enough && (rules.timing == Timing::Each || recent.len() >= 10 && drift::steady(&recent)) {
-            return ended(true, recent);
+            return ended(true, recent, last_ns);
         }
         if spent >= cap {
-            return ended(!enough || recent.len() < 10 || drift::steady(&recent), recent);
+            return ended(!enough || recent.len() < 10 || drift::steady(&recent), recent, last_ns);
         }
         // Many short intervals: a warm-up three times as long as asked for, without ever ten steady
         // ones, is enough said.
         if enough && recent.len() > 10 && spent >= 3 * rules.warm_ns {
-            return ended(false, recent);
+            return ended(false, recent, last_ns);
         }
     }
 }
@@ -238,7 +242,7 @@ pub fn alone(
     loop {
         let mut samples: Vec<Vec<Sample>> =
             variants.iter().map(|_| preallocate(one(), wanted * DIRTY_FACTOR + GROUP as usize)).collect();
-        sample_loop(ins, rules, variants, &iters, wanted, rng, &mut taken, &mut samples)?;
+        sample_loop(ins, rules, variants, (&iters, &warm.last_ns), wanted, rng, &mut taken, &mut samples)?;
         if lengthenings < 2 && lengthen(rules, variants, target_ns, &open, &mut iters, &samples) {
             lengthenings += 1;
             continue;
@@ -326,7 +330,7 @@ fn sample_loop(
     ins: &impl Instruments,
     rules: &Rules,
     variants: &mut [Variant<'_>],
-    iters: &[u64],
+    (iters, warm_ns): (&[u64], &[u64]),
     wanted: usize,
     rng: &mut Rng,
     taken: &mut Samples,
@@ -348,7 +352,7 @@ fn sample_loop(
             let i = (first + k) % variants.len();
             let (variant, total, mut last) = (&mut variants[i], &mut taken.iterations, read(ins, rules));
             if rules.timing == Timing::Each {
-                operations(ins, variant, rules, total, &mut last, &mut samples[i])?;
+                operations(ins, variant, rules, total, (&mut last, warm_ns[i]), &mut samples[i])?;
             } else {
                 let n = stretched(iters[i], variant, rng);
                 samples[i].push(sample(ins, variant, n, rules, total, &mut last)?);

@@ -7,8 +7,9 @@
 //! 1. No point may take more than a share, so that one that takes seconds (a shell, a compiler)
 //!    does not use the time of hundreds that take milliseconds.
 //! 2. Expensive points, which take several times as long as the median point (filling 128 MiB, for
-//!    example), get as few rounds as an interval needs, or fewer if the others could not have as
-//!    many. In a whole survey they are a quarter of the points and three quarters of the time.
+//!    example), get nine rounds, or as many fewer as it takes for the others to have as many; from
+//!    what an interval needs on, the others come first. In a whole survey they are a quarter of the
+//!    points and three quarters of the time.
 //! 3. All points sample for a shorter time, in the same proportion, down to that of a quick run.
 //! 4. All points get fewer rounds.
 //!
@@ -19,13 +20,17 @@ use groma_stats::median;
 use std::time::Duration;
 
 /// The largest share of the time left after the first round that one point of many may take. Of few
-/// points each may take an equal part. 3 % of a minute are nine rounds of 0.2 s.
-const LARGEST_SHARE: f64 = 0.03;
+/// points each may take an equal part. 7 % of a minute are nine rounds of 0.45 s, which is what the
+/// most expensive points of a survey take (translation buffers, a build).
+const LARGEST_SHARE: f64 = 0.07;
 
 /// A point is expensive when it takes more than this many times as long as the median point.
 const EXPENSIVE: f64 = 3.0;
 /// The fewest rounds that have an interval (95 % of a median, by order statistics).
 const WITH_INTERVAL: u32 = 6;
+/// The rounds that every point of a survey ought to have
+/// (docs/methods/statistics.md#order-statistics).
+const ENOUGH: u32 = 9;
 
 /// The effort of the first round: half of an equal part of the budget for each round of each point.
 /// The other half is for the worker, whose start takes about as long as the sampling where there
@@ -49,13 +54,13 @@ pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, spent: &[Duration],
     };
     if total(&own, &costs(full), most) > left {
         let expensive = median(&thin).map_or(f64::INFINITY, |middle| EXPENSIVE * middle);
-        // One round less for each expensive point, until the others have as many as an interval
+        // One round less for each expensive point, until the others have as many, or as an interval
         // needs.
-        for cap in (0..WITH_INTERVAL).rev() {
+        for cap in (0..ENOUGH).rev() {
             for (own, _) in own.iter_mut().zip(&thin).filter(|(_, cost)| **cost > expensive) {
                 *own = cap.min(*own);
             }
-            if total(&own, &thin, most.min(WITH_INTERVAL - 1)) <= left {
+            if total(&own, &thin, most.min(cap.max(WITH_INTERVAL - 1))) <= left {
                 break;
             }
         }
@@ -170,7 +175,7 @@ mod tests {
         let first = standard().thinned(0.0);
         let spent: Vec<Duration> = (0..300).map(|i| if i % 4 == 0 { 80 * MS } else { 10 * MS }).collect();
         let (more, effort) = shared(&first, &spent, 55_000 * MS);
-        assert_eq!((more[0], more[1]), (5, 8));
+        assert_eq!((more[0], more[1]), (6, 8));
         assert!(effort.length() > first.length(), "what that saves is sampled");
         // On a machine a third as fast the others still have enough rounds for an interval.
         let slow: Vec<Duration> = spent.iter().map(|s| *s * 3).collect();
