@@ -15,37 +15,50 @@
 #![forbid(unsafe_code)]
 
 pub mod best_mode;
+pub mod change_points;
 pub mod clusters;
+pub mod comparison;
 pub mod drift;
 pub mod histogram;
 pub mod increments;
 pub mod interference;
 pub mod interval;
 pub mod isotonic;
+pub mod mann_whitney;
+pub mod many_tests;
 pub mod modes;
 pub mod order;
+pub mod paired;
 pub mod permutation;
 pub mod plateaus;
 pub mod quantised;
 pub mod rng;
 pub mod rounds;
+pub mod run_noise;
+pub mod student;
 pub mod tally;
 
 mod binomial;
 mod normal;
 
+pub use change_points::{ChangePoint, change_points};
 pub use clusters::{Grouping, clusters};
+pub use comparison::{Comparison, Measured, compare};
 pub use drift::{Change, Drift, Trend, drift, mann_kendall, steady, theil_sen_slope};
 pub use histogram::{Bin, log_histogram};
 pub use increments::{common_step, mode_step};
 pub use interference::interference;
 pub use interval::{Interval, median_interval, median_interval_interpolated, widened_interval};
 pub use isotonic::isotonic;
+pub use mann_whitney::{mann_whitney, shift_interval, shift_ratio};
+pub use many_tests::{benjamini_hochberg, holm};
 pub use modes::{Modality, Mode, modality, split_between_rounds};
 pub use order::{greatest, least, median, nearest_rank, quantile, quantile_if_enough, sorted, upper_median};
+pub use paired::{detectable_pair_ratio, pair_ratios, sign_test, signed_rank};
 pub use permutation::Permutation;
 pub use plateaus::{Level, find_levels};
 pub use quantised::quantised;
 pub use rng::Rng;
 pub use rounds::{Headline, checkpoints, headline, round_medians, should_stop};
+pub use run_noise::RunNoise;
 pub use tally::Tally;

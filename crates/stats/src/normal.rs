@@ -8,6 +8,35 @@ pub(crate) fn two_sided_tail(z: f64) -> f64 {
     if x < SERIES_BELOW { 1.0 - erf_series(x) } else { erfc_fraction(x) }
 }
 
+/// The z beyond which, on both sides together, the standard normal distribution has this share:
+/// 1.96 for 0.05.
+pub(crate) fn two_sided_quantile(share: f64) -> f64 {
+    invert(share, two_sided_tail)
+}
+
+/// Where the falling `tail` reaches `share`, by bisection; infinite for a share of 0.
+pub(crate) fn invert(share: f64, tail: impl Fn(f64) -> f64) -> f64 {
+    if share <= 0.0 {
+        return f64::INFINITY;
+    }
+    let mut high = 1.0;
+    while tail(high) > share {
+        high *= 2.0;
+    }
+    let mut low = 0.0;
+    for _ in 0..f64::MANTISSA_DIGITS {
+        let middle = f64::midpoint(low, high);
+        if tail(middle) > share { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// The probability that a standard normal variable is at least `z`.
+pub(crate) fn upper_tail(z: f64) -> f64 {
+    let half = two_sided_tail(z) / 2.0;
+    if z < 0.0 { 1.0 - half } else { half }
+}
+
 /// Below this the series is used, whose terms are all positive, above it the continued fraction;
 /// both are right to 10 digits here.
 const SERIES_BELOW: f64 = 2.5;
@@ -58,5 +87,16 @@ mod tests {
             }
         }
         assert_eq!(two_sided_tail(f64::INFINITY), 0.0);
+    }
+
+    #[test]
+    fn quantiles_are_where_the_tails_are() {
+        for (share, expected) in [(0.05, 1.959_963_985), (0.4, 0.841_621_234), (0.01, 2.575_829_304), (1.0, 0.0)] {
+            let found = two_sided_quantile(share);
+            assert!((found - expected).abs() < 1e-8, "{share}: {found}");
+        }
+        assert_eq!(two_sided_quantile(0.0), f64::INFINITY);
+        assert_eq!(upper_tail(0.0), 0.5);
+        assert!((upper_tail(-1.0) + upper_tail(1.0) - 1.0).abs() < 1e-15);
     }
 }

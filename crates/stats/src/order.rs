@@ -7,6 +7,9 @@ use std::cmp::Ordering;
 /// The confidence for which this crate says that a sample is large enough: 95 %.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// Logarithms that differ by less than this differ by rounding.
+pub(crate) const ROUNDING: f64 = 1e-12;
+
 /// A sorted copy, in the total order of IEEE 754 (so -0 before +0, and not-a-number at the ends).
 #[must_use]
 pub fn sorted(values: &[f64]) -> Vec<f64> {

@@ -2,10 +2,11 @@
 
 use groma_stats::interval::Interval;
 use groma_stats::{
-    Modality, Mode, Rng, common_step, drift, find_levels, headline, interference, isotonic, log_histogram,
-    mann_kendall, median, median_interval, median_interval_interpolated, modality, mode_step, order, quantile,
-    quantile_if_enough, quantised, should_stop, sorted, split_between_rounds, steady, theil_sen_slope,
-    widened_interval,
+    Measured, Modality, Mode, Rng, RunNoise, benjamini_hochberg, change_points, common_step, compare,
+    detectable_pair_ratio, drift, find_levels, headline, holm, interference, isotonic, log_histogram, mann_kendall,
+    mann_whitney, median, median_interval, median_interval_interpolated, modality, mode_step, order, pair_ratios,
+    quantile, quantile_if_enough, quantised, shift_interval, shift_ratio, should_stop, sign_test, signed_rank, sorted,
+    split_between_rounds, steady, theil_sen_slope, widened_interval,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -191,6 +192,47 @@ proptest! {
         prop_assert!(rng.normal().is_finite());
     }
 
+    #[test]
+    fn exchanged_sides_give_the_inverse_ratio_and_the_same_p(a in positive(4..20), b in positive(4..20)) {
+        let (forth, back) = (shift_ratio(&a, &b).expect("positive"), shift_ratio(&b, &a).expect("positive"));
+        prop_assert!((forth * back - 1.0).abs() < 1e-9);
+        let (there, here) = (shift_interval(&a, &b, 0.95).expect("values"), shift_interval(&b, &a, 0.95).expect("values"));
+        prop_assert!((there.low * here.high - 1.0).abs() < 1e-9 && (there.high * here.low - 1.0).abs() < 1e-9);
+        prop_assert!(there.contains(forth));
+        let p = mann_whitney(&a, &b).expect("values");
+        prop_assert!((p - mann_whitney(&b, &a).expect("values")).abs() < 1e-12 && p > 0.0 && p <= 1.0);
+    }
+
+    /// Without ties the test rejects exactly what the interval of the same level leaves out.
+    #[test]
+    fn the_interval_is_what_the_test_does_not_reject(a in positive(4..12), b in positive(4..12), ratio in 0.01..100.0f64) {
+        let scaled: Vec<f64> = a.iter().map(|value| value * ratio).collect();
+        let p = mann_whitney(&scaled, &b).expect("values");
+        let interval = shift_interval(&a, &b, 0.95).expect("values");
+        prop_assert_eq!(interval.contains(ratio), p > 0.05, "{} {:?}", p, interval);
+    }
+
+    #[test]
+    fn adjusted_p_values_keep_their_order(p in vec(0.0..=1.0, 0..40), seed: u64) {
+        for adjust in [holm, benjamini_hochberg] {
+            let adjusted = adjust(&p);
+            prop_assert!(p.iter().zip(&adjusted).all(|(raw, adjusted)| raw <= adjusted && *adjusted <= 1.0));
+            for (i, j) in (0..p.len()).zip(1..p.len()) {
+                prop_assert!(p[i] > p[j] || adjusted[i] <= adjusted[j]);
+            }
+            prop_assert_eq!(permuted(&adjusted, seed), adjust(&permuted(&p, seed)));
+        }
+        prop_assert!(holm(&p).iter().zip(benjamini_hochberg(&p)).all(|(holm, other)| *holm >= other - 1e-12));
+    }
+
+    #[test]
+    fn steps_lie_within_the_series_and_change_it(values in positive(0..60), least in 1.0..3.0f64) {
+        let steps = change_points(&values, least).expect("positive");
+        prop_assert!(steps.iter().all(|step| step.ratio > least || step.ratio < 1.0 / least));
+        let ends = [0].into_iter().chain(steps.iter().map(|step| step.index)).chain([values.len()]);
+        prop_assert!(steps.is_empty() || ends.collect::<Vec<_>>().windows(2).all(|pair| pair[1] - pair[0] >= 3));
+    }
+
     /// No function panics on any bit pattern, and no answer contains NaN.
     #[test]
     fn nothing_panics(values in anything(), p in any::<f64>(), ticks in vec(any::<u64>(), 0..50), bins in 0..50usize) {
@@ -206,6 +248,17 @@ proptest! {
         let modes = [Mode { center: p, share: 1.0 }, Mode { center: 1.0, share: p }];
         let _ = (drift(&rounds), steady(&values), mann_kendall(&values), headline(&values), should_stop(&values, p));
         let _ = (quantised(&values), isotonic(&values), log_histogram(&values, bins), find_levels(&points));
+        let (a, b) = values.split_at(values.len() / 2);
+        for p in [mann_whitney(a, b), sign_test(a), signed_rank(a, p)] {
+            prop_assert!(p.is_none_or(|p| (0.0..=1.0).contains(&p)));
+        }
+        prop_assert!(holm(a).iter().chain(&benjamini_hochberg(a)).all(|p| (0.0..=1.0).contains(p)));
+        let noise = RunNoise::of(a);
+        prop_assert!(noise.is_none_or(|noise| noise.floor() >= 1.0 && (0.0..=1.0).contains(&noise.p_of_next(1.0))));
+        for suite in [Measured { before: a, after: b, earlier: a }, Measured { before: a, after: b, earlier: &[] }] {
+            let _ = compare(&[suite; 2]);
+        }
+        let _ = (shift_interval(a, b, p), pair_ratios(a, b), detectable_pair_ratio(a, p, 0.05), change_points(&values, p));
         let _ = (modality(&values, p), split_between_rounds(&rounds, &modes), mode_step(&ticks), common_step(&ticks));
     }
 }

@@ -95,3 +95,10 @@ pub(crate) fn two(rng: &mut Rng, share: f64, first: f64, second: f64, sigma: f64
     let center = if rng.unit() < share { first } else { second };
     center * (1.0 + sigma * rng.normal())
 }
+
+/// Student's t with three degrees of freedom, of variance 1: tails so heavy that its fourth moment
+/// is infinite.
+pub(crate) fn heavy_tailed(rng: &mut Rng) -> f64 {
+    let squares: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
+    rng.normal() / squares.sqrt()
+}

@@ -4,11 +4,15 @@
 //! `cargo test -p groma-stats --test simulations -- --nocapture` prints the tables.
 
 mod best_mode;
+mod change_points;
 mod coverage;
+mod decision;
 mod dependence;
 mod distributions;
 mod hierarchy;
 mod modality;
+mod run_noise;
+mod shifts;
 mod stopping;
 mod trends;
 
