@@ -13,11 +13,13 @@
 //! | records that differ in one number | [`curve::curves`] |
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
 //! | whether earlier runs say something else, and what they say | [`earlier::contradiction`], [`earlier::values`] |
+//! | whether one run is faster than another | [`compare::compare`] |
 //! | what was measured between CPUs or nodes | [`matrix::Matrix`] |
 //! | what a machine declares beside what was measured | [`claims::claims`] |
 #![forbid(unsafe_code)]
 
 pub mod claims;
+pub mod compare;
 pub mod curve;
 pub mod earlier;
 pub mod matrix;

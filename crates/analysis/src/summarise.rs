@@ -29,7 +29,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
     let (state, reason) = verdict(point, metric, rounds, &values, head.as_ref(), &samples);
     let shared = shared(defined, metric, &good, &samples);
     let mut flags = flags(point, metric, &good, (&values, head.as_ref()), &samples, host);
-    if let Some(shared) = shared.filter(|_| point.drops != defined.drops) {
+    if let Some(shared) = shared.as_ref().filter(|_| point.drops != defined.drops) {
         flags.push(Flag::SharedCore { share: shared.share });
     }
     Record {
@@ -83,7 +83,8 @@ fn shared(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) ->
         .filter(|round| number_of(Which::Shared, point, metric, round) >= FEWEST)
         .filter_map(|round| round_value(point, metric, &round.result, Which::Shared))
         .collect();
-    Some(SharedCore { value: median(&values), share: labelled as f64 / samples.taken.max(1) as f64 })
+    let share = labelled as f64 / samples.taken.max(1) as f64;
+    Some(SharedCore { value: median(&values), share, round_values: values })
 }
 
 /// Cycles of the core's clock for an operation, where the clock was probed beside it.

@@ -13,7 +13,9 @@ use std::time::Duration;
 #[path = "flags/parse.rs"]
 mod parse;
 pub(crate) use parse::parse_time;
-use parse::{parse_address, parse_format, parse_param, parse_session_time, parse_setting, parse_token};
+use parse::{
+    parse_address, parse_compare_format, parse_format, parse_param, parse_session_time, parse_setting, parse_token,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -53,6 +55,7 @@ const EXAMPLES: &str = concat!(
   groma show                           the latest results again
   groma show ipc.pipe_rtt              one metric: rounds, samples, proofs, earlier runs
   groma show --hardware                the hardware on one page, declared beside measured
+  groma compare                        the latest run beside the one before it
   groma watch --for 1m                 how much of each core others take
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
   groma hammer 32768 100               random stores, alone and on all CPUs together
@@ -110,6 +113,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         store: StoreArgs,
     },
+    /// Compare runs: what became slower or faster, and what differs between their machines
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of
     /// its samples
     #[command(after_help = PLOT_EXAMPLES)]
@@ -444,6 +450,47 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     pub(crate) samples: bool,
     /// Every value with its interval, instead of the pages; every point of a curve
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const COMPARE_EXAMPLES: &str = "Examples:
+  groma compare                                the latest run beside the one before it
+  groma compare 20261122T0731                  the latest run beside that one
+  groma compare A B C                          three machines
+  groma compare --a A1,A2,A3 --b B1,B2,B3      several runs a side find smaller differences
+  groma compare A B --relative cycles          two clock rates
+  groma compare A B --select ipc,net --all     every metric of these, with intervals
+  groma compare A B --format markdown          for a comment on a pull request
+
+A metric is called slower or faster only where the rounds of the two runs differ beyond chance, for the
+whole comparison at once, and by more than other runs of the first side's machine do in the same state:
+the more of them the store holds, the smaller the differences that are found.";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The runs: ids, beginnings of ids, or 'latest'; the others are held against the first [default:
+    /// the latest two]
+    #[arg(value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// Several runs of the first side, taken as one
+    #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "b", conflicts_with = "runs")]
+    pub(crate) a: Vec<String>,
+    /// Several runs of the second side
+    #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "a")]
+    pub(crate) b: Vec<String>,
+    /// Only these ids, groups or patterns
+    #[arg(long, value_name = "SELECT", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Compare multiples of something instead of times: 'cycles', or a metric such as syscall.getppid
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) relative: Option<String>,
+    /// The format: table, json, csv, markdown or junit
+    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
+    pub(crate) format: groma_report::CompareFormat,
+    /// Every metric with its interval and verdict, controls too, and what is not compared
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]

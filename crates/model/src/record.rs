@@ -165,7 +165,7 @@ pub struct Round {
 }
 
 /// What a metric is beside a busy sibling thread (docs/methods/neighbour.md#headline).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SharedCore {
     /// The median of its rounds, of the samples whose core was shared; `None` where they are too
@@ -173,6 +173,9 @@ pub struct SharedCore {
     pub value: Option<f64>,
     /// The share of the samples whose core was shared, from 0 to 1.
     pub share: f64,
+    /// The values of the rounds that `value` is the median of, in order.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub round_values: Vec<f64>,
 }
 
 /// The summary of all rounds of one metric; the `metric` line of NDJSON (docs/records.md#metric).

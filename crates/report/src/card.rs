@@ -44,7 +44,7 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style
     let quantiles: Vec<String> =
         quantiles.iter().filter_map(|(name, v)| Some(format!("{name} {}", value((*v)?)))).collect();
     line("samples", samples(record, &quantiles));
-    if let Some(shared) = record.shared {
+    if let Some(shared) = &record.shared {
         let beside = shared.value.map(|v| format!("{} beside a busy sibling thread, ", value(v))).unwrap_or_default();
         line("shared", format!("{beside}{} of the samples", units::percent(shared.share)));
     }
@@ -137,7 +137,7 @@ mod tests {
     fn of_a_metric_with_everything() {
         let mut record = fixtures::sampled();
         record.round_values = vec![4.4e-6, 4.5e-6, 4.9e-6, 4.5e-6];
-        record.shared = Some(SharedCore { value: Some(5.9e-6), share: 0.18 });
+        record.shared = Some(SharedCore { value: Some(5.9e-6), share: 0.18, round_values: Vec::new() });
         record.proofs = vec![Proof { name: "bytes per trip".into(), expected: "2".into(), seen: 2.0, holds: true }];
         for width in [80, 100] {
             let text = shown(&record, width);

@@ -97,7 +97,7 @@ pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
     out
 }
 
-fn better(record: &Record) -> &'static str {
+pub(crate) fn better(record: &Record) -> &'static str {
     use groma_model::Better;
     match record.better {
         Better::Lower => "lower",
@@ -107,7 +107,7 @@ fn better(record: &Record) -> &'static str {
 }
 
 /// The shortest text that reads back as the same number.
-fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     match value {
         Some(v) if !v.is_finite() => String::new(),
         Some(v) if v != 0.0 && !(1e-4..1e15).contains(&v.abs()) => format!("{v:e}"),
@@ -118,7 +118,7 @@ fn number(value: Option<f64>) -> String {
 
 /// A text as a field: quoted where RFC 4180 wants it, and no formula. Plain characters, but for
 /// line breaks.
-fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     // The wide forms are those of East Asian keyboards; a line break may be dropped by whoever
     // reads the file.
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);

@@ -9,6 +9,7 @@
 //! | a run | [`render`] in any [`Format`], [`summary()`] for its last lines, [`live_line`] while it goes on |
 //! | the hardware of a run on one page | [`hardware()`] |
 //! | one metric on a card | [`card()`] |
+//! | runs side by side | [`compare()`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
@@ -22,6 +23,7 @@
 pub mod units;
 
 mod card;
+mod compare;
 mod csv;
 mod explain;
 mod format;
@@ -50,6 +52,7 @@ mod fixtures;
 mod hierarchy;
 
 pub use card::{Beside, card};
+pub use compare::{CompareFormat, Compared, Relative, Side, compare};
 pub use csv::csv_samples;
 pub use explain::explain;
 pub use format::{Format, render};

@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn what_neighbours_took_is_said() {
         let (_, mut records) = fixtures::survey();
-        let share = |value| groma_model::SharedCore { value, share: 0.4 };
+        let share = |value| groma_model::SharedCore { value, share: 0.4, round_values: Vec::new() };
         records.iter_mut().filter(|r| r.workers == 1).for_each(|r| r.shared = Some(share(None)));
         let text = |records: &[Record]| {
             let page = page(records, &Style::plain(170)).expect("a survey");

@@ -91,7 +91,7 @@ pub(crate) fn shared_share(records: &[Record]) -> Option<f64> {
     const LEAST: f64 = 0.005;
     let alone = || records.iter().filter(|r| r.workers == 1);
     let all: u64 = alone().map(|r| r.samples).sum();
-    let shared: f64 = alone().filter_map(|r| Some(r.shared?.share * r.samples as f64)).sum();
+    let shared: f64 = alone().filter_map(|r| Some(r.shared.as_ref()?.share * r.samples as f64)).sum();
     Some(shared / all.max(1) as f64).filter(|share| *share >= LEAST)
 }
 
@@ -156,7 +156,7 @@ mod tests {
     fn a_shared_core_is_told_where_it_matters() {
         let with = |share: f64, flags: &[&str]| {
             let mut record = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);
-            record.shared = Some(SharedCore { value: Some(1.3e-7), share });
+            record.shared = Some(SharedCore { value: Some(1.3e-7), share, round_values: Vec::new() });
             record.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
             let quiet = fixtures::record("proc.fork_exit", "", Quantity::Latency, 1e-4);
             shared_cores(&[record, quiet])

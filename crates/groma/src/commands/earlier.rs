@@ -1,5 +1,6 @@
 //! Records against earlier runs of the same machine in the store.
 
+use groma_analysis::compare::environment::differences;
 use groma_analysis::earlier::{contradiction, is_beyond, values};
 use groma_harness::model::{CoreProbe, Point, Record, Round, RunHeader};
 use groma_store::Store;
@@ -17,6 +18,15 @@ impl<'s> Earlier<'s> {
     /// Those before the run with this head.
     pub(crate) fn before(head: &RunHeader, store: &'s Store) -> Earlier<'s> {
         Earlier { store, runs: store.earlier_runs(head, RUNS).unwrap_or_default() }
+    }
+
+    /// Those of the same machine in the same state, whenever they were, but for these.
+    pub(crate) fn like(head: &RunHeader, except: &[&str], store: &'s Store) -> Earlier<'s> {
+        // A run that is not stored is later than all.
+        let not_stored = RunHeader { run: String::new(), ..head.clone() };
+        let mut runs = store.earlier_runs(&not_stored, RUNS).unwrap_or_default();
+        runs.retain(|run| !except.contains(&run.run.as_str()) && differences(head, run).is_empty());
+        Earlier { store, runs }
     }
 
     /// What they knew of the probe of the core.

@@ -10,13 +10,13 @@ use groma_harness::model::{End, Point, Record, RunHeader, StateCounts};
 use groma_report::{self as report, Format, RunLine};
 use groma_runner::identity;
 use groma_runner::select::names_metric;
-use groma_store::{RunStatus, StoredRun};
+use groma_store::{RunStatus, Store, StoredRun};
 
 /// A run as the views take it.
 pub(crate) struct Shown {
     pub(crate) head: RunHeader,
     /// What was measured; the records follow in this order.
-    points: Vec<Point>,
+    pub(crate) points: Vec<Point>,
     pub(crate) records: Vec<Record>,
     pub(crate) end: Option<End>,
 }
@@ -68,6 +68,11 @@ pub(crate) fn load(
         }
     }
     Ok(shown)
+}
+
+/// Reads one run and computes its records.
+pub(crate) fn read(store: &Store, run: &str) -> Result<Shown> {
+    Ok(records(store.load(&store.find(run)?)?, false))
 }
 
 fn records(run: StoredRun, samples: bool) -> Shown {

@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 mod catalogue;
+mod compare;
 mod dd;
 mod earlier;
 mod hammer;
@@ -35,6 +36,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Machine { json, no_gauge, all, record: None } => machine::machine(json, !no_gauge, all),
         Command::Show(args) => history::show(program, &args),
         Command::Runs { json, store } => history::runs(json, &store),
+        Command::Compare(args) => compare::compare(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
         Command::Watch(args) => watch::watch(&args),
         Command::Dd(args) => dd::dd(&args),

@@ -12,6 +12,13 @@ pub(super) fn parse_format(text: &str) -> Result<groma_report::Format, String> {
     })
 }
 
+pub(super) fn parse_compare_format(text: &str) -> Result<groma_report::CompareFormat, String> {
+    groma_report::CompareFormat::from_word(text).ok_or_else(|| {
+        let words: Vec<&str> = groma_report::CompareFormat::ALL.iter().map(|f| f.word()).collect();
+        format!("expected one of {}", words.join(", "))
+    })
+}
+
 /// The port of `groma serve` unless another one is named: not assigned by IANA, and below the range
 /// that Linux takes ephemeral ports from (lmbench's 31234 to 31240 are not registered, and its
 /// 34298 is within that range).

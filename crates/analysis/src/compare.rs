@@ -1,0 +1,325 @@
+//! Two sides of a comparison: records matched by what they are, and of each pair the ratio, its
+//! interval and a verdict.
+//!
+//! Rounds of runs that were made at different times are not paired, and runs differ by more than
+//! their rounds show: a metric is called slower only where ranks over rounds say so for the whole
+//! suite (Holm), and by more than runs of this host differ when nothing has changed
+//! (docs/methods/statistics.md#comparing-two-runs). Not here: which runs those are, and text.
+
+pub mod environment;
+
+use std::collections::HashMap;
+
+use groma_model::{Better, Record, SharedCore, Unit};
+use groma_stats::comparison::SUITE_LEVEL;
+use groma_stats::{Measured, headline, holm, mann_whitney};
+
+use crate::point::{measured, same_point};
+
+/// What differs by no more than this, with its whole interval, is called the same. Half-widths up to
+/// it are called precise on the pages, too.
+const SAME: f64 = 0.05;
+
+/// By what ratio runs are taken to differ where no other runs of the host tell.
+const ASSUMED_NOISE: f64 = 1.25;
+
+/// How the flag begins that says that a value is of a shared core.
+const SHARED_CORE: &str = "shared core";
+
+/// What two sides have in common, and what they have not.
+#[derive(Debug, Default)]
+pub struct Comparison<'r> {
+    /// The metrics with a value on both sides, in the order of the first.
+    pub pairs: Vec<Pair<'r>>,
+    /// What both were to measure and one has no value of.
+    pub without_value: Vec<[&'r Record; 2]>,
+    /// What has one name on both sides and is not one thing.
+    pub unlike: Vec<(Unlike, [&'r Record; 2])>,
+    /// What only one side has.
+    pub alone: [Vec<&'r Record>; 2],
+}
+
+/// Why two records of one name are not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unlike {
+    /// The benchmark was defined anew in between.
+    Version,
+    /// Their values have different units.
+    Unit,
+    /// They used different storage.
+    Storage,
+}
+
+/// A metric on both sides.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'r> {
+    /// The two records, the first side's first.
+    pub sides: [&'r Record; 2],
+    /// The values that are compared: the headlines, or on a shared core those of its samples.
+    pub values: [f64; 2],
+    /// Whether both are of a shared core: one side has no other.
+    pub shared_core: bool,
+    /// The second value over the first.
+    pub ratio: f64,
+    /// The 95 % interval of the ratio; `None` where the rounds are too few for one.
+    pub interval: Option<[f64; 2]>,
+    /// The chance of such a difference if there is none, adjusted for all metrics compared.
+    pub p: Option<f64>,
+    /// The ratio, greater than one, that this comparison would find in four cases of five.
+    pub detectable: Option<f64>,
+    /// What it says.
+    pub verdict: Verdict,
+}
+
+/// What a comparison says of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// The second side is better, beyond what chance and this host explain.
+    Faster,
+    /// The second side is worse.
+    Slower,
+    /// They differ, and neither direction is better: the size of a cache.
+    Changed,
+    /// The whole interval is within so large a part of the first side's value.
+    Same {
+        /// As a fraction of the value.
+        within: f64,
+    },
+    /// It cannot be told.
+    Unclear(Why),
+}
+
+/// Why a comparison cannot tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Why {
+    /// The intervals are too wide.
+    Imprecise,
+    /// The rounds are too few for an interval.
+    FewRounds,
+    /// Runs of this host differ by as much when nothing has changed; by this ratio, greater than 1.
+    RunNoise(f64),
+    /// One side's value is that of a shared core, of which the other side saw too little.
+    SharedCore,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Changed => "changed",
+            Verdict::Same { .. } => "same",
+            Verdict::Unclear(_) => "cannot tell",
+        }
+    }
+}
+
+impl<'r> Pair<'r> {
+    /// The values of the rounds that are compared.
+    fn rounds(&self) -> [&'r [f64]; 2] {
+        self.sides.map(|record| match &record.shared {
+            Some(shared) if self.shared_core => shared.round_values.as_slice(),
+            _ => record.round_values.as_slice(),
+        })
+    }
+
+    /// The ratio or its inverse, whichever is greater than 1.
+    pub fn size(&self) -> f64 {
+        self.ratio.max(1.0 / self.ratio)
+    }
+
+    /// By what ratio the second side is worse; below 1 where it is better.
+    pub fn cost(&self) -> f64 {
+        match self.sides[0].better {
+            Better::Lower | Better::Neither => self.ratio,
+            Better::Higher => 1.0 / self.ratio,
+        }
+    }
+}
+
+/// Compares two sides. `earlier` tells what a metric was in other runs of what the first side
+/// measured, on the same host: how runs differ when nothing has changed.
+pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -> Vec<f64>) -> Comparison<'r> {
+    let mut comparison = match_records(a, b);
+    let others: Vec<Vec<f64>> = comparison.pairs.iter().map(|pair| earlier(pair.sides[0])).collect();
+    let measured = comparison.pairs.iter().zip(&others).map(|(pair, earlier)| {
+        let [before, after] = pair.rounds();
+        Measured { before, after, earlier }
+    });
+    let found = groma_stats::compare(&measured.collect::<Vec<_>>());
+    let unknown = by_ranks_alone(&comparison.pairs, &others);
+    for ((pair, found), by_ranks) in comparison.pairs.iter_mut().zip(found).zip(unknown) {
+        if let Some(found) = found {
+            // The ratio is that of the values that people see; it stays within its interval.
+            pair.interval = found.interval.map(|i| [i.low.min(pair.ratio), i.high.max(pair.ratio)]);
+            pair.p = found.p.or(by_ranks);
+            pair.detectable = found.detectable;
+            pair.verdict = verdict(pair, found.floor.unwrap_or(ASSUMED_NOISE));
+        }
+    }
+    comparison
+}
+
+/// The chance of the differences of metrics without other runs, from the ranks of their rounds,
+/// adjusted for all of them.
+fn by_ranks_alone(pairs: &[Pair<'_>], others: &[Vec<f64>]) -> Vec<Option<f64>> {
+    let p = |(pair, others): (&Pair<'_>, &Vec<f64>)| {
+        let [a, b] = pair.rounds();
+        if others.is_empty() { mann_whitney(a, b) } else { None }
+    };
+    let raw: Vec<Option<f64>> = pairs.iter().zip(others).map(p).collect();
+    let mut adjusted = holm(&raw.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
+    raw.into_iter().map(|p| p.and_then(|_| adjusted.next())).collect()
+}
+
+/// The records of several runs as if they were of one: the rounds of all, and the headline of these.
+pub fn pooled(runs: Vec<Vec<Record>>) -> Vec<Record> {
+    let mut all: Vec<Record> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for record in runs.into_iter().flatten() {
+        match places.get(&identity(&record)).map(|place| &mut all[*place]) {
+            Some(known) if differs(known, &record).is_none() => add_rounds(known, record),
+            Some(_) => {}
+            None => {
+                places.insert(identity(&record), all.len());
+                all.push(record);
+            }
+        }
+    }
+    all
+}
+
+fn add_rounds(known: &mut Record, more: Record) {
+    if known.value.is_none() {
+        *known = more;
+        return;
+    }
+    known.round_values.extend(more.round_values);
+    known.rounds = known.round_values.len() as u32;
+    if let Some(head) = headline(&known.round_values) {
+        known.value = Some(head.value);
+        known.ci = head.interval.map(|i| [i.low, i.high]);
+        known.ci_display = head.display.map(|i| [i.low, i.high]);
+    }
+}
+
+/// What makes a record the same metric in another run, as a text that no other metric has.
+pub fn identity(record: &Record) -> String {
+    let Record { id, params, placement, workers, worker_kind, .. } = record;
+    format!("{id}\0{params}\0{placement}\0{workers}\0{}", worker_kind.word())
+}
+
+/// Why two records of one identity are not the same metric.
+fn differs(a: &Record, b: &Record) -> Option<Unlike> {
+    if a.version != b.version {
+        Some(Unlike::Version)
+    } else if a.unit != b.unit {
+        Some(Unlike::Unit)
+    } else if !same_point(a, b) {
+        Some(Unlike::Storage)
+    } else {
+        None
+    }
+}
+
+fn match_records<'r>(a: &'r [Record], b: &'r [Record]) -> Comparison<'r> {
+    let mut there: HashMap<String, &Record> = b.iter().map(|record| (identity(record), record)).collect();
+    let mut found = Comparison::default();
+    for first in a {
+        let Some(second) = there.remove(&identity(first)) else {
+            found.alone[0].push(first);
+            continue;
+        };
+        let sides = [first, second];
+        match (differs(first, second), measured(first), measured(second)) {
+            (Some(unlike), ..) => found.unlike.push((unlike, sides)),
+            (None, Some(of_a), Some(of_b)) if of_a != 0.0 => found.pairs.push(pair(sides, [of_a, of_b])),
+            _ => found.without_value.push(sides),
+        }
+    }
+    found.alone[1] = b.iter().filter(|record| there.contains_key(&identity(record))).collect();
+    found
+}
+
+/// A pair of which nothing but the values is known. Where one side has only the value of a shared
+/// core, it is compared with that of the other side.
+fn pair<'r>(sides: [&'r Record; 2], headlines: [f64; 2]) -> Pair<'r> {
+    let [a, b] = sides.map(is_of_shared_core);
+    let of_shared_core = || {
+        let [a, b] = sides.map(|record| record.shared.as_ref().and_then(|shared| shared.value));
+        a.zip(b).filter(|(a, _)| *a != 0.0).map(|(a, b)| [a, b])
+    };
+    let shared = if a != b { of_shared_core() } else { None };
+    let values = shared.unwrap_or(headlines);
+    let verdict = Verdict::Unclear(if a != b && shared.is_none() { Why::SharedCore } else { Why::FewRounds });
+    let ratio = values[1] / values[0];
+    Pair { sides, values, shared_core: shared.is_some(), ratio, interval: None, p: None, detectable: None, verdict }
+}
+
+/// Whether the headline of a record is that of a shared core.
+fn is_of_shared_core(record: &Record) -> bool {
+    record.flags.iter().any(|flag| flag.starts_with(SHARED_CORE))
+}
+
+/// What the numbers of a pair say, on a host whose runs differ by the ratio `floor`.
+fn verdict(pair: &Pair<'_>, floor: f64) -> Verdict {
+    if pair.verdict == Verdict::Unclear(Why::SharedCore) {
+        return pair.verdict;
+    }
+    let (Some([low, high]), Some(p)) = (pair.interval, pair.p) else { return Verdict::Unclear(Why::FewRounds) };
+    let within = (1.0 - low).max(high - 1.0);
+    match pair.sides[0].better {
+        better if p < SUITE_LEVEL && pair.size() > floor => match better {
+            Better::Neither => Verdict::Changed,
+            _ if pair.cost() > 1.0 => Verdict::Slower,
+            _ => Verdict::Faster,
+        },
+        _ if within <= SAME => Verdict::Same { within },
+        _ if p < SUITE_LEVEL => Verdict::Unclear(Why::RunNoise(floor)),
+        _ => Verdict::Unclear(Why::Imprecise),
+    }
+}
+
+/// Records whose times are in cycles of the core's clock; those of which the cycles are not known
+/// are left out.
+pub fn in_cycles(records: &[Record]) -> Vec<Record> {
+    records
+        .iter()
+        .filter(|record| record.unit == Unit::Seconds)
+        .filter_map(|record| Some(scaled(record, record.cycles? / record.value?)))
+        .collect()
+}
+
+/// Records as multiples of the time that this metric takes: times divided by it, rates multiplied.
+/// What is neither is left out. `None` where there is no such metric with a value.
+pub fn relative_to(records: &[Record], id: &str) -> Option<Vec<Record>> {
+    let base = records.iter().filter(|r| r.id == id && r.unit == Unit::Seconds && r.workers == 1).find_map(measured)?;
+    let scale = |record: &Record| match record.unit {
+        Unit::Seconds => Some(scaled(record, 1.0 / base)),
+        Unit::BytesPerSecond | Unit::PerSecond => Some(scaled(record, base)),
+        _ => None,
+    };
+    Some(records.iter().filter_map(scale).collect())
+}
+
+fn scaled(record: &Record, factor: f64) -> Record {
+    let scale = |values: &[f64]| values.iter().map(|value| value * factor).collect();
+    let both = |ends: Option<[f64; 2]>| ends.map(|ends| ends.map(|end| end * factor));
+    Record {
+        unit: Unit::One,
+        value: record.value.map(|value| value * factor),
+        ci: both(record.ci),
+        ci_display: both(record.ci_display),
+        round_values: scale(&record.round_values),
+        shared: record.shared.as_ref().map(|shared| SharedCore {
+            value: shared.value.map(|value| value * factor),
+            share: shared.share,
+            round_values: scale(&shared.round_values),
+        }),
+        ..record.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! What differs between the environments of two runs, the most likely cause of other numbers first.
+
+use groma_model::RunHeader;
+
+/// The facts that change from run to run by themselves. A name that ends with a dot stands for all
+/// facts below it.
+const VOLATILE: [&str; 7] =
+    ["host.uptime_s", "memory.available", "load.", "psi.", "steal.", "work_dir.free", "placement."];
+
+/// The facts by how likely they move numbers; the others follow in their own order. By hand: what
+/// replaces the machine first, then what changes the code that runs, then what changes its speed.
+const LIKELY: [&str; 27] = [
+    "host.machine",
+    "cpu.model",
+    "cpu.family",
+    "cpu.stepping",
+    "cpu.count",
+    "cpu.cores",
+    "kernel.release",
+    "kernel.version",
+    "kernel.cmdline",
+    "security.",
+    "virt.",
+    "cpu.microcode",
+    "cpu.smt",
+    "cpu.driver",
+    "cpu.governor",
+    "cpu.boost",
+    "cpu.cpuidle.",
+    "cpu.haltpoll.",
+    "kernel.",
+    "cpu.allowed",
+    "cgroup.",
+    "memory.thp",
+    "memory.",
+    "clock.",
+    "work_dir.",
+    "cache.",
+    "numa.",
+];
+
+/// A fact that two runs do not share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its key.
+    pub key: String,
+    /// Its value in each run; `None` where the run has no such fact.
+    pub values: [Option<String>; 2],
+}
+
+/// The facts that differ, the most likely cause first.
+pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
+    let is_of = |key: &str, name: &str| key == name || (name.ends_with('.') && key.starts_with(name));
+    let rank = |key: &str| LIKELY.iter().position(|name| is_of(key, name)).unwrap_or(LIKELY.len());
+    let facts = |run: &'_ RunHeader| run.environment.facts.clone();
+    let mut keys: Vec<String> = facts(a).into_iter().chain(facts(b)).map(|fact| fact.key).collect();
+    keys.sort();
+    keys.dedup();
+    let value = |run: &RunHeader, key: &str| run.environment.get(key).map(str::to_owned);
+    let mut found: Vec<Difference> = keys
+        .into_iter()
+        .filter(|key| !VOLATILE.iter().any(|name| is_of(key, name)))
+        .map(|key| Difference { values: [value(a, &key), value(b, &key)], key })
+        .filter(|difference| difference.values[0] != difference.values[1])
+        .collect();
+    found.sort_by_key(|difference| rank(&difference.key));
+    found
+}

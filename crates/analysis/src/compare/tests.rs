@@ -1,0 +1,196 @@
+use super::*;
+use groma_model::{LabelCounts, Params, Placement, Quantity, State, Timing, Value, WorkerKind};
+use groma_stats::Rng;
+
+/// A record of ten rounds about a value, whose logarithms spread by `spread`.
+fn record(id: &str, quantity: Quantity, value: f64, spread: f64, rng: &mut Rng) -> Record {
+    let round_values: Vec<f64> = (0..10).map(|_| value * (spread * rng.normal()).exp()).collect();
+    let head = headline(&round_values).expect("ten rounds");
+    Record {
+        id: id.to_owned(),
+        version: 1,
+        summary: String::new(),
+        params: Params::default(),
+        params_text: String::new(),
+        placement: Placement::Pinned,
+        workers: 1,
+        worker_kind: WorkerKind::Processes,
+        state: State::Ok,
+        reason: String::new(),
+        quantity,
+        unit: quantity.unit(),
+        better: quantity.better(),
+        timing: Timing::Batched,
+        detail: false,
+        value: Some(head.value),
+        ci: None,
+        ci_display: None,
+        p10: None,
+        p50: None,
+        p90: None,
+        p99: None,
+        max: None,
+        interference: None,
+        cycles: None,
+        rounds: 10,
+        samples: 100,
+        clean: 100,
+        labels: LabelCounts::default(),
+        shared: None,
+        proofs: Vec::new(),
+        round_values,
+        flags: Vec::new(),
+        facts: Vec::new(),
+        round_samples: None,
+    }
+}
+
+fn latency(value: f64, rng: &mut Rng) -> Record {
+    record("a.latency", Quantity::Latency, value, 0.01, rng)
+}
+
+/// What is said of one metric that has this value on each side, and had these in other runs.
+fn verdict_of(sides: [Record; 2], earlier: &[f64]) -> Verdict {
+    let [a, b] = sides.map(|record| vec![record]);
+    let found = compare(&a, &b, &|_| earlier.to_vec());
+    assert_eq!(found.pairs.len(), 1);
+    found.pairs[0].verdict
+}
+
+#[test]
+fn records_are_matched_by_what_they_are() {
+    let rng = &mut Rng::new(1);
+    let mut sized = |size: u64| {
+        let mut record = record("a.sized", Quantity::Latency, 1e-6, 0.01, rng);
+        record.params = Params(vec![("size".to_owned(), Value::Int(size))]);
+        record
+    };
+    let a = vec![sized(1), sized(2), sized(3)];
+    let mut b = vec![sized(4), sized(3), sized(2)];
+    b[1].version = 2;
+    let found = compare(&a, &b, &|_| Vec::new());
+    let size = |record: &Record| record.params.int("size");
+    let pairs: Vec<_> = found.pairs.iter().map(|pair| pair.sides.map(size)).collect();
+    assert_eq!(pairs, [[Some(2); 2]]);
+    assert_eq!(found.unlike.iter().map(|(why, _)| *why).collect::<Vec<_>>(), [Unlike::Version]);
+    let alone = found.alone.each_ref().map(|records| records.iter().map(|r| size(r)).collect::<Vec<_>>());
+    assert_eq!(alone, [vec![Some(1)], vec![Some(4)]]);
+    // What has no value on one side is counted, and not compared.
+    b[2].value = None;
+    let found = compare(&a, &b, &|_| Vec::new());
+    assert_eq!((found.pairs.len(), found.without_value.len()), (0, 1));
+}
+
+#[test]
+fn the_direction_is_that_of_the_metric() {
+    let rng = &mut Rng::new(2);
+    let mut of = |quantity, factor: f64| {
+        let sides = [1.0, factor].map(|x| record("a.b", quantity, 1e-6 * x, 0.01, rng));
+        verdict_of(sides, &[])
+    };
+    assert_eq!(of(Quantity::Latency, 1.5), Verdict::Slower);
+    assert_eq!(of(Quantity::Latency, 0.6), Verdict::Faster);
+    assert_eq!(of(Quantity::Bandwidth, 1.5), Verdict::Faster);
+    assert_eq!(of(Quantity::Bandwidth, 0.6), Verdict::Slower);
+    assert_eq!(of(Quantity::Count, 1.5), Verdict::Changed);
+}
+
+#[test]
+fn earlier_runs_decide_what_a_small_difference_is() {
+    let rng = &mut Rng::new(3);
+    let mut sides = || [1.0, 1.08].map(|x| latency(1e-6 * x, rng));
+    let steady: Vec<f64> = [0.998, 1.001, 1.0, 0.999, 1.002, 1.0].map(|x| 1e-6 * x).to_vec();
+    let restless: Vec<f64> = [0.9, 1.1, 1.0, 0.93, 1.08, 1.0].map(|x| 1e-6 * x).to_vec();
+    assert_eq!(verdict_of(sides(), &steady), Verdict::Slower);
+    assert!(matches!(verdict_of(sides(), &restless), Verdict::Unclear(_)));
+    // Without other runs a difference has to be large.
+    let Verdict::Unclear(Why::RunNoise(floor)) = verdict_of(sides(), &[]) else { panic!("8 % is called") };
+    assert!(floor > 1.08);
+    // And nothing at all is called the same, from the rounds alone or with steady runs.
+    let equal = [latency(1e-6, rng), latency(1e-6, rng)];
+    assert!(matches!(verdict_of(equal, &steady), Verdict::Same { within } if within < 0.03));
+}
+
+#[test]
+fn too_few_or_too_different_rounds_tell_nothing() {
+    let rng = &mut Rng::new(4);
+    let mut sides = [latency(1e-6, rng), latency(3e-6, rng)];
+    for side in &mut sides {
+        side.round_values.truncate(3);
+    }
+    assert_eq!(verdict_of(sides, &[]), Verdict::Unclear(Why::FewRounds));
+    let sides = [1.0, 1.2].map(|x| record("a.b", Quantity::Latency, 1e-6 * x, 0.3, rng));
+    assert_eq!(verdict_of(sides, &[]), Verdict::Unclear(Why::Imprecise));
+}
+
+#[test]
+fn a_shared_core_is_compared_with_a_shared_core() {
+    let rng = &mut Rng::new(5);
+    let own = || latency(1.0e-6, &mut Rng::new(6));
+    let mut shared = latency(1.4e-6, rng);
+    shared.flags.push("shared core: the sibling thread was busy in 90 % of the samples".to_owned());
+    // The other side saw no shared core: 40 % more say nothing.
+    assert_eq!(verdict_of([own(), shared.clone()], &[]), Verdict::Unclear(Why::SharedCore));
+    let with = |mut record: Record, value: f64, rng: &mut Rng| {
+        let rounds = latency(value, rng).round_values;
+        record.shared = Some(SharedCore { value: Some(value), share: 0.5, round_values: rounds });
+        record
+    };
+    let sides = [with(own(), 1.4e-6, rng), with(shared, 1.4e-6, rng)];
+    let found = compare(&sides[..1], &sides[1..], &|_| Vec::new());
+    let pair = &found.pairs[0];
+    assert!(pair.shared_core && pair.values == [1.4e-6; 2], "{pair:?}");
+    assert!(matches!(pair.verdict, Verdict::Same { .. }), "{pair:?}");
+}
+
+/// Equal suites, of which half the runs of the host differ by 3 %: nothing may be called a change.
+#[test]
+fn equal_suites_give_no_alarm() {
+    let rng = &mut Rng::new(7);
+    let mut alarms = 0;
+    for _ in 0..40 {
+        let mut suite = |drift: f64| -> Vec<Record> {
+            let ids = (0..100).map(|i| format!("a.metric{i}"));
+            ids.map(|id| record(&id, Quantity::Latency, 1e-6 * drift, 0.02, rng)).collect()
+        };
+        let runs: Vec<Vec<Record>> = (0..8).map(|run| suite(1.0 + 0.03 * f64::from(run % 2))).collect();
+        let earlier = |of: &Record| -> Vec<f64> {
+            let same = runs[2..].iter().flatten().filter(|record| record.id == of.id);
+            same.filter_map(|record| record.value).collect()
+        };
+        let found = compare(&runs[0], &runs[1], &earlier);
+        let is_alarm = |pair: &&Pair<'_>| matches!(pair.verdict, Verdict::Slower | Verdict::Faster);
+        alarms += usize::from(found.pairs.iter().any(|pair| is_alarm(&pair)));
+    }
+    assert!(alarms <= 2, "{alarms} of 40 suites");
+}
+
+#[test]
+fn several_runs_are_pooled() {
+    let rng = &mut Rng::new(8);
+    let runs: Vec<Vec<Record>> = (0..3).map(|_| vec![latency(1e-6, rng)]).collect();
+    let mut other = latency(1e-6, rng);
+    other.version = 2;
+    let all = pooled(vec![runs[0].clone(), runs[1].clone(), runs[2].clone(), vec![other]]);
+    assert_eq!(all.len(), 1);
+    assert_eq!((all[0].rounds, all[0].round_values.len(), all[0].version), (30, 30, 1));
+    assert!(all[0].ci.is_some());
+}
+
+#[test]
+fn values_relative_to_something_have_no_unit() {
+    let rng = &mut Rng::new(9);
+    let mut one = latency(1e-6, rng);
+    one.cycles = one.value.map(|value| value * 3e9);
+    let rate = record("a.rate", Quantity::Bandwidth, 1e9, 0.01, rng);
+    let records = [one, rate];
+    let cycles = in_cycles(&records);
+    assert_eq!(cycles.len(), 1, "a rate has no cycles");
+    assert!((cycles[0].value.expect("a value") / (records[0].value.expect("a value") * 3e9) - 1.0).abs() < 1e-12);
+    assert_eq!(cycles[0].unit, Unit::One);
+    let relative = relative_to(&records, "a.latency").expect("its time is known");
+    assert!((relative[0].value.expect("a value") - 1.0).abs() < 1e-12);
+    let per_call = records[1].value.zip(records[0].value).map(|(rate, time)| rate * time);
+    assert_eq!(relative[1].value, per_call);
+    assert!(relative_to(&records, "a.other").is_none());
+}

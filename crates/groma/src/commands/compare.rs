@@ -1,0 +1,136 @@
+//! `groma compare`: runs side by side.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail};
+use groma_analysis::compare::environment::differences;
+use groma_analysis::compare::{compare as records_beside, identity, in_cycles, pooled, relative_to};
+use groma_harness::model::{Point, Record, RunHeader};
+use groma_report::{self as report, Compared, Relative, Side};
+use groma_runner::select::names_metric;
+use groma_store::Store;
+
+use super::earlier::Earlier;
+use super::history::{Shown, read};
+use super::{existing_store, print, style};
+use crate::flags::CompareArgs;
+use crate::message::name;
+use crate::program::Program;
+
+/// Runs that are taken as one.
+struct Runs {
+    /// What was typed.
+    name: String,
+    heads: Vec<RunHeader>,
+    /// The points of the newest run, and their records, in the same order.
+    points: Vec<Point>,
+    newest: Vec<Record>,
+    /// The records of all of them.
+    records: Vec<Record>,
+}
+
+impl Runs {
+    /// Reads the runs that these words name.
+    fn load(store: &Store, words: &[String], wanted: impl Fn(&Record) -> bool) -> Result<Runs> {
+        let mut shown: Vec<Shown> = words.iter().map(|word| read(store, word)).collect::<Result<_>>()?;
+        shown.sort_by(|a, b| a.head.started.cmp(&b.head.started));
+        let heads = shown.iter().map(|one| one.head.clone()).collect();
+        let last = shown.last().context("a side needs a run")?;
+        let (points, newest) = (last.points.clone(), last.records.clone());
+        let mut records = pooled(shown.into_iter().rev().map(|one| one.records).collect());
+        records.retain(wanted);
+        Ok(Runs { name: words.join(","), heads, points, newest, records })
+    }
+
+    fn head(&self) -> &RunHeader {
+        &self.heads[self.heads.len() - 1]
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side { name: &self.name, head: self.head(), runs: self.heads.len() }
+    }
+
+    /// What other runs of the same machine in the same state found of each metric.
+    fn others(&self, store: &Store, sides: &[&Runs]) -> HashMap<String, Vec<f64>> {
+        let ids: Vec<&str> = sides.iter().flat_map(|side| &side.heads).map(|head| head.run.as_str()).collect();
+        let earlier = Earlier::like(self.head(), &ids, store);
+        let values = earlier.histories(&self.points, &self.newest);
+        self.newest.iter().map(identity).zip(values).collect()
+    }
+
+    /// The records as multiples of something.
+    fn relative(&mut self, relative: Relative<'_>) -> Result<()> {
+        match relative {
+            Relative::Absolute => {}
+            Relative::Cycles => self.records = in_cycles(&self.records),
+            Relative::Metric(id) => match relative_to(&self.records, id) {
+                Some(records) => self.records = records,
+                None => bail!("--relative {id}: run {} has no time of it", self.head().run),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// Compares runs.
+pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
+    let store = existing_store(&args.store)?;
+    let relative = match args.relative.as_deref() {
+        None => Relative::Absolute,
+        Some("cycles") => Relative::Cycles,
+        Some(metric) => Relative::Metric(metric),
+    };
+    let wanted = |record: &Record| {
+        let selected = args.select.is_empty() || args.select.iter().any(|select| names_metric(select, &record.id));
+        let is_base = relative == Relative::Metric(&record.id);
+        (selected || is_base) && (args.all || !record.detail)
+    };
+    let mut sides: Vec<Runs> =
+        words(args)?.iter().map(|words| Runs::load(&store, words, wanted)).collect::<Result<_>>()?;
+    let known = sides[0].others(&store, &sides.iter().collect::<Vec<_>>());
+    for side in &mut sides {
+        side.relative(relative)?;
+    }
+    let absolute: HashMap<String, f64> =
+        sides[0].newest.iter().filter_map(|record| Some((identity(record), record.value?))).collect();
+    let earlier = |record: &Record| {
+        let key = identity(record);
+        // In the unit that values are compared in.
+        let scale = record.value.zip(absolute.get(&key)).map_or(1.0, |(now, then)| now / then);
+        let scale = if relative == Relative::Absolute { 1.0 } else { scale };
+        known.get(&key).into_iter().flatten().map(|value| value * scale).collect()
+    };
+    let (first, rest) = sides.split_first().context("there is no run to compare")?;
+    let others: Vec<Compared<'_>> = rest
+        .iter()
+        .map(|side| Compared {
+            side: side.side(),
+            differences: differences(first.head(), side.head()),
+            comparison: records_beside(&first.records, &side.records, &earlier),
+        })
+        .collect();
+    if let Some(other) = others.iter().find(|other| other.comparison.pairs.is_empty()) {
+        bail!(
+            "runs {} and {} have no metric with a value in common ({} show --states RUN)",
+            first.head().run,
+            other.side.head.run,
+            name()
+        );
+    }
+    print(&report::compare(program.known_families(), first.side(), &others, relative, args.format, &style(args.all)))?;
+    Ok(0)
+}
+
+/// The words for the runs of each side.
+fn words(args: &CompareArgs) -> Result<Vec<Vec<String>>> {
+    let sides: Vec<Vec<String>> = if args.a.is_empty() {
+        args.runs.iter().map(|run| vec![run.clone()]).collect()
+    } else {
+        vec![args.a.clone(), args.b.clone()]
+    };
+    match sides.len() {
+        0 => Ok(vec![vec!["latest~1".to_owned()], vec!["latest".to_owned()]]),
+        1 => Ok(vec![sides[0].clone(), vec!["latest".to_owned()]]),
+        _ => Ok(sides),
+    }
+}

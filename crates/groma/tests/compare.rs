@@ -1,0 +1,105 @@
+//! Runs beside each other: what changed is found, what did not is left alone, and what cannot be
+//! compared is refused with a reason.
+
+mod common;
+use common::{Ended, Place};
+use serde_json::Value;
+
+const RUN: [&str; 8] = ["run", "syscall.getppid", "vm.protect", "--param", "size=4K", "--rounds", "12", "--json"];
+
+/// A place with two runs of two metrics, of which the second is the first once more; their ids.
+fn two_equal_runs() -> (Place, [String; 2]) {
+    let place = Place::new();
+    let ids = [(); 2].map(|()| place.json(&RUN)["run"]["run"].as_str().expect("an id").to_owned());
+    sql(
+        &place,
+        "UPDATE rounds SET result = (SELECT r.result FROM rounds r WHERE r.run = ?1 AND r.point = rounds.point
+                                     AND r.round = rounds.round) WHERE run = ?2",
+        &ids,
+    );
+    (place, ids)
+}
+
+fn sql(place: &Place, text: &str, params: &[String; 2]) {
+    let store = rusqlite::Connection::open(place.store()).expect("a store");
+    let changed = store.execute(text, (&params[0], &params[1])).expect("a statement");
+    assert!(changed > 0, "{text}");
+}
+
+fn verdicts(place: &Place, args: &[&str]) -> Vec<(String, String)> {
+    let json = place.json(&[&["compare"], args, &["--format", "json"]].concat());
+    let metrics = json["others"][0]["metrics"].as_array().expect("metrics").clone();
+    let text = |metric: &Value, key: &str| metric[key].as_str().expect("a text").to_owned();
+    metrics.iter().map(|metric| (text(metric, "id"), text(metric, "verdict"))).collect()
+}
+
+#[test]
+fn what_became_ten_times_as_fast_is_found_and_nothing_else() {
+    let (place, [a, b]) = two_equal_runs();
+    for (id, verdict) in verdicts(&place, &[&a, &b]) {
+        assert!(["same", "cannot tell"].contains(&verdict.as_str()), "{id}: {verdict}");
+    }
+    // As if an iteration had been ten operations.
+    let tenfold = "UPDATE rounds SET result = json_set(result, '$.series[0].per_iter',
+                          10 * (result ->> '$.series[0].per_iter'))
+                   WHERE run = ?1 AND point = (SELECT point FROM points WHERE run = ?1 AND bench = ?2)";
+    sql(&place, tenfold, &[b.clone(), "syscall.getppid".to_owned()]);
+    let found = verdicts(&place, &[&a, &b]);
+    assert!(found.contains(&("syscall.getppid".to_owned(), "faster".to_owned())), "{found:?}");
+    assert!(found.iter().all(|(id, verdict)| id == "syscall.getppid" || verdict != "faster"), "{found:?}");
+    // The other way round it is slower; the summary says by how much, and how sure that is.
+    let Ended { code, out, .. } = place.groma(&["compare", &b, &a]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("1 slower") && out.contains("Slower: ") && out.contains(" 10 times ("), "{out}");
+    // Only what is asked for.
+    let selected = verdicts(&place, &[&a, &b, "--select", "vm"]);
+    assert!(!selected.is_empty() && selected.iter().all(|(id, _)| id.starts_with("vm.")), "{selected:?}");
+}
+
+#[test]
+fn every_format_holds_the_metrics() {
+    let (place, [a, b]) = two_equal_runs();
+    let out = |args: &[&str]| {
+        let ended = place.groma(&[&["compare", a.as_str(), b.as_str()], args].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.out
+    };
+    let metrics = verdicts(&place, &[&a, &b]).len();
+    assert_eq!(out(&["--format", "csv"]).lines().count(), metrics + 1);
+    assert_eq!(out(&["--format", "junit"]).matches("<testcase").count(), metrics);
+    assert!(out(&["--format", "markdown"]).contains("<details>"));
+    assert!(out(&["--all"]).contains("95 % interval"));
+    assert!(out(&["--relative", "syscall.getppid"]).contains("relative to syscall.getppid"));
+    assert!(out(&["--relative", "cycles"]).contains("in cycles"));
+    // Several runs a side.
+    let sides = place.json(&["compare", "--a", &format!("{a},{b}"), "--b", &b, "--format", "json"]);
+    assert_eq!(sides["a"]["runs"], 2);
+    let rounds = sides["others"][0]["metrics"][0]["rounds"].clone();
+    assert_eq!(rounds[0].as_u64(), rounds[1].as_u64().map(|rounds| 2 * rounds), "{rounds}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_in_a_line() {
+    let (place, [a, b]) = two_equal_runs();
+    let c =
+        place.json(&["run", "cpu.branch", "--rounds", "1", "--json"])["run"]["run"].as_str().expect("id").to_owned();
+    for (args, expected) in [
+        (vec!["compare", &a, "19990101"], "19990101"),
+        (vec!["compare", &a, &c], "have no metric with a value in common"),
+        (vec!["compare", &a, &b, "--relative", "ipc.pipe_rtt"], "--relative ipc.pipe_rtt: run "),
+        (vec!["compare", &a, &b, "--format", "xml"], "expected one of table, json, csv, markdown, junit"),
+        (vec!["compare", "--a", &a], "--b"),
+    ] {
+        let ended = place.groma(&args);
+        assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+        assert!(ended.err.contains(expected) && ended.out.is_empty(), "{args:?}: {ended:?}");
+    }
+    // Of another definition nothing is compared, and it is counted.
+    sql(
+        &place,
+        "UPDATE points SET definition = json_set(definition, '$.version', 99) WHERE run = ?1 AND bench = ?2",
+        &[b.clone(), "vm.protect".to_owned()],
+    );
+    let out = place.groma(&["compare", &a, &b]).out;
+    assert!(out.contains("Not compared: 1 defined anew"), "{out}");
+}

@@ -1,0 +1,172 @@
+//! Runs side by side: what differs between their machines, what became slower or faster, and the
+//! lines of the pages with the values of all.
+//!
+//! What is a difference and what is not is decided in `groma_analysis::compare`; here is how it is
+//! said.
+
+mod files;
+mod lines;
+mod summary;
+
+use groma_analysis::compare::environment::Difference;
+use groma_analysis::compare::{Comparison, Pair, Verdict, Why};
+use groma_model::{Families, Record, RunHeader};
+
+use crate::markdown;
+use crate::style::Style;
+use crate::units;
+
+/// A side of a comparison as a person knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'r> {
+    /// What was typed for it: `before`, `latest~1`, a run's id.
+    pub name: &'r str,
+    /// The head of its run, the newest of several.
+    pub head: &'r RunHeader,
+    /// How many runs it is.
+    pub runs: usize,
+}
+
+/// The first side beside another one.
+#[derive(Debug)]
+pub struct Compared<'r> {
+    /// The other side.
+    pub side: Side<'r>,
+    /// What differs between the machines.
+    pub differences: Vec<Difference>,
+    /// What became of the metrics.
+    pub comparison: Comparison<'r>,
+}
+
+/// What values are divided by before they are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relative<'r> {
+    /// By nothing.
+    Absolute,
+    /// Times are in cycles of the core's clock.
+    Cycles,
+    /// Times are in those of this metric.
+    Metric(&'r str),
+}
+
+/// A format of a comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CompareFormat {
+    /// Aligned text for people.
+    #[default]
+    Table,
+    /// One JSON object.
+    Json,
+    /// One line a metric and side.
+    Csv,
+    /// For a comment on a pull request: the summary, and the lines folded below it.
+    Markdown,
+    /// One test case a metric, for continuous integration: what became slower has failed.
+    Junit,
+}
+
+impl CompareFormat {
+    /// All formats.
+    pub const ALL: [CompareFormat; 5] =
+        [CompareFormat::Table, CompareFormat::Json, CompareFormat::Csv, CompareFormat::Markdown, CompareFormat::Junit];
+
+    /// The word used on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            CompareFormat::Table => "table",
+            CompareFormat::Json => "json",
+            CompareFormat::Csv => "csv",
+            CompareFormat::Markdown => "markdown",
+            CompareFormat::Junit => "junit",
+        }
+    }
+
+    /// The format named by `word`, if there is one.
+    pub fn from_word(word: &str) -> Option<CompareFormat> {
+        CompareFormat::ALL.into_iter().find(|format| format.word() == word)
+    }
+}
+
+/// A comparison in a format: the first side beside each of the others. JSON, CSV and JUnit hold all
+/// metrics and ignore `style`; for people it is the lines of the pages, and with `style.all` every
+/// metric.
+pub fn compare(
+    families: Families<'_>,
+    first: Side<'_>,
+    others: &[Compared<'_>],
+    relative: Relative<'_>,
+    format: CompareFormat,
+    style: &Style,
+) -> String {
+    let text = |style: &Style| {
+        let summary = summary::summary(families, first, others, relative, style);
+        (summary, lines::lines(families, others, relative, style))
+    };
+    match format {
+        CompareFormat::Table => {
+            let (summary, lines) = text(style);
+            format!("{summary}\n{lines}")
+        }
+        CompareFormat::Markdown => {
+            let (summary, lines) = text(&markdown::in_a_block(style));
+            let folded = "<details><summary>All lines</summary>\n\n";
+            format!("{}\n{folded}{}\n</details>\n", markdown::block(&summary), markdown::block(&lines))
+        }
+        CompareFormat::Json => files::json(first, others),
+        CompareFormat::Csv => files::csv(first, others),
+        CompareFormat::Junit => files::junit(first, others),
+    }
+}
+
+/// The change from the first side to the second in percent, with its sign: `+12 %`, `-0.8 %`; beyond
+/// a doubling how many times as much it is: `2.4 times`.
+fn change(ratio: f64) -> String {
+    match (ratio - 1.0) * 100.0 {
+        x if !x.is_finite() => units::NONE.to_owned(),
+        x if x >= 99.5 => units::times(ratio),
+        x if x.abs() < 0.05 => "0 %".to_owned(),
+        x if x.abs() < 9.95 => format!("{x:+.1} %"),
+        x => format!("{x:+.0} %"),
+    }
+}
+
+/// The sign of a verdict.
+fn sign(verdict: Verdict, style: &Style) -> &'static str {
+    match (verdict, style.unicode) {
+        (Verdict::Slower, true) => "▼",
+        (Verdict::Slower, false) => "!",
+        (Verdict::Faster, true) => "▲",
+        (Verdict::Faster, false) => "*",
+        (Verdict::Changed, true) => "≠",
+        (Verdict::Changed, false) => "#",
+        (Verdict::Same { .. }, _) => "=",
+        (Verdict::Unclear(_), _) => "?",
+    }
+}
+
+/// Why a comparison cannot tell, in words.
+fn why(why: Why) -> String {
+    match why {
+        Why::Imprecise => "the intervals are too wide".to_owned(),
+        Why::FewRounds => "too few rounds".to_owned(),
+        Why::RunNoise(floor) => format!("runs of this host differ by {} as well", units::percent(floor - 1.0)),
+        Why::SharedCore => "one side is of a shared core".to_owned(),
+    }
+}
+
+/// A verdict in words, with what it is about.
+fn said(pair: &Pair<'_>) -> String {
+    match pair.verdict {
+        Verdict::Same { within } => format!("same within {}", units::percent(within)),
+        Verdict::Unclear(reason) => format!("cannot tell: {}", why(reason)),
+        other => other.word().to_owned(),
+    }
+}
+
+/// Whether this is the pair of a record of the first side.
+fn is_of(pair: &Pair<'_>, record: &Record) -> bool {
+    std::ptr::eq(pair.sides[0], record)
+}
+
+#[cfg(test)]
+mod tests;

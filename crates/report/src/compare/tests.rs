@@ -1,0 +1,123 @@
+use super::*;
+use crate::fixtures;
+use crate::style::columns;
+use groma_analysis::compare::compare as records_beside;
+use groma_analysis::compare::environment::differences;
+use groma_analysis::point::family;
+use groma_model::Fact;
+
+/// The survey again, with another kernel: system calls slower by 15 %, the round trips faster by
+/// 30 %, the rest as it was; and without one metric.
+fn other() -> (RunHeader, Vec<Record>) {
+    let (mut head, mut records) = fixtures::survey();
+    head.run = "20261122T090000Z-1234".to_owned();
+    let release = |fact: &&mut Fact| fact.key == "kernel.release";
+    head.environment.facts.iter_mut().filter(release).for_each(|fact| fact.value = "7.1.0".to_owned());
+    head.noise_lost = Some(0.12);
+    for record in &mut records {
+        let factor = match family(&record.id) {
+            "syscall" => 1.30,
+            "ipc" => 0.7,
+            _ => 1.0,
+        };
+        record.value = record.value.map(|value| value * factor);
+        record.round_values.iter_mut().for_each(|value| *value *= factor);
+    }
+    records.retain(|record| record.id != "signal.install");
+    (head, records)
+}
+
+fn text(format: CompareFormat, style: &Style) -> String {
+    let (first, records) = fixtures::survey();
+    let (second, others) = other();
+    let none = |_: &Record| Vec::new();
+    let side = Side { name: "before", head: &first, runs: 1 };
+    let compared = |name, head| Compared {
+        side: Side { name, head, runs: 1 },
+        differences: differences(&first, head),
+        comparison: records_beside(&records, if name == "again" { &records } else { &others }, &none),
+    };
+    let mut all = vec![compared("after", &second)];
+    if style.width == 81 {
+        all.push(compared("again", &first));
+    }
+    compare(fixtures::families(), side, &all, Relative::Absolute, format, style)
+}
+
+#[test]
+fn two_runs_at_80_and_120_columns_and_three_at_81() {
+    for width in [80, 81, 120] {
+        let text = text(CompareFormat::Table, &Style::plain(width));
+        for line in text.lines() {
+            assert!(columns(line) <= width, "{width}: {line}");
+            assert_eq!(line.trim_end(), line);
+        }
+        insta::assert_snapshot!(format!("compare_{width}"), text);
+    }
+}
+
+#[test]
+fn every_metric_on_request() {
+    let text = text(CompareFormat::Table, &Style { all: true, ..Style::plain(140) });
+    assert!(text.contains("only in A: signal.install"), "{text}");
+    insta::assert_snapshot!("compare_all", text);
+}
+
+#[test]
+fn ascii_is_ascii_and_colour_moves_nothing() {
+    let ascii = text(CompareFormat::Table, &Style { unicode: false, ..Style::plain(120) });
+    assert!(ascii.is_ascii(), "{ascii}");
+    let plain = text(CompareFormat::Table, &Style::plain(120));
+    let colour = text(CompareFormat::Table, &Style { colour: true, ..Style::plain(120) });
+    let parts = colour.split("\x1b[").enumerate();
+    let without: String =
+        parts.map(|(i, part)| if i == 0 { part } else { part.split_once('m').map_or("", |(_, rest)| rest) }).collect();
+    assert_eq!(without, plain);
+}
+
+#[test]
+fn files_hold_every_metric() {
+    let style = Style::plain(80);
+    let json: serde_json::Value = serde_json::from_str(&text(CompareFormat::Json, &style)).expect("JSON");
+    let metrics = json["others"][0]["metrics"].as_array().expect("metrics").clone();
+    let csv = text(CompareFormat::Csv, &style);
+    let junit = text(CompareFormat::Junit, &style);
+    assert_eq!(csv.lines().count(), metrics.len() + 1);
+    assert_eq!(junit.matches("<testcase ").count(), metrics.len());
+    let slower = metrics.iter().filter(|metric| metric["verdict"] == "slower").count();
+    assert!(slower > 3, "{slower}");
+    assert_eq!(junit.matches("<failure ").count(), slower);
+    assert!(junit.contains(&format!("failures=\"{slower}\"")));
+    let heads = csv.lines().next().map_or(0, |line| line.split(',').count());
+    assert!(csv.lines().filter(|line| !line.contains('"')).all(|line| line.split(',').count() == heads), "{csv}");
+}
+
+#[test]
+fn markdown_folds_the_lines() {
+    let text = text(CompareFormat::Markdown, &Style::plain(80));
+    let (summary, lines) = text.split_once("<details>").expect("folded lines");
+    assert!(summary.contains("slower") && lines.contains("null call (getppid)"), "{text}");
+    assert_eq!(text.matches("```").count(), 4);
+}
+
+#[test]
+fn a_change_is_said_as_people_say_it() {
+    for (ratio, said) in
+        [(1.0, "0 %"), (1.0004, "0 %"), (0.992, "-0.8 %"), (1.12, "+12 %"), (0.5, "-50 %"), (2.44, "2.4 times")]
+    {
+        assert_eq!(change(ratio), said);
+    }
+    assert_eq!(change(f64::NAN), units::NONE);
+}
+
+#[test]
+fn what_stands_in_an_attribute_of_xml_ends_nothing() {
+    let (head, mut records) = fixtures::survey();
+    records.truncate(1);
+    records[0].params_text = "command=\"><evil/>&\u{1b}[2J\n".to_owned();
+    let side = Side { name: "a", head: &head, runs: 1 };
+    let comparison = records_beside(&records, &records, &|_| Vec::new());
+    let compared = Compared { side, differences: Vec::new(), comparison };
+    let text = files::junit(side, &[compared]);
+    assert!(!text.contains("<evil") && !text.contains('\u{1b}'), "{text}");
+}
