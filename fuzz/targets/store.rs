@@ -2,7 +2,7 @@
 
 use super::scratch::Scratch;
 use groma_model::{
-    End, Host, LabelCounts, Machine, Params, Point, Record, Round, RoundResult, RunHeader, Series, StateCounts,
+    End, Host, LabelCounts, Labels, Machine, Params, Point, Record, Round, RoundResult, RunHeader, Series, StateCounts,
 };
 use groma_store::{Ndjson, Sink, Store};
 use serde::Serialize;
@@ -167,9 +167,11 @@ pub fn views(data: &[u8]) {
         bounded("page", &groma_report::hardware(families, &head, &records, &style).unwrap_or_default());
         bounded("summary", &groma_report::summary(&head, &records, Some(&end), &style));
         let same: Vec<&Record> = records.iter().filter(|r| r.id == records[0].id).collect();
+        let source = groma_report::Source { run: &head, records: same };
         let charts = [
-            groma_report::plot(families, &same, None).ok(),
-            records.first().and_then(|r| groma_report::histogram(r).ok()),
+            groma_report::plot(families, std::slice::from_ref(&source), None, &[]).ok(),
+            groma_report::plot(families, &[source.clone(), source], None, &[]).ok(),
+            records.first().and_then(|r| groma_report::histogram(&head, r, Labels::NONE).ok()),
         ];
         for chart in charts.into_iter().flatten() {
             bounded("terminal plot", &chart.terminal(&style));

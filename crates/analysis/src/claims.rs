@@ -16,7 +16,7 @@ use caches::{caches, memory, snaps};
 
 mod caches;
 
-pub use caches::{Hierarchy, hierarchies, reaches_memory};
+pub use caches::{Hierarchy, declared_caches, hierarchies, reaches_memory};
 
 /// The records of a run, asked by id.
 pub struct Seen<'a>(pub &'a [Record]);

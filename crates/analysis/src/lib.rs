@@ -8,6 +8,7 @@
 //! | To find | Call |
 //! | --- | --- |
 //! | the records of a point | [`summarise`] |
+//! | which of its samples do not count | [`drops`] |
 //! | whether it needs more rounds | [`is_precise`] |
 //! | the value of each round | [`round_values`] |
 //! | records that differ in one number | [`curve::curves`] |
@@ -36,6 +37,7 @@ mod summarise;
 mod verdict;
 mod worker_group;
 
+pub use own_core::drops;
 pub use precision::is_precise;
 pub use round_value::round_values;
 pub use samples::sample_value;

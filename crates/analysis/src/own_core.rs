@@ -3,7 +3,7 @@
 //! Samples beside a busy sibling thread are left out of the headline where enough rounds met a core
 //! of their own; else all count, and a flag says so (docs/methods/neighbour.md#headline).
 
-use groma_model::{Label, Metric, Point, Round, State};
+use groma_model::{Label, Labels, Metric, Point, Round, State};
 use std::borrow::Cow;
 
 use crate::samples::{Which, number_of};
@@ -11,6 +11,11 @@ use crate::verdict::ROUNDS_FOR_INTERVAL;
 
 /// Fewer samples than this are no value of a round.
 pub(crate) const FEWEST: usize = 3;
+
+/// The labels that drop a sample of this metric in these rounds.
+pub fn drops(point: &Point, metric: &Metric, rounds: &[Round]) -> Labels {
+    counted(point, metric, rounds).drops
+}
 
 /// The point with the labels that drop a sample of this metric: those of the benchmark, without that
 /// of a shared core where too few rounds met another.

@@ -499,8 +499,11 @@ pub(crate) struct CompareArgs {
 
 const PLOT_EXAMPLES: &str = "Examples:
   groma plot mem.latency -o caches.svg             latency by size, the levels marked
-  groma plot mem.bandwidth --param op=read,write   bandwidth by size, a line an operation
+  groma plot mem.latency --run 20261121 --run latest   two runs: before and after, or two machines
+  groma plot mem.bandwidth                         read, write and copy by size
+  groma plot mem.bandwidth --param op=read,write_nt    these operations instead
   groma plot mem.loaded_latency                    latency over the bandwidth that was there with it
+  groma plot ipc.pipe_rtt --placement same-cpu     the distribution of one point
   groma plot cpu.core_to_core --param protocol=flag2 -o cores.png   a matrix of CPUs
   groma plot mem.numa                              a matrix of nodes";
 
@@ -508,9 +511,9 @@ const PLOT_EXAMPLES: &str = "Examples:
 pub(crate) struct PlotArgs {
     /// The metric: mem.latency
     pub(crate) metric: String,
-    /// A run's id, the beginning of one, or 'latest'
-    #[arg(long, default_value = "latest")]
-    pub(crate) run: String,
+    /// A run's id, the beginning of one, or 'latest'; of several, each is drawn
+    #[arg(long, value_name = "RUN", default_value = "latest")]
+    pub(crate) run: Vec<String>,
     /// Write an SVG or PNG file, by its ending, instead of drawing in the terminal
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -522,6 +525,12 @@ pub(crate) struct PlotArgs {
     /// op=read,write
     #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
     pub(crate) params: Vec<(String, Vec<String>)>,
+    /// Only the points in this placement: same-cpu, compact, 0,2
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) placement: Option<Placement>,
+    /// Only worker groups of these sizes: 1,2,4
+    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',')]
+    pub(crate) parallel: Vec<u32>,
     /// The distribution of the samples instead of a curve
     #[arg(long)]
     pub(crate) histogram: bool,

@@ -303,6 +303,50 @@ fn plot_and_show_take_the_latest_run_that_has_the_metric() {
 }
 
 #[test]
+fn several_runs_are_drawn_together() {
+    let place = Place::new();
+    let quick = || {
+        let run = place.json(&["run", "mem.latency", "--profile", "quick", "--rounds", "1", "--json"]);
+        run["run"]["run"].as_str().expect("an id").to_owned()
+    };
+    let (first, second) = (quick(), quick());
+    let svg = place.path("both.svg").display().to_string();
+    let both = place.groma(&["plot", "mem.latency", "--run", &first, "--run", &second, "-o", &svg]);
+    assert_eq!((both.code, both.err.as_str()), (Some(0), ""), "{both:?}");
+    let drawn = std::fs::read_to_string(&svg).expect("a plot");
+    assert!(drawn.contains(&first) && drawn.contains(&second));
+    assert_eq!(drawn.matches("stroke-width=\"2\"").count(), 2, "{drawn}");
+    for (args, expected) in [
+        (&["--run", &first, "--run", "latest", "--run", &second][..], "is named twice"),
+        (&["--run", &first, "--run", &second, "--histogram"], "a distribution is of one run, and 2 are named"),
+        (&["--run", &first, "--run", "none"], "none"),
+        (&["-P", "7"], "in that placement or worker group"),
+    ] {
+        let refused = place.groma(&[&["plot", "mem.latency"], args].concat());
+        assert_eq!((refused.code, refused.err.lines().count()), (Some(2), 1), "{refused:?}");
+        assert!(refused.err.contains(expected), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_distribution_of_several_points_names_the_command_of_each() {
+    let place = Place::new();
+    place.groma(&["run", "ipc.pipe_rtt", "--param", "size=1,64", "--profile", "quick", "--rounds", "1"]);
+    let refused = place.groma(&["plot", "ipc.pipe_rtt", "--histogram"]);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{refused:?}");
+    let commands: Vec<&str> = refused.err.lines().skip(1).collect();
+    assert_eq!(commands.len(), 2, "{refused:?}");
+    for command in commands {
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let plotted = place.groma(&words);
+        assert_eq!((plotted.code, plotted.err.as_str()), (Some(0), ""), "{command}: {plotted:?}");
+        // Alone, without being asked for: there is no curve.
+        let unasked = place.groma(&words[..words.len() - 1]);
+        assert_eq!(unasked.out, plotted.out, "{command}");
+    }
+}
+
+#[test]
 fn lists_explanations_plots_and_completions_come_from_the_catalogue() {
     let place = Place::new();
     let list: Value = place.json(&["list", "--json"]);

@@ -92,6 +92,19 @@ impl fmt::Display for Flag {
     }
 }
 
+impl Flag {
+    /// The modes that the text of a flag names, as [`Flag::Modes`] holds them; `None` of any other
+    /// text. A record holds its flags as text.
+    pub fn modes_of(text: &str) -> Option<Vec<(f64, f64)>> {
+        let (_, list) = text.split_once(" modes: ")?;
+        let mode = |part: &str| {
+            let (share, at) = part.split_once(" % at ")?;
+            Some((share.parse::<f64>().ok()? / 100.0, at.parse().ok()?))
+        };
+        list.split(", ").skip(1).map(mode).collect()
+    }
+}
+
 /// Why a metric did not end `ok`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
@@ -156,6 +169,23 @@ impl fmt::Display for Reason {
                 write!(f, "too few rounds to tell the difference from zero: fewer than {needed}")
             }
             Reason::Wide { limit } => write!(f, "rounds differ by more than ± {:.0} %", limit * 100.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_read_back_from_their_text() {
+        let modes = vec![(0.62, 4.83e-6), (0.38, 5.4e-6)];
+        for between_rounds in [true, false] {
+            let text = Flag::Modes { between_rounds, modes: modes.clone() }.to_string();
+            assert_eq!(Flag::modes_of(&text), Some(modes.clone()), "{text}");
+        }
+        for other in ["drift: +3.1 %", "", "2 modes: within rounds, 62 %", "2 modes: x, a % at 1e-6"] {
+            assert_eq!(Flag::modes_of(other), None, "{other}");
         }
     }
 }

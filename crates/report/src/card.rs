@@ -1,10 +1,10 @@
 //! One metric on a card: its value and how far to trust it, its rounds and samples, what a busy
 //! sibling thread makes of it, its proofs, its history, and how to measure it again.
 
-use groma_model::{Placement, Proof, Record, RunHeader, WorkerKind};
+use groma_model::{Proof, Record, RunHeader, WorkerKind};
 
 use crate::machine::host;
-use crate::point::{name, typed_params};
+use crate::point::{name, typed_params, typed_place};
 use crate::rows::sparkline;
 use crate::style::{Ink, Style, ink, wrap_behind};
 use crate::units::{self, Scale};
@@ -61,7 +61,8 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style
     let noise = run.noise.map(|noise| format!(", host {}", noise.word())).unwrap_or_default();
     line("run", format!("{}, {}{noise}", run.run, run.profile.word()));
     line("again", command(record, style.program));
-    line("more", format!("{0} explain {1}; {0} plot {1} --histogram", style.program, record.id));
+    let point = format!("{}{}{}", record.id, typed_params(record), typed_place(record));
+    line("more", format!("{0} explain {1}; {0} plot {point} --histogram", style.program, record.id));
     let word = record.state.word();
     let first = format!("  {:<10}{word}", "state");
     out.replacen(&first, &format!("  {:<10}{}", "state", style.paint(ink(record.state), word)), 1)
@@ -102,17 +103,8 @@ fn proof(proof: &Proof) -> String {
 
 /// The command that measures this point again.
 fn command(record: &Record, program: &str) -> String {
-    let mut text = format!("{program} run {}{}", record.id, typed_params(record));
-    if record.workers > 1 {
-        text += &format!(" -P {}", record.workers);
-    }
-    if record.workers > 1 && record.worker_kind == WorkerKind::Threads {
-        text += " --threads";
-    }
-    if record.placement != Placement::Pinned {
-        text += &format!(" --placement {}", record.placement);
-    }
-    text
+    let threads = if record.workers > 1 && record.worker_kind == WorkerKind::Threads { " --threads" } else { "" };
+    format!("{program} run {}{}{}{threads}", record.id, typed_params(record), typed_place(record))
 }
 
 /// The least and the greatest of some values.
@@ -126,7 +118,7 @@ mod tests {
     use super::*;
     use crate::fixtures;
     use crate::style::columns;
-    use groma_model::{SharedCore, State};
+    use groma_model::{Placement, SharedCore, State};
 
     fn shown(record: &Record, width: usize) -> String {
         let beside = Beside { earlier: vec![4.4e-6, 4.6e-6, 4.5e-6], lineage: &["lmbench3:lat_pipe"] };
@@ -152,7 +144,7 @@ mod tests {
         (record.workers, record.worker_kind, record.placement) = (4, WorkerKind::Threads, Placement::Compact);
         let text = shown(&record, 100);
         assert!(
-            text.contains("groma run mem.bandwidth --param op=read -P 4 --threads --placement compact\n"),
+            text.contains("groma run mem.bandwidth --param op=read -P 4 --placement compact --threads\n"),
             "{text}"
         );
         assert_eq!(ends(&[-3.0, -1.0]), Some((-3.0, -1.0)));

@@ -108,9 +108,11 @@ mod tests {
                 }
                 for record in &records {
                     crate::live_line(record, &style);
-                    let same: Vec<&Record> = records.iter().filter(|r| r.id == record.id).collect();
+                    let same = records.iter().filter(|r| r.id == record.id).collect();
+                    let source = [crate::Source { run: &run, records: same }];
+                    let curve = crate::plot(fixtures::families(), &source, None, &[]);
                     for chart in
-                        [crate::plot(fixtures::families(), &same, None), crate::histogram(record)].into_iter().flatten()
+                        [curve, crate::histogram(&run, record, groma_model::Labels::NONE)].into_iter().flatten()
                     {
                         chart.terminal(&style);
                         chart.svg();

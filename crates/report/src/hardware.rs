@@ -9,6 +9,8 @@ mod claims;
 mod levels;
 mod sentences;
 
+pub(crate) use levels::OPS;
+
 use groma_analysis::claims::{Claim, Note, Seen, Verdict, claims, hierarchies};
 use groma_analysis::curve::{curves, for_levels};
 use groma_model::family::Row;

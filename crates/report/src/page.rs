@@ -11,6 +11,7 @@ use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
 use crate::hardware;
 use crate::layout::{GAP, Mark, Strip, TWO_COLUMNS, column, in_two_columns, lines, rule, side_by_side, stacked};
 use crate::machine::host;
+use crate::runs::minute;
 use crate::style::{Ink, Style, wrap_behind};
 use crate::summary::{is_shared, shared_share};
 use crate::units;
@@ -95,7 +96,7 @@ fn in_columns(blocks: &[&Block], records: &[Record], style: &Style) -> Vec<Strip
 /// What was measured where and when, how far to trust it, and what the signs mean.
 fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&End>, style: &Style) -> String {
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
-    let when = run.started.get(..16).map_or_else(|| run.started.clone(), |start| start.replace('T', " "));
+    let when = minute(&run.started);
     let took = end.map(|end| format!(" in {}", units::wall(end.wall_s))).unwrap_or_default();
     let id = format!("{when} UTC, groma {}, {} survey{took}, run {}", run.groma, run.profile.word(), run.run);
     out += &wrap_behind("", &style.text(&id), style.width);

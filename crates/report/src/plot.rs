@@ -7,49 +7,45 @@
 mod axis;
 mod drawing;
 mod heat;
+mod histogram;
 mod png;
+mod runs;
 mod svg;
 mod terminal;
 
+pub use histogram::histogram;
+pub use runs::Source;
+
+use groma_analysis::claims::declared_caches;
 use groma_analysis::curve::{Curve, Level, curves, for_levels, levels, numbers, widest};
 use groma_analysis::matrix::{Matrix, protocol};
 use groma_analysis::point::{WORKERS, measured, same_point};
-use groma_analysis::sample_value;
 use groma_model::family::Row;
-use groma_model::{Families, Quantity, Record, RunHeader, Sample, Series};
+use groma_model::{Families, Record};
 
-use crate::machine::host;
-use crate::point::{level_name, name, point_without, rest};
+use crate::hardware::OPS;
+use crate::point::{level_name, point_without};
 use crate::style::Style;
 use crate::units::{self, Scale};
 use axis::{Axis, Growth};
 use heat::Heat;
 
-/// What there is to see: a title, and a plane or a matrix.
+/// What there is to see: a title, where it is from, and a plane or a matrix.
 #[derive(Clone, Debug)]
 pub struct Chart {
     title: String,
-    subtitle: String,
-    /// Where and when it was measured; empty where nobody said.
-    source: String,
+    /// Machine, date and run, in lines: a picture that is mailed must say what it shows.
+    sources: Vec<String>,
+    /// The metric, what its points share, and what is missing.
+    about: String,
     field: Field,
-}
-
-impl Chart {
-    /// The same with the machine, the date and the run below its title: a picture that is mailed must
-    /// say what it shows.
-    pub fn of_run(self, run: &RunHeader) -> Chart {
-        let day = run.started.get(..10).unwrap_or(&run.started);
-        let parts = [host(&run.environment), day.to_owned(), format!("groma {} run {}", run.groma, run.run)];
-        let known: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        Chart { source: known.join("; "), ..self }
-    }
 }
 
 #[derive(Clone, Debug)]
 enum Field {
     Plane(Plane),
-    Heat(Heat),
+    /// A matrix; and of two CPUs, which have but one pair, what it says in a sentence.
+    Heat(Heat, Option<String>),
 }
 
 /// Two axes, and lines or bars between them.
@@ -59,14 +55,37 @@ struct Plane {
     y: Axis,
     lines: Vec<Line>,
     levels: Vec<Plateau>,
+    /// Where a cache ends, as the machine declares it.
+    borders: Vec<Border>,
     bars: Vec<Bar>,
+    /// What stands at a place of a distribution, the headline first.
+    marks: Vec<Mark>,
+    /// The interval of the headline of a distribution.
+    band: Option<[f64; 2]>,
 }
 
-/// A line through points, in order.
+/// Points in order.
 #[derive(Clone, Debug)]
 struct Line {
     label: String,
     points: Vec<Point>,
+    /// Whether a line joins them: a few points among many of another line would cut its corners.
+    joined: bool,
+}
+
+/// The size that a cache is declared to have.
+#[derive(Clone, Debug)]
+struct Border {
+    x: f64,
+    /// `L2`.
+    name: &'static str,
+}
+
+/// A place of a distribution that has a name.
+#[derive(Clone, Debug)]
+struct Mark {
+    x: f64,
+    label: String,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,49 +119,65 @@ struct Bar {
     labelled: usize,
 }
 
-/// A plot of the records of one metric: of several points, the curve over a number (a size, a
+/// A plot of the records of one metric, of one run or of several: the curve over a number (a size, a
 /// count, `P` for the members of the group), or over the one that takes the most values, a line for
-/// each combination of the rest; of one that carries its raw samples, their [`histogram`]. What is
-/// measured between CPUs or nodes is a matrix, and latency under load is drawn over the bandwidth
-/// that was there with it: [`takes`] says which records that needs.
+/// each combination of the rest and each run. What is measured between CPUs or nodes is a matrix, and
+/// latency under load is drawn over the bandwidth that was there with it: [`takes`] says which records
+/// that needs. Of records that differ in no number ([`is_distribution`]), see [`histogram`].
+///
+/// `asked` names the parameters whose values were chosen. Of a bandwidth, whose operations are many,
+/// reads, writes and copies are drawn unless others were chosen.
 ///
 /// # Errors
 /// Says why there is nothing to plot, in one line.
-pub fn plot(families: Families<'_>, records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
+pub fn plot(
+    families: Families<'_>,
+    sources: &[Source<'_>],
+    over: Option<&str>,
+    asked: &[&str],
+) -> Result<Chart, String> {
+    let records: Vec<&Record> = sources.iter().flat_map(|source| source.records.iter().copied()).collect();
     let Some(first) = records.first() else { return Err("there are no records of it".to_owned()) };
+    runs::refuse_versions(sources)?;
     let shape = Shape::of(families, &first.id);
     if over.is_none()
         && let Shape::Loaded(ids) = shape
         && first.id == ids[0]
     {
-        return loaded(ids, records);
+        return loaded(ids, sources);
     }
     if records.iter().any(|r| r.id != first.id || r.unit != first.unit) {
         return Err("these are records of different metrics".to_owned());
     }
     if let Some(over) = over {
         let over = if over == "P" { WORKERS } else { over };
-        let known = numbers(records);
+        let known = numbers(&records);
         if !known.contains(&over) {
             let known: Vec<&str> = known.iter().map(|n| if *n == WORKERS { "P" } else { n }).collect();
             return Err(format!("{} has no number '{over}' to plot over (known: {})", first.id, known.join(", ")));
         }
-        return curve(records, over);
+        return curve(sources, over, shape, asked);
     }
     if let Shape::Cores | Shape::Nodes = shape {
-        return matrix(records, shape);
+        return match sources {
+            [only] => matrix(only, shape),
+            many => Err(format!("a matrix is of one run, and {} are named", many.len())),
+        };
     }
-    let (over, values) = widest(records).unwrap_or_default();
+    let (over, values) = widest(&records).unwrap_or_default();
     if values >= 2 {
-        return curve(records, &over);
+        return curve(sources, &over, shape, asked);
     }
-    match records.iter().find(|r| r.round_samples.is_some()) {
-        Some(record) => histogram(record),
-        None => Err(format!(
-            "{} has only one point, and its raw samples were not kept: there is no curve and no distribution to plot",
-            name(first)
-        )),
-    }
+    Err(format!("the points of {} differ in no number: there is no curve to plot", first.id))
+}
+
+/// Whether a plot of these records, over nothing that was named, would be a distribution: they differ
+/// in no number, and are no matrix.
+pub fn is_distribution(families: Families<'_>, records: &[&Record]) -> bool {
+    let Some(first) = records.first() else { return false };
+    let shape = Shape::of(families, &first.id);
+    let curve = matches!(shape, Shape::Curve | Shape::Sizes | Shape::Bandwidth);
+    curve && widest(records).is_none_or(|(_, values)| values < 2)
 }
 
 /// What a plot of a metric is, by the row of the hardware page that shows it.
@@ -150,6 +185,10 @@ pub fn plot(families: Families<'_>, records: &[&Record], over: Option<&str>) -> 
 enum Shape<'a> {
     /// A curve over one of its numbers, or a distribution.
     Curve,
+    /// As `Curve`, of a working set that caches hold or do not.
+    Sizes,
+    /// As `Sizes`, by operations of which not all are drawn.
+    Bandwidth,
     /// Latency over bandwidth: the ids of the median, the 95th percentile and the bandwidth.
     Loaded([&'a str; 3]),
     /// A matrix of CPUs.
@@ -166,6 +205,8 @@ impl<'a> Shape<'a> {
             }
             Row::Transfers(cores) if belongs(id, cores) => Some(Shape::Cores),
             Row::Nodes(nodes) if belongs(id, nodes) => Some(Shape::Nodes),
+            Row::Caches(sizes) if belongs(id, sizes) => Some(Shape::Sizes),
+            Row::Bandwidth(sizes) if belongs(id, sizes) => Some(Shape::Bandwidth),
             _ => None,
         };
         families.rows().iter().find_map(shape).unwrap_or(Shape::Curve)
@@ -186,13 +227,36 @@ pub fn takes(families: Families<'_>, metric: &str, id: &str) -> bool {
 
 /// Latency over the bandwidth that was there with it, joined in the order of the pace: never over
 /// the pace, whose numbers mean nothing on another machine.
-fn loaded([median_id, slow, bandwidth]: [&str; 3], records: &[&Record]) -> Result<Chart, String> {
+fn loaded(ids: [&str; 3], sources: &[Source<'_>]) -> Result<Chart, String> {
+    let named = runs::names(sources);
+    let lines: Vec<Line> =
+        sources.iter().zip(&named).flat_map(|(source, run)| loaded_lines(ids, source, run)).collect();
+    let median_id = ids[0];
+    let first = sources.iter().flat_map(|source| &source.records).find(|r| r.id == median_id);
+    let Some(first) = first.filter(|_| !lines.is_empty()) else {
+        return Err(format!("{median_id} was measured with its bandwidth at fewer than two paces"));
+    };
+    let ends = |of: fn(&Point) -> f64| -> Vec<f64> { lines.iter().flat_map(|l| l.points.iter().map(of)).collect() };
+    let (mut xs, ys) = (ends(|p| p.x), ends(|p| p.y));
+    xs.push(0.0);
+    let x = Axis::over(&xs, Growth::Even, Scale::Bandwidth).named("bandwidth");
+    let y = Axis::values(&ys, Growth::of(&ys), Scale::Time, 1.0).named("latency");
+    Ok(Chart {
+        title: first.summary.clone(),
+        sources: runs::lines(sources),
+        about: format!("{median_id} over the bandwidth that was there with it"),
+        field: Field::Plane(Plane { lines, ..Plane::new(x, y) }),
+    })
+}
+
+/// The median and the slowest twentieth of one run, of each kind of load.
+fn loaded_lines([median_id, slow, bandwidth]: [&str; 3], source: &Source<'_>, run: &str) -> Vec<Line> {
     let with = |id: &str, of: &Record| {
         let same = |r: &&&Record| r.id == id && same_point(r, of);
-        records.iter().find(same).and_then(|r| measured(r))
+        source.records.iter().find(same).and_then(|r| measured(r))
     };
-    let mut main: Vec<&Record> =
-        records.iter().copied().filter(|r| r.id == median_id && measured(r).is_some()).collect();
+    let is_median = |r: &&Record| r.id == median_id && measured(r).is_some();
+    let mut main: Vec<&Record> = source.records.iter().copied().filter(is_median).collect();
     // The most spacious pace first; one that is no number is that without load.
     main.sort_by_key(|r| std::cmp::Reverse(r.params.int("pace").unwrap_or(u64::MAX)));
     let mut kinds: Vec<String> = main.iter().map(|r| point_without(r, &["pace"])).collect();
@@ -201,38 +265,25 @@ fn loaded([median_id, slow, bandwidth]: [&str; 3], records: &[&Record]) -> Resul
     let mut lines = Vec::new();
     for kind in &kinds {
         let of_it: Vec<&&Record> = main.iter().filter(|r| point_without(r, &["pace"]) == *kind).collect();
-        let prefix = if kinds.len() > 1 { format!("{kind} ") } else { String::new() };
+        let label = |what: &str| {
+            let kind = if kinds.len() > 1 { kind.as_str() } else { "" };
+            [run, kind, what].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+        };
         let median = of_it
             .iter()
             .filter_map(|r| Some(Point { x: with(bandwidth, r)?, y: measured(r)?, interval: r.ci_display }));
-        lines.push(Line { label: format!("{prefix}median"), points: median.collect() });
+        lines.push(Line { label: label("median"), points: median.collect(), joined: true });
         let late =
             of_it.iter().filter_map(|r| Some(Point { x: with(bandwidth, r)?, y: with(slow, r)?, interval: None }));
-        lines.push(Line { label: format!("{prefix}95 %"), points: late.collect() });
+        lines.push(Line { label: label("95 %"), points: late.collect(), joined: true });
     }
     lines.retain(|l| l.points.len() >= 2);
-    let Some(first) = main.first().filter(|_| !lines.is_empty()) else {
-        return Err(format!("{median_id} was measured with its bandwidth at fewer than two paces"));
-    };
-    let ends = |of: fn(&Point) -> f64| -> Vec<f64> { lines.iter().flat_map(|l| l.points.iter().map(of)).collect() };
-    let (mut xs, ys) = (ends(|p| p.x), ends(|p| p.y));
-    xs.push(0.0);
-    Ok(Chart {
-        title: first.summary.clone(),
-        subtitle: format!("{median_id} over the bandwidth that was there with it"),
-        source: String::new(),
-        field: Field::Plane(Plane {
-            x: Axis::over(&xs, Growth::Even, Scale::Bandwidth).named("bandwidth"),
-            y: Axis::values(&ys, Growth::of(&ys), Scale::Time, 1.0).named("latency"),
-            lines,
-            levels: Vec::new(),
-            bars: Vec::new(),
-        }),
-    })
+    lines
 }
 
 /// A matrix of CPUs or of nodes.
-fn matrix(records: &[&Record], of: Shape<'_>) -> Result<Chart, String> {
+fn matrix(source: &Source<'_>, of: Shape<'_>) -> Result<Chart, String> {
+    let records = &source.records[..];
     let first = records[0];
     let cores = matches!(of, Shape::Cores);
     let found = if cores { Matrix::of_cores(records, None) } else { Matrix::of_nodes(records) };
@@ -246,53 +297,101 @@ fn matrix(records: &[&Record], of: Shape<'_>) -> Result<Chart, String> {
     };
     let protocol = if cores { protocol(records, None) } else { None };
     let id = [first.id.as_str()].into_iter().chain(protocol).collect::<Vec<_>>().join(" ");
-    let mut subtitle = format!("{id}, in {}", heat.unit());
+    let mut about = format!("{id}, in {}", heat.unit());
     if let Some(groups) = heat.groups() {
-        subtitle += &format!("; groups: {groups}");
+        about += &format!("; groups: {groups}");
     }
-    Ok(Chart { title: first.summary.clone(), subtitle, source: String::new(), field: Field::Heat(heat) })
+    let of_protocol = |r: &&&Record| measured(r).is_some() && r.params.word("protocol") == protocol;
+    let pair = records.iter().find(of_protocol).filter(|_| cores && heat.names.len() == 2);
+    let sentence = pair.map(|record| one_pair(record, &heat, source.run.environment.get("cpu.count")));
+    let sources = runs::lines(std::slice::from_ref(source));
+    Ok(Chart { title: first.summary.clone(), sources, about, field: Field::Heat(heat, sentence) })
+}
+
+/// What a matrix of one pair of CPUs says.
+fn one_pair(record: &Record, heat: &Heat, cpus: Option<&str>) -> String {
+    let scale = Scale::of(record);
+    let interval = record.ci_display.map(|[low, high]| format!(" (95 % interval {})", units::range(low, high, scale)));
+    let only = if cpus == Some("2") { "With two CPUs there is one pair." } else { "No other pair was measured." };
+    format!(
+        "A cache line goes from CPU {} to CPU {} in {}{}. {only}",
+        heat.names[0],
+        heat.names[1],
+        units::headline(record).unwrap_or_default(),
+        interval.unwrap_or_default()
+    )
 }
 
 /// The curves of a metric over one number.
-fn curve(records: &[&Record], over: &str) -> Result<Chart, String> {
-    let first = records[0];
-    let mut curves = curves(records, over);
-    curves.retain(|c| c.measured().len() >= 2);
+fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked: &[&str]) -> Result<Chart, String> {
+    let first = sources.iter().find_map(|source| source.records.first()).copied();
+    let Some(first) = first else { return Err("there are no records of it".to_owned()) };
+    let mut of_runs = Vec::new();
+    for (source, run) in sources.iter().zip(runs::names(sources)) {
+        let drawn = if let Shape::Bandwidth = shape { usual(&source.records, asked) } else { source.records.clone() };
+        of_runs.extend(curves(&drawn, over).into_iter().map(|curve| (run.clone(), curve)));
+    }
+    of_runs.retain(|(_, curve)| curve.measured().len() >= 2);
+    let (of_runs, curves): (Vec<String>, Vec<Curve<'_>>) = of_runs.into_iter().unzip();
     if curves.is_empty() {
         return Err(format!("{} was measured at fewer than two points over {}", first.id, x_label(over)));
     }
     let scale = Scale::of(first);
-    let ys: Vec<f64> = curves.iter().flat_map(|c| c.measured()).map(|p| p.1).collect();
-    let xs: Vec<f64> = curves.iter().flat_map(|c| c.measured()).map(|p| p.0).collect();
+    let (xs, ys): (Vec<f64>, Vec<f64>) = curves.iter().flat_map(Curve::measured).unzip();
     let sizes = curves.iter().any(|c| c.sizes);
-    let plateaus = for_levels(&curves).map(plateaus).unwrap_or_default();
-
-    let lines: Vec<Line> = curves.iter().zip(labels(&curves)).map(|(c, label)| line(c, label)).collect();
-    let x_scale = if sizes { Scale::Size } else { Scale::Count };
-    let x =
-        Axis::over(&xs, if sizes { Growth::Doubling } else { Growth::of_counts(&xs) }, x_scale).named(x_label(over));
-    let growth = Growth::of(&ys);
+    let x_growth = if sizes { Growth::Doubling } else { Growth::of_counts(&xs) };
+    let x = Axis::over(&xs, x_growth, if sizes { Scale::Size } else { Scale::Count }).named(x_label(over));
+    let with_levels = if let [_] = sources { for_levels(&curves) } else { None };
+    let levels = with_levels.map(plateaus).unwrap_or_default();
     // Levels are labelled below their line.
-    let lowest = if plateaus.is_empty() { 1.0 } else { 0.5 };
-    let y = Axis::values(&ys, growth, scale, lowest).named(first.quantity.word());
+    let lowest = if levels.is_empty() { 1.0 } else { 0.5 };
+    let y = Axis::values(&ys, Growth::of(&ys), scale, lowest).named(first.quantity.word());
+    let of_caches = sizes && matches!(shape, Shape::Sizes | Shape::Bandwidth);
+    let borders = if of_caches { borders(sources, &x) } else { Vec::new() };
+    let densest = curves.iter().map(|c| c.measured().len()).max().unwrap_or(0);
+    let words: Vec<Vec<String>> = of_runs.iter().zip(&curves).map(|(run, curve)| words(run, curve)).collect();
+    let lines = curves.iter().zip(labels(&words)).map(|(c, label)| line(c, label, densest)).collect();
     Ok(Chart {
         title: first.summary.clone(),
-        subtitle: subtitle(&curves, first, over),
-        source: String::new(),
-        field: Field::Plane(Plane { x, y, lines, levels: plateaus, bars: Vec::new() }),
+        sources: runs::lines(sources),
+        about: about(&curves, &words, first, over),
+        field: Field::Plane(Plane { lines, levels, borders, ..Plane::new(x, y) }),
     })
+}
+
+/// The records of a bandwidth that are drawn when nobody asks for others: reads, writes and copies by
+/// the fastest instructions. All, where none of these was measured.
+fn usual<'a>(records: &[&'a Record], asked: &[&str]) -> Vec<&'a Record> {
+    let only = |records: Vec<&'a Record>, name: &str, words: &[&str]| -> Vec<&'a Record> {
+        let is_usual = |r: &&&Record| r.params.word(name).is_some_and(|word| words.contains(&word));
+        let few: Vec<&Record> = records.iter().filter(is_usual).copied().collect();
+        if few.is_empty() || asked.contains(&name) { records } else { few }
+    };
+    only(only(records.to_vec(), "op", &OPS), "kernel", &["best"])
+}
+
+/// The caches that the machine declares, where all machines declare the same.
+fn borders(sources: &[Source<'_>], x: &Axis) -> Vec<Border> {
+    let mut declared = sources.iter().map(|source| declared_caches(&source.run.environment));
+    let Some(sizes) = declared.next().filter(|sizes| declared.all(|other| other == *sizes)) else { return Vec::new() };
+    let inside = |size: &f64| (0.0..=1.0).contains(&x.place(*size));
+    let border = |(size, name): (Option<f64>, _)| Some(Border { x: size.filter(inside)?, name });
+    sizes.into_iter().zip(["L1d", "L2", "L3"]).filter_map(border).collect()
 }
 
 fn x_label(over: &str) -> &str {
     if over == WORKERS { "members of the worker group" } else { over }
 }
 
-fn line(curve: &Curve<'_>, label: String) -> Line {
-    let points = curve.points.iter().filter_map(|(x, record)| {
-        let y = measured(record)?;
-        Some(Point { x: *x as f64, y, interval: record.ci_display })
-    });
-    Line { label, points: points.collect() }
+/// A line of this many points is dense: beside it, one of half as many or fewer is not joined.
+const DENSE: usize = 12;
+
+fn line(curve: &Curve<'_>, label: String, densest: usize) -> Line {
+    let point =
+        |(x, record): &(u64, &Record)| Some(Point { x: *x as f64, y: measured(record)?, interval: record.ci_display });
+    let points: Vec<Point> = curve.points.iter().filter_map(point).collect();
+    let joined = densest < DENSE || points.len() * 2 > densest;
+    Line { label, points, joined }
 }
 
 fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
@@ -311,121 +410,60 @@ fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
     levels(curve).into_iter().map(plateau).collect()
 }
 
-/// What tells the curves apart: the words of their points that not all share; of a parameter its
-/// value alone.
-fn labels(curves: &[Curve<'_>]) -> Vec<String> {
-    let words = |c: &Curve<'_>| -> Vec<String> {
-        let Some((_, record)) = c.points.first() else { return Vec::new() };
-        let mut words: Vec<String> = crate::point::params(record)
-            .filter(|(name, _)| *name != c.over)
-            .map(|(name, text)| format!("{name}={text}"))
-            .collect();
-        let names: Vec<&str> = record.params.0.iter().map(|(name, _)| name.as_str()).collect();
-        let besides = point_without(record, &[&names[..], &[c.over.as_str()]].concat());
-        words.extend((!besides.is_empty()).then_some(besides));
-        words
-    };
-    let all: Vec<Vec<String>> = curves.iter().map(words).collect();
-    let shared = |word: &String| all.len() > 1 && all.iter().all(|w| w.contains(word));
-    all.iter()
-        .map(|words| {
-            let own = words.iter().filter(|w| !shared(w));
-            own.map(|w| w.split_once('=').map_or(w.as_str(), |(_, value)| value)).collect::<Vec<_>>().join(" ")
-        })
-        .map(|label| if all.len() == 1 { String::new() } else { label })
-        .collect()
+/// What is said of a curve besides its metric: the run, parameters, and the rest of its point.
+fn words(run: &str, curve: &Curve<'_>) -> Vec<String> {
+    let Some((_, record)) = curve.points.first() else { return Vec::new() };
+    let mut words = vec![run.to_owned()];
+    let params = crate::point::params(record).filter(|(name, _)| *name != curve.over);
+    words.extend(params.map(|(name, text)| format!("{name}={text}")));
+    let names: Vec<&str> = record.params.0.iter().map(|(name, _)| name.as_str()).collect();
+    words.push(point_without(record, &[&names[..], &[curve.over.as_str()]].concat()));
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether all curves have this word.
+fn shared(all: &[Vec<String>], word: &String) -> bool {
+    all.iter().all(|words| words.contains(word))
+}
+
+/// What tells the curves apart: the words that not all share; of a parameter its value alone.
+fn labels(all: &[Vec<String>]) -> Vec<String> {
+    let value = |word: &String| word.split_once('=').map_or(word.as_str(), |(_, value)| value).to_owned();
+    let own = |words: &Vec<String>| words.iter().filter(|w| !shared(all, w)).map(value).collect::<Vec<_>>().join(" ");
+    all.iter().map(own).collect()
 }
 
 /// What is drawn: the metric, what the curves share, and how many points were measured.
-fn subtitle(curves: &[Curve<'_>], first: &Record, over: &str) -> String {
+fn about(curves: &[Curve<'_>], words: &[Vec<String>], first: &Record, over: &str) -> String {
     let points: usize = curves.iter().map(|c| c.measured().len()).sum();
     let planned: usize = curves.iter().map(|c| c.points.len()).sum();
     let mut text = format!("{} over {}", first.id, x_label(over));
-    if let [only] = curves
-        && let rest = rest(only)
-        && !rest.is_empty()
-    {
-        text += &format!("; {rest}");
+    let all_share: Vec<&str> =
+        words.iter().take(1).flatten().filter(|word| shared(words, word)).map(String::as_str).collect();
+    if !all_share.is_empty() {
+        text += &format!("; {}", all_share.join(" "));
     }
     if points < planned {
         text += &format!("; {points} of {planned} points measured");
     }
-    if curves.iter().flat_map(|c| &c.points).any(|(_, record)| record.ci_display.is_some()) {
-        text += "; bars: 95 % intervals";
-    }
     text
 }
 
-/// Stretches that a histogram is cut into.
-const BARS: usize = 40;
-
-/// The distribution of the raw samples of one metric, by the time, rate or value of each. It
-/// reaches as far as the undisturbed samples do, but for the half percent of them that lies
-/// outermost on either side; the rest is counted.
-///
-/// # Errors
-/// Says that the record does not carry its samples, or too few.
-pub fn histogram(record: &Record) -> Result<Chart, String> {
-    let what = name(record);
-    let Some(rounds) = &record.round_samples else { return Err(format!("the raw samples of {what} were not kept")) };
-    let main = |series: &&Series| series.name.is_empty();
-    let all: Vec<(f64, bool)> = rounds
-        .iter()
-        .filter_map(|round| round.result.output.series.iter().find(main).or(round.result.output.series.first()))
-        .flat_map(|series| samples(series, record.quantity))
-        .filter(|(value, _)| value.is_finite() && *value > 0.0)
-        .collect();
-    let values: Vec<f64> = all.iter().map(|v| v.0).collect();
-    // The body is what is to be seen: a tail that disturbances made would press it into one bar.
-    let clean: Vec<f64> = all.iter().filter(|(_, labelled)| !labelled).map(|v| v.0).collect();
-    let body = if clean.len() >= 10 { &clean } else { &values };
-    let ends = groma_stats::quantile(body, 0.005).zip(groma_stats::quantile(body, 0.995));
-    let Some((low, high)) = ends.filter(|(low, high)| values.len() >= 10 && low < high) else {
-        return Err(format!("{what} has {} samples, too few or too equal for a distribution", values.len()));
-    };
-    let inside = |v: f64| (low..=high).contains(&v);
-    let drawn: Vec<f64> = values.iter().copied().filter(|v| inside(*v)).collect();
-    let bins = groma_stats::log_histogram(&drawn, BARS.min(drawn.len() / 3).max(3));
-    let bars: Vec<Bar> = bins
-        .iter()
-        .enumerate()
-        .map(|(i, bin)| {
-            let last = i + 1 == bins.len();
-            let held = |v: f64| v >= bin.low && (v < bin.high || last && v <= bin.high);
-            let labelled = all.iter().filter(|(v, labelled)| *labelled && held(*v)).count();
-            Bar { low: bin.low, high: bin.high, clean: bin.count.saturating_sub(labelled), labelled }
-        })
-        .collect();
-    let scale = Scale::of(record);
-    let most = bars.iter().map(|b| b.clean + b.labelled).max().unwrap_or(0) as f64;
-    let beyond = values.iter().filter(|v| **v > high).count();
-    let below = values.iter().filter(|v| **v < low).count();
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    let labelled = all.iter().filter(|(_, labelled)| *labelled).count();
-    Ok(Chart {
-        title: record.summary.clone(),
-        source: String::new(),
-        subtitle: format!(
-            "{what}: {} samples of {} rounds, {labelled} disturbed; {below} lie below and {beyond} beyond, up to {}",
-            values.len(),
-            rounds.len(),
-            units::value(largest, scale, None),
-        ),
-        field: Field::Plane(Plane {
-            x: Axis::over(&[low, high], Growth::of(&[low, high]), scale).named(record.quantity.word()),
-            y: Axis::values(&[0.0, most], Growth::Even, Scale::Count, 1.0).named("samples"),
+impl Plane {
+    /// Two axes and nothing between them.
+    fn new(x: Axis, y: Axis) -> Plane {
+        Plane {
+            x,
+            y,
             lines: Vec::new(),
             levels: Vec::new(),
-            bars,
-        }),
-    })
-}
-
-/// What each sample says, in the unit of the quantity, and whether it carries a label.
-fn samples(series: &Series, quantity: Quantity) -> Vec<(f64, bool)> {
-    let value = |s: &Sample| Some((sample_value(quantity, series, s)?, !s.labels.letters().is_empty()));
-    let sampled = series.samples.iter().filter_map(value);
-    sampled.chain(series.values.iter().map(|v| (*v, false))).collect()
+            borders: Vec::new(),
+            bars: Vec::new(),
+            marks: Vec::new(),
+            band: None,
+        }
+    }
 }
 
 impl Chart {
@@ -454,7 +492,14 @@ impl Chart {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use groma_model::{Placement, State};
+    use groma_model::{Labels, Placement, Quantity, RunHeader, State};
+
+    static RUN: std::sync::LazyLock<RunHeader> = std::sync::LazyLock::new(fixtures::header);
+
+    /// A plot of records of one run.
+    fn of_run(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
+        plot(fixtures::families(), &[Source { run: &RUN, records: records.to_vec() }], over, &[])
+    }
 
     /// Threads of a core have numbers 48 apart, eight cores share a cache, three caches a package.
     fn many(a: u32, b: u32) -> f64 {
@@ -471,7 +516,43 @@ mod tests {
     fn survey(metric: &str, over: Option<&str>) -> Chart {
         let (_, records) = fixtures::two_caches();
         let records: Vec<&Record> = records.iter().filter(|r| takes(fixtures::families(), metric, &r.id)).collect();
-        plot(fixtures::families(), &records, over).expect("it was measured")
+        of_run(&records, over).expect("it was measured")
+    }
+
+    /// The only pair of a machine with two CPUs.
+    fn pair() -> Chart {
+        let record = fixtures::pairs(2, "cas1", |_, _| 53.0);
+        of_run(&record.iter().collect::<Vec<_>>(), None).expect("a pair")
+    }
+
+    /// The run of another day.
+    fn later() -> RunHeader {
+        let (run, started) = ("20261122T080000Z-77aa".to_owned(), "2026-11-22T08:00:00Z".to_owned());
+        RunHeader { run, started, ..RUN.clone() }
+    }
+
+    /// Latencies of two days: all sizes by one chain, and every fifth by the other.
+    fn two_runs() -> Chart {
+        let mut before = fixtures::records();
+        before.retain(|r| r.id == "mem.latency");
+        let mut nth = 0;
+        before.retain(|r| {
+            nth += 1;
+            r.params.word("chain") == Some("amortised") || nth % 5 == 0
+        });
+        let mut after = before.clone();
+        after.iter_mut().for_each(|r| r.value = r.value.map(|v| v * 1.5));
+        let later = later();
+        let sources = [
+            Source { run: &RUN, records: before.iter().collect() },
+            Source { run: &later, records: after.iter().collect() },
+        ];
+        plot(fixtures::families(), &sources, None, &[]).expect("curves")
+    }
+
+    fn lines_of(chart: &Chart) -> &[Line] {
+        let Field::Plane(plane) = &chart.field else { panic!("it is no plane") };
+        &plane.lines
     }
 
     pub(super) fn charts() -> Vec<(&'static str, Chart)> {
@@ -482,23 +563,21 @@ mod tests {
         let scaling =
             of("mem.bandwidth", |r| r.params.word("kernel") == Some("read") && r.params.int("size") == Some(512 << 20));
         vec![
-            ("latency", plot(fixtures::families(), &of("mem.latency", |_| true), None).expect("a curve")),
-            ("bandwidth", plot(fixtures::families(), &of("mem.bandwidth", |r| r.workers == 1), None).expect("curves")),
-            ("scaling", plot(fixtures::families(), &scaling, Some("P")).expect("a scaling curve")),
-            ("histogram", plot(fixtures::families(), &[&fixtures::sampled()], None).expect("a distribution")),
+            ("latency", of_run(&of("mem.latency", |_| true), None).expect("a curve")),
+            ("bandwidth", of_run(&of("mem.bandwidth", |r| r.workers == 1), None).expect("curves")),
+            ("scaling", of_run(&scaling, Some("P")).expect("a scaling curve")),
+            (
+                "histogram",
+                histogram(&RUN, &fixtures::sampled(), fixtures::point("ipc.pipe_rtt").drops).expect("a distribution"),
+            ),
             ("stores", survey("mem.bandwidth", None)),
             ("hierarchy", survey("mem.latency", None)),
             ("loaded", survey("mem.loaded_latency", None)),
+            ("pair", pair()),
+            ("runs", two_runs()),
             ("cores", survey("cpu.core_to_core", None)),
-            (
-                "nodes",
-                plot(fixtures::families(), &fixtures::nodes().iter().collect::<Vec<_>>(), None).expect("a matrix"),
-            ),
-            (
-                "many",
-                plot(fixtures::families(), &fixtures::pairs(96, "cas1", many).iter().collect::<Vec<_>>(), None)
-                    .expect("a matrix"),
-            ),
+            ("nodes", of_run(&fixtures::nodes().iter().collect::<Vec<_>>(), None).expect("a matrix")),
+            ("many", of_run(&fixtures::pairs(96, "cas1", many).iter().collect::<Vec<_>>(), None).expect("a matrix")),
         ]
     }
 
@@ -538,6 +617,155 @@ mod tests {
     }
 
     #[test]
+    fn every_picture_names_machine_kernel_date_and_run() {
+        for (name, chart) in charts() {
+            // A line of the header may break anywhere.
+            let text = chart.terminal(&Style::plain(80)).replace('\n', " ");
+            let svg = chart.svg();
+            for part in ["Xeon(R) Gold 6430", "Linux 6.18.2-amd64", "2026-11-21 07:38 UTC", &RUN.run] {
+                assert!(svg.contains(part) && text.contains(part), "{name}: {part}: {text}");
+            }
+            assert!(text.starts_with(&chart.title), "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_drawn_is_explained() {
+        let has = |chart: &Chart, text: &str| chart.svg().contains(text);
+        let all: std::collections::BTreeMap<_, _> = charts().into_iter().collect();
+        for (name, key, is) in [
+            ("loaded", "bars: 95 % interval over rounds", false),
+            ("runs", "rings: too few for a line", true),
+            ("latency", "rings: ", false),
+            ("latency", "dashes: levels measured; grey: caches declared", true),
+            ("bandwidth", ">L2 2 MiB<", true),
+            ("scaling", "grey: ", false),
+            ("histogram", "band: 95 % interval over rounds", true),
+            ("histogram", ">headline 4.83 µs ± 0.8 %<", true),
+            ("histogram", ">disturbed<", false),
+        ] {
+            assert_eq!(has(&all[name], key), is, "{name}: {key}");
+        }
+        let mut wide = fixtures::record("mem.latency", "size=1 MiB", Quantity::Latency, 1e-8);
+        wide.ci_display = Some([0.5e-8, 2e-8]);
+        let other = fixtures::record("mem.latency", "size=2 MiB", Quantity::Latency, 1e-8);
+        let chart = of_run(&[&wide, &other], None).expect("a curve");
+        assert!(has(&chart, "bars: 95 % interval over rounds"));
+    }
+
+    #[test]
+    fn few_points_beside_many_are_not_joined() {
+        let chart = two_runs();
+        let joined: Vec<(&str, bool)> = lines_of(&chart).iter().map(|l| (l.label.as_str(), l.joined)).collect();
+        assert_eq!(
+            joined,
+            [
+                ("2026-11-21 amortised", true),
+                ("2026-11-21 included", false),
+                ("2026-11-22 amortised", true),
+                ("2026-11-22 included", false)
+            ]
+        );
+        let few: usize = lines_of(&chart).iter().filter(|l| !l.joined).map(|l| l.points.len()).sum();
+        assert_eq!(chart.svg().matches("fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.8\"").count(), few);
+        // As many are, whatever their number.
+        assert!(charts().iter().filter(|(name, _)| *name != "runs").all(|(_, chart)| match &chart.field {
+            Field::Plane(plane) => plane.lines.iter().all(|line| line.joined),
+            Field::Heat(..) => true,
+        }));
+    }
+
+    #[test]
+    fn of_a_bandwidth_reads_writes_and_copies_are_drawn_unless_others_are_asked_for() {
+        let ops = ["read", "write", "write_nt", "copy", "rep_lods"];
+        let record = |op: &str, kernel: &str, size: &str| {
+            fixtures::record("mem.bandwidth", &format!("op={op} size={size} kernel={kernel}"), Quantity::Bandwidth, 1e9)
+        };
+        let mut records = Vec::new();
+        for (op, kernel) in ops.iter().flat_map(|op| [(*op, "best"), (*op, "avx2")]) {
+            records.extend(["16 KiB", "1 MiB"].map(|size| record(op, kernel, size)));
+        }
+        let labels = |records: &[Record], asked: &[&str]| -> Vec<String> {
+            let source = [Source { run: &RUN, records: records.iter().collect() }];
+            let chart = plot(fixtures::families(), &source, None, asked).expect("curves");
+            lines_of(&chart).iter().map(|line| line.label.clone()).collect()
+        };
+        assert_eq!(labels(&records, &[]), ["read", "write", "copy"]);
+        assert_eq!(labels(&records, &["op"]), ops);
+        assert_eq!(labels(&records, &["op", "kernel"]).len(), 2 * ops.len());
+        assert_eq!(labels(&records, &["size"]), ["read", "write", "copy"]);
+        records.retain(|r| r.params.word("op") == Some("write_nt"));
+        assert_eq!(labels(&records, &[]), [""]);
+    }
+
+    #[test]
+    fn runs_whose_values_do_not_compare_are_refused() {
+        let point = |size, version| {
+            let r = fixtures::record("mem.latency", size, Quantity::Latency, 1e-9);
+            Record { version, ..r }
+        };
+        let (a, b, c) = (point("size=1 MiB", 1), point("size=2 MiB", 1), point("size=1 MiB", 2));
+        let later = later();
+        let sources = [Source { run: &RUN, records: vec![&a, &b] }, Source { run: &later, records: vec![&c] }];
+        assert_eq!(
+            plot(fixtures::families(), &sources, None, &[]).map(|chart| chart.title),
+            Err("mem.latency has version 1 in run 20261121T073812Z-5f3a and version 2 in run \
+                 20261122T080000Z-77aa: their values do not compare"
+                .to_owned())
+        );
+        let pairs = fixtures::pairs(4, "cas1", |_, _| 50.0);
+        let source = |run| Source { run, records: pairs.iter().collect() };
+        let two = [source(&RUN), source(&later)];
+        assert_eq!(
+            plot(fixtures::families(), &two, None, &[]).map(|chart| chart.title),
+            Err("a matrix is of one run, and 2 are named".to_owned())
+        );
+    }
+
+    #[test]
+    fn two_cpus_are_a_sentence_on_a_terminal_and_a_matrix_in_a_picture() {
+        let text = pair().terminal(&Style::plain(80));
+        assert!(text.contains("from CPU 0 to CPU 1 in 53.0 ns (95 % interval 52.6–53.4 ns)"), "{text}");
+        assert!(pair().svg().contains("<rect"));
+        let all = fixtures::pairs(4, "cas1", |_, _| 50.0);
+        let four = of_run(&all.iter().collect::<Vec<_>>(), None).expect("a matrix").terminal(&Style::plain(80));
+        assert!(!four.contains("A cache line goes"), "{four}");
+    }
+
+    #[test]
+    fn a_distribution_is_of_points_that_differ_in_no_number() {
+        let families = fixtures::families();
+        let point = |size| fixtures::record("ipc.pipe_rtt", size, Quantity::Latency, 1e-6);
+        let (one, other) = (point("size=1 B"), point("size=2 B"));
+        assert!(is_distribution(families, &[&one]) && is_distribution(families, &[&one, &one.clone()]));
+        assert!(!is_distribution(families, &[&one, &other]) && !is_distribution(families, &[]));
+        let pairs = fixtures::pairs(2, "cas1", |_, _| 50.0);
+        assert!(!is_distribution(families, &pairs.iter().collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn a_histogram_has_its_headline_and_its_modes_and_the_same_bars_in_any_form() {
+        let mut record = fixtures::sampled();
+        let drops = fixtures::point("ipc.pipe_rtt").drops;
+        let modes = vec![(0.8, 4.83e-6), (0.2, 5.4e-6)];
+        record.flags = vec![groma_model::Flag::Modes { between_rounds: false, modes }.to_string()];
+        let chart = histogram(&RUN, &record, drops).expect("a distribution");
+        let (svg, text) = (chart.svg(), chart.terminal(&Style::plain(100)));
+        for part in ["headline 4.83 µs ± 0.8 %", "mode 4.83 µs, 80 %", "mode 5.40 µs, 20 %"] {
+            assert!(svg.contains(part) && text.contains(part), "{part}: {text}");
+        }
+        let Field::Plane(plane) = &chart.field else { panic!("it has bars") };
+        assert_eq!(text.lines().filter(|line| line.contains('│') || line.contains('┃')).count(), plane.bars.len() + 1);
+        let drawn = plane.bars.iter().filter(|bar| bar.clean > 0).count();
+        assert_eq!(svg.matches("<rect class=\"l0\"").count(), drawn);
+        // A headline beyond the bars says so.
+        record.value = Some(9e-6);
+        record.ci_display = None;
+        let text = histogram(&RUN, &record, drops).expect("a distribution").terminal(&Style::plain(100));
+        assert!(text.contains("◄ beyond: headline 9.00 µs"), "{text}");
+    }
+
+    #[test]
     fn png_is_one() {
         // GROMA_PLOTS=dir keeps the pictures, to be looked at.
         for (name, chart) in charts() {
@@ -559,34 +787,34 @@ mod tests {
             ..fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7)
         };
         let (one, two, four) = (of(1, Placement::Pinned), of(2, Placement::Free), of(4, Placement::Free));
-        let chart = plot(fixtures::families(), &[&one, &two, &four], Some("P")).expect("a curve");
+        let chart = of_run(&[&one, &two, &four], Some("P")).expect("a curve");
         let Field::Plane(plane) = &chart.field else { panic!("it is a curve") };
         let xs: Vec<Vec<f64>> = plane.lines.iter().map(|l| l.points.iter().map(|p| p.x).collect()).collect();
         assert_eq!(xs, [[1.0, 2.0, 4.0]]);
         // Those that somebody placed are another.
         let placed = of(2, Placement::Spread);
-        assert!(plot(fixtures::families(), &[&one, &placed], Some("P")).is_err());
+        assert!(of_run(&[&one, &placed], Some("P")).is_err());
     }
 
     #[test]
     fn what_cannot_be_plotted_says_why() {
         let why = |plot: Result<Chart, String>| plot.map(|chart| chart.title).expect_err("there is nothing to plot");
-        assert_eq!(why(plot(fixtures::families(), &[], None)), "there are no records of it");
+        assert_eq!(why(of_run(&[], None)), "there are no records of it");
         let one = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);
-        assert!(why(plot(fixtures::families(), &[&one], None)).contains("only one point"));
+        assert!(why(of_run(&[&one], None)).contains("differ in no number"));
         let other = fixtures::record("syscall.read", "", Quantity::Latency, 1e-7);
-        assert!(why(plot(fixtures::families(), &[&one, &other], None)).contains("different metrics"));
+        assert!(why(of_run(&[&one, &other], None)).contains("different metrics"));
         let point = |size| {
             let r = fixtures::record("mem.latency", size, Quantity::Latency, 1e-9);
             fixtures::without(r, State::Unresolved, "not reached")
         };
         let (a, b) = (point("size=1 MiB"), point("size=2 MiB"));
-        assert!(why(plot(fixtures::families(), &[&a, &b], None)).contains("fewer than two points"));
+        assert!(why(of_run(&[&a, &b], None)).contains("fewer than two points"));
         assert_eq!(
-            why(plot(fixtures::families(), &[&a, &b], Some("stride"))),
+            why(of_run(&[&a, &b], Some("stride"))),
             "mem.latency has no number 'stride' to plot over (known: size, P)"
         );
-        assert!(why(plot(fixtures::families(), &[&a, &b], Some("P"))).contains("fewer than two points over members"));
-        assert!(why(histogram(&one)).contains("not kept"));
+        assert!(why(of_run(&[&a, &b], Some("P"))).contains("fewer than two points over members"));
+        assert!(why(histogram(&RUN, &one, Labels::NONE)).contains("not kept"));
     }
 }

@@ -86,6 +86,14 @@ pub fn typed_params(record: &Record) -> String {
     record.params.0.iter().filter_map(typed).collect()
 }
 
+/// The worker group and the placement as they are typed: ` -P 2 --placement same-cpu`.
+pub fn typed_place(record: &Record) -> String {
+    let group = if record.workers > 1 { format!(" -P {}", record.workers) } else { String::new() };
+    let is_said = record.placement != Placement::Pinned;
+    let placement = if is_said { format!(" --placement {}", record.placement) } else { String::new() };
+    group + &placement
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -80,7 +80,7 @@ pub fn runs(runs: &[RunLine], style: &Style) -> String {
 }
 
 /// `2026-11-21 07:38` of an RFC 3339 time; the id tells the seconds.
-fn minute(started: &str) -> String {
+pub(crate) fn minute(started: &str) -> String {
     match (started.get(..10), started.get(11..16)) {
         (Some(day), Some(time)) => format!("{day} {time}"),
         _ => started.to_owned(),

@@ -93,9 +93,14 @@ pub(super) fn matched(declared: [Option<f64>; 3], capacities: &[f64]) -> [Option
     found
 }
 
+/// The sizes of L1d, L2 and L3 that a machine declares, in bytes.
+pub fn declared_caches(machine: &Machine) -> [Option<f64>; 3] {
+    CACHES.map(|key| machine.get(&format!("cache.{key}.size")).and_then(bytes))
+}
+
 /// L1d, L2, L3: size and latency.
 pub(super) fn caches(machine: &Machine, all: &[Hierarchy<'_>]) -> Vec<Claim> {
-    let declared = CACHES.map(|key| machine.get(&format!("cache.{key}.size")).and_then(bytes));
+    let declared = declared_caches(machine);
     let placed = all.iter().map(|h| {
         let capped: Vec<(&Level, f64)> = h.levels.iter().filter_map(|l| Some((l, l.capacity?))).collect();
         let capacities: Vec<f64> = capped.iter().map(|(_, capacity)| *capacity).collect();

@@ -84,8 +84,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .takes(Memory::PerMember(1))
                 .or_auto(Auto::BeyondCaches(1))
                 .quick(&["16K", "auto"])
-                .standard(&["256K", "8M"])
-                .full(&["32K", "64K", "128K", "512K", "1M", "2M", "4M", "16M", "64M", "128M", "256M", "1G"]),
+                .standard(&[
+                    "24K", "32K", "48K", "64K", "128K", "256K", "512K", "1M", "2M", "4M", "8M", "16M", "32M", "64M",
+                ])
+                .full(&["128M", "256M", "1G"]),
             Param::word(
                 "kernel",
                 "instructions: the fastest of this CPU, or the named ones; x8: eight places at once",
@@ -110,14 +112,22 @@ const KERNELS: &[&str] = &[
     "portable",
 ];
 
-/// Without `--full`, `rep lods` is measured once, since it is microcode and reads at the same rate
-/// everywhere, and copies by string instructions at the sizes for which the C library uses them.
+/// Without `--full`, reads, writes and copies make a curve, whose edges are those of the caches, and
+/// other operations have a point in each cache. `rep lods` is measured once, since it is microcode and
+/// reads at the same rate everywhere, and copies by string instructions at the sizes for which the C
+/// library uses them.
 fn combination_tier(params: &Params) -> Tier {
-    match (params.word("op"), params.int("size")) {
-        (Some("rep_lods"), Some(size)) if size != 16 << 10 => Tier::Full,
-        (Some("rep_movs" | "zero_line"), Some(size)) if size != 16 << 10 && size != 8 << 20 => Tier::Full,
-        _ => Tier::Quick,
-    }
+    const L1: u64 = 16 << 10;
+    const L2: u64 = 256 << 10;
+    const L3: u64 = 8 << 20;
+    let Some(size) = params.int("size") else { return Tier::Quick };
+    let usual: &[u64] = match params.word("op") {
+        Some("read" | "write" | "copy") => return Tier::Quick,
+        Some("rep_lods") => &[L1],
+        Some("rep_movs" | "zero_line") => &[L1, L3],
+        _ => &[L1, L2, L3],
+    };
+    if usual.contains(&size) { Tier::Quick } else { Tier::Full }
 }
 
 /// The fact that holds the bytes that memory moves for one byte of the program.
@@ -312,6 +322,19 @@ mod tests {
                 assert!(tried.result.output.proofs.iter().all(|p| p.holds), "{:?}", tried.result.output.proofs);
             }
         }
+    }
+
+    #[test]
+    fn reads_writes_and_copies_are_curves_and_other_operations_points() {
+        let sizes = |tier, op: &str| {
+            let points = BENCH.info.points(tier);
+            points.iter().filter(|p| p.word("op") == Some(op) && p.word("kernel") == Some("best")).count()
+        };
+        for (op, quick, standard) in [("read", 2, 16), ("write", 0, 16), ("copy", 2, 16), ("write_nt", 2, 4)] {
+            assert_eq!((sizes(Tier::Quick, op), sizes(Tier::Standard, op)), (quick, standard), "{op}");
+        }
+        assert_eq!([sizes(Tier::Standard, "rep_movs"), sizes(Tier::Standard, "rep_lods")], [3, 2]);
+        assert_eq!(sizes(Tier::Full, "rep_lods"), sizes(Tier::Full, "read"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::flags::{ShowArgs, StoreArgs};
 use crate::message::name;
 use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::model::{End, Point, Record, RunHeader, StateCounts};
+use groma_harness::model::{End, Labels, Metric, Point, Record, RunHeader, StateCounts};
 use groma_report::{self as report, Format, RunLine};
 use groma_runner::identity;
 use groma_runner::select::names_metric;
@@ -22,6 +22,16 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
+    /// The labels that drop a sample of one of these records, which carries its samples.
+    pub(crate) fn drops(&self, of: &Record) -> Labels {
+        let metrics = self.points.iter().flat_map(|point| point.metrics.iter().map(move |metric| (point, metric)));
+        let found = metrics.zip(&self.records).find(|(_, record)| std::ptr::eq(*record, of));
+        let drops = |((point, metric), record): ((&Point, &Metric), &Record)| {
+            groma_analysis::drops(point, metric, record.round_samples.as_deref().unwrap_or_default())
+        };
+        found.map_or(Labels::NONE, drops)
+    }
+
     /// Keeps the points that report a metric that is wanted, each with all of its records.
     fn keep_points(&mut self, wanted: impl Fn(&str) -> bool) {
         let mut records = std::mem::take(&mut self.records).into_iter();

@@ -1,15 +1,16 @@
 //! `groma plot`: a curve or a distribution, in the terminal or as a file.
 
-use super::{history, print, style};
+use super::history::{self, Shown};
+use super::{print, style};
 use crate::flags::PlotArgs;
 use crate::message::name;
 use crate::program::Program;
 use anyhow::{Context, Result, bail};
-use groma_harness::model::Record;
-use groma_report as report;
+use groma_harness::model::{Families, Record, plain};
+use groma_report::{self as report, Chart, Source};
 use groma_runner::select::names_metric;
 
-/// Plots a metric of a run.
+/// Plots a metric of a run, or of several.
 pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
     let kind = match &args.output {
         None => None,
@@ -20,46 +21,25 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
         },
     };
     let families = program.known_families();
-    let names = |id: &str| report::takes(families, &args.metric, id) || names_metric(&args.metric, id);
-    let chosen = |r: &Record| {
-        let has = |(name, values): &(String, Vec<String>)| {
-            r.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text)))
-        };
-        args.params.iter().all(has)
-    };
-    let wanted = |r: &Record| names(&r.id) && r.value.is_some() && chosen(r);
-    let shown = history::load(&args.store, &args.run, args.histogram, &args.metric, names, wanted)?;
-    let exact: Vec<&Record> = shown.records.iter().filter(|r| report::takes(families, &args.metric, &r.id)).collect();
-    let mut chosen = if exact.is_empty() {
-        shown.records.iter().filter(|r| names_metric(&args.metric, &r.id)).collect()
-    } else {
-        exact
-    };
-    for (name, values) in &args.params {
-        if !chosen.is_empty() && !chosen.iter().any(|r| r.params.get(name).is_some()) {
-            bail!("{} has no parameter '{name}'", args.metric);
-        }
-        chosen.retain(|r| r.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text))));
-        if chosen.is_empty() {
-            bail!("run {} holds no {} with {name}={}", shown.head.run, args.metric, values.join(","));
+    let runs = args.run.iter().map(|run| load(families, args, run)).collect::<Result<Vec<Shown>>>()?;
+    for (i, run) in runs.iter().enumerate() {
+        if runs[..i].iter().any(|other| other.head.run == run.head.run) {
+            bail!("--run: {} is named twice", run.head.run);
         }
     }
-    if chosen.is_empty() {
-        bail!("run {} holds no metric '{}' ({} show lists them)", shown.head.run, args.metric, name());
-    }
-    let chart = if args.histogram {
-        match chosen.as_slice() {
-            [one] => report::histogram(one),
-            many => {
-                let commands: Vec<String> = many.iter().map(|record| command(record)).collect();
-                let (metric, n) = (&args.metric, many.len());
-                bail!("'{metric}' names {n} metrics, and a distribution is of one:\n{}", commands.join("\n"));
-            }
+    let sources = runs.iter().map(|run| chosen(families, args, run)).collect::<Result<Vec<Source<'_>>>>()?;
+    let records: Vec<&Record> = sources.iter().flat_map(|source| source.records.iter().copied()).collect();
+    let chart = if args.histogram || args.over.is_none() && report::is_distribution(families, &records) {
+        let [source] = &sources[..] else { bail!("a distribution is of one run, and {} are named", sources.len()) };
+        match source.records[..] {
+            [one] => report::histogram(source.run, one, runs[0].drops(one)),
+            _ => return Ok(choose(args, source)),
         }
     } else {
-        report::plot(families, &chosen, args.over.as_deref())
+        let asked: Vec<&str> = args.params.iter().map(|(name, _)| name.as_str()).collect();
+        report::plot(families, &sources, args.over.as_deref(), &asked)
     };
-    let chart = chart.map_err(anyhow::Error::msg)?.of_run(&shown.head);
+    let chart: Chart = chart.map_err(anyhow::Error::msg)?;
     match (&args.output, kind) {
         (Some(path), Some("png")) => {
             let bytes = chart.png(2.0).map_err(anyhow::Error::msg)?;
@@ -71,7 +51,58 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The command that plots the distribution of one metric.
-fn command(record: &Record) -> String {
-    format!("  {} plot {}{} --histogram", name(), record.id, report::typed_params(record))
+/// Whether a record has the values, the placement and the worker group that were asked for.
+fn is_chosen(args: &PlotArgs, record: &Record) -> bool {
+    let has = |(name, values): &(String, Vec<String>)| {
+        record.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text)))
+    };
+    args.params.iter().all(has) && is_placed(args, record)
+}
+
+fn is_placed(args: &PlotArgs, record: &Record) -> bool {
+    args.placement.as_ref().is_none_or(|placement| *placement == record.placement)
+        && (args.parallel.is_empty() || args.parallel.contains(&record.workers))
+}
+
+/// A run that holds the metric.
+fn load(families: Families<'_>, args: &PlotArgs, run: &str) -> Result<Shown> {
+    let names = |id: &str| report::takes(families, &args.metric, id) || names_metric(&args.metric, id);
+    let wanted = |r: &Record| names(&r.id) && r.value.is_some() && is_chosen(args, r);
+    history::load(&args.store, run, true, &args.metric, names, wanted)
+}
+
+/// The records of a run that are to be drawn.
+fn chosen<'a>(families: Families<'_>, args: &PlotArgs, shown: &'a Shown) -> Result<Source<'a>> {
+    let (run, metric) = (&shown.head.run, &args.metric);
+    let exact: Vec<&Record> = shown.records.iter().filter(|r| report::takes(families, metric, &r.id)).collect();
+    let mut records =
+        if exact.is_empty() { shown.records.iter().filter(|r| names_metric(metric, &r.id)).collect() } else { exact };
+    for (name, values) in &args.params {
+        if !records.is_empty() && !records.iter().any(|r| r.params.get(name).is_some()) {
+            bail!("{metric} has no parameter '{name}'");
+        }
+        records.retain(|r| r.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text))));
+        if records.is_empty() {
+            bail!("run {run} holds no {metric} with {name}={}", values.join(","));
+        }
+    }
+    if records.is_empty() {
+        bail!("run {run} holds no metric '{metric}' ({} show lists them)", name());
+    }
+    records.retain(|r| is_placed(args, r));
+    if records.is_empty() {
+        bail!("run {run} holds no {metric} in that placement or worker group");
+    }
+    Ok(Source { run: &shown.head, records })
+}
+
+/// Says which commands plot the distributions that were meant, one to a line; the exit code.
+fn choose(args: &PlotArgs, source: &Source<'_>) -> u8 {
+    warn!("'{}' names {} points, and a distribution is of one; plot one of them:", args.metric, source.records.len());
+    let run = if args.run == ["latest"] { String::new() } else { format!(" --run {}", source.run.run) };
+    for record in &source.records {
+        let point = format!("{}{}{}", record.id, report::typed_params(record), report::typed_place(record));
+        eprintln!("  {} plot {}{run} --histogram", name(), plain(&point));
+    }
+    2
 }

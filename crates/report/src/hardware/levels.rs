@@ -11,8 +11,8 @@ use crate::layout::{Mark, Strip};
 use crate::style::{Ink, Style};
 use crate::units::{self, significant};
 
-/// The operations that have a column, and its head.
-const OPS: [&str; 3] = ["read", "write", "copy"];
+/// The operations that have a column, and a line in a plot.
+pub(crate) const OPS: [&str; 3] = ["read", "write", "copy"];
 /// Columns of a row: its name, what is declared, what was measured, its latency, its cycles, and
 /// one for each operation.
 const ENDS: [usize; 8] = [14, 24, 36, 45, 53, 63, 70, 77];

@@ -5,8 +5,9 @@ use groma_model::plain;
 
 use super::axis::Axis;
 use super::heat::{Heat, NUMBERED, STEPS};
-use super::{Bar, Chart, Field, Line, Plane, Plateau, Point};
-use crate::style::{Style, columns};
+use super::{Bar, Border, Chart, Field, Line, Mark, Plane, Plateau, Point};
+use crate::style::{Style, columns, wrap};
+use crate::units;
 
 /// What a mark stands for; each back end has a colour for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,10 @@ pub(super) enum Paint {
     Bar,
     /// Disturbed samples.
     Disturbed,
+    /// Where a cache ends.
+    Border,
+    /// The interval of a headline.
+    Band,
     /// A cell of a matrix, by how deep it is.
     Cell(usize),
     /// What is written on one.
@@ -44,6 +49,7 @@ pub(super) enum Anchor {
 pub(super) enum Shape {
     Stroke { points: Vec<(f64, f64)>, width: f64, dashed: bool, paint: Paint },
     Dot { x: f64, y: f64, radius: f64, paint: Paint },
+    Ring { x: f64, y: f64, radius: f64, paint: Paint },
     Rect { x: f64, y: f64, width: f64, height: f64, paint: Paint },
     Text { x: f64, y: f64, text: String, size: u32, bold: bool, anchor: Anchor, paint: Paint },
 }
@@ -51,36 +57,55 @@ pub(super) enum Shape {
 /// The marks of a chart, from back to front, and what it is called.
 pub(super) struct Drawing {
     pub(super) title: String,
-    /// Pixels from top to bottom, up to [`HEIGHT`].
+    /// Pixels from top to bottom.
     pub(super) height: f64,
     pub(super) shapes: Vec<Shape>,
 }
 
-/// Pixels of a drawing.
+/// Pixels of a drawing from left to right.
 pub(super) const WIDTH: f64 = 860.0;
-/// See [`WIDTH`].
-pub(super) const HEIGHT: f64 = 480.0;
 
-const TOP: f64 = 82.0;
-const BOTTOM: f64 = HEIGHT - 52.0;
+/// Pixels between the axes from top to bottom.
+const FIELD: f64 = 346.0;
+/// To the left of everything.
+const MARGIN: f64 = 18.0;
+const TITLE_SIZE: u32 = 17;
 const SIZE: u32 = 12;
 /// What a character of [`SIZE`] takes, on the wide side.
 const CHARACTER: f64 = 7.3;
+/// What it takes in a sentence.
+const OF_SENTENCE: f64 = 6.8;
+/// What a bold one of [`TITLE_SIZE`] takes in a sentence.
+const OF_TITLE: f64 = 9.8;
 const LEADING: f64 = 16.0;
 
 pub(super) fn draw(chart: &Chart) -> Drawing {
-    let (shapes, left, height) = match &chart.field {
-        Field::Plane(plane) => draw_plane(plane),
-        Field::Heat(heat) => draw_heat(heat),
+    let mut page = Page { shapes: Vec::new() };
+    let below = header(&mut page, chart);
+    let height = match &chart.field {
+        Field::Plane(plane) => draw_plane(&mut page, plane, below),
+        Field::Heat(heat, _) => draw_heat(&mut page, heat, below + 50.0),
     };
-    let mut page = Page { shapes };
-    page.text(left - 4.0, 26.0, &chart.title, 17, true, Anchor::Start, Paint::Text);
-    let room = ((WIDTH - left) / (CHARACTER * 0.93)) as usize;
-    let subtitle = Style::plain(room).cut(&chart.subtitle, room);
-    page.text(left - 4.0, 46.0, &subtitle, SIZE, false, Anchor::Start, Paint::Faint);
-    let source = Style::plain(room).cut(&chart.source, room);
-    page.text(left - 4.0, 62.0, &source, SIZE, false, Anchor::Start, Paint::Faint);
     Drawing { title: plain(&chart.title).into_owned(), height, shapes: page.shapes }
+}
+
+/// The title, where it is from, and what is drawn, in as many lines as they take; where they end.
+fn header(page: &mut Page, chart: &Chart) -> f64 {
+    let lines = |text: &str, character: f64| -> Vec<String> {
+        let room = ((WIDTH - 2.0 * MARGIN) / character) as usize;
+        wrap(text, room).iter().map(|line| Style::plain(room).cut(line, room)).collect()
+    };
+    let mut y = 8.0;
+    for line in lines(&chart.title, OF_TITLE) {
+        y += 21.0;
+        page.text(MARGIN, y, &line, TITLE_SIZE, true, Anchor::Start, Paint::Text);
+    }
+    y += 4.0;
+    for line in chart.sources.iter().chain([&chart.about]).flat_map(|text| lines(text, OF_SENTENCE)) {
+        y += LEADING;
+        page.text(MARGIN, y, &line, SIZE, false, Anchor::Start, Paint::Faint);
+    }
+    y
 }
 
 /// The pixels that a text of [`SIZE`] takes at most.
@@ -88,48 +113,77 @@ fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
     texts.map(columns).max().unwrap_or(0) as f64 * CHARACTER
 }
 
-/// A plane, where its left edge is, and how high the page is.
-fn draw_plane(plane: &Plane) -> (Vec<Shape>, f64, f64) {
+/// A plane below the header; how high the page is.
+fn draw_plane(page: &mut Page, plane: &Plane, below: f64) -> f64 {
     let y_ticks = plane.y.ticks(10);
-    let left = 18.0 + widest(y_ticks.iter().map(|t| t.1.as_str())).max(30.0);
+    let left = MARGIN + 8.0 + widest(y_ticks.iter().map(|t| t.1.as_str())).max(30.0);
     let ends = end_labels(plane);
-    let beside = widest(ends.iter().flat_map(|e| e.texts.iter().map(|t| t.0.as_str())));
     // Bold letters are a little wider.
-    let right = WIDTH - (beside * 1.07 + 24.0).max(28.0);
-    let mut field = Canvas { left, right, x: &plane.x, y: &plane.y, page: Page { shapes: Vec::new() } };
+    let beside = widest(ends.iter().map(|end| end.text.as_str())) * 1.07;
+    let right = WIDTH - (beside + 24.0).max(28.0);
+    // Names of borders stand between the names of the axis and of what is drawn, and the field.
+    let keys = below + 28.0;
+    let top = keys + if plane.borders.is_empty() { 12.0 } else { 26.0 };
+    let mut field = Canvas { left, right, top, bottom: top + FIELD, x: &plane.x, y: &plane.y, page };
+    if let Some([low, high]) = plane.band {
+        field.band(low, high);
+    }
+    for border in &plane.borders {
+        field.border(border);
+    }
     field.axes(&y_ticks);
     for bar in &plane.bars {
         field.bar(bar);
     }
-    if plane.bars.iter().any(|b| b.labelled > 0) {
-        field.page.text(right, TOP + 12.0, "undisturbed", SIZE, true, Anchor::End, Paint::Bar);
-        field.page.text(right, TOP + 12.0 + LEADING, "disturbed", SIZE, true, Anchor::End, Paint::Disturbed);
+    for (i, mark) in plane.marks.iter().enumerate() {
+        field.mark(i, mark);
     }
     for plateau in &plane.levels {
         field.plateau(plateau);
     }
+    let mut with_bars = false;
     for (i, line) in plane.lines.iter().enumerate().rev() {
-        field.line(i, line);
+        with_bars |= field.line(i, line);
     }
     field.ends(ends);
-    (field.page.shapes, left, HEIGHT)
+    page.text(left, keys, &plane.y.label, SIZE, false, Anchor::Start, Paint::Faint);
+    draw_keys(page, plane, with_bars, keys);
+    top + FIELD + 52.0
+}
+
+/// What the marks of a plane are, in one line that ends at the right edge of the page.
+fn draw_keys(page: &mut Page, plane: &Plane, with_bars: bool, y: f64) {
+    let few = plane.lines.iter().any(|line| !line.joined);
+    let keys = [
+        (plane.band.is_some(), "band: 95 % interval over rounds"),
+        (with_bars, "bars: 95 % interval over rounds"),
+        (few, "rings: too few for a line"),
+        (!plane.levels.is_empty(), "dashes: levels measured"),
+        (!plane.borders.is_empty(), "grey: caches declared"),
+    ];
+    let keys: Vec<&str> = keys.into_iter().filter(|(is_drawn, _)| *is_drawn).map(|(_, text)| text).collect();
+    let keys = keys.join("; ");
+    let end = WIDTH - MARGIN;
+    page.text(end, y, &keys, SIZE, false, Anchor::End, Paint::Faint);
+    if plane.bars.iter().any(|b| b.labelled > 0) {
+        let end = end - (columns(&keys) + 2) as f64 * OF_SENTENCE;
+        page.text(end, y, "disturbed", SIZE, true, Anchor::End, Paint::Disturbed);
+        page.text(end - 11.0 * CHARACTER, y, "undisturbed", SIZE, true, Anchor::End, Paint::Bar);
+    }
 }
 
 /// The largest cell of a matrix, in pixels.
 const CELL: (f64, f64) = (110.0, 64.0);
 
-/// A matrix, where its left edge is, and how high the page is: a small one leaves no empty paper
-/// below.
-fn draw_heat(heat: &Heat) -> (Vec<Shape>, f64, f64) {
+/// A matrix; how high the page is: a small one leaves no empty paper below.
+fn draw_heat(page: &mut Page, heat: &Heat, top: f64) -> f64 {
     let n = heat.names.len();
     let names = widest(heat.names.iter().map(String::as_str));
     let scale = widest(heat.ends().iter().map(String::as_str)) + 34.0;
     let left = 34.0 + names;
-    let bottom = HEIGHT - 28.0;
-    let top = TOP + 6.0;
+    let bottom = top + FIELD + 18.0;
     let width = ((WIDTH - left - scale - 40.0) / n as f64).min(CELL.0);
     let height = ((bottom - top) / n as f64).min(CELL.1);
-    let mut page = Page { shapes: Vec::new() };
     let numbered = n <= NUMBERED;
     let number_size = if height < 18.0 || width < 34.0 { 10 } else { SIZE };
     for row in 0..n {
@@ -173,9 +227,9 @@ fn draw_heat(heat: &Heat) -> (Vec<Shape>, f64, f64) {
     let mut low = end;
     if !numbered || heat.deepest() > 0 {
         low = end.max(top + 120.0);
-        legend(&mut page, heat, right + 26.0, top, low);
+        legend(page, heat, right + 26.0, top, low);
     }
-    (page.shapes, left, low + HEIGHT - bottom)
+    low + 28.0
 }
 
 /// The depths from the most, above, to the least, with both written beside them.
@@ -196,32 +250,16 @@ fn legend(page: &mut Page, heat: &Heat, x: f64, top: f64, bottom: f64) {
 struct EndLabel {
     /// Where the line ends.
     at: Point,
-    texts: Vec<(String, bool, Paint)>,
+    text: String,
+    paint: Paint,
 }
 
-/// The labels of lines, and below that of the line with levels the level on which it ends.
 fn end_labels(chart: &Plane) -> Vec<EndLabel> {
-    let last_level = chart.levels.iter().find(|level| Some(level.to) == last_x(chart));
-    let mut ends = Vec::new();
-    for (i, line) in chart.lines.iter().enumerate() {
-        let Some(last) = line.points.last() else { continue };
-        let mut texts = Vec::new();
-        if !line.label.is_empty() {
-            texts.push((line.label.clone(), true, Paint::Line(i)));
-        }
-        if let Some(level) = last_level.filter(|l| (l.y / last.y).ln().abs() < 0.1) {
-            texts.push((level.name.clone(), true, Paint::Text));
-            texts.push((level.cost.clone(), false, Paint::Faint));
-        }
-        if !texts.is_empty() {
-            ends.push(EndLabel { at: *last, texts });
-        }
-    }
-    ends
-}
-
-fn last_x(chart: &Plane) -> Option<f64> {
-    chart.lines.iter().filter_map(|l| l.points.last()).map(|p| p.x).max_by(f64::total_cmp)
+    let label = |(i, line): (usize, &Line)| {
+        let at = *line.points.last().filter(|_| !line.label.is_empty())?;
+        Some(EndLabel { at, text: line.label.clone(), paint: Paint::Line(i) })
+    };
+    chart.lines.iter().enumerate().filter_map(label).collect()
 }
 
 /// Marks as they come, from back to front.
@@ -229,13 +267,18 @@ struct Page {
     shapes: Vec<Shape>,
 }
 
+/// A line of more points is drawn without dots and intervals, which would touch.
+const MOST_DOTS: usize = 80;
+
 /// The field between two axes.
 struct Canvas<'a> {
     left: f64,
     right: f64,
+    top: f64,
+    bottom: f64,
     x: &'a Axis,
     y: &'a Axis,
-    page: Page,
+    page: &'a mut Page,
 }
 
 impl Page {
@@ -253,7 +296,7 @@ impl Page {
 impl Canvas<'_> {
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
         let across = self.left + self.x.place(x) * (self.right - self.left);
-        (across, BOTTOM - self.y.place(y).clamp(-0.02, 1.02) * (BOTTOM - TOP))
+        (across, self.bottom - self.y.place(y).clamp(-0.02, 1.02) * FIELD)
     }
 
     fn axes(&mut self, y_ticks: &[(f64, String)]) {
@@ -262,54 +305,87 @@ impl Canvas<'_> {
             self.page.stroke(vec![(self.left, y), (self.right, y)], 1.0, false, Paint::Grid);
             self.page.text(self.left - 8.0, y + 4.0, text, SIZE, false, Anchor::End, Paint::Faint);
         }
-        let label = self.y.label.clone();
-        self.page.text(self.left - 4.0, TOP - 12.0, &label, SIZE, false, Anchor::Start, Paint::Faint);
-        self.page.stroke(vec![(self.left, BOTTOM), (self.right, BOTTOM)], 1.0, false, Paint::Axis);
+        self.page.stroke(vec![(self.left, self.bottom), (self.right, self.bottom)], 1.0, false, Paint::Axis);
         let longest = 9.0 * CHARACTER;
         for (value, text) in self.x.ticks(((self.right - self.left) / longest) as usize) {
             let (x, _) = self.at(value, 0.0);
-            self.page.stroke(vec![(x, BOTTOM), (x, BOTTOM + 5.0)], 1.0, false, Paint::Axis);
-            self.page.text(x, BOTTOM + 20.0, &text, SIZE, false, Anchor::Middle, Paint::Faint);
+            self.page.stroke(vec![(x, self.bottom), (x, self.bottom + 5.0)], 1.0, false, Paint::Axis);
+            self.page.text(x, self.bottom + 20.0, &text, SIZE, false, Anchor::Middle, Paint::Faint);
         }
         let label = self.x.label.clone();
         let middle = (self.left + self.right) / 2.0;
-        self.page.text(middle, BOTTOM + 40.0, &label, SIZE, false, Anchor::Middle, Paint::Faint);
+        self.page.text(middle, self.bottom + 40.0, &label, SIZE, false, Anchor::Middle, Paint::Faint);
     }
 
-    fn line(&mut self, index: usize, line: &Line) {
+    /// A line with its points; whether an interval can be seen.
+    fn line(&mut self, index: usize, line: &Line) -> bool {
         let paint = Paint::Line(index);
         let points: Vec<(f64, f64)> = line.points.iter().map(|p| self.at(p.x, p.y)).collect();
-        if line.points.len() <= 32 {
-            for point in &line.points {
-                let Some([low, high]) = point.interval else { continue };
-                let (a, b) = (self.at(point.x, low), self.at(point.x, high));
-                if (a.1 - b.1).abs() > 3.0 {
-                    self.page.stroke(vec![a, b], 1.0, false, paint);
-                }
+        let sparse = points.len() <= MOST_DOTS;
+        let mut with_bars = false;
+        for point in line.points.iter().filter(|_| sparse) {
+            let Some([low, high]) = point.interval else { continue };
+            let (a, b) = (self.at(point.x, low), self.at(point.x, high));
+            if (a.1 - b.1).abs() > 3.0 {
+                self.page.stroke(vec![a, b], 1.0, false, paint);
+                with_bars = true;
             }
         }
-        if points.len() <= 64 {
-            for &(x, y) in &points {
-                self.page.shapes.push(Shape::Dot { x, y, radius: 2.6, paint });
-            }
+        for &(x, y) in points.iter().filter(|_| sparse || !line.joined) {
+            self.page.shapes.push(if line.joined {
+                Shape::Dot { x, y, radius: 2.6, paint }
+            } else {
+                Shape::Ring { x, y, radius: 4.0, paint }
+            });
         }
-        self.page.stroke(points, 2.0, false, paint);
+        if line.joined {
+            self.page.stroke(points, 2.0, false, paint);
+        }
+        with_bars
     }
 
-    /// A dashed line where the level ends, and its name and cost below it; the last level is named
-    /// beside its line.
+    /// Where a cache ends, from top to bottom behind everything, its name above.
+    fn border(&mut self, border: &Border) {
+        let (x, _) = self.at(border.x, 0.0);
+        self.page.stroke(vec![(x, self.top), (x, self.bottom)], 1.0, false, Paint::Border);
+        let text = format!("{} {}", border.name, units::size(border.x));
+        self.page.text(x, self.top - 6.0, &text, SIZE, false, Anchor::Middle, Paint::Faint);
+    }
+
+    /// A dashed line where the level ends, and its name and cost below it; the last level ends where
+    /// the field does.
     fn plateau(&mut self, plateau: &Plateau) {
         let (from, _) = self.at(plateau.from, plateau.y);
         let (to, y) = self.at(plateau.to, plateau.y);
-        if to > self.right - 1.0 {
-            return;
+        let last = to > self.right - 1.0;
+        if !last {
+            self.page.stroke(vec![(to, y), (to, self.bottom)], 1.0, true, Paint::Axis);
         }
-        self.page.stroke(vec![(to, y), (to, BOTTOM)], 1.0, true, Paint::Axis);
         // Below its level, or to the right of its end, where the curve has risen.
-        let fits = widest([plateau.name.as_str(), &plateau.cost].into_iter()) <= to - from - 6.0;
+        let fits = last || widest([plateau.name.as_str(), &plateau.cost].into_iter()) <= to - from - 6.0;
         let (x, anchor) = if fits { (to - 6.0, Anchor::End) } else { (to + 6.0, Anchor::Start) };
         self.page.text(x, y + 18.0, &plateau.name, SIZE, true, anchor, Paint::Text);
         self.page.text(x, y + 18.0 + LEADING, &plateau.cost, SIZE, false, anchor, Paint::Faint);
+    }
+
+    fn band(&mut self, low: f64, high: f64) {
+        let ((from, _), (to, _)) = (self.at(low, 0.0), self.at(high, 0.0));
+        let (from, to) = (from.max(self.left), to.min(self.right));
+        let width = (to - from).max(2.0);
+        self.page.shapes.push(Shape::Rect { x: from, y: self.top, width, height: FIELD, paint: Paint::Band });
+    }
+
+    /// A place of a distribution and its name, each a line below the one before; the first is the
+    /// headline.
+    fn mark(&mut self, index: usize, mark: &Mark) {
+        let (x, _) = self.at(mark.x, 0.0);
+        let first = index == 0;
+        let y = self.top + 12.0 + index as f64 * LEADING;
+        let paint = if first { Paint::Text } else { Paint::Axis };
+        self.page.stroke(vec![(x, y - 9.0), (x, self.bottom)], if first { 1.5 } else { 1.0 }, !first, paint);
+        let beyond = x > (self.left + self.right) / 2.0;
+        let (x, anchor) = if beyond { (x - 6.0, Anchor::End) } else { (x + 6.0, Anchor::Start) };
+        self.page.text(x, y, &mark.label, SIZE, first, anchor, if first { Paint::Text } else { Paint::Faint });
     }
 
     fn bar(&mut self, bar: &Bar) {
@@ -327,25 +403,20 @@ impl Canvas<'_> {
     /// Labels at the ends of lines, pushed apart where they would touch.
     fn ends(&mut self, mut ends: Vec<EndLabel>) {
         ends.sort_by(|a, b| b.at.y.total_cmp(&a.at.y));
-        let height: f64 = ends.iter().map(|e| e.texts.len() as f64 * LEADING).sum();
         // From the top down, each at its line or below the one before; the whole must end above the
         // axis.
-        let mut below = TOP - 8.0;
-        let mut left = height;
-        for end in ends {
-            let (x, y) = self.at(end.at.x, end.at.y);
-            let mut at = (y + 4.0).max(below + LEADING).min(BOTTOM - left + LEADING);
-            let leader = end.texts.first().map_or(Paint::Axis, |t| t.2);
-            if (at - 4.0 - y).abs() > 4.0 || self.right - x > 8.0 {
+        let mut below = self.top - 8.0;
+        let mut left = ends.len() as f64 * LEADING;
+        for EndLabel { at, text, paint } in ends {
+            let (x, y) = self.at(at.x, at.y);
+            let middle = (y + 4.0).max(below + LEADING).min(self.bottom - left + LEADING);
+            if (middle - 4.0 - y).abs() > 4.0 || self.right - x > 8.0 {
                 // Pushed away from its line, which is then not the nearest one.
-                self.page.stroke(vec![(x + 3.0, y), (self.right + 9.0, at - 4.0)], 1.0, false, leader);
+                self.page.stroke(vec![(x + 5.0, y), (self.right + 9.0, middle - 4.0)], 1.0, false, paint);
             }
-            for (text, bold, paint) in end.texts {
-                self.page.text(self.right + 12.0, at, &text, SIZE, bold, Anchor::Start, paint);
-                below = at;
-                at += LEADING;
-                left -= LEADING;
-            }
+            self.page.text(self.right + 12.0, middle, &text, SIZE, true, Anchor::Start, paint);
+            below = middle;
+            left -= LEADING;
         }
     }
 }

@@ -73,6 +73,15 @@ fn add(scene: &mut Scene, shape: &Shape, scale: f64) {
             stroke: None,
             stroke_width: None,
         },
+        Shape::Ring { x, y, radius, paint } => Primitive::Circle {
+            cx: *x,
+            cy: *y,
+            r: *radius,
+            fill: Color::None,
+            fill_opacity: None,
+            stroke: Some(light(*paint)),
+            stroke_width: Some(1.8),
+        },
         Shape::Rect { x, y, width, height, paint } => Primitive::Rect {
             x: *x,
             y: *y,

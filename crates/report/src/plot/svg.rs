@@ -7,7 +7,7 @@ use super::heat::{DEEP, STEPS};
 /// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour
 /// vision, the first five best; those of cells are from pale to deep and carry their own writing,
 /// so they are the same on either ground.
-pub(super) const COLOURS: [(&str, &str, &str); 25] = [
+pub(super) const COLOURS: [(&str, &str, &str); 27] = [
     ("t", "#1c2126", "#e8ecf0"),
     ("f", "#5b6570", "#9da7b1"),
     ("g", "#e3e7eb", "#2f363d"),
@@ -33,6 +33,8 @@ pub(super) const COLOURS: [(&str, &str, &str); 25] = [
     ("h8", "#1d2f66", "#1d2f66"),
     ("p", "#12181d", "#12181d"),
     ("q", "#ffffff", "#ffffff"),
+    ("b", "#c9d0d7", "#454e57"),
+    ("w", "#e8f1f8", "#1a2c3a"),
 ];
 
 /// The number of colours for lines, after which they begin again.
@@ -42,6 +44,8 @@ const FIRST_LINE: usize = 4;
 const DISTURBED: usize = FIRST_LINE + LINES;
 const FIRST_CELL: usize = DISTURBED + 1;
 const ON_CELL: usize = FIRST_CELL + STEPS;
+const BORDER: usize = ON_CELL + 2;
+const BAND: usize = BORDER + 1;
 
 /// The place of a paint in [`COLOURS`].
 pub(super) fn colour(paint: Paint) -> usize {
@@ -53,6 +57,8 @@ pub(super) fn colour(paint: Paint) -> usize {
         Paint::Line(i) => FIRST_LINE + i % LINES,
         Paint::Bar => FIRST_LINE,
         Paint::Disturbed => DISTURBED,
+        Paint::Border => BORDER,
+        Paint::Band => BAND,
         Paint::Cell(depth) => FIRST_CELL + depth.min(STEPS - 1),
         Paint::OnCell(depth) => ON_CELL + usize::from(depth >= DEEP),
     }
@@ -99,6 +105,10 @@ fn element(shape: &Shape) -> String {
                 class(paint)
             )
         }
+        Shape::Ring { x, y, radius, paint } => format!(
+            "<circle class=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.8\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>",
+            class(paint)
+        ),
         Shape::Rect { x, y, width, height, paint } => format!(
             "<rect class=\"{}\" fill=\"currentColor\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>",
             class(paint)

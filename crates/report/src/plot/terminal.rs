@@ -3,24 +3,28 @@
 
 use super::axis::Axis;
 use super::heat::{DEEP, Heat, NUMBERED, STEPS};
-use super::{Bar, Chart, Field, Plane, Plateau};
-use crate::style::{Ink, Style, columns};
+use super::{Bar, Chart, Field, Line, Mark, Plane};
+use crate::style::{Ink, Style, columns, wrap};
 use crate::units;
 
 pub(super) fn terminal(chart: &Chart, style: &Style) -> String {
-    let mut out = style.paint(Ink::Strong, &style.text(&chart.title)) + "\n";
-    out += &style.paint(Ink::Faint, &style.cut(&style.text(&chart.subtitle), style.width));
-    out.push('\n');
-    if !chart.source.is_empty() {
-        out += &style.paint(Ink::Faint, &style.cut(&style.text(&chart.source), style.width));
-        out.push('\n');
+    let mut out = paragraph(&chart.title, Ink::Strong, style);
+    for text in chart.sources.iter().chain([&chart.about]) {
+        out += &paragraph(text, Ink::Faint, style);
     }
     out.push('\n');
     out + &match &chart.field {
         Field::Plane(plane) if plane.bars.is_empty() => lines(plane, style),
         Field::Plane(plane) => bars(plane, style),
-        Field::Heat(heat) => matrix(heat, style),
+        Field::Heat(_, Some(sentence)) => paragraph(sentence, Ink::Plain, style),
+        Field::Heat(heat, None) => matrix(heat, style),
     }
+}
+
+/// A text in lines that fit; a word that is longer is cut.
+fn paragraph(text: &str, ink: Ink, style: &Style) -> String {
+    let lines = wrap(&style.text(text), style.width);
+    lines.iter().map(|line| style.paint(ink, &style.cut(line, style.width)) + "\n").collect()
 }
 
 /// The colours of lines, which begin again after the last.
@@ -28,6 +32,16 @@ const INKS: [Ink; 6] = [Ink::First, Ink::Second, Ink::Third, Ink::Fourth, Ink::F
 
 /// The marks of lines without Unicode, which begin again after the last.
 const MARKS: [char; 9] = ['*', '+', 'o', 'x', '#', '%', '@', '=', '~'];
+
+/// The points of a line that is not joined.
+const fn ring(style: &Style) -> char {
+    if style.unicode { '○' } else { 'O' }
+}
+
+/// The border of a cache.
+const fn rule(style: &Style) -> char {
+    if style.unicode { '┊' } else { ':' }
+}
 
 /// What a cell of the grid holds.
 #[derive(Clone, Copy)]
@@ -88,6 +102,20 @@ impl Canvas {
         true
     }
 
+    /// Writes a character over whatever is there, `row` and `column` being inside.
+    fn mark(&mut self, row: usize, column: usize, letter: char, ink: Ink) {
+        self.places[row * self.width + column].letter = Some((letter, ink));
+    }
+
+    /// Writes a character from top to bottom where nothing else is.
+    fn rule(&mut self, column: usize, letter: char) {
+        for place in self.places.iter_mut().skip(column).step_by(self.width) {
+            if place.dots == 0 && place.letter.is_none() {
+                place.letter = Some((letter, Ink::Faint));
+            }
+        }
+    }
+
     fn row(&self, row: usize, style: &Style) -> String {
         let mut out = String::new();
         for place in &self.places[row * self.width..][..self.width] {
@@ -105,32 +133,39 @@ impl Canvas {
     }
 }
 
+/// Columns between the name of the last level and the labels of the lines.
+const APART: usize = 6;
+
 fn lines(chart: &Plane, style: &Style) -> String {
     let height = (style.width / 5).clamp(12, 22);
     let y_ticks = chart.y.ticks(height * 3 / 5);
     let left = y_ticks.iter().map(|t| columns(&style.text(&t.1))).max().unwrap_or(0) + 2;
-    let last_x = chart.lines.iter().filter_map(|l| l.points.last()).map(|p| p.x).max_by(f64::total_cmp);
-    let last_level = chart.levels.iter().find(|l| Some(l.to) == last_x);
-    let labels = chart.lines.iter().map(|l| l.label.as_str());
-    let beside = labels.chain(last_level.into_iter().flat_map(|l| [l.name.as_str(), l.cost.as_str()]));
-    let right = beside.map(|t| columns(&style.text(t)) + 1).max().unwrap_or(0);
+    let labels: Vec<String> = chart.lines.iter().map(|line| label(line, style)).collect();
+    let right = labels.iter().filter(|text| !text.is_empty()).map(|text| columns(text) + 1).max().unwrap_or(0);
     let width = style.width.saturating_sub(left + right).max(20);
 
     let mut canvas = Canvas::new(width, height);
     let across = |x: f64| chart.x.place(x) * (width * 2 - 1) as f64;
     let down = |y: f64| (1.0 - chart.y.place(y).clamp(0.0, 1.0)) * (height * 4 - 1) as f64;
     let row_of = |y: f64| (down(y).round() as usize) / 4;
-    // The first line is drawn last, over the others.
-    for (i, line) in chart.lines.iter().enumerate().rev() {
+    let column_of = |x: f64| (across(x).round() as usize / 2).min(width - 1);
+    // The first line is drawn last, over the others; points that no line joins, over all.
+    for (i, line) in chart.lines.iter().enumerate().rev().filter(|(_, line)| line.joined) {
         let points: Vec<(f64, f64)> = line.points.iter().map(|p| (across(p.x), down(p.y))).collect();
         for pair in points.windows(2) {
             canvas.stroke(pair[0], pair[1], i);
         }
     }
-    let margin = margin(chart, last_level, height, row_of, style);
-    for level in chart.levels.iter().filter(|l| Some(l.to) != last_x) {
+    for (i, line) in chart.lines.iter().enumerate().filter(|(_, line)| !line.joined) {
+        for point in &line.points {
+            canvas.mark(row_of(point.y), column_of(point.x), ring(style), INKS[i % INKS.len()]);
+        }
+    }
+    for level in &chart.levels {
         // Below its end, or a little to the right, where the next rise leaves room.
-        let (end, row) = (across(level.to) as usize / 2 + 1, row_of(level.y));
+        let (end, row) = (column_of(level.to) + 1, row_of(level.y));
+        // The last one keeps apart from the labels of the lines.
+        let end = if end + 1 >= width { width - APART } else { end };
         let mut write = |row: usize, text: &str, ink: Ink| (end..end + 6).any(|end| canvas.write(row, end, text, ink));
         let fits = (row + 1..row + 3).find(|r| write(*r, &style.text(&level.name), Ink::Strong));
         if let Some(row) = fits {
@@ -138,6 +173,15 @@ fn lines(chart: &Plane, style: &Style) -> String {
         }
     }
     let mut out = String::new();
+    if !chart.borders.is_empty() {
+        for border in &chart.borders {
+            canvas.rule(column_of(border.x), rule(style));
+        }
+        let names = chart.borders.iter().map(|border| (column_of(border.x), border.name.to_owned()));
+        out += &style.paint(Ink::Faint, &beside_each_other(names, left, width));
+        out.push('\n');
+    }
+    let margin = margin(chart, &labels, height, row_of);
     for (row, beside) in margin.iter().enumerate() {
         let tick = y_ticks.iter().find(|(value, _)| row_of(*value) == row);
         let text = tick.map_or(String::new(), |t| style.text(&t.1));
@@ -155,42 +199,53 @@ fn lines(chart: &Plane, style: &Style) -> String {
         out.truncate(out.trim_end().len());
         out.push('\n');
     }
-    out + &x_axis(&chart.x, left, width, style)
+    let key = if chart.borders.is_empty() { String::new() } else { format!("   {} caches as declared", rule(style)) };
+    out + &x_axis(&chart.x, &key, left, width, style)
+}
+
+/// What stands at the end of a line.
+fn label(line: &Line, style: &Style) -> String {
+    let ring = if line.joined { String::new() } else { format!("{} ", ring(style)) };
+    if line.label.is_empty() { String::new() } else { format!("{ring}{}", style.text(&line.label)) }
+}
+
+/// Texts centred at their columns, in one line; those that would touch the one before are left out.
+fn beside_each_other(texts: impl Iterator<Item = (usize, String)>, left: usize, width: usize) -> String {
+    let mut line = String::new();
+    for (column, text) in texts {
+        let start =
+            (left + column).saturating_sub(columns(&text) / 2).min((left + width).saturating_sub(columns(&text)));
+        if line.is_empty() || start > columns(&line) {
+            line += &" ".repeat(start - columns(&line));
+            line += &text;
+        }
+    }
+    line
 }
 
 /// What stands to the right of the canvas, by row: the label of each line at its end, or below the
-/// label above; and the level on which the curve ends.
+/// label above.
 fn margin(
     chart: &Plane,
-    last_level: Option<&Plateau>,
+    labels: &[String],
     height: usize,
     row_of: impl Fn(f64) -> usize,
-    style: &Style,
 ) -> Vec<Option<(String, Ink)>> {
-    let mut ends: Vec<(f64, Vec<(String, Ink)>)> = Vec::new();
-    for (i, line) in chart.lines.iter().enumerate() {
-        let Some(last) = line.points.last() else { continue };
-        let mut texts = vec![(style.text(&line.label), INKS[i % INKS.len()])];
-        if let Some(level) = last_level.filter(|l| (l.y / last.y).ln().abs() < 0.1) {
-            texts.extend([(style.text(&level.name), Ink::Strong), (style.text(&level.cost), Ink::Plain)]);
-        }
-        texts.retain(|(text, _)| !text.is_empty());
-        ends.push((last.y, texts));
-    }
+    let end = |(i, (line, label)): (usize, (&Line, &String))| {
+        let last = line.points.last().filter(|_| !label.is_empty())?;
+        Some((last.y, (label.clone(), INKS[i % INKS.len()])))
+    };
+    let mut ends: Vec<(f64, (String, Ink))> = chart.lines.iter().zip(labels).enumerate().filter_map(end).collect();
     ends.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut left: usize = ends.iter().map(|(_, texts)| texts.len()).sum();
     let mut margin = vec![None; height];
     let mut free = 0;
-    for (y, texts) in ends {
-        for (i, text) in texts.into_iter().enumerate() {
-            let wanted = if i == 0 { row_of(y).max(free) } else { free };
-            let row = wanted.min(height.saturating_sub(left)).max(free);
-            if let Some(place) = margin.get_mut(row) {
-                *place = Some(text);
-            }
-            free = row + 1;
-            left -= 1;
+    let count = ends.len();
+    for (i, (y, text)) in ends.into_iter().enumerate() {
+        let row = row_of(y).max(free).min(height.saturating_sub(count - i)).max(free);
+        if let Some(place) = margin.get_mut(row) {
+            *place = Some(text);
         }
+        free = row + 1;
     }
     margin
 }
@@ -299,69 +354,84 @@ fn scale(heat: &Heat, numbered: bool, every: usize, style: &Style) -> String {
     format!("{} {all} {}\n", style.text(&low), style.text(&format!("{high}{cells}")))
 }
 
-/// The axis below the canvas: its line, its ticks' texts where they do not touch, and what it
-/// counts.
-fn x_axis(axis: &Axis, left: usize, width: usize, style: &Style) -> String {
+/// The axis below the canvas: its line, its ticks' texts where they do not touch, what it counts, and
+/// behind that the key to what stands in the canvas.
+fn x_axis(axis: &Axis, key: &str, left: usize, width: usize, style: &Style) -> String {
     let (corner, line, tick) = if style.unicode { ('└', '─', '┬') } else { ('+', '-', '+') };
     let mut rule = vec![line; width];
-    let mut texts = vec![' '; left + width];
-    let mut free_from = 0;
-    for (value, text) in axis.ticks(width / 9) {
-        let column = (axis.place(value) * (width - 1) as f64).round() as usize;
-        rule[column.min(width - 1)] = tick;
-        let text: Vec<char> = style.text(&text).chars().collect();
-        let start = (left + column).saturating_sub(text.len() / 2).min(left + width - text.len().min(width));
-        if start >= free_from && start + text.len() <= texts.len() {
-            texts[start..start + text.len()].copy_from_slice(&text);
-            free_from = start + text.len() + 1;
-        }
+    let ticks = axis.ticks(width / 9).into_iter().map(|(value, text)| {
+        let column = ((axis.place(value) * (width - 1) as f64).round() as usize).min(width - 1);
+        (column, style.text(&text))
+    });
+    let ticks: Vec<(usize, String)> = ticks.collect();
+    for (column, _) in &ticks {
+        rule[*column] = tick;
     }
+    let texts = beside_each_other(ticks.into_iter(), left, width);
     let rule: String = rule.into_iter().collect();
-    let texts: String = texts.into_iter().collect();
-    let label = style.text(&axis.label);
+    let label = style.text(&axis.label) + key;
     let middle = (left + width / 2).saturating_sub(columns(&label) / 2);
     format!("{}{corner}{rule}\n{}\n{}{label}\n", " ".repeat(left - 1), texts.trim_end(), " ".repeat(middle))
 }
 
-/// Rows of a distribution.
-const ROWS: usize = 20;
-
+/// A distribution: a row for each stretch, as in a picture.
 fn bars(chart: &Plane, style: &Style) -> String {
-    let every = chart.bars.len().div_ceil(ROWS).max(1);
-    let rows: Vec<Bar> = chart.bars.chunks(every).filter_map(joined).collect();
+    let rows = &chart.bars;
     let most = rows.iter().map(|b| b.clean + b.labelled).max().unwrap_or(0).max(1);
     let texts: Vec<String> =
         rows.iter().map(|b| style.text(&units::value(b.low, chart.x.scale(), Some(0.0)))).collect();
+    let notes: Vec<String> = notes(chart, style);
     let left = texts.iter().map(|t| columns(t)).max().unwrap_or(0);
+    let beside = notes.iter().map(|t| columns(t)).max().unwrap_or(0);
     let counts = most.to_string().len();
-    let room = style.width.saturating_sub(left + counts + 4).max(10);
-    let (edge, full, other) = if style.unicode { ('│', '█', '░') } else { ('|', '#', '.') };
+    let room = style.width.saturating_sub(left + counts + 4 + beside).max(10);
+    let [edge, inside, full, other] = if style.unicode { ['│', '┃', '█', '░'] } else { ['|', '+', '#', '.'] };
+    let in_band = |bar: &Bar| chart.band.is_some_and(|[low, high]| bar.low <= high && bar.high >= low);
     let mut out = String::new();
-    for (bar, text) in rows.iter().zip(texts) {
+    for ((bar, text), note) in rows.iter().zip(texts).zip(notes) {
         let share = |n: usize| (n * room).div_ceil(most);
         let clean = share(bar.clean);
         let labelled = share(bar.clean + bar.labelled) - clean;
         let labelled = if bar.labelled > 0 { labelled.max(1).min(room.saturating_sub(clean)) } else { 0 };
         let first: String = std::iter::repeat_n(full, clean).collect();
         let second: String = std::iter::repeat_n(other, labelled).collect();
+        let edge = if in_band(bar) { inside } else { edge };
         out += &format!(
-            "{}{text} {edge}{}{} {}",
+            "{}{text} {edge}{}{} {}{}",
             " ".repeat(left.saturating_sub(columns(&text))),
             style.paint(Ink::First, &first),
             style.paint(Ink::Warning, &second),
-            bar.clean + bar.labelled
+            bar.clean + bar.labelled,
+            style.paint(Ink::Strong, &note)
         );
         out.push('\n');
     }
+    let mut keys = Vec::new();
     if rows.iter().any(|b| b.labelled > 0) {
-        out += &format!("{} {full} undisturbed  {other} disturbed\n", " ".repeat(left));
+        keys.extend([format!("{full} undisturbed"), format!("{other} disturbed")]);
+    }
+    if rows.iter().any(in_band) {
+        keys.push(format!("{inside} 95 % interval over rounds"));
+    }
+    if !keys.is_empty() {
+        out += &format!("{} {}\n", " ".repeat(left), keys.join("  "));
     }
     out
 }
 
-fn joined(bars: &[Bar]) -> Option<Bar> {
-    let (first, last) = (bars.first()?, bars.last()?);
-    let clean = bars.iter().map(|b| b.clean).sum();
-    let labelled = bars.iter().map(|b| b.labelled).sum();
-    Some(Bar { low: first.low, high: last.high, clean, labelled })
+/// What stands behind the count of each row: the marks that lie in it, or beyond it if it is the
+/// first or the last.
+fn notes(chart: &Plane, style: &Style) -> Vec<String> {
+    let arrow = if style.unicode { '◄' } else { '<' };
+    let last = chart.bars.len().saturating_sub(1);
+    let row_of = |mark: &Mark| chart.bars.iter().position(|bar| mark.x < bar.high).unwrap_or(last);
+    let text = |mark: &Mark| {
+        let outside = |bar: &Bar| mark.x < bar.low || mark.x > bar.high;
+        let beyond = if chart.bars.get(row_of(mark)).is_some_and(outside) { "beyond: " } else { "" };
+        format!("{beyond}{}", style.text(&mark.label))
+    };
+    let of_row = |row: usize| chart.marks.iter().filter(|mark| row_of(mark) == row).map(text).collect::<Vec<_>>();
+    let note =
+        |texts: Vec<String>| if texts.is_empty() { String::new() } else { format!(" {arrow} {}", texts.join("; ")) };
+    (0..chart.bars.len()).map(of_row).map(note).collect()
 }

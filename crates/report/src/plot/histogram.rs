@@ -1,0 +1,98 @@
+//! The distribution of the raw samples of one metric, with its headline and its modes.
+
+use groma_analysis::sample_value;
+use groma_model::{Flag, Labels, Quantity, Record, RunHeader, Sample, Series};
+
+use super::axis::{Axis, Growth};
+use super::{Bar, Chart, Field, Mark, Plane, Source, runs};
+use crate::point::name;
+use crate::units::{self, Scale};
+
+/// Stretches that a histogram is cut into: as many as fit on a terminal, and the same in a picture.
+const BARS: usize = 24;
+
+/// The distribution of the raw samples of one metric, by the time, rate or value of each. It
+/// reaches as far as the undisturbed samples do, but for the half percent of them that lies
+/// outermost on either side, and as the headline with its interval; the rest is counted. Samples with
+/// one of the labels that `drops` names are disturbed: they are not in the headline.
+///
+/// # Errors
+/// Says that the record does not carry its samples, or too few.
+pub fn histogram(run: &RunHeader, record: &Record, drops: Labels) -> Result<Chart, String> {
+    let what = name(record);
+    let Some(rounds) = &record.round_samples else { return Err(format!("the raw samples of {what} were not kept")) };
+    let main = |series: &&Series| series.name.is_empty();
+    let all: Vec<(f64, bool)> = rounds
+        .iter()
+        .filter_map(|round| round.result.output.series.iter().find(main).or(round.result.output.series.first()))
+        .flat_map(|series| samples(series, record.quantity, drops))
+        .filter(|(value, _)| value.is_finite() && *value > 0.0)
+        .collect();
+    let values: Vec<f64> = all.iter().map(|v| v.0).collect();
+    // The body is what is to be seen: a tail that disturbances made would press it into one bar.
+    let clean: Vec<f64> = all.iter().filter(|(_, labelled)| !labelled).map(|v| v.0).collect();
+    let body = if clean.len() >= 10 { &clean } else { &values };
+    let ends = groma_stats::quantile(body, 0.005).zip(groma_stats::quantile(body, 0.995));
+    let Some((low, high)) = ends.filter(|(low, high)| values.len() >= 10 && low < high) else {
+        return Err(format!("{what} has {} samples, too few or too equal for a distribution", values.len()));
+    };
+    let inside = |v: f64| (low..=high).contains(&v);
+    let drawn: Vec<f64> = values.iter().copied().filter(|v| inside(*v)).collect();
+    let bins = groma_stats::log_histogram(&drawn, BARS.min(drawn.len() / 3).max(3));
+    let bars: Vec<Bar> = bins
+        .iter()
+        .enumerate()
+        .map(|(i, bin)| {
+            let last = i + 1 == bins.len();
+            let held = |v: f64| v >= bin.low && (v < bin.high || last && v <= bin.high);
+            let labelled = all.iter().filter(|(v, labelled)| *labelled && held(*v)).count();
+            Bar { low: bin.low, high: bin.high, clean: bin.count.saturating_sub(labelled), labelled }
+        })
+        .collect();
+    let scale = Scale::of(record);
+    let marks = marks(record, scale);
+    let band = record.ci_display;
+    let most = bars.iter().map(|b| b.clean + b.labelled).max().unwrap_or(0) as f64;
+    let beyond = values.iter().filter(|v| **v > high).count();
+    let below = values.iter().filter(|v| **v < low).count();
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let labelled = all.iter().filter(|(_, labelled)| *labelled).count();
+    // The headline may lie outside the body where most samples were disturbed.
+    let positive = |v: &f64| v.is_finite() && *v > 0.0;
+    let headline = marks.iter().map(|mark| mark.x).chain(band.into_iter().flatten()).filter(positive);
+    let reach: Vec<f64> = [low, high].into_iter().chain(headline).collect();
+    let x = Axis::over(&reach, Growth::of(&reach), scale).named(record.quantity.word());
+    // Their names stand above the bars.
+    let headroom = 1.0 + 0.06 * marks.len() as f64;
+    let y = Axis::values(&[0.0, most * headroom], Growth::Even, Scale::Count, 1.0).named("samples");
+    Ok(Chart {
+        title: record.summary.clone(),
+        sources: runs::lines(&[Source { run, records: Vec::new() }]),
+        about: format!(
+            "{what}: {} samples of {} rounds, {labelled} disturbed; {below} lie below and {beyond} beyond, up to {}",
+            values.len(),
+            rounds.len(),
+            units::value(largest, scale, None),
+        ),
+        field: Field::Plane(Plane { bars, marks, band, ..Plane::new(x, y) }),
+    })
+}
+
+/// The headline, and the modes that a flag of the record names.
+fn marks(record: &Record, scale: Scale) -> Vec<Mark> {
+    let interval = units::interval(record).map(|half| format!(" ± {half}")).unwrap_or_default();
+    let headline = |x| Mark { x, label: format!("headline {}{interval}", units::headline(record).unwrap_or_default()) };
+    let modes = record.flags.iter().find_map(|flag| Flag::modes_of(flag)).unwrap_or_default();
+    let mode = |(share, x): &(f64, f64)| Mark {
+        x: *x,
+        label: format!("mode {}, {}", units::value(*x, scale, None), units::percent(*share)),
+    };
+    record.value.filter(|v| v.is_finite()).map(headline).into_iter().chain(modes.iter().map(mode)).collect()
+}
+
+/// What each sample says, in the unit of the quantity, and whether a label drops it.
+fn samples(series: &Series, quantity: Quantity, drops: Labels) -> Vec<(f64, bool)> {
+    let value = |s: &Sample| Some((sample_value(quantity, series, s)?, s.labels.meets(drops)));
+    let sampled = series.samples.iter().filter_map(value);
+    sampled.chain(series.values.iter().map(|v| (*v, false))).collect()
+}
