@@ -28,7 +28,7 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
         args.params.iter().all(has)
     };
     let wanted = |r: &Record| names(&r.id) && r.value.is_some() && chosen(r);
-    let shown = history::load(&args.store, &args.run, args.histogram, &args.metric, names, wanted)?;
+    let shown = history::load(program, &args.store, &args.run, args.histogram, &args.metric, names, wanted)?;
     let exact: Vec<&Record> = shown.records.iter().filter(|r| report::takes(families, &args.metric, &r.id)).collect();
     let mut chosen = if exact.is_empty() {
         shown.records.iter().filter(|r| names_metric(&args.metric, &r.id)).collect()
