@@ -1,6 +1,8 @@
 //! Runs are found by what users call them; files of older versions have no names and can be read.
 
 mod common;
+#[path = "common/old.rs"]
+mod old;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -159,27 +161,6 @@ fn filters_choose_runs() {
     assert_eq!(store.benches().expect("benches"), ["clock.step", "ctx.switch", "ipc.pipe_rtt"]);
 }
 
-/// The fixture in a file as version 1 made it.
-fn version_1(path: &Path) {
-    let (dir, source) = place();
-    common::write(&Store::open(&source).expect("open"), "10");
-    let db = Connection::open(path).expect("open");
-    db.execute_batch(include_str!("../src/migrations/0001_rounds.sql")).expect("version 1");
-    db.execute_batch(&format!(
-        "PRAGMA application_id = 0x67726d61; PRAGMA user_version = 1;
-         ATTACH '{}' AS new;
-         INSERT INTO runs SELECT run, started, schema, groma, profile, host, noise, args, status, owner, header, ending
-                          FROM new.runs;
-         INSERT INTO points SELECT * FROM new.points;
-         INSERT INTO rounds SELECT * FROM new.rounds;
-         INSERT INTO runs SELECT '20', '2026-02', schema, groma, profile, host, noise, args, status, owner, '{{', ending
-                          FROM new.runs;",
-        source.display()
-    ))
-    .expect("the rows");
-    drop(dir);
-}
-
 /// What the file holds, whichever version it has: a run, and the head of one that is damaged.
 fn assert_whole(store: &Store) {
     let stored = store.load("10").expect("load");
@@ -198,7 +179,7 @@ fn assert_whole(store: &Store) {
 #[test]
 fn a_file_of_version_1_is_migrated() {
     let (_dir, path) = place();
-    version_1(&path);
+    old::version_1(&path);
     let store = Store::open(&path).expect("open");
     Connection::open(&path)
         .expect("open")
@@ -215,7 +196,7 @@ fn a_file_of_version_1_is_migrated() {
 #[test]
 fn a_file_of_version_1_that_is_only_read_stays_as_it_is() {
     let (_dir, path) = place();
-    version_1(&path);
+    old::version_1(&path);
     let before = fs::read(&path).expect("read");
     let sql = "UPDATE runs SET header = '{}' WHERE run = '20'";
     let store = Store::open_to_read(&path).expect("open");
