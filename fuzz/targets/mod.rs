@@ -22,13 +22,13 @@ mod store;
 pub use command_line::{arguments, dd, numbers, select};
 pub use machine::{facts, topology};
 pub use protocol::{handshake, http, rpc, worker_job, worker_result};
-pub use store::{records, store, views};
+pub use store::{records, store, stream, views};
 
 /// A target: panics when a property does not hold for these bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets by name, which is also the name of the binary and the corpus.
-pub const ALL: [(&str, Target); 14] = [
+pub const ALL: [(&str, Target); 15] = [
     ("worker_job", worker_job),
     ("worker_result", worker_result),
     ("handshake", handshake),
@@ -40,6 +40,7 @@ pub const ALL: [(&str, Target); 14] = [
     ("select", select),
     ("records", records),
     ("store", store),
+    ("stream", stream),
     ("views", views),
     ("facts", facts),
     ("topology", topology),

@@ -4,11 +4,13 @@ use super::scratch::Scratch;
 use groma_model::{
     End, Host, LabelCounts, Labels, Machine, Params, Point, Record, Round, RoundResult, RunHeader, Series, StateCounts,
 };
+use groma_store::ndjson::Runs;
 use groma_store::{Ndjson, Sink, Store};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::path::Path;
 use std::sync::OnceLock;
 
 #[path = "../../crates/store/tests/common/mod.rs"]
@@ -62,6 +64,23 @@ fn one_line(json: &str) {
     assert_eq!(text.lines().count(), 1, "{text}");
     let line: serde_json::Value = serde_json::from_str(text).expect("a line of JSON");
     assert_eq!((&line["kind"], &line["id"]), (&"metric".into(), &record.id.as_str().into()));
+}
+
+/// A stream with rounds, `store/ndjson/read.rs`.
+pub fn stream(data: &[u8]) {
+    let path = Path::new("memory");
+    for run in Runs::new(data, path).map_while(Result::ok) {
+        let mut out = Ndjson::new(Vec::new(), "memory").with_rounds();
+        let points: Vec<Point> = run.points.iter().map(|(point, _)| point.clone()).collect();
+        out.begin(&run.header, &points).expect("memory takes all");
+        for (number, (_, rounds)) in run.points.iter().enumerate() {
+            rounds.iter().for_each(|round| out.round(number, round).expect("memory takes all"));
+        }
+        run.end.iter().for_each(|end| out.end(end).expect("memory takes all"));
+        let written = out.into_inner();
+        let again = Runs::new(&*written, path).next().expect("a run").expect("what was written can be read");
+        assert_eq!(format!("{again:?}"), format!("{run:?}"));
+    }
 }
 
 /// A store whose file was altered, `store/store.rs`. The input is a list of alterations (three

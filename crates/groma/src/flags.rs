@@ -2,7 +2,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use groma_model::{NoiseVerdict, Placement, Profile};
+use groma_model::{NoiseVerdict, Placement, Profile, Tag};
 use groma_runner::Setting;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -14,7 +14,8 @@ use std::time::Duration;
 mod parse;
 pub(crate) use parse::parse_time;
 use parse::{
-    parse_address, parse_compare_format, parse_format, parse_param, parse_session_time, parse_setting, parse_token,
+    parse_address, parse_compare_format, parse_format, parse_param, parse_session_time, parse_setting, parse_since,
+    parse_token, parse_until,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -55,6 +56,7 @@ const EXAMPLES: &str = concat!(
   groma show                           the latest results again
   groma show ipc.pipe_rtt              one metric: rounds, samples, proofs, earlier runs
   groma show --hardware                the hardware on one page, declared beside measured
+  groma runs                           all runs in the store, and how to name one
   groma compare                        the latest run beside the one before it
   groma watch --for 1m                 how much of each core others take
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
@@ -106,13 +108,17 @@ pub(crate) enum Command {
     #[command(after_help = SHOW_EXAMPLES)]
     Show(ShowArgs),
     /// List the runs in the store
-    Runs {
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-        #[command(flatten)]
-        store: StoreArgs,
-    },
+    #[command(after_help = RUNS_EXAMPLES)]
+    Runs(RunsArgs),
+    /// Give a run of the store tags, or take them from it
+    #[command(after_help = TAG_EXAMPLES)]
+    Tag(TagArgs),
+    /// Remove runs from the store, and give their space back
+    #[command(after_help = FORGET_EXAMPLES)]
+    Forget(ForgetArgs),
+    /// Take the runs of other stores and of streams with samples into the store
+    #[command(after_help = MERGE_WORDS)]
+    Merge(MergeArgs),
     /// Compare runs: what became slower or faster, and what differs between their machines
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
@@ -146,6 +152,13 @@ pub(crate) struct StoreArgs {
     pub(crate) store: Option<PathBuf>,
 }
 
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TagsArgs {
+    /// What to call the run, to find it again: groma show before
+    #[arg(long = "tag", visible_alias = "label", value_name = "TAG,...", value_delimiter = ',')]
+    pub(crate) tags: Vec<Tag>,
+}
+
 const RUN_EXAMPLES: &str = "Examples:
   groma run                                        what stands on the two pages, in about a minute
   groma run --all                                  everything; says how long it takes
@@ -155,6 +168,7 @@ const RUN_EXAMPLES: &str = "Examples:
   groma run ipc.pipe_rtt --placement 0,3           between two CPUs
   groma run timer.sleep --param length=250us --round-length 2s --rounds 9
   groma run syscall -P 1,2,4                       as one, two and four processes at once
+  groma run ctx ipc --tag before                   and call it so
   groma run disk --work-dir /mnt/data --dry-run    what would be measured
   groma run --dry-run --machine other.txt          what would be measured on another machine";
 
@@ -242,9 +256,13 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Keep the raw samples of each round in --out and --json
+    /// Keep the raw samples of each round in --out and --json. Only then can merge and show read the
+    /// run from --out
     #[arg(long)]
     pub(crate) samples: bool,
+
+    #[command(flatten)]
+    pub(crate) tags: TagsArgs,
 
     /// Measure everything if nothing is selected (as --profile complete), and show every point of
     /// a curve
@@ -374,6 +392,9 @@ pub(crate) struct HammerArgs {
     pub(crate) no_store: bool,
 
     #[command(flatten)]
+    pub(crate) tags: TagsArgs,
+
+    #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
@@ -423,11 +444,15 @@ const SHOW_EXAMPLES: &str = "Examples:
   groma show --states                        which values are not good, and why
   groma show --hardware                      the hardware page alone
   groma show ipc.pipe_rtt                    one metric: interval, rounds, samples, proofs, earlier runs
-  groma show --select mem --all              every point of the benchmarks of memory";
+  groma show --select mem --all              every point of the benchmarks of memory
+  groma show before                          the newest run with this tag; before~1 is the one before
+  groma show host:db1                        the newest run of a machine
+  groma show run.ndjson                      what groma run --out run.ndjson --samples wrote";
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A run's id, the beginning of one, or 'latest'; or the id of a metric, which is shown on a card
+    /// A run: its id or the beginning of it, one of its tags, latest, latest~1 (the one before),
+    /// host:NAME, or the file of a stream (run.ndjson); or the id of a metric, which is shown on a card
     #[arg(default_value = "latest", value_name = "RUN|METRIC")]
     pub(crate) run: String,
     /// Only these ids, groups or patterns
@@ -456,11 +481,122 @@ pub(crate) struct ShowArgs {
     pub(crate) store: StoreArgs,
 }
 
+const RUNS_EXAMPLES: &str = "Examples:
+  groma runs --since 3d                 those of the last three days
+  groma runs --host db1 --kernel 6.18   of one machine, with these kernels
+  groma runs --bench ipc.pipe_rtt       those that measured it
+
+What a run is called wherever one is asked for:
+  20261122T2131   the beginning of its id, as far as needed
+  before          the newest run with this tag
+  latest          the newest run
+  host:db1        the newest run of this machine
+  latest~1        the run before that; likewise before~1, host:db1~2
+
+Days are those of UTC, as the times of the list.";
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// Only runs of this machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Option<String>,
+    /// Only runs with this tag
+    #[arg(long)]
+    pub(crate) tag: Option<Tag>,
+    /// Only runs with a kernel whose release begins so: 6.18
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) kernel: Option<String>,
+    /// Only runs that began then or later: 2026-11-22, 2026-11-22T10:00, or 3d (three days ago)
+    #[arg(long, value_name = "DATE", value_parser = parse_since)]
+    pub(crate) since: Option<String>,
+    /// Only runs that began then or earlier
+    #[arg(long, value_name = "DATE", value_parser = parse_until)]
+    pub(crate) until: Option<String>,
+    /// Only runs that measured one of these: ids, groups or patterns
+    #[arg(long, value_name = "SELECT", value_delimiter = ',')]
+    pub(crate) bench: Vec<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const TAG_EXAMPLES: &str = "Examples:
+  groma tag latest before              call the newest run 'before'
+  groma tag 20261122T2131 base v6.18   two tags for one run
+  groma tag --delete before before     the newest run that is called so is so no more
+
+Several runs can have the same tag. A tag is a letter, then letters, digits, '-', '_' and '.', 40 at most.";
+
+#[derive(Debug, Args)]
+pub(crate) struct TagArgs {
+    /// The run: its id or the beginning of it, a tag, latest, latest~1, host:NAME
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// The tags
+    #[arg(required = true, value_name = "TAG")]
+    pub(crate) tags: Vec<Tag>,
+    /// Take these tags from the run instead
+    #[arg(short, long)]
+    pub(crate) delete: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const FORGET_EXAMPLES: &str = "Examples:
+  groma forget latest                  what would be removed
+  groma forget latest --yes            remove it
+  groma forget --tag trial --yes       all runs with this tag
+  groma forget --host db1 --until 90d  those of one machine that are older than 90 days
+
+A run that is still being written stays.";
+
+#[derive(Debug, Args)]
+pub(crate) struct ForgetArgs {
+    /// The runs: ids or beginnings of them, tags (the newest run of each), latest, latest~1, host:NAME
+    #[arg(value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// All runs of this machine
+    #[arg(long, value_name = "NAME", conflicts_with = "runs")]
+    pub(crate) host: Option<String>,
+    /// All runs with this tag
+    #[arg(long, conflicts_with = "runs")]
+    pub(crate) tag: Option<Tag>,
+    /// All runs that began then or earlier: 2026-11-22, 2026-11-22T10:00, or 90d (90 days ago); with
+    /// the other two only those
+    #[arg(long, value_name = "DATE", value_parser = parse_until, conflicts_with = "runs")]
+    pub(crate) until: Option<String>,
+    /// Remove them; without it they are only listed
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const MERGE_WORDS: &str =
+    "Files are stores (SQLite) or what groma run --out FILE --samples has written; they stay as they are. A run that
+is there already is not taken twice, so merging again is safe. At the first error merge ends; the runs before it
+are kept, the one that it is in is not.
+
+Examples:
+  groma merge db1.db db2.db                       collect the runs of two machines
+  groma merge run.ndjson --store all.db           into another store than the usual one";
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Stores, and streams with samples
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
 const COMPARE_EXAMPLES: &str = "Examples:
   groma compare                                the latest run beside the one before it
-  groma compare 20261122T0731                  the latest run beside that one
+  groma compare before                         the latest run beside the newest with this tag
   groma compare A B C                          three machines
-  groma compare --a A1,A2,A3 --b B1,B2,B3      several runs a side find smaller differences
+  groma compare --a before --b after           all runs of two tags: several a side find smaller differences
   groma compare A B --relative cycles          two clock rates
   groma compare A B --select ipc,net --all     every metric of these, with intervals
   groma compare A B --format markdown          for a comment on a pull request
@@ -471,14 +607,14 @@ the more of them the store holds, the smaller the differences that are found.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The runs: ids, beginnings of ids, or 'latest'; the others are held against the first [default:
-    /// the latest two]
+    /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, or files of streams; the
+    /// others are held against the first [default: the latest two]
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
-    /// Several runs of the first side, taken as one
+    /// The runs of the first side, taken as one; a tag stands for all of its runs
     #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "b", conflicts_with = "runs")]
     pub(crate) a: Vec<String>,
-    /// Several runs of the second side
+    /// The runs of the second side
     #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "a")]
     pub(crate) b: Vec<String>,
     /// Only these ids, groups or patterns
@@ -511,7 +647,7 @@ const PLOT_EXAMPLES: &str = "Examples:
 pub(crate) struct PlotArgs {
     /// The metric: mem.latency
     pub(crate) metric: String,
-    /// A run's id, the beginning of one, or 'latest'; of several, each is drawn
+    /// The run, named as for show; of several, each is drawn
     #[arg(long, value_name = "RUN", default_value = "latest")]
     pub(crate) run: Vec<String>,
     /// Write an SVG or PNG file, by its ending, instead of drawing in the terminal

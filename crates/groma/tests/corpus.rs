@@ -122,6 +122,8 @@ fn valid_inputs_are_still_accepted() {
     assert_eq!(write_job(parent, &same), job);
     let result = whole("worker_result");
     assert_eq!(write_result(&read_result(&result).expect("a result")), result);
+    let stream = groma_store::ndjson::read(&directory("corpus").join("stream").join("whole")).expect("a run");
+    assert_eq!(stream.points.iter().map(|(_, rounds)| rounds.len()).collect::<Vec<_>>(), [3, 2, 0]);
     for run in files("corpus", "views") {
         type Stored = (Vec<(Point, Vec<Round>)>, Host);
         serde_json::from_str::<Stored>(&read(&run)).unwrap_or_else(|e| panic!("{}: {e}", run.display()));

@@ -157,6 +157,9 @@ fn no_view_of_a_hostile_store_controls_the_terminal() {
     };
     let (named, titled) = (format!("syscall.getppid{HOSTILE}"), place.path("titled.svg").display().to_string());
     let views: &[&[&str]] = &[
+        &["runs", "--kernel", ""],
+        &["forget", "latest"],
+        &["forget", "--tag", "absent"],
         &["runs"],
         &["runs", "--json"],
         &["show"],
@@ -219,7 +222,15 @@ fn no_view_of_a_hostile_store_controls_the_terminal() {
     let nothing = format!("--select={HOSTILE}x");
     let errors: &[&[&str]] = &[
         &["show", "nothing"],
+        &["show", "host:nobody"],
+        &["show", "latest~9"],
         &["show", &HOSTILE[1..]],
+        &["tag", "latest", HOSTILE],
+        &["tag", "nothing", "a"],
+        &["tag", "-d", "latest", "a"],
+        &["forget", "nothing"],
+        &["runs", "--since", HOSTILE],
+        &["merge", "/\x1b[2J\u{202e}"],
         &["show", &nothing],
         &["plot", HOSTILE],
         &["plot", "mem.bandwidth", "--over", HOSTILE],

@@ -24,17 +24,22 @@ fn a_run_is_complete_in_every_form() {
     let planned: usize = plan.out.lines().take(points).map(metrics).sum();
     assert_eq!(run["metrics"].as_array().expect("metrics").len(), planned, "a missing line is a bug");
 
-    // NDJSON: one `run` line, a line for each metric, one `end` line.
+    // NDJSON: one `run` line, lines of points and rounds, a line for each metric, one `end` line.
     let text = std::fs::read_to_string(&out).expect("the NDJSON file");
     let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).expect("a JSON line")).collect();
     assert_eq!(lines[0]["kind"], "run");
     assert_eq!(lines[lines.len() - 1]["kind"], "end");
-    assert_eq!(lines.len(), planned + 2);
+    let of_kind = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).count();
+    assert_eq!((of_kind("run"), of_kind("metric"), of_kind("point"), of_kind("end")), (1, planned, points, 1));
+    assert_eq!(lines.len(), planned + points + of_kind("round") + 2);
     for key in ["schema", "run", "groma", "build", "seed", "profile", "environment", "noise"] {
         assert!(lines[0].get(key).is_some(), "the run line lacks {key}");
     }
-    for line in &lines[1..lines.len() - 1] {
-        assert_eq!(line["kind"], "metric");
+    for line in lines.iter().filter(|line| line["kind"] == "round") {
+        let unsupported = line["result"]["state"] == "unsupported";
+        assert!(unsupported || line["result"]["series"][0]["dt"][0].as_u64().is_some_and(|ns| ns > 0), "{line}");
+    }
+    for line in lines.iter().filter(|line| line["kind"] == "metric") {
         for key in [
             "id",
             "version",
@@ -63,9 +68,7 @@ fn a_run_is_complete_in_every_form() {
         ] {
             assert!(line.get(key).is_some(), "a metric line lacks {key}: {line}");
         }
-        if line["state"] != "unsupported" {
-            assert!(line["round_samples"][0]["result"]["series"][0]["dt"][0].as_u64().is_some_and(|ns| ns > 0));
-        }
+        assert!(line.get("round_samples").is_none(), "rounds have lines of their own");
     }
     let end = &lines[lines.len() - 1];
     assert_eq!(end["interrupted"], false);
@@ -77,6 +80,10 @@ fn a_run_is_complete_in_every_form() {
     let shown = place.json(&["show", "--format", "json", "--samples"]);
     assert_eq!(shown["metrics"], run["metrics"]);
     assert_eq!(shown["run"], run["run"]);
+    // Also from the stream, and without a store.
+    let streamed = place.json(&["show", &out_text, "--format", "json", "--samples", "--store", "/nonexistent/x.db"]);
+    assert_eq!(streamed["metrics"], run["metrics"]);
+    assert_eq!(streamed["end"], run["end"]);
     assert!(place.left_behind().is_empty());
 }
 

@@ -119,6 +119,11 @@ impl Info {
         if self.placements.iter().any(two) { 2 } else { 1 }
     }
 
+    /// The id of the metric of an output.
+    pub fn metric(&self, output: &Output) -> String {
+        if output.suffix.is_empty() { self.id.to_owned() } else { format!("{}.{}", self.id, output.suffix) }
+    }
+
     /// What the values of an output are.
     pub const fn quantity_of(&self, output: &Output) -> Quantity {
         match output.quantity {

@@ -22,6 +22,7 @@ mod record;
 mod remark;
 mod sample;
 mod state;
+mod tag;
 mod text;
 mod verdict;
 mod watch;
@@ -45,6 +46,7 @@ pub use record::{
 pub use remark::Remark;
 pub use sample::{Proof, Sample, Series, Span};
 pub use state::State;
+pub use tag::Tag;
 pub use text::{is_plain, plain, plain_json, plain_lines};
 pub use verdict::{Flag, Reason};
 pub use watch::{CpuShare, Second, Watched};

@@ -5,9 +5,10 @@
 //! for a live run and for one read back from the store alike.
 
 use crate::{
-    Better, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Remark, RoundResult, State, Timing,
-    Unit, WorkerKind,
+    Better, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Remark, RoundResult, State, Tag,
+    Timing, Unit, WorkerKind,
 };
+use std::collections::BTreeSet;
 
 /// A fact about the machine or a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -304,6 +305,9 @@ pub struct RunHeader {
     pub build: String,
     /// The command line without the program's name.
     pub args: Vec<String>,
+    /// What the user calls it. A stored run can get further ones and lose them.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "BTreeSet::is_empty"))]
+    pub tags: BTreeSet<Tag>,
     /// The seed of every random choice.
     pub seed: u64,
     /// How much time it may spend.

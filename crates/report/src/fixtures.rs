@@ -19,6 +19,7 @@ use groma_model::{
     Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader, SCHEMA, Sample, Series, State,
     StateCounts, Timing, Value, WorkerKind, parse_size, size_text,
 };
+use std::collections::BTreeSet;
 
 const CORE_HZ: f64 = 3.5e9;
 
@@ -364,6 +365,7 @@ pub(crate) fn header() -> RunHeader {
         groma: "0.1.0".to_owned(),
         build: "x86_64-unknown-linux-gnu release rustc 1.95.0 static".to_owned(),
         args: vec!["run".to_owned()],
+        tags: BTreeSet::new(),
         seed: 0x5eed,
         profile: Profile::Standard,
         budget_s: 60.0,

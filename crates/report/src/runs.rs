@@ -1,12 +1,14 @@
 //! The history: which runs a store holds. It is told what they are; it knows no store.
 
-use groma_model::StateCounts;
+use std::collections::BTreeSet;
+
+use groma_model::{StateCounts, Tag};
 use serde::Serialize;
 
 use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
 use crate::style::{Ink, Style};
-use crate::units::{self, NONE};
+use crate::units::NONE;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -41,10 +43,24 @@ pub struct RunLine {
     pub run: String,
     /// When it started, RFC 3339 in UTC.
     pub started: String,
+    /// The version of groma that measured it.
+    pub groma: String,
     /// The word of its profile.
     pub profile: String,
     /// The host's name; empty when it is not known.
     pub host: String,
+    /// The release of the host's kernel; empty when it is not known.
+    pub kernel: String,
+    /// Its tags.
+    pub tags: BTreeSet<Tag>,
+    /// What was asked for, in short: `survey`, `ipc mem --budget 30s`.
+    pub asked: String,
+    /// The command line after the program's name.
+    pub args: Vec<String>,
+    /// The number of planned points.
+    pub points: u64,
+    /// The number of measured rounds.
+    pub rounds: u64,
     /// Metrics by state.
     pub states: StateCounts,
     /// Its wall time in seconds; `None` while it has no end.
@@ -53,30 +69,58 @@ pub struct RunLine {
     pub status: RunStatus,
 }
 
-/// The runs, a line each, in the given order. A narrow view leaves out the start, which the id
-/// begins with.
+/// From this width on, what was asked for stands in the row of its run, as far as there is room, and
+/// not below it: a line a run is what other programs search.
+const ROOMY: usize = 100;
+
+/// From this width on, there is room for the start, which the id begins with.
+const WIDE: usize = 132;
+
+/// The runs, in the given order: a line each, in a narrow view two.
 pub fn runs(runs: &[RunLine], style: &Style) -> String {
     if runs.is_empty() {
         return "no runs yet\n".to_owned();
     }
     use Align::{Left, Right};
-    let mut grid = Grid::new(&[Left, Left, Left, Right, Left, Left], style);
-    let heads = ["run", "profile", "host", "wall", "status", "metrics"];
-    grid.row(heads.iter().map(|h| Cell::ink(*h, Ink::Strong)).collect());
+    let (roomy, wide) = (style.width >= ROOMY, style.width >= WIDE);
+    // The columns that a host and a kernel may take.
+    let (host, kernel) = if wide { (20, 24) } else { (9, 16) };
+    let mut columns = vec![("run", Left), ("host", Left), ("kernel", Left), ("status", Left)];
+    columns.extend([("points", Right), ("rounds", Right)]);
+    if wide {
+        columns.insert(1, ("started", Left));
+    }
+    if roomy {
+        columns.push(("[tags] asked for", Left));
+    }
+    let mut grid = Grid::new(&columns.iter().map(|column| column.1).collect::<Vec<_>>(), style);
+    grid.row(columns.iter().map(|column| Cell::ink(column.0, Ink::Strong)).collect());
     for run in runs {
         let ink = if run.status == RunStatus::Complete { Ink::Plain } else { Ink::Warning };
-        let started = if style.width < 100 { String::new() } else { format!("  {}", minute(&run.started)) };
-        let host = if run.host.is_empty() { NONE } else { &run.host };
-        grid.row(vec![
-            Cell::new(format!("{}{started}", run.run)),
-            Cell::new(run.profile.clone()),
-            Cell::new(style.cut(&style.text(host), 20)),
-            Cell::new(run.wall_s.map_or(NONE.to_owned(), units::wall)),
-            Cell::ink(run.status.word(), ink),
-            Cell::new(counts(&run.states)),
-        ]);
+        let name = |text: &str, width| {
+            let text = if text.is_empty() { NONE } else { text };
+            Cell::new(style.cut(&style.text(text), width))
+        };
+        let mut cells = vec![Cell::new(run.run.clone()), name(&run.host, host), name(&run.kernel, kernel)];
+        cells.push(Cell::ink(run.status.word(), ink));
+        cells.extend([run.points, run.rounds].map(|n| Cell::new(n.to_string())));
+        if wide {
+            cells.insert(1, Cell::new(minute(&run.started)));
+        }
+        if !roomy {
+            grid.row(std::mem::take(&mut cells));
+            cells.push(Cell::default());
+        }
+        grid.spanned(cells, Cell::new(asked(run)));
     }
     grid.render()
+}
+
+/// The tags, and what was asked for.
+fn asked(run: &RunLine) -> String {
+    let tags: Vec<&str> = run.tags.iter().map(Tag::as_str).collect();
+    let tags = if tags.is_empty() { String::new() } else { format!("[{}] ", tags.join(", ")) };
+    tags + &run.asked
 }
 
 /// `2026-11-21 07:38` of an RFC 3339 time; the id tells the seconds.
@@ -87,11 +131,6 @@ pub(crate) fn minute(started: &str) -> String {
     }
 }
 
-/// `120 ok, 3 noisy`.
-fn counts(states: &StateCounts) -> String {
-    states.0.iter().map(|(state, n)| format!("{n} {}", state.word())).collect::<Vec<_>>().join(", ")
-}
-
 /// The runs as a JSON array.
 pub fn runs_json(runs: &[RunLine]) -> String {
     pretty(&runs)
@@ -100,39 +139,56 @@ pub fn runs_json(runs: &[RunLine]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style::columns;
     use groma_model::State;
 
     fn history() -> Vec<RunLine> {
-        let states = |counts: &[(State, u64)]| StateCounts(counts.to_vec());
-        let line = |run: &str, states, wall_s, status| RunLine {
+        let tags = |tags: &[&str]| tags.iter().map(|tag| tag.parse().expect("a tag")).collect();
+        let line = |run: &str, asked: &str, rounds, status| RunLine {
             run: run.to_owned(),
             started: format!("{}-{}-{}T07:38:12Z", &run[..4], &run[4..6], &run[6..8]),
+            groma: "0.1.0".to_owned(),
             profile: "standard".to_owned(),
             host: "node17".to_owned(),
-            states,
-            wall_s,
+            kernel: "6.12.57+deb13-amd64".to_owned(),
+            tags: BTreeSet::new(),
+            asked: asked.to_owned(),
+            args: vec!["run".to_owned()],
+            points: 148,
+            rounds,
+            states: StateCounts(vec![(State::Ok, 121), (State::Noisy, 4)]),
+            wall_s: Some(58.94),
             status,
         };
         vec![
-            line(
-                "20261121T073812Z-5f3a",
-                states(&[(State::Ok, 121), (State::Noisy, 4), (State::Unsupported, 6), (State::Failed, 1)]),
-                Some(58.94),
-                RunStatus::Complete,
-            ),
-            line("20261120T073812Z-00c1", states(&[(State::Ok, 40)]), Some(21.2), RunStatus::Interrupted),
             RunLine {
-                profile: "rigorous".to_owned(),
+                tags: tags(&["patched", "v6.18-rc3"]),
+                ..line("20261121T073812Z-5f3a", "survey", 1048, RunStatus::Complete)
+            },
+            RunLine {
+                tags: tags(&["before"]),
+                ..line("20261120T073812Z-00c1", "syscall ctx ipc --budget 30s", 96, RunStatus::Interrupted)
+            },
+            RunLine {
+                host: "a-machine-of.example.org".to_owned(),
+                kernel: "5.14.0-611.el9.x86_64_with_a_long_suffix".to_owned(),
+                ..line("20261119T073812Z-9e42", "hammer 262144 6000", 0, RunStatus::Killed)
+            },
+            RunLine {
                 host: String::new(),
-                ..line("20261119T073812Z-9e42", states(&[]), None, RunStatus::Killed)
+                kernel: String::new(),
+                ..line("20261118T073812Z-0000", &"mem.latency --param size=64K ".repeat(5), 7, RunStatus::Running)
             },
         ]
     }
 
     #[test]
-    fn at_80_and_120_columns() {
-        insta::assert_snapshot!(runs(&history(), &Style::plain(80)));
-        insta::assert_snapshot!(runs(&history(), &Style::plain(120)));
+    fn lines_fit() {
+        for width in [80, 100, 140] {
+            let text = runs(&history(), &Style::plain(width));
+            assert!(text.lines().all(|line| columns(line) <= width), "{text}");
+            insta::assert_snapshot!(format!("at_{width}"), text);
+        }
         assert_eq!(runs(&[], &Style::plain(80)), "no runs yet\n");
     }
 

@@ -74,7 +74,7 @@ impl Scale {
 }
 
 /// A size in bytes.
-pub(crate) fn size(bytes: f64) -> String {
+pub fn size(bytes: f64) -> String {
     value(bytes, Scale::Size, None)
 }
 

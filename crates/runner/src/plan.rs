@@ -301,7 +301,7 @@ fn planned(
     let metrics = info.outputs.iter().map(|output| {
         let quantity = info.quantity_of(output);
         Metric {
-            id: if output.suffix.is_empty() { info.id.to_owned() } else { format!("{}.{}", info.id, output.suffix) },
+            id: info.metric(output),
             summary: if output.summary.is_empty() { info.summary } else { output.summary }.to_owned(),
             quantity,
             better: if output.quantity.is_none() { info.better() } else { quantity.better() },

@@ -1,7 +1,8 @@
 //! What a run is asked for.
 
 use crate::effort::Effort;
-use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote, Tier};
+use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote, Tag, Tier};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,6 +62,8 @@ pub struct RunRequest {
     pub require: Option<NoiseVerdict>,
     /// The directory for benchmarks that need files, instead of the temporary one.
     pub work_dir: Option<PathBuf>,
+    /// What the run is called.
+    pub tags: BTreeSet<Tag>,
 }
 
 impl RunRequest {
@@ -82,6 +85,7 @@ impl RunRequest {
             seed: None,
             require: None,
             work_dir: None,
+            tags: BTreeSet::new(),
         }
     }
 

@@ -233,6 +233,7 @@ fn header(
         groma: env!("CARGO_PKG_VERSION").to_owned(),
         build: identity::build(),
         args: Vec::new(),
+        tags: request.tags.clone(),
         seed,
         profile: request.profile,
         budget_s: request.total_budget().as_secs_f64(),

@@ -95,8 +95,8 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// No run has this id or prefix.
-    #[error("{}: no run '{text}'; the latest: {}", path.display(), listed(latest))]
+    /// No run has this id, prefix or tag.
+    #[error("{}: no run '{text}'; the latest: {}{}", path.display(), listed(latest), named("; tags: ", tags))]
     NoRun {
         /// The file.
         path: PathBuf,
@@ -104,6 +104,28 @@ pub enum StoreError {
         text: String,
         /// The newest runs.
         latest: Vec<String>,
+        /// All tags.
+        tags: Vec<String>,
+    },
+    /// No run is of this host.
+    #[error("{}: no run of host '{host}'{}", path.display(), named("; hosts: ", hosts))]
+    NoHost {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        host: String,
+        /// The hosts of all runs.
+        hosts: Vec<String>,
+    },
+    /// A reference such as `before~2` goes back further than there are runs.
+    #[error("{}: '{text}' goes back too far; there are only {}: {}", path.display(), runs.len(), listed(runs))]
+    TooFew {
+        /// The file.
+        path: PathBuf,
+        /// What was looked for.
+        text: String,
+        /// The runs, newest first.
+        runs: Vec<String>,
     },
     /// The prefix matches more than one run.
     #[error("{}: '{text}' matches {} runs: {}", path.display(), candidates.len(), listed(candidates))]
@@ -114,6 +136,46 @@ pub enum StoreError {
         text: String,
         /// All runs with this prefix, newest first.
         candidates: Vec<String>,
+    },
+    /// The store has a run with this id that began otherwise.
+    #[error("{}: run {run} is there already, and another one ({what})", path.display())]
+    Another {
+        /// The file.
+        path: PathBuf,
+        /// The run.
+        run: String,
+        /// Where and when the one in the store began.
+        what: String,
+    },
+    /// A line of a stream is not what it has to be.
+    #[error("{}: line {line}: {what}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// A stream without any run.
+    #[error("{}: neither a groma store nor a stream of a run", path.display())]
+    NotAStream {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A stream that holds the records of a run and not its rounds.
+    #[error("{}: holds the records of run {run} and not its rounds ('run --out FILE --samples' keeps them)", path.display())]
+    NoRounds {
+        /// The file.
+        path: PathBuf,
+        /// The run.
+        run: String,
+    },
+    /// A stream of several runs, where one is wanted.
+    #[error("{}: holds several runs ('merge' takes all of them into a store)", path.display())]
+    SeveralRuns {
+        /// The file.
+        path: PathBuf,
     },
     /// A value in the store is not in the form that this groma writes, or a value was refused
     /// because it could not be read back.
@@ -161,6 +223,11 @@ fn listed(runs: &[String]) -> String {
     let more = runs.len().saturating_sub(5);
     let shown = runs[..runs.len() - more].join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
+
+/// The texts behind a word; nothing where there are none.
+fn named(word: &str, texts: &[String]) -> String {
+    if texts.is_empty() { String::new() } else { word.to_owned() + &listed(texts) }
 }
 
 impl StoreError {

@@ -7,8 +7,11 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod find;
+mod forget;
 mod json;
-mod ndjson;
+mod merge;
+pub mod ndjson;
 mod schema;
 mod store;
 mod writer;
@@ -16,8 +19,11 @@ mod writer;
 use groma_model::{End, Point, Record, Round, RunHeader};
 
 pub use error::StoreError;
+pub use find::Filter;
+pub use forget::Extent;
 #[doc(hidden)]
 pub use json::read_result;
+pub use merge::{Merged, Source};
 pub use ndjson::Ndjson;
 pub use schema::VERSION;
 pub use store::{HOST_NAME, RunRow, RunStatus, Store, StoredRun};

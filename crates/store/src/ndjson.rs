@@ -1,6 +1,8 @@
-//! A run as lines of JSON: `run`, one `metric` for each record, `end`. Each line is one write and
-//! one flush, so readers that follow the stream see whole lines. Rounds are not written, except
-//! those that a record carries.
+//! A run as lines of JSON: `run`, one `metric` for each record, `end`; where rounds are wanted, also
+//! `point` and `round`. Each line is one write and one flush, so readers that follow the stream see
+//! whole lines.
+
+mod read;
 
 use std::io::Write;
 
@@ -8,6 +10,9 @@ use groma_model::{End, Point, Record, Round, RunHeader, plain_json};
 use serde::Serialize;
 
 use crate::{Sink, StoreError};
+
+pub(crate) use read::open;
+pub use read::{Runs, read};
 
 /// Writes a run as NDJSON (docs/records.md). Floats are written with as many digits as they need to
 /// read back the same; a number that is not finite is null; terminal control characters are
@@ -17,6 +22,7 @@ pub struct Ndjson<W> {
     out: W,
     name: String,
     line: Vec<u8>,
+    rounds: bool,
 }
 
 #[derive(Serialize)]
@@ -26,10 +32,23 @@ struct Line<'a, T> {
     body: &'a T,
 }
 
+#[derive(Serialize)]
+struct PlacedRound<'a> {
+    point: usize,
+    #[serde(flatten)]
+    round: &'a Round,
+}
+
 impl<W: Write> Ndjson<W> {
-    /// A stream to `out`. `name` identifies it in errors: the file's path, or `standard output`.
+    /// A stream of records to `out`. `name` identifies it in errors: the file's path, or `standard
+    /// output`.
     pub fn new(out: W, name: impl Into<String>) -> Ndjson<W> {
-        Ndjson { out, name: name.into(), line: Vec::new() }
+        Ndjson { out, name: name.into(), line: Vec::new(), rounds: false }
+    }
+
+    /// The same with the plan and the rounds before the records, so that [`read`] gives the run.
+    pub fn with_rounds(self) -> Ndjson<W> {
+        Ndjson { rounds: true, ..self }
     }
 
     /// Returns the output.
@@ -52,13 +71,14 @@ impl<W: Write> Ndjson<W> {
 }
 
 impl<W: Write> Sink for Ndjson<W> {
-    fn begin(&mut self, head: &RunHeader, _: &[Point]) -> Result<(), StoreError> {
-        self.write("run", head)
+    fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<(), StoreError> {
+        self.write("run", head)?;
+        let points = if self.rounds { points } else { &[] };
+        points.iter().try_for_each(|point| self.write("point", point))
     }
 
-    /// Writes nothing: a stream holds records.
-    fn round(&mut self, _: usize, _: &Round) -> Result<(), StoreError> {
-        Ok(())
+    fn round(&mut self, point: usize, round: &Round) -> Result<(), StoreError> {
+        if self.rounds { self.write("round", &PlacedRound { point, round }) } else { Ok(()) }
     }
 
     fn record(&mut self, record: &Record) -> Result<(), StoreError> {

@@ -9,8 +9,11 @@ const APPLICATION_ID: i32 = i32::from_be_bytes(*b"grma");
 
 /// Step n leads from version n to n + 1. A released step is never edited: errors are fixed in a new
 /// step.
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_rounds.sql"), include_str!("migrations/0002_shared_cores.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_rounds.sql"),
+    include_str!("migrations/0002_shared_cores.sql"),
+    include_str!("migrations/0003_tags.sql"),
+];
 
 /// The version of the SQLite file that this groma writes, in `PRAGMA user_version`. The meaning of
 /// the JSON columns has its own version, [`groma_model::SCHEMA`].
@@ -61,6 +64,12 @@ fn migrate_with(db: &Connection, migrations: &[&str]) -> Result<()> {
         step.pragma_update(None, "user_version", migrations.len() as u32)?;
     }
     step.commit()
+}
+
+/// Makes a file of an older version that cannot be written look like one of [`VERSION`] to those who
+/// read runs through this connection.
+pub(crate) fn see_as_migrated(db: &Connection) -> Result<()> {
+    db.execute_batch(include_str!("migrations/read_only.sql"))
 }
 
 /// Sets how commits reach the disk: through a write-ahead log, so that readers and one writer do

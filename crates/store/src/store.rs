@@ -1,19 +1,24 @@
 //! The SQLite file: opening and reading it. Writing a run is in `writer.rs`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use groma_model::{End, Point, Round, RunHeader, SCHEMA};
+use groma_model::{End, Point, Round, RunHeader, SCHEMA, Tag};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior};
 use serde::de::DeserializeOwned;
 
+use crate::find::{CONDITION, Filter};
 use crate::schema::{self, Owner, VERSION};
 use crate::{RunWriter, StoreError, json};
 
 /// The key of the environment fact that becomes [`RunRow::host`].
 pub const HOST_NAME: &str = "host.name";
+
+/// The key of the environment fact that becomes [`RunRow::kernel`].
+pub(crate) const KERNEL_RELEASE: &str = "kernel.release";
 
 /// The environment facts that tell one processor from another: some names are those of several.
 const CPU: [&str; 3] = ["cpu.model", "cpu.family", "cpu.stepping"];
@@ -70,6 +75,10 @@ pub struct RunRow {
     pub groma: String,
     /// The machine's name: the fact [`HOST_NAME`] of its environment.
     pub host: Option<String>,
+    /// The release of its kernel.
+    pub kernel: Option<String>,
+    /// Its tags.
+    pub tags: BTreeSet<Tag>,
     /// Its status.
     pub status: RunStatus,
     /// The owner that was passed to [`Store::writer`].
@@ -100,7 +109,8 @@ impl Store {
     /// nothing is there, and migrates an older file to this version.
     ///
     /// A file written by a newer groma is opened read-only, and so is one in a place that cannot be
-    /// written. [`Store::is_newer`] reports the first case, the error of [`Store::writer`] both.
+    /// written, also an older one. [`Store::is_newer`] reports the first case, the error of
+    /// [`Store::writer`] both.
     ///
     /// # Errors
     /// When something else is at the path (it is left alone), or nothing can be created or read
@@ -113,8 +123,25 @@ impl Store {
         if !is_file(&path)? {
             make(&path)?;
         }
+        Store::connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+
+    /// Opens the store at `path` to read it: the file is not migrated, and nothing is created.
+    ///
+    /// # Errors
+    /// When no store is there, or it cannot be read.
+    pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
+        let unreadable = |reason: String| StoreError::Unreadable { path: path.to_owned(), reason };
+        let absolute = std::path::absolute(path).map_err(|e| unreadable(e.to_string()))?;
+        if !is_file(&absolute)? {
+            return Err(unreadable("there is no such file".to_owned()));
+        }
+        Store::connected(absolute, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    fn connected(path: PathBuf, access: OpenFlags) -> Result<Store, StoreError> {
         let fail = |e| StoreError::sqlite(&path, e);
-        let db = match connect(&path) {
+        let db = match connect(&path, access) {
             Ok(db) => db,
             Err(e) => connect_read_only(&path).ok_or_else(|| fail(e))?,
         };
@@ -130,6 +157,7 @@ impl Store {
                 store.db.pragma_update(None, "query_only", true).map_err(fail)?;
             }
             (Owner::Ours(VERSION), Some(_)) => {}
+            (Owner::Ours(1..), Some(_)) => schema::see_as_migrated(&store.db).map_err(fail)?,
             (_, Some(reason)) => return Err(StoreError::Unwritable { path, reason: reason.to_owned() }),
             (_, None) => schema::choose_journal(&store.db).and_then(|()| schema::migrate(&store.db)).map_err(fail)?,
         }
@@ -161,35 +189,55 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
-        let sql = "SELECT run, started, profile, args, groma, host, status, owner, ending,
-                          (SELECT count(*) FROM points p WHERE p.run = r.run),
-                          (SELECT count(*) FROM rounds o WHERE o.run = r.run)
-                   FROM runs r ORDER BY started DESC, rowid DESC";
-        self.collect(sql, [], |row| {
+        self.runs_that(&Filter::default())
+    }
+
+    /// The runs of the history that the filter lets through, newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn runs_that(&self, filter: &Filter) -> Result<Vec<RunRow>, StoreError> {
+        let sql = format!(
+            "SELECT run, started, profile, args, groma, host, kernel, status, owner, ending,
+                    (SELECT json_group_array(tag) FROM tags t WHERE t.run = r.run),
+                    (SELECT count(*) FROM points p WHERE p.run = r.run),
+                    (SELECT count(*) FROM rounds o WHERE o.run = r.run)
+             FROM runs r WHERE {CONDITION} ORDER BY started DESC, rowid DESC"
+        );
+        self.collect(&sql, filter.params(), |row| {
             let run: String = row.get(0)?;
-            let (args, status, ending): (String, String, Option<String>) = (row.get(3)?, row.get(6)?, row.get(8)?);
+            let (args, status, ending): (String, String, Option<String>) = (row.get(3)?, row.get(7)?, row.get(9)?);
             Ok(RunRow {
                 started: row.get(1)?,
                 profile: row.get(2)?,
                 args: self.parse(&args, &run, "arguments")?,
                 groma: row.get(4)?,
                 host: row.get(5)?,
+                kernel: row.get(6)?,
+                tags: self.parse(&row.get::<_, String>(10)?, &run, "tags")?,
                 status: self.status(&status, &run)?,
-                owner: row.get(7)?,
-                points: row.get::<_, u32>(9)?.into(),
-                rounds: row.get::<_, u32>(10)?.into(),
+                owner: row.get(8)?,
+                points: row.get::<_, u32>(11)?.into(),
+                rounds: row.get::<_, u32>(12)?.into(),
                 end: ending.map(|text| self.parse(&text, &run, "end")).transpose()?,
                 run,
             })
         })
     }
 
-    /// The ids of all runs, newest first.
+    /// The benchmarks of all points.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn run_ids(&self) -> Result<Vec<String>, StoreError> {
-        self.collect("SELECT run FROM runs ORDER BY started DESC, rowid DESC", [], |row| Ok(row.get(0)?))
+    pub fn benches(&self) -> Result<Vec<String>, StoreError> {
+        // From one to the next in the index: there are a hundred of them in a million points.
+        let sql = "WITH RECURSIVE found (bench) AS (
+                       SELECT min(bench) FROM points
+                       UNION ALL
+                       SELECT (SELECT min(bench) FROM points WHERE bench > found.bench) FROM found
+                       WHERE bench IS NOT NULL)
+                   SELECT bench FROM found WHERE bench IS NOT NULL";
+        self.collect(sql, [], |row| Ok(row.get(0)?))
     }
 
     /// The points of a run, in the order of its plan, without their rounds; none where there is no such run.
@@ -202,35 +250,6 @@ impl Store {
             let (number, definition): (u32, String) = row.try_into()?;
             self.parse(&definition, run, &format!("point {number}")).map_err(RowError::Store)
         })
-    }
-
-    /// Resolves what a user typed to a run's id: a whole id, a unique prefix, or `latest`.
-    ///
-    /// # Errors
-    /// [`StoreError::Empty`], [`StoreError::NoRun`] or [`StoreError::Ambiguous`], which name the
-    /// candidates; or when the store cannot be read.
-    pub fn find(&self, text: &str) -> Result<String, StoreError> {
-        let path = || self.path.clone();
-        let all = self.run_ids()?;
-        let Some(latest) = all.first() else { return Err(StoreError::Empty { path: path() }) };
-        if text == "latest" {
-            return Ok(latest.clone());
-        }
-        if all.iter().any(|run| run == text) {
-            return Ok(text.to_owned());
-        }
-        let mut candidates: Vec<String> = all.iter().filter(|run| run.starts_with(text)).cloned().collect();
-        match (candidates.pop(), candidates.len()) {
-            (Some(only), 0) => Ok(only),
-            (Some(oldest), _) => {
-                candidates.push(oldest);
-                Err(StoreError::Ambiguous { path: path(), text: text.to_owned(), candidates })
-            }
-            (None, _) => {
-                let latest = all.into_iter().take(5).collect();
-                Err(StoreError::NoRun { path: path(), text: text.to_owned(), latest })
-            }
-        }
     }
 
     /// Everything stored about the run with this id, as a consistent snapshot; it may still be
@@ -248,8 +267,7 @@ impl Store {
         let head: Option<Head> =
             self.db.query_row(sql, [run], |row| row.try_into()).optional().map_err(|e| self.error(e))?;
         let Some((found, groma, header, ending, status)) = head else {
-            let latest = self.runs()?.into_iter().take(5).map(|row| row.run).collect();
-            return Err(StoreError::NoRun { path: self.path.clone(), text: run.to_owned(), latest });
+            return Err(self.no_run(run)?);
         };
         if found > SCHEMA {
             return Err(StoreError::NewerRun {
@@ -275,8 +293,9 @@ impl Store {
             });
             rounds.map(|rounds| (point, rounds))
         });
+        let header = RunHeader { tags: self.tags(run)?, ..self.parse(&header, run, "header")? };
         let stored = StoredRun {
-            header: self.parse(&header, run, "header")?,
+            header,
             points: points.collect::<Result<_, _>>()?,
             end: ending.map(|text| self.parse(&text, run, "end")).transpose()?,
             status: self.status(&status, run)?,
@@ -285,19 +304,19 @@ impl Store {
         Ok(stored)
     }
 
-    /// The heads of up to `most` complete runs of the same machine, the latest first, that were
-    /// stored before this one: of its name, and its processor's model, family and stepping.
+    /// The heads, without tags, of up to `most` complete runs of the same machine, the latest first,
+    /// that started before this one: of its name, and its processor's model, family and stepping.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn earlier_runs(&self, head: &RunHeader, most: usize) -> Result<Vec<RunHeader>, StoreError> {
         let sql = "SELECT run, header FROM runs
                    WHERE host = ?1 AND status = 'complete' AND schema <= ?3
-                     AND rowid < coalesce((SELECT rowid FROM runs WHERE run = ?2), 9223372036854775807)
-                   ORDER BY rowid DESC";
+                     AND (started, rowid) < (?4, coalesce((SELECT rowid FROM runs WHERE run = ?2), 9223372036854775807))
+                   ORDER BY started DESC, rowid DESC";
         let host = head.environment.get(HOST_NAME);
         let cpu = |head: &RunHeader| CPU.map(|key| head.environment.get(key).map(str::to_owned));
-        self.first(most, sql, (host, &head.run, SCHEMA), |row| {
+        self.first(most, sql, (host, &head.run, SCHEMA, &head.started), |row| {
             let (run, header): (String, String) = row.try_into()?;
             let earlier: RunHeader = self.parse(&header, &run, "header")?;
             Ok(Some(earlier).filter(|earlier| cpu(earlier) == cpu(head)))
@@ -333,6 +352,10 @@ impl Store {
     /// When the store cannot be written.
     pub fn mark_killed(&self, run: &str) -> Result<bool, StoreError> {
         self.writable()?;
+        self.set_killed(run)
+    }
+
+    pub(crate) fn set_killed(&self, run: &str) -> Result<bool, StoreError> {
         let sql = "UPDATE runs SET status = 'killed' WHERE run = ?1 AND status = 'running'";
         self.db.execute(sql, [run]).map(|changed| changed == 1).map_err(|e| self.error(e))
     }
@@ -345,7 +368,7 @@ impl Store {
         StoreError::Malformed { path: self.path.clone(), what, source }
     }
 
-    fn writable(&self) -> Result<(), StoreError> {
+    pub(crate) fn writable(&self) -> Result<(), StoreError> {
         let path = self.path.clone();
         match (self.newer, self.read_only) {
             (Some(found), _) => Err(StoreError::Newer { path, found, known: VERSION }),
@@ -354,7 +377,7 @@ impl Store {
         }
     }
 
-    fn parse<T: DeserializeOwned>(&self, text: &str, run: &str, what: &str) -> Result<T, StoreError> {
+    pub(crate) fn parse<T: DeserializeOwned>(&self, text: &str, run: &str, what: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|e| self.malformed(format!("run {run}, {what}"), e))
     }
 
@@ -364,7 +387,7 @@ impl Store {
 
     /// The rows of a query, each converted by a function that may fail with an SQLite or a store
     /// error.
-    fn collect<T>(
+    pub(crate) fn collect<T>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
@@ -400,7 +423,7 @@ impl Store {
 }
 
 /// An error in converting a row.
-enum RowError {
+pub(crate) enum RowError {
     Sqlite(rusqlite::Error),
     Store(StoreError),
 }
@@ -458,9 +481,8 @@ fn make(path: &Path) -> Result<(), StoreError> {
 }
 
 /// A connection that has read the file once.
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(path, flags)?;
+fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let db = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     db.busy_timeout(schema::LOCK_TIMEOUT)?;
     db.pragma_update(None, "foreign_keys", true)?;
     schema::owner(&db)?;

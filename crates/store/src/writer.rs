@@ -1,11 +1,14 @@
 //! Writes one run into the store, round by round.
 
+use std::collections::BTreeSet;
+
 use groma_model::{End, Point, Record, Round, RunHeader};
 use rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY;
-use rusqlite::{Transaction, TransactionBehavior, params};
+use rusqlite::params;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::store::KERNEL_RELEASE;
 use crate::{HOST_NAME, RunStatus, Sink, Store, StoreError, json};
 
 /// How far the log may grow, in pages of 4 KiB, before a commit checkpoints it: SQLite's default,
@@ -35,27 +38,29 @@ impl<'s> RunWriter<'s> {
     fn run(&self) -> Result<&str, StoreError> {
         self.run.as_deref().ok_or_else(|| StoreError::NotBegun { path: self.store.path.clone() })
     }
-
-    fn checked<T: Serialize + DeserializeOwned>(&self, value: &T, what: String) -> Result<String, StoreError> {
-        json::write_checked(value).map_err(|e| self.store.malformed(what, e))
-    }
 }
 
-impl Sink for RunWriter<'_> {
-    fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<(), StoreError> {
+impl Store {
+    fn checked<T: Serialize + DeserializeOwned>(&self, value: &T, what: String) -> Result<String, StoreError> {
+        json::write_checked(value).map_err(|e| self.malformed(what, e))
+    }
+
+    /// Writes the rows of a run that has begun, within the transaction of the caller.
+    pub(crate) fn insert_head(&self, head: &RunHeader, points: &[Point], owner: &str) -> Result<(), StoreError> {
         let run = &head.run;
-        let header = self.checked(head, format!("run {run}, header"))?;
+        // Tags have a table of their own, because they change.
+        let untagged = RunHeader { tags: BTreeSet::new(), ..head.clone() };
+        let header = self.checked(&untagged, format!("run {run}, header"))?;
         let args = self.checked(&head.args, format!("run {run}, arguments"))?;
         let fail = |e: rusqlite::Error| match e.sqlite_error() {
             Some(code) if code.extended_code == SQLITE_CONSTRAINT_PRIMARYKEY => {
-                StoreError::Taken { path: self.store.path.clone(), run: run.clone() }
+                StoreError::Taken { path: self.path.clone(), run: run.clone() }
             }
-            _ => self.store.error(e),
+            _ => self.error(e),
         };
-        self.store.db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES_DURING_A_RUN).map_err(fail)?;
-        let all = Transaction::new_unchecked(&self.store.db, TransactionBehavior::Immediate).map_err(fail)?;
-        let sql = "INSERT INTO runs (run, started, schema, groma, profile, host, noise, args, status, owner, header)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        let sql =
+            "INSERT INTO runs (run, started, schema, groma, profile, host, noise, args, status, owner, header, kernel)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
         let row = params![
             run,
             head.started,
@@ -66,10 +71,12 @@ impl Sink for RunWriter<'_> {
             head.noise.map(|noise| noise.word()),
             args,
             RunStatus::Running.word(),
-            self.owner,
-            header
+            owner,
+            header,
+            head.environment.get(KERNEL_RELEASE)
         ];
-        all.execute(sql, row).map_err(fail)?;
+        self.db.execute(sql, row).map_err(fail)?;
+        self.insert_tags(run, &head.tags)?;
         let sql =
             "INSERT INTO points (run, point, bench, version, params, params_text, placement, workers, crew, definition)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
@@ -87,22 +94,42 @@ impl Sink for RunWriter<'_> {
                 point.worker_kind.word(),
                 self.checked(point, what("definition"))?
             ];
-            all.prepare_cached(sql).and_then(|mut insert| insert.execute(row)).map_err(fail)?;
+            self.db.prepare_cached(sql).and_then(|mut insert| insert.execute(row)).map_err(fail)?;
         }
-        all.commit().map_err(fail)?;
-        self.run = Some(run.clone());
+        Ok(())
+    }
+
+    /// Writes a round; a single statement is its own transaction.
+    pub(crate) fn insert_round(&self, run: &str, point: usize, round: &Round) -> Result<(), StoreError> {
+        let result = serde_json::to_string(&round.result)
+            .map_err(|e| self.malformed(format!("run {run}, point {point}, round {}", round.round), e))?;
+        let row = params![run, point as i64, round.round, round.result.state.word(), round.result.reason, result];
+        let sql = "INSERT INTO rounds (run, point, round, state, reason, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let insert = self.db.prepare_cached(sql).and_then(|mut insert| insert.execute(row));
+        insert.map(|_| ()).map_err(|e| self.error(e))
+    }
+
+    /// Writes that a run has ended.
+    pub(crate) fn set_end(&self, run: &str, end: &End) -> Result<(), StoreError> {
+        let status = if end.interrupted { RunStatus::Interrupted } else { RunStatus::Complete };
+        let ending = self.checked(end, format!("run {run}, end"))?;
+        let sql = "UPDATE runs SET status = ?2, ending = ?3 WHERE run = ?1";
+        let changed = self.db.execute(sql, (run, status.word(), ending)).map_err(|e| self.error(e))?;
+        if changed == 1 { Ok(()) } else { Err(self.error(rusqlite::Error::StatementChangedRows(changed))) }
+    }
+}
+
+impl Sink for RunWriter<'_> {
+    fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<(), StoreError> {
+        let store = self.store;
+        store.db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES_DURING_A_RUN).map_err(|e| store.error(e))?;
+        store.in_one(|| store.insert_head(head, points, &self.owner))?;
+        self.run = Some(head.run.clone());
         Ok(())
     }
 
     fn round(&mut self, point: usize, round: &Round) -> Result<(), StoreError> {
-        let run = self.run()?;
-        let result = serde_json::to_string(&round.result)
-            .map_err(|e| self.store.malformed(format!("run {run}, point {point}, round {}", round.round), e))?;
-        let row = params![run, point as i64, round.round, round.result.state.word(), round.result.reason, result];
-        // A single statement is its own transaction.
-        let sql = "INSERT INTO rounds (run, point, round, state, reason, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let insert = self.store.db.prepare_cached(sql).and_then(|mut insert| insert.execute(row));
-        insert.map(|_| ()).map_err(|e| self.store.error(e))
+        self.store.insert_round(self.run()?, point, round)
     }
 
     /// Writes nothing: records are recomputed from the rounds.
@@ -112,8 +139,6 @@ impl Sink for RunWriter<'_> {
 
     fn end(&mut self, end: &End) -> Result<(), StoreError> {
         let run = self.run()?;
-        let status = if end.interrupted { RunStatus::Interrupted } else { RunStatus::Complete };
-        let ending = self.checked(end, format!("run {run}, end"))?;
         let fail = |e| self.store.error(e);
         let db = &self.store.db;
         // This commit waits for the disk and includes all earlier rounds: a run that has ended
@@ -121,9 +146,8 @@ impl Sink for RunWriter<'_> {
         let usual: u32 = db.pragma_query_value(None, "synchronous", |row| row.get(0)).map_err(fail)?;
         db.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
         db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(fail)?;
-        let sql = "UPDATE runs SET status = ?2, ending = ?3 WHERE run = ?1";
-        let changed = db.execute(sql, (run, status.word(), ending)).map_err(fail)?;
+        let ended = self.store.set_end(run, end);
         db.pragma_update(None, "synchronous", usual).map_err(fail)?;
-        if changed == 1 { Ok(()) } else { Err(fail(rusqlite::Error::StatementChangedRows(changed))) }
+        ended
     }
 }

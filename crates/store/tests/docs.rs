@@ -31,8 +31,11 @@ fn assert_documented(name: &str) {
 
 #[test]
 fn every_field_is_documented() {
-    let mut out = Ndjson::new(Vec::new(), "");
-    out.begin(&common::header("10"), &[]).expect("begin");
+    let mut out = Ndjson::new(Vec::new(), "").with_rounds();
+    out.begin(&common::header("10"), &common::points()).expect("begin");
+    for (point, round) in common::rounds() {
+        out.round(point, &round).expect("round");
+    }
     let mut record = common::record();
     record.round_samples = Some(common::rounds().into_iter().map(|(_, round)| round).collect());
     out.record(&record).expect("record");

@@ -31,7 +31,7 @@ fn lines_byte_for_byte() {
         concat!(
             r#"{"kind":"run","schema":1,"run":"10","started":"2026-01-02T03:04:10Z","groma":"0.1.0","#,
             r#""build":"x86_64-unknown-linux-gnu release rustc 1.95.0 dynamic","#,
-            r#""args":["run","ipc.*","--param=name=\"a b\"\n📏"],"seed":18446744073709551615,"profile":"standard","#,
+            r#""args":["run","ipc.*","--param=name=\"a b\"\n📏"],"tags":["before"],"seed":18446744073709551615,"profile":"standard","#,
             r#""budget_s":60.0,"environment":[{"key":"host.name","value":"bench-1"},"#,
             r#"{"key":"kernel.release","value":"6.18.5"}],"host":{"clock_step_ns":0.3333333333333333,"#,
             r#""clock_cost_ns":23.7,"quantum_ns":4000000.0,"quantum_assumed":true,"interval_ns":100000.0,"#,

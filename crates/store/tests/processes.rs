@@ -6,6 +6,8 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "common/old.rs"]
+mod old;
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -254,7 +256,12 @@ fn a_read_only_file_system_can_be_read() {
     for (from, to) in [("killed.db", "lost.db"), ("killed.db-wal", "lost.db-wal")] {
         fs::copy(dir.join(from), dir.join(to)).expect(from);
     }
+    old::version_1(&dir.join("old.db"));
     remount("ro");
+
+    let old = Store::open(&dir.join("old.db")).expect("an older version");
+    assert_eq!(old.load(&old.find("host:bench-1~1").expect("a run")).expect("load").points[0].1.len(), 3);
+    assert!(old.writer("").is_err() && !old.is_newer());
 
     let store = Store::open(&path).expect("open");
     assert_eq!(store.load("10").expect("load").header, common::header("10"));

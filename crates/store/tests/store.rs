@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use groma_model::{RunHeader, Sample};
-use groma_store::{RunStatus, Sink, Store, StoreError};
+use groma_store::{Filter, RunStatus, Sink, Store, StoreError};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -145,7 +145,8 @@ fn of_two_runs_that_start_in_the_same_second_the_latest_is_the_one_begun_last() 
         store.writer("").expect("writer").begin(&head, &[]).expect("begin");
     }
     assert_eq!(store.find("latest").expect("latest"), "10-8888");
-    assert_eq!(store.run_ids().expect("ids"), ["10-8888", "10-0000", "10-ffff"]);
+    assert_eq!(store.find_all("latest").expect("one"), ["10-8888"]);
+    assert_eq!(store.ids_that(&Filter::default(), 9).expect("ids"), ["10-8888", "10-0000", "10-ffff"]);
     let runs = store.runs().expect("runs");
     assert_eq!(runs.iter().map(|r| r.run.as_str()).collect::<Vec<_>>(), ["10-8888", "10-0000", "10-ffff"]);
 }
@@ -164,9 +165,15 @@ fn find_takes_an_id_a_prefix_or_latest() {
     assert_eq!(store.find("12").expect("an id that begins another"), "12");
     assert_eq!(store.find("123").expect("id"), "123");
     assert_eq!(text(store.find("1").expect_err("two")), "PATH: '1' matches 2 runs: 12, 123");
-    assert_eq!(text(store.find("%").expect_err("no pattern")), "PATH: no run '%'; the latest: 9%, 31, 20, 12, 123");
+    assert_eq!(
+        text(store.find("%").expect_err("no pattern")),
+        "PATH: no run '%'; the latest: 9%, 31, 20, 12, 123; tags: before"
+    );
     assert_eq!(text(store.find("").expect_err("all")), "PATH: '' matches 5 runs: 9%, 31, 20, 12, 123");
-    assert_eq!(text(store.load("7").expect_err("none")), "PATH: no run '7'; the latest: 9%, 31, 20, 12, 123");
+    assert_eq!(
+        text(store.load("7").expect_err("none")),
+        "PATH: no run '7'; the latest: 9%, 31, 20, 12, 123; tags: before"
+    );
     store.writer("").expect("writer").begin(&common::header("32"), &[]).expect("begin");
     assert_eq!(text(store.find("").expect_err("six")), "PATH: '' matches 6 runs: 9%, 32, 31, 20, 12 and 1 more");
 }
@@ -197,7 +204,7 @@ fn the_file_has_an_application_id_and_a_log() {
     let db = Connection::open(&path).expect("open");
     let pragma = |name: &str| db.pragma_query_value(None, name, |r| r.get::<_, i64>(0)).expect(name);
     assert_eq!(pragma("application_id"), 0x6772_6d61);
-    assert_eq!(pragma("user_version"), 2);
+    assert_eq!(pragma("user_version"), 3);
     assert_eq!(u32::try_from(pragma("user_version")), Ok(groma_store::VERSION));
     let journal: String = db.pragma_query_value(None, "journal_mode", |r| r.get(0)).expect("journal");
     assert_eq!(journal, "wal");
@@ -235,7 +242,7 @@ fn a_newer_file_is_read_and_never_written() {
     assert!(store.is_newer());
     assert_eq!(store.load("10").expect("load").header, common::header("10"));
     let expected = format!(
-        "{}: written by a newer groma (store version 99, this one knows 2): it can be read, not written",
+        "{}: written by a newer groma (store version 99, this one knows 3): it can be read, not written",
         path.display()
     );
     assert_eq!(store.writer("").expect_err("a writer").to_string(), expected);

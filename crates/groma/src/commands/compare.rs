@@ -11,7 +11,7 @@ use groma_runner::select::names_metric;
 use groma_store::Store;
 
 use super::earlier::Earlier;
-use super::history::{Shown, read};
+use super::history::{Shown, is_stream, read};
 use super::{existing_store, print, style};
 use crate::flags::CompareArgs;
 use crate::message::name;
@@ -31,15 +31,19 @@ struct Runs {
 
 impl Runs {
     /// Reads the runs that these words name.
-    fn load(store: &Store, words: &[String], wanted: impl Fn(&Record) -> bool) -> Result<Runs> {
-        let mut shown: Vec<Shown> = words.iter().map(|word| read(store, word)).collect::<Result<_>>()?;
+    fn load(
+        args: &CompareArgs,
+        (name, words): &(String, Vec<String>),
+        wanted: impl Fn(&Record) -> bool,
+    ) -> Result<Runs> {
+        let mut shown: Vec<Shown> = words.iter().map(|word| read(&args.store, word)).collect::<Result<_>>()?;
         shown.sort_by(|a, b| a.head.started.cmp(&b.head.started));
         let heads = shown.iter().map(|one| one.head.clone()).collect();
         let last = shown.last().context("a side needs a run")?;
         let (points, newest) = (last.points.clone(), last.records.clone());
         let mut records = pooled(shown.into_iter().rev().map(|one| one.records).collect());
         records.retain(wanted);
-        Ok(Runs { name: words.join(","), heads, points, newest, records })
+        Ok(Runs { name: name.clone(), heads, points, newest, records })
     }
 
     fn head(&self) -> &RunHeader {
@@ -74,7 +78,6 @@ impl Runs {
 
 /// Compares runs.
 pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
-    let store = existing_store(&args.store)?;
     let relative = match args.relative.as_deref() {
         None => Relative::Absolute,
         Some("cycles") => Relative::Cycles,
@@ -86,8 +89,12 @@ pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
         (selected || is_base) && (args.all || !record.detail)
     };
     let mut sides: Vec<Runs> =
-        words(args)?.iter().map(|words| Runs::load(&store, words, wanted)).collect::<Result<_>>()?;
-    let known = sides[0].others(&store, &sides.iter().collect::<Vec<_>>());
+        words(args)?.iter().map(|words| Runs::load(args, words, wanted)).collect::<Result<_>>()?;
+    // Two files of streams need no store.
+    let known = match existing_store(&args.store) {
+        Ok(store) => sides[0].others(&store, &sides.iter().collect::<Vec<_>>()),
+        Err(_) => HashMap::new(),
+    };
     for side in &mut sides {
         side.relative(relative)?;
     }
@@ -121,16 +128,29 @@ pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The words for the runs of each side.
-fn words(args: &CompareArgs) -> Result<Vec<Vec<String>>> {
-    let sides: Vec<Vec<String>> = if args.a.is_empty() {
-        args.runs.iter().map(|run| vec![run.clone()]).collect()
-    } else {
-        vec![args.a.clone(), args.b.clone()]
-    };
-    match sides.len() {
-        0 => Ok(vec![vec!["latest~1".to_owned()], vec!["latest".to_owned()]]),
-        1 => Ok(vec![sides[0].clone(), vec!["latest".to_owned()]]),
-        _ => Ok(sides),
+/// What was typed for each side, and the runs that it names.
+fn words(args: &CompareArgs) -> Result<Vec<(String, Vec<String>)>> {
+    if !args.a.is_empty() {
+        let sides = [&args.a, &args.b].into_iter();
+        return sides.map(|words| Ok((words.join(","), all_of(args, words)?))).collect();
     }
+    let typed: Vec<&str> = match &args.runs[..] {
+        [] => vec!["latest~1", "latest"],
+        [one] => vec![one, "latest"],
+        several => several.iter().map(String::as_str).collect(),
+    };
+    Ok(typed.into_iter().map(|run| (run.to_owned(), vec![run.to_owned()])).collect())
+}
+
+/// All runs that these words name; a tag is all of its runs.
+fn all_of(args: &CompareArgs, words: &[String]) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for word in words {
+        if is_stream(word) {
+            all.push(word.clone());
+        } else {
+            all.extend(existing_store(&args.store)?.find_all(word)?);
+        }
+    }
+    Ok(all)
 }

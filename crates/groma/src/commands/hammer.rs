@@ -61,6 +61,7 @@ pub(crate) fn hammer(program: &Program, args: &HammerArgs) -> Result<u8> {
         writers.push(cpus.len());
     }
     let mut run = RunRequest::new(Profile::Standard);
+    run.tags = args.tags.tags.iter().cloned().collect();
     run.rounds = Some(rounds as u32);
     run.deadline = Some(args.deadline);
     // The deadline of each round is the bound; the budget must not cut a given number of

@@ -1,4 +1,4 @@
-//! `groma show` and `groma runs`: the runs in the store.
+//! `groma show`: the results of a run again, from the store or from a stream.
 
 use super::earlier::Earlier;
 use super::{existing_store, print, style};
@@ -6,11 +6,11 @@ use crate::flags::{ShowArgs, StoreArgs};
 use crate::message::name;
 use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::model::{End, Labels, Metric, Point, Record, RunHeader, StateCounts};
-use groma_report::{self as report, Format, RunLine};
-use groma_runner::identity;
+use groma_harness::model::{End, Info, Labels, Metric, Point, Record, RunHeader};
+use groma_report::{self as report, Format};
 use groma_runner::select::names_metric;
-use groma_store::{RunStatus, Store, StoredRun};
+use groma_store::{Filter, StoredRun, ndjson};
+use std::path::Path;
 
 /// A run as the views take it.
 pub(crate) struct Shown {
@@ -44,12 +44,27 @@ impl Shown {
     }
 }
 
-/// Reads a run from the store and computes its records; `samples` keeps the raw samples in them.
+/// Whether a reference to a run is the file of a stream; no tag and no id looks like one.
+pub(crate) fn is_stream(run: &str) -> bool {
+    run.ends_with(".ndjson") || run.contains('/')
+}
+
+/// Reads a run from the store, or from the file of a stream.
+fn stored(store: &StoreArgs, run: &str) -> Result<StoredRun> {
+    if is_stream(run) {
+        return Ok(ndjson::read(Path::new(run))?);
+    }
+    let store = existing_store(store)?;
+    Ok(store.load(&store.find(run)?)?)
+}
+
+/// Reads a run and computes its records; `samples` keeps the raw samples in them.
 ///
 /// If `run` is `latest` and that run has no record that is `wanted`, this is the latest run that has
 /// one, and standard error names it. `names` tells which metrics can be wanted, so that runs without
 /// any are not read. If no run has one, this is the latest run.
 pub(crate) fn load(
+    program: &Program,
     store: &StoreArgs,
     run: &str,
     samples: bool,
@@ -57,14 +72,19 @@ pub(crate) fn load(
     names: impl Fn(&str) -> bool,
     wanted: impl Fn(&Record) -> bool,
 ) -> Result<Shown> {
-    let store = existing_store(store)?;
-    let named = store.find(run)?;
-    let shown = records(store.load(&named)?, samples);
+    let shown = records(stored(store, run)?, samples);
     let holds = |shown: &Shown| shown.records.iter().any(&wanted);
     if run != "latest" || holds(&shown) {
         return Ok(shown);
     }
-    for older in store.run_ids()?.into_iter().skip_while(|id| *id != named).skip(1) {
+    let store = existing_store(store)?;
+    // Of thousands of runs only those are read that can hold it; what a benchmark of another program
+    // reports is not known.
+    let reports = |info: &Info| info.outputs.iter().any(|output| names(&info.metric(output)));
+    let info = |id: &String| program.all().iter().map(|bench| &bench.info).find(|info| info.id == id);
+    let benches = store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect();
+    let holders = store.ids_that(&Filter { benches: Some(benches), ..Filter::default() }, usize::MAX)?;
+    for older in holders.into_iter().filter(|id| *id != shown.head.run) {
         // A run that only a newer groma can read is none of ours.
         let Ok(points) = store.points(&older) else { continue };
         if !points.iter().any(|point| point.metrics.iter().any(|metric| names(&metric.id))) {
@@ -80,9 +100,9 @@ pub(crate) fn load(
     Ok(shown)
 }
 
-/// Reads one run and computes its records.
-pub(crate) fn read(store: &Store, run: &str) -> Result<Shown> {
-    Ok(records(store.load(&store.find(run)?)?, false))
+/// Reads one run, from the store or from the file of a stream, and computes its records.
+pub(crate) fn read(store: &StoreArgs, run: &str) -> Result<Shown> {
+    Ok(records(stored(store, run)?, false))
 }
 
 fn records(run: StoredRun, samples: bool) -> Shown {
@@ -116,10 +136,12 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     let what = if args.hardware { "hardware".to_owned() } else { args.select.join(", ") };
     let names = |id: &str| selected(id) && of_page(id);
     let wanted = |r: &Record| names(&r.id) && (!args.hardware || r.value.is_some());
-    let mut shown = load(&args.store, &args.run, args.samples, &what, names, wanted)?;
+    let mut shown = load(program, &args.store, &args.run, args.samples, &what, names, wanted)?;
     shown.keep_points(selected);
-    let store = existing_store(&args.store)?;
-    Earlier::before(&shown.head, &store).flag_contradictions(&shown.points, &mut shown.records);
+    if !is_stream(&args.run) {
+        let store = existing_store(&args.store)?;
+        Earlier::before(&shown.head, &store).flag_contradictions(&shown.points, &mut shown.records);
+    }
     if !args.select.is_empty() {
         shown.records.retain(|r| selected(&r.id));
         if shown.records.is_empty() {
@@ -165,7 +187,7 @@ fn show_metric(program: &Program, args: &ShowArgs, metric: &str) -> Result<u8> {
         bail!("{metric}: a card stands alone; for another view: {} show --select {metric}", name());
     }
     let is_it = |id: &str| id == metric;
-    let mut shown = load(&args.store, "latest", false, metric, is_it, |r: &Record| is_it(&r.id))?;
+    let mut shown = load(program, &args.store, "latest", false, metric, is_it, |r: &Record| is_it(&r.id))?;
     shown.keep_points(is_it);
     let store = existing_store(&args.store)?;
     let earlier = Earlier::before(&shown.head, &store);
@@ -190,8 +212,7 @@ fn show_metric(program: &Program, args: &ShowArgs, metric: &str) -> Result<u8> {
 
 /// Shows where the time of a run went.
 fn show_times(args: &ShowArgs) -> Result<u8> {
-    let store = existing_store(&args.store)?;
-    let mut run = store.load(&store.find(&args.run)?)?;
+    let mut run = stored(&args.store, &args.run)?;
     if !args.select.is_empty() {
         run.points.retain(|(point, _)| args.select.iter().any(|s| names_metric(s, &point.bench)));
     }
@@ -201,30 +222,5 @@ fn show_times(args: &ShowArgs) -> Result<u8> {
         Format::Json => report::times_json(&times),
         _ => bail!("--times: as a table or --format json"),
     })?;
-    Ok(0)
-}
-
-/// Lists the runs.
-pub(crate) fn runs(json: bool, store: &StoreArgs) -> Result<u8> {
-    let store = existing_store(store)?;
-    let lines: Vec<RunLine> = store
-        .runs()?
-        .into_iter()
-        .map(|row| RunLine {
-            run: row.run,
-            started: row.started,
-            profile: row.profile,
-            host: row.host.unwrap_or_default(),
-            states: row.end.as_ref().map_or_else(StateCounts::default, |e| e.states.clone()),
-            wall_s: row.end.as_ref().map(|e| e.wall_s),
-            status: match row.status {
-                RunStatus::Complete => report::RunStatus::Complete,
-                RunStatus::Interrupted => report::RunStatus::Interrupted,
-                RunStatus::Running if identity::is_alive(&row.owner) => report::RunStatus::Running,
-                RunStatus::Running | RunStatus::Killed => report::RunStatus::Killed,
-            },
-        })
-        .collect();
-    print(&if json { report::runs_json(&lines) } else { report::runs(&lines, &style(false)) })?;
     Ok(0)
 }

@@ -4,13 +4,17 @@ mod catalogue;
 mod compare;
 mod dd;
 mod earlier;
+mod forget;
 mod hammer;
 mod history;
 mod machine;
+mod merge;
 mod plot;
 mod run;
+mod runs;
 mod serve;
 mod strangers;
+mod tag;
 mod watch;
 
 use crate::flags::{Cli, Command, StoreArgs};
@@ -35,7 +39,10 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Machine { record: Some(file), .. } => machine::record(&file),
         Command::Machine { json, no_gauge, all, record: None } => machine::machine(json, !no_gauge, all),
         Command::Show(args) => history::show(program, &args),
-        Command::Runs { json, store } => history::runs(json, &store),
+        Command::Runs(args) => runs::runs(program, &args),
+        Command::Tag(args) => tag::tag(&args),
+        Command::Forget(args) => forget::forget(&args),
+        Command::Merge(args) => merge::merge(&args),
         Command::Compare(args) => compare::compare(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
         Command::Watch(args) => watch::watch(&args),

@@ -21,7 +21,7 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
         },
     };
     let families = program.known_families();
-    let runs = args.run.iter().map(|run| load(families, args, run)).collect::<Result<Vec<Shown>>>()?;
+    let runs = args.run.iter().map(|run| load(program, args, run)).collect::<Result<Vec<Shown>>>()?;
     for (i, run) in runs.iter().enumerate() {
         if runs[..i].iter().any(|other| other.head.run == run.head.run) {
             bail!("--run: {} is named twice", run.head.run);
@@ -65,10 +65,11 @@ fn is_placed(args: &PlotArgs, record: &Record) -> bool {
 }
 
 /// A run that holds the metric.
-fn load(families: Families<'_>, args: &PlotArgs, run: &str) -> Result<Shown> {
+fn load(program: &Program, args: &PlotArgs, run: &str) -> Result<Shown> {
+    let families = program.known_families();
     let names = |id: &str| report::takes(families, &args.metric, id) || names_metric(&args.metric, id);
     let wanted = |r: &Record| names(&r.id) && r.value.is_some() && is_chosen(args, r);
-    history::load(&args.store, run, true, &args.metric, names, wanted)
+    history::load(program, &args.store, run, true, &args.metric, names, wanted)
 }
 
 /// The records of a run that are to be drawn.

@@ -15,7 +15,7 @@ use groma_report::{self as report, Format};
 use groma_runner::plan::left_out;
 use groma_runner::redact::Redactor;
 use groma_runner::{NotMeasured, Planned, RunOutcome, RunRequest, complete_budget, identity, of_pages, plan, signals};
-use groma_store::{Ndjson, RunStatus, Sink, Store, StoreError};
+use groma_store::{Filter, Ndjson, RunStatus, Sink, Store, StoreError};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -124,6 +124,7 @@ fn request(args: &RunArgs) -> RunRequest {
         seed: args.seed,
         require: args.require.map(Into::into),
         work_dir: args.work_dir.clone(),
+        tags: args.tags.tags.iter().cloned().collect(),
     }
 }
 
@@ -167,6 +168,7 @@ pub(crate) fn carry_out(
     // The run holds the signals, of which the stream watches a duplicate.
     let signals = run.signals().try_clone_to_owned().context("watching for signals")?;
     let out = out.map(|(file, name)| Ndjson::new(Interruptible { out: file, signals: signals.as_fd() }, name));
+    let out = out.map(|out| if outputs.samples { out.with_rounds() } else { out });
     let mut sinks = Sinks::new(store.as_ref(), out)?;
     sinks.begin(&head, &points)?;
 
@@ -177,8 +179,7 @@ pub(crate) fn carry_out(
     })?;
     drop(progress);
 
-    let samples = outputs.samples && (sinks.wants_records() || outputs.json);
-    let mut records = records(&points, &outcome, &head.host, samples);
+    let mut records = records(&points, &outcome, &head.host);
     if let Some(earlier) = earlier.filter(|_| outcome.signal.is_none()) {
         earlier.flag_contradictions(&points, &mut records);
     }
@@ -194,6 +195,9 @@ pub(crate) fn carry_out(
     // no hurry.
     drop(run);
     if outputs.json {
+        if outputs.samples {
+            keep_samples(&points, &outcome, &mut records);
+        }
         print(&report::render(
             program.known_families(),
             &head,
@@ -318,25 +322,25 @@ fn open_store(args: &Outputs<'_>) -> Result<Option<Store>> {
 /// Reports the runs that were killed since the last start, and marks them.
 fn report_killed_runs(store: Option<&mut Store>) {
     let Some(store) = store else { return };
-    let Ok(runs) = store.runs() else { return };
-    for row in runs.iter().filter(|r| r.status == RunStatus::Running && !identity::is_alive(&r.owner)) {
+    let unended = Filter { status: Some(RunStatus::Running), ..Filter::default() };
+    let Ok(runs) = store.runs_that(&unended) else { return };
+    for row in runs.iter().filter(|row| !identity::is_alive(&row.owner)) {
         if store.mark_killed(&row.run).is_ok() {
             warn!("run {} was killed; its {} finished rounds are kept", plain(&row.run), row.rounds);
         }
     }
 }
 
-fn records(points: &[Point], outcome: &RunOutcome, host: &Host, samples: bool) -> Vec<Record> {
-    let mut records = Vec::new();
-    for (point, rounds) in points.iter().zip(&outcome.rounds) {
-        for mut record in groma_analysis::summarise(point, rounds, host) {
-            if samples {
-                record.round_samples = Some(rounds.clone());
-            }
-            records.push(record);
-        }
-    }
-    records
+fn records(points: &[Point], outcome: &RunOutcome, host: &Host) -> Vec<Record> {
+    let rounds = points.iter().zip(&outcome.rounds);
+    rounds.flat_map(|(point, rounds)| groma_analysis::summarise(point, rounds, host)).collect()
+}
+
+/// Gives each record the rounds of its point.
+fn keep_samples(points: &[Point], outcome: &RunOutcome, records: &mut [Record]) {
+    let rounds =
+        points.iter().zip(&outcome.rounds).flat_map(|(point, rounds)| point.metrics.iter().map(move |_| rounds));
+    records.iter_mut().zip(rounds).for_each(|(record, rounds)| record.round_samples = Some(rounds.clone()));
 }
 
 fn count(records: &[Record]) -> StateCounts {
@@ -348,25 +352,19 @@ fn count(records: &[Record]) -> StateCounts {
 /// the screen, go on.
 struct Sinks<'s> {
     open: Vec<Box<dyn Sink + 's>>,
-    records: bool,
     complaint: Option<String>,
 }
 
 impl<'s> Sinks<'s> {
     fn new(store: Option<&'s Store>, out: Option<Ndjson<Interruptible<'s>>>) -> Result<Sinks<'s>> {
         let mut open: Vec<Box<dyn Sink + 's>> = Vec::new();
-        let records = out.is_some();
         if let Some(store) = store {
             open.push(Box::new(store.writer(&identity::owner())?));
         }
         if let Some(out) = out {
             open.push(Box::new(out));
         }
-        Ok(Sinks { open, records, complaint: None })
-    }
-
-    fn wants_records(&self) -> bool {
-        self.records
+        Ok(Sinks { open, complaint: None })
     }
 
     /// Every sink must take the header, or the run is refused.

@@ -1,7 +1,8 @@
 //! Values as people type them: times, addresses, tokens, settings.
 
 use groma_runner::Setting;
-use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span, Timestamp, civil};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -65,6 +66,49 @@ pub(super) fn parse_session_time(text: &str) -> Result<Duration, String> {
     if time > Duration::from_secs(24 * 3600) { Err("expected at most 24h".to_owned()) } else { Ok(time) }
 }
 
+/// The earliest start of runs from a date on, as runs have it or as the beginning of that.
+pub(super) fn parse_since(text: &str) -> Result<String, String> {
+    parse_date(text).map(|date| match date {
+        Date::Day(day) => day.to_string(),
+        Date::Moment(moment) => moment,
+    })
+}
+
+/// The first start of a run that is later than a date.
+pub(super) fn parse_until(text: &str) -> Result<String, String> {
+    parse_date(text).and_then(|date| match date {
+        Date::Day(day) => day.tomorrow().map(|next| next.to_string()).map_err(|e| e.to_string()),
+        Date::Moment(moment) => Ok(moment),
+    })
+}
+
+enum Date {
+    Day(civil::Date),
+    /// RFC 3339, as far as it was given.
+    Moment(String),
+}
+
+/// Reads `2026-11-22`, `2026-11-22T10:00`, or an age such as `3d` or `12h`; all of it in UTC.
+fn parse_date(text: &str) -> Result<Date, String> {
+    const DAY: usize = "2026-11-22".len();
+    let text = text.trim_end_matches('Z');
+    let bad = || "expected a date such as 2026-11-22 or 2026-11-22T10:00 (UTC), or an age such as 3d or 12h".to_owned();
+    if !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(bad());
+    }
+    if text.len() == DAY
+        && let Ok(day) = text.parse()
+    {
+        return Ok(Date::Day(day));
+    }
+    if let Ok(moment) = text.parse::<civil::DateTime>() {
+        return Ok(Date::Moment(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string()));
+    }
+    let age: Span = text.parse().map_err(|_| bad())?;
+    let then = Timestamp::now().to_zoned(TimeZone::UTC).checked_sub(age).map_err(|_| bad())?;
+    Ok(Date::Moment(then.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()))
+}
+
 pub(super) fn parse_param(text: &str) -> Result<(String, Vec<String>), String> {
     let (name, values) = text.split_once('=').ok_or("expected name=value, such as size=64K")?;
     let values: Vec<String> = values.split(',').map(str::to_owned).collect();
@@ -111,6 +155,25 @@ mod tests {
             ["", "s", "-1s", "+1s", "0", "0ms", "0.0000000001", "0.0000001ms", "1d", "1y", "PT5S", "1s ago", "1e9999"]
         {
             assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn dates() {
+        let since = |text: &str| parse_since(text).expect("a date");
+        let until = |text: &str| parse_until(text).expect("a date");
+        assert_eq!((since("2026-11-22").as_str(), until("2026-12-31").as_str()), ("2026-11-22", "2027-01-01"));
+        for text in ["2026-11-22T10:00", "2026-11-22 10:00:00", "2026-11-22T10:00:00Z"] {
+            assert_eq!((since(text), until(text)), ("2026-11-22T10:00:00".to_owned(), since(text)));
+        }
+        // What began in the second that is named, is since then and not before.
+        assert!("2026-11-22T10:00:00Z" >= since("2026-11-22T10:00").as_str());
+        let ages = ["3w", "2d 1h", "2d", "30h", "12h", "30m", "0s"].map(since);
+        assert!(ages.is_sorted() && ages[0] < ages[6], "{ages:?}");
+        for text in
+            ["", "x", "-3d", "+3d", "2026", "2026-11", "2026-13-01", "22.11.2026", "3", "3 moons", "P3D", "99999y"]
+        {
+            assert!(parse_since(text).is_err() && parse_until(text).is_err(), "{text}");
         }
     }
 

@@ -7,6 +7,7 @@ use groma_model::{
     Series, State, StateCounts, Timing, Unit, Value, WorkerKind,
 };
 use groma_store::{Sink, Store};
+use std::collections::BTreeSet;
 
 /// The head of a run. The digits of its id determine its start time, so runs sort by their ids.
 pub(crate) fn header(run: &str) -> RunHeader {
@@ -17,6 +18,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
         groma: "0.1.0".to_owned(),
         build: "x86_64-unknown-linux-gnu release rustc 1.95.0 dynamic".to_owned(),
         args: vec!["run".to_owned(), "ipc.*".to_owned(), "--param=name=\"a b\"\n\u{1F4CF}".to_owned()],
+        tags: BTreeSet::from(["before".parse().expect("a tag")]),
         seed: u64::MAX,
         profile: Profile::Standard,
         budget_s: 60.0,

@@ -1,0 +1,142 @@
+//! `groma runs`: which runs the store holds.
+
+use super::{existing_store, print, style};
+use crate::flags::RunsArgs;
+use crate::program::Program;
+use anyhow::Result;
+use groma_harness::model::{StateCounts, Tag, Tier};
+use groma_report::{self as report, RunLine};
+use groma_runner::identity;
+use groma_store::{Filter, RunRow, RunStatus};
+use std::collections::BTreeSet;
+
+/// Lists the runs.
+pub(crate) fn runs(program: &Program, args: &RunsArgs) -> Result<u8> {
+    let benches = match args.bench.as_slice() {
+        [] => None,
+        named => Some(program.select(named, Tier::Full)?.iter().map(|bench| bench.info.id.to_owned()).collect()),
+    };
+    let filter = Filter {
+        host: args.host.clone(),
+        tag: args.tag.clone(),
+        kernel: args.kernel.clone(),
+        since: args.since.clone(),
+        before: args.until.clone(),
+        benches,
+        ..Filter::default()
+    };
+    let lines: Vec<RunLine> = existing_store(&args.store)?.runs_that(&filter)?.into_iter().map(line).collect();
+    print(&match lines.as_slice() {
+        _ if args.json => report::runs_json(&lines),
+        [] if filter != Filter::default() => "no such runs\n".to_owned(),
+        lines => report::runs(lines, &style(false)),
+    })?;
+    Ok(0)
+}
+
+/// A run as the view takes it.
+pub(super) fn line(row: RunRow) -> RunLine {
+    RunLine {
+        status: match row.status {
+            RunStatus::Complete => report::RunStatus::Complete,
+            RunStatus::Interrupted => report::RunStatus::Interrupted,
+            RunStatus::Running if is_written(&row) => report::RunStatus::Running,
+            RunStatus::Running | RunStatus::Killed => report::RunStatus::Killed,
+        },
+        run: row.run,
+        started: row.started,
+        groma: row.groma,
+        profile: row.profile,
+        host: row.host.unwrap_or_default(),
+        kernel: row.kernel.unwrap_or_default(),
+        tags: row.tags,
+        asked: asked(&row.args),
+        args: row.args,
+        points: row.points,
+        rounds: row.rounds,
+        states: row.end.as_ref().map_or_else(StateCounts::default, |e| e.states.clone()),
+        wall_s: row.end.as_ref().map(|e| e.wall_s),
+    }
+}
+
+/// Whether a process is still writing the run.
+pub(super) fn is_written(row: &RunRow) -> bool {
+    row.end.is_none() && identity::is_alive(&row.owner)
+}
+
+/// Tags in a line.
+pub(super) fn listed(tags: &BTreeSet<Tag>) -> String {
+    let tags: Vec<&str> = tags.iter().map(Tag::as_str).collect();
+    if tags.is_empty() { "none".to_owned() } else { tags.join(", ") }
+}
+
+/// Options that say where results go, with the number of their values.
+const OF_OUTPUT: [(&str, usize); 9] = [
+    ("--store", 1),
+    ("--no-store", 0),
+    ("--out", 1),
+    ("-o", 1),
+    ("--json", 0),
+    ("--samples", 0),
+    ("--tag", 1),
+    ("--label", 1),
+    ("--all", 0),
+];
+
+/// Options that a survey can have; it remains one.
+const OF_SURVEY: [&str; 8] =
+    ["--profile", "--budget", "--seed", "--rounds", "--round-length", "--deadline", "--require", "--work-dir"];
+
+/// What a run was asked for, from its command line: without where its results went, and `survey` for
+/// one that names nothing.
+fn asked(args: &[String]) -> String {
+    let mut rest = args.iter().map(String::as_str);
+    let verb = rest.next().filter(|verb| *verb != "run");
+    let mut words: Vec<&str> = verb.into_iter().collect();
+    while let Some(word) = rest.next() {
+        let is_it = |(name, _): &&(&str, usize)| word.split('=').next() == Some(name);
+        // Everything is a survey no more.
+        match OF_OUTPUT.iter().find(is_it).filter(|(name, _)| *name != "--all") {
+            Some((_, values)) if !word.contains('=') => rest.by_ref().take(*values).for_each(drop),
+            Some(_) => {}
+            None => words.push(word),
+        }
+    }
+    let mut left = words.iter();
+    let mut is_survey = verb.is_none();
+    while let Some(word) = left.next() {
+        let (name, value) = word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
+        let value = value.or_else(|| left.next().copied());
+        is_survey &= OF_SURVEY.contains(&name) && !matches!(value, Some("complete" | "rigorous"));
+    }
+    if is_survey {
+        words.insert(0, "survey");
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_for_is_told_without_where_results_went() {
+        for (args, expected) in [
+            ("run", "survey"),
+            ("run --store x.db --no-store --out=y -o z --json --samples --tag a --label=b", "survey"),
+            ("run --profile quick --budget=5s", "survey --profile quick --budget=5s"),
+            ("run --profile rigorous", "--profile rigorous"),
+            ("run --profile=complete", "--profile=complete"),
+            ("run --all", "--all"),
+            ("run ipc mem --store x.db --budget 30s", "ipc mem --budget 30s"),
+            ("run --budget 30s ipc", "--budget 30s ipc"),
+            ("run -P 1,2", "-P 1,2"),
+            ("hammer 16 10 -o x", "hammer 16 10"),
+            ("run --tag", "survey"),
+            ("", "survey"),
+        ] {
+            let words: Vec<String> = args.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(asked(&words), expected, "{args}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Takes runs from elsewhere into a store: from other stores, and from streams with rounds.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use groma_model::RunHeader;
+use rusqlite::OptionalExtension;
+
+use crate::ndjson::Runs;
+use crate::{HOST_NAME, Store, StoreError, StoredRun, ndjson};
+
+/// Where runs come from.
+#[derive(Debug)]
+pub enum Source {
+    /// Another store, opened to be read.
+    Store(Store),
+    /// A stream of runs with their rounds.
+    Stream(Runs<BufReader<File>>),
+}
+
+impl Source {
+    /// Opens a file; what it begins with tells what it is.
+    ///
+    /// # Errors
+    /// When it is neither, or cannot be read.
+    pub fn open(path: &Path) -> Result<Source, StoreError> {
+        let (file, is_sqlite) = ndjson::open(path)?;
+        if is_sqlite { Store::open_to_read(path).map(Source::Store) } else { Ok(Source::Stream(Runs::new(file, path))) }
+    }
+}
+
+/// What became of a run that was merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// It is new.
+    Added,
+    /// The store had its beginning; now it has all of it.
+    Completed,
+    /// The store had it; at most tags were added.
+    Known,
+}
+
+impl Store {
+    /// Takes a run into the store, in one transaction. The same run twice is one, with the tags of
+    /// both. A run without an end becomes `killed`: whoever writes it, writes it elsewhere.
+    ///
+    /// # Errors
+    /// [`StoreError::Another`] if a different run has its id, or when the store cannot be written.
+    /// The store is then as before.
+    pub fn merge(&self, run: &StoredRun) -> Result<Merged, StoreError> {
+        self.writable()?;
+        self.in_one(|| {
+            let id = &run.header.run;
+            let sql = "SELECT header, ending IS NOT NULL FROM runs WHERE run = ?1";
+            let known: Option<(String, bool)> =
+                self.db.query_row(sql, [id], |row| row.try_into()).optional().map_err(|e| self.error(e))?;
+            let (merged, tags) = match known {
+                None => (Merged::Added, BTreeSet::new()),
+                Some((header, ended)) => {
+                    self.assert_same(&self.parse(&header, id, "header")?, &run.header)?;
+                    if ended || run.end.is_none() {
+                        self.insert_tags(id, &run.header.tags)?;
+                        return Ok(Merged::Known);
+                    }
+                    let tags = self.tags(id)?;
+                    self.db.execute("DELETE FROM runs WHERE run = ?1", [id]).map_err(|e| self.error(e))?;
+                    (Merged::Completed, tags)
+                }
+            };
+            let points: Vec<_> = run.points.iter().map(|(point, _)| point.clone()).collect();
+            self.insert_head(&run.header, &points, "")?;
+            self.insert_tags(id, &tags)?;
+            for (number, (_, rounds)) in run.points.iter().enumerate() {
+                rounds.iter().try_for_each(|round| self.insert_round(id, number, round))?;
+            }
+            match &run.end {
+                Some(end) => self.set_end(id, end)?,
+                None => {
+                    self.set_killed(id)?;
+                }
+            }
+            Ok(merged)
+        })
+    }
+
+    /// Two runs of one id are the same if they began alike; tags come and go.
+    fn assert_same(&self, known: &RunHeader, merged: &RunHeader) -> Result<(), StoreError> {
+        let untagged = |head: &RunHeader| RunHeader { tags: BTreeSet::new(), ..head.clone() };
+        if untagged(known) == untagged(merged) {
+            return Ok(());
+        }
+        let host = known.environment.get(HOST_NAME).unwrap_or("an unknown host");
+        Err(StoreError::Another {
+            path: self.path.clone(),
+            run: known.run.clone(),
+            what: format!("of {host}, begun {}, seed {}", known.started, known.seed),
+        })
+    }
+}
