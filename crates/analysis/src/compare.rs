@@ -21,7 +21,7 @@ use crate::point::{measured, same_point};
 const SAME: f64 = 0.05;
 
 /// By what ratio runs are taken to differ where no other runs of the host tell.
-const ASSUMED_NOISE: f64 = 1.25;
+pub const ASSUMED_NOISE: f64 = 1.25;
 
 /// How the flag begins that says that a value is of a shared core.
 const SHARED_CORE: &str = "shared core";

@@ -25,6 +25,8 @@ pub struct Side<'r> {
     pub head: &'r RunHeader,
     /// How many runs it is.
     pub runs: usize,
+    /// How many other runs of its machine in the same state tell how runs differ.
+    pub like: usize,
 }
 
 /// The first side beside another one.

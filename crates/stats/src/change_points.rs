@@ -38,8 +38,8 @@ pub struct ChangePoint {
 }
 
 /// The steps of a series, in order, of which each changes the level by more than the ratio `least`
-/// (1.02) or its inverse. Empty without any; of fewer than twelve runs too few orders differ for one
-/// to be found reliably. `None` if a value is not positive and finite, or `least` not a number.
+/// or its inverse. Empty without any; of fewer than twelve runs too few orders differ for one to be
+/// found reliably. `None` if a value is not positive and finite, or `least` not positive.
 ///
 /// The hierarchy of tests is that of Matteson and James ("A nonparametric approach for multiple
 /// change point analysis of multivariate data", JASA 2014): the clearest step of the series is
@@ -57,12 +57,11 @@ pub struct ChangePoint {
 #[must_use]
 pub fn change_points(values: &[f64], least: f64) -> Option<Vec<ChangePoint>> {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    if !logs.iter().all(|log| log.is_finite()) || least.is_nan() {
+    if !logs.iter().all(|log| log.is_finite()) || least.is_nan() || least <= 0.0 {
         return None;
     }
     let mut steps = Vec::new();
     search(&logs, 0, &mut Rng::new(SEED), &mut steps);
-    settle(&logs, &mut steps);
     while let Some(step) = smallest(&logs, &steps).filter(|step| change(&logs, &steps, *step).abs() <= least.ln().abs())
     {
         steps.remove(step);
@@ -97,18 +96,6 @@ fn search(logs: &[f64], from: usize, rng: &mut Rng, steps: &mut Vec<Step>) {
     search(&logs[..place], from, rng, steps);
     steps.push(Step { at: from + place, p });
     search(&logs[place..], from + place, rng, steps);
-}
-
-/// Moves each step to where it is clearest between its neighbours: it was found in a longer part of
-/// the series, which other steps disturb.
-fn settle(logs: &[f64], steps: &mut [Step]) {
-    for step in 0..steps.len() {
-        let (from, to) = (start(steps, step), end(steps, step, logs.len()));
-        let whole = Scale::new(to - from, vec![0]);
-        if let Some((place, _)) = clearest(&scores(&logs[from..to]), &[whole]) {
-            steps[step].at = from + place;
-        }
-    }
 }
 
 /// The change of the logarithm at a step.
@@ -271,7 +258,9 @@ mod tests {
         for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(change_points(&[1.0, 1.0, wrong], 1.0), None, "{wrong}");
         }
-        assert_eq!(change_points(&[1.0, 1.0], f64::NAN), None);
+        for least in [f64::NAN, 0.0, -1.0] {
+            assert_eq!(change_points(&[1.0, 1.0], least), None, "{least}");
+        }
         assert_eq!(change_points(&[], 1.0), Some(vec![]));
     }
 

@@ -27,6 +27,8 @@ struct Runs {
     newest: Vec<Record>,
     /// The records of all of them.
     records: Vec<Record>,
+    /// Other runs of the same machine in the same state.
+    like: usize,
 }
 
 impl Runs {
@@ -43,7 +45,7 @@ impl Runs {
         let (points, newest) = (last.points.clone(), last.records.clone());
         let mut records = pooled(shown.into_iter().rev().map(|one| one.records).collect());
         records.retain(wanted);
-        Ok(Runs { name: name.clone(), heads, points, newest, records })
+        Ok(Runs { name: name.clone(), heads, points, newest, records, like: 0 })
     }
 
     fn head(&self) -> &RunHeader {
@@ -51,13 +53,13 @@ impl Runs {
     }
 
     fn side(&self) -> Side<'_> {
-        Side { name: &self.name, head: self.head(), runs: self.heads.len() }
+        Side { name: &self.name, head: self.head(), runs: self.heads.len(), like: self.like }
     }
 
     /// What other runs of the same machine in the same state found of each metric.
-    fn others(&self, store: &Store, sides: &[&Runs]) -> HashMap<String, Vec<f64>> {
-        let ids: Vec<&str> = sides.iter().flat_map(|side| &side.heads).map(|head| head.run.as_str()).collect();
-        let earlier = Earlier::like(self.head(), &ids, store);
+    fn others(&mut self, store: &Store, sides: &[String]) -> HashMap<String, Vec<f64>> {
+        let earlier = Earlier::like(self.head(), sides, store);
+        self.like = earlier.count();
         let values = earlier.histories(&self.points, &self.newest);
         self.newest.iter().map(identity).zip(values).collect()
     }
@@ -92,7 +94,10 @@ pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
         words(args)?.iter().map(|words| Runs::load(args, words, wanted)).collect::<Result<_>>()?;
     // Two files of streams need no store.
     let known = match existing_store(&args.store) {
-        Ok(store) => sides[0].others(&store, &sides.iter().collect::<Vec<_>>()),
+        Ok(store) => {
+            let ids: Vec<String> = sides.iter().flat_map(|side| &side.heads).map(|head| head.run.clone()).collect();
+            sides[0].others(&store, &ids)
+        }
         Err(_) => HashMap::new(),
     };
     for side in &mut sides {

@@ -21,12 +21,17 @@ impl<'s> Earlier<'s> {
     }
 
     /// Those of the same machine in the same state, whenever they were, but for these.
-    pub(crate) fn like(head: &RunHeader, except: &[&str], store: &'s Store) -> Earlier<'s> {
+    pub(crate) fn like(head: &RunHeader, except: &[String], store: &'s Store) -> Earlier<'s> {
         // A run that is not stored is later than all.
         let not_stored = RunHeader { run: String::new(), ..head.clone() };
         let mut runs = store.earlier_runs(&not_stored, RUNS).unwrap_or_default();
-        runs.retain(|run| !except.contains(&run.run.as_str()) && differences(head, run).is_empty());
+        runs.retain(|run| !except.contains(&run.run) && differences(head, run).is_empty());
         Earlier { store, runs }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.runs.len()
     }
 
     /// What they knew of the probe of the core.

@@ -2,7 +2,7 @@
 //! how many metrics became slower or faster, and which of them by most.
 
 use groma_analysis::compare::environment::Difference;
-use groma_analysis::compare::{Pair, Verdict, Why};
+use groma_analysis::compare::{ASSUMED_NOISE, Pair, Verdict, Why};
 use groma_analysis::point::family;
 use groma_model::page::Shown;
 use groma_model::{Families, Record, RunHeader};
@@ -18,6 +18,9 @@ use crate::units;
 const DIFFERENCES: usize = 6;
 /// A fact's text is cut to so many columns on each side.
 const FACT: usize = 40;
+/// From so many other runs on, their spread is known well enough
+/// (docs/methods/statistics.md#noise-floor).
+const ENOUGH: usize = 6;
 /// Metrics that are named of each verdict.
 const NAMED: usize = 3;
 
@@ -56,8 +59,29 @@ pub(super) fn summary(
             out += &wrap_behind("", &style.text(&text), style.width);
         }
     }
+    out.push('\n');
+    out += &wrap_behind("", &style.text(&evidence(first)), style.width);
     out += &wrap_behind("", &style.text(&legend(others, style)), style.width);
     out
+}
+
+/// What tells how runs of the first side differ when nothing has changed.
+fn evidence(first: Side<'_>) -> String {
+    match first.like {
+        0 => format!(
+            "No other run of A's machine in this state is known, so only differences of more than {} are called: \
+             repeat A to find smaller ones.",
+            units::percent(ASSUMED_NOISE - 1.0)
+        ),
+        1 => "Held against 1 other run of A's machine in this state; with six or more smaller differences are found."
+            .to_owned(),
+        n if n < ENOUGH => {
+            format!(
+                "Held against {n} other runs of A's machine in this state; with six or more smaller ones are found."
+            )
+        }
+        n => format!("Held against {n} other runs of A's machine in this state."),
+    }
 }
 
 /// What a run is called: what was typed for it, and when it began.

@@ -31,9 +31,9 @@ fn text(format: CompareFormat, style: &Style) -> String {
     let (first, records) = fixtures::survey();
     let (second, others) = other();
     let none = |_: &Record| Vec::new();
-    let side = Side { name: "before", head: &first, runs: 1 };
+    let side = Side { name: "before", head: &first, runs: 1, like: 0 };
     let compared = |name, head| Compared {
-        side: Side { name, head, runs: 1 },
+        side: Side { name, head, runs: 1, like: 0 },
         differences: differences(&first, head),
         comparison: records_beside(&records, if name == "again" { &records } else { &others }, &none),
     };
@@ -115,7 +115,7 @@ fn what_stands_in_an_attribute_of_xml_ends_nothing() {
     let (head, mut records) = fixtures::survey();
     records.truncate(1);
     records[0].params_text = "command=\"><evil/>&\u{1b}[2J\n".to_owned();
-    let side = Side { name: "a", head: &head, runs: 1 };
+    let side = Side { name: "a", head: &head, runs: 1, like: 0 };
     let comparison = records_beside(&records, &records, &|_| Vec::new());
     let compared = Compared { side, differences: Vec::new(), comparison };
     let text = files::junit(side, &[compared]);
