@@ -322,4 +322,4 @@ fn scaled(record: &Record, factor: f64) -> Record {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -58,6 +58,7 @@ const EXAMPLES: &str = concat!(
   groma show --hardware                the hardware on one page, declared beside measured
   groma runs                           all runs in the store, and how to name one
   groma compare                        the latest run beside the one before it
+  groma trend ipc.pipe_rtt             one metric over all runs, and where it changed
   groma watch --for 1m                 how much of each core others take
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
   groma hammer 32768 100               random stores, alone and on all CPUs together
@@ -122,6 +123,9 @@ pub(crate) enum Command {
     /// Compare runs: what became slower or faster, and what differs between their machines
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Show a metric over the runs of a machine, where it changed, and what else changed then
+    #[command(after_help = TREND_EXAMPLES)]
+    Trend(TrendArgs),
     /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of
     /// its samples
     #[command(after_help = PLOT_EXAMPLES)]
@@ -629,6 +633,45 @@ pub(crate) struct CompareArgs {
     /// Every metric with its interval and verdict, controls too, and what is not compared
     #[arg(long)]
     pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const TREND_EXAMPLES: &str = "Examples:
+  groma trend ipc.pipe_rtt                     its values over the last 200 runs, and where they changed
+  groma trend --changes                        everything that changed, in the order of time
+  groma trend syscall --since 2026-10-01 --changes     the system calls, since then
+  groma trend mem.latency --format csv         for a spreadsheet
+
+A change is a step that lasts for three runs or more and is clearer than in 198 of 199 random orders of the
+runs; it takes twelve runs to see one.";
+
+#[derive(Debug, Args)]
+pub(crate) struct TrendArgs {
+    /// The metrics: ids, groups or patterns
+    #[arg(value_name = "METRIC")]
+    pub(crate) select: Vec<String>,
+    /// Only what changed, of all metrics unless some are named, in the order of time
+    #[arg(long)]
+    pub(crate) changes: bool,
+    /// The machine [default: that of the newest run]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Option<String>,
+    /// Only runs with this tag
+    #[arg(long)]
+    pub(crate) tag: Option<Tag>,
+    /// Only runs that began then or later: 2026-11-22, 2026-11-22T10:00, or 3d (three days ago)
+    #[arg(long, value_name = "DATE", value_parser = parse_since)]
+    pub(crate) since: Option<String>,
+    /// Only runs that began then or earlier
+    #[arg(long, value_name = "DATE", value_parser = parse_until)]
+    pub(crate) until: Option<String>,
+    /// The newest runs of these at most
+    #[arg(long, value_name = "RUNS", default_value_t = 200)]
+    pub(crate) last: usize,
+    /// The format: table, json or csv
+    #[arg(long, default_value = "table", value_parser = parse_format)]
+    pub(crate) format: groma_report::Format,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

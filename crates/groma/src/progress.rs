@@ -2,7 +2,8 @@
 //! between rounds, never during one, by the thread that supervises: a ticker thread would disturb
 //! what is measured.
 
-use groma_model::plain;
+use groma_model::{Host, Point, Round, plain};
+use groma_report::{Style, live_line};
 use groma_runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -15,10 +16,14 @@ pub(crate) struct Progress {
     drawn: Option<Instant>,
     started: Instant,
     budget: Duration,
+    /// What was measured last, as far as it is known.
+    value: String,
 }
 
 /// The shortest time between two drawings.
 const REDRAW: Duration = Duration::from_millis(250);
+/// The columns of a value below the line.
+const VALUE_COLUMNS: usize = 90;
 /// The time between two lines of a log.
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
@@ -34,7 +39,13 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/blue} {msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
-        Progress { bar, drawn: None, started: Instant::now(), budget }
+        Progress { bar, drawn: None, started: Instant::now(), budget, value: String::new() }
+    }
+
+    /// Whether the line is drawn, or written, the next time.
+    fn is_due(&self) -> bool {
+        let since = self.drawn.unwrap_or(self.started).elapsed();
+        if self.bar.is_hidden() { since >= LOG_EVERY } else { self.drawn.is_none() || since >= REDRAW }
     }
 
     /// Clears the line.
@@ -45,20 +56,29 @@ impl Progress {
 
 impl Observer for Progress {
     fn next(&mut self, what: &str) {
-        let log = self.bar.is_hidden();
-        let since = self.drawn.unwrap_or(self.started).elapsed();
-        if (log && since < LOG_EVERY) || (self.drawn.is_some() && since < REDRAW) {
+        if !self.is_due() {
             return;
         }
+        let log = self.bar.is_hidden();
         self.drawn = Some(Instant::now());
         let spent = self.started.elapsed();
         let left = self.budget.saturating_sub(spent);
         if log {
-            warn!("{} s of {}: {}", spent.as_secs(), self.budget.as_secs(), plain(what));
+            let value = if self.value.is_empty() { String::new() } else { format!("; {}", self.value) };
+            warn!("{} s of {}: {}{value}", spent.as_secs(), self.budget.as_secs(), plain(what));
             return;
         }
         self.bar.set_position(spent.as_millis() as u64);
-        self.bar.set_message(format!("{:>3} s left  {}", left.as_secs(), plain(what)));
+        self.bar.set_message(format!("{:>3} s left  {}\n  {}", left.as_secs(), plain(what), self.value));
+    }
+
+    fn measured(&mut self, point: &Point, rounds: &[Round], host: &Host) {
+        if !self.is_due() {
+            return;
+        }
+        let first = groma_analysis::summarise(point, rounds, host).into_iter().find(|record| record.value.is_some());
+        let line = first.map(|record| live_line(&record, &Style::plain(VALUE_COLUMNS)));
+        self.value = line.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
     }
 
     fn warn(&mut self, text: &str) {

@@ -122,7 +122,7 @@ pub fn compare(
 
 /// The change from the first side to the second in percent, with its sign: `+12 %`, `-0.8 %`; beyond
 /// a doubling how many times as much it is: `2.4 times`.
-fn change(ratio: f64) -> String {
+pub(crate) fn change(ratio: f64) -> String {
     match (ratio - 1.0) * 100.0 {
         x if !x.is_finite() => units::NONE.to_owned(),
         x if x >= 99.5 => units::times(ratio),

@@ -10,6 +10,7 @@
 //! | the hardware of a run on one page | [`hardware()`] |
 //! | one metric on a card | [`card()`] |
 //! | runs side by side | [`compare()`] |
+//! | a metric over the runs of a machine | [`trend()`], [`trend_changes`], [`trend_json`], [`trend_csv`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
@@ -44,6 +45,7 @@ mod style;
 mod summary;
 mod table;
 mod times;
+mod trend;
 mod watch;
 
 #[cfg(test)]
@@ -66,4 +68,5 @@ pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, summary};
 pub use times::{BenchTime, bench_times, times, times_json};
+pub use trend::{trend, trend_changes, trend_csv, trend_json};
 pub use watch::{watch_line, watch_openmetrics, watched};

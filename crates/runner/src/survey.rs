@@ -362,6 +362,7 @@ impl Survey {
                 let mut round = Round { round, result };
                 keep(i, &mut round)?;
                 going.points[i].rounds.push(round);
+                observer.measured(&planned.point, &going.points[i].rounds, &self.host);
                 Step::Measured
             }
         };

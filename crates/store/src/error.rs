@@ -179,7 +179,7 @@ pub enum StoreError {
     },
     /// A value in the store is not in the form that this groma writes, or a value was refused
     /// because it could not be read back.
-    #[error("{}: {what} is malformed: {source}", path.display())]
+    #[error("{}: {what} is malformed: {}", path.display(), short(source))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -258,5 +258,15 @@ impl StoreError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { path: PathBuf::from(name) },
             _ => StoreError::Output { name: name.to_owned(), source },
         }
+    }
+}
+/// A parse error in a line: serde quotes the value that it found, however long it is.
+fn short(source: &serde_json::Error) -> String {
+    const LONGEST: usize = 160;
+    let text = source.to_string();
+    let place = format!("at line {} column {}", source.line(), source.column());
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}... {place}", &text[..end]),
+        None => text,
     }
 }

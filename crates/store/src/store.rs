@@ -259,6 +259,15 @@ impl Store {
     /// When there is no such run, when its schema is newer than this groma knows, or when the store
     /// cannot be read.
     pub fn load(&self, run: &str) -> Result<StoredRun, StoreError> {
+        self.load_part(run, |_| true)
+    }
+
+    /// The same of the points that are wanted: of a survey of 150 points one is read in a hundredth
+    /// of the time.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn load_part(&self, run: &str, wanted: impl Fn(&Point) -> bool) -> Result<StoredRun, StoreError> {
         // A snapshot: a writer may add rounds between these statements.
         let snapshot =
             Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred).map_err(|e| self.error(e))?;
@@ -279,10 +288,11 @@ impl Store {
             });
         }
         let sql = "SELECT point, definition FROM points WHERE run = ?1 ORDER BY point";
-        let points: Vec<(u32, Point)> = self.collect(sql, [run], |row| {
+        let mut points: Vec<(u32, Point)> = self.collect(sql, [run], |row| {
             let (number, definition): (u32, String) = row.try_into()?;
             Ok((number, self.parse(&definition, run, &format!("point {number}"))?))
         })?;
+        points.retain(|(_, point)| wanted(point));
         let sql = "SELECT round, result FROM rounds WHERE run = ?1 AND point = ?2 ORDER BY round";
         let points = points.into_iter().map(|(number, point)| {
             let rounds = self.collect(sql, (run, number), |row| {
@@ -310,16 +320,29 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn earlier_runs(&self, head: &RunHeader, most: usize) -> Result<Vec<RunHeader>, StoreError> {
+        self.of_machine(head, Some(&head.started), most)
+    }
+
+    /// The same, whenever they started; this run is one of them, if it is stored.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn runs_of_machine(&self, head: &RunHeader, most: usize) -> Result<Vec<RunHeader>, StoreError> {
+        self.of_machine(head, None, most)
+    }
+
+    fn of_machine(&self, head: &RunHeader, before: Option<&str>, most: usize) -> Result<Vec<RunHeader>, StoreError> {
         let sql = "SELECT run, header FROM runs
                    WHERE host = ?1 AND status = 'complete' AND schema <= ?3
-                     AND (started, rowid) < (?4, coalesce((SELECT rowid FROM runs WHERE run = ?2), 9223372036854775807))
+                     AND (?4 IS NULL OR (started, rowid) < (?4, coalesce((SELECT rowid FROM runs WHERE run = ?2),
+                                                                         9223372036854775807)))
                    ORDER BY started DESC, rowid DESC";
         let host = head.environment.get(HOST_NAME);
         let cpu = |head: &RunHeader| CPU.map(|key| head.environment.get(key).map(str::to_owned));
-        self.first(most, sql, (host, &head.run, SCHEMA, &head.started), |row| {
+        self.first(most, sql, (host, &head.run, SCHEMA, before), |row| {
             let (run, header): (String, String) = row.try_into()?;
-            let earlier: RunHeader = self.parse(&header, &run, "header")?;
-            Ok(Some(earlier).filter(|earlier| cpu(earlier) == cpu(head)))
+            let other: RunHeader = self.parse(&header, &run, "header")?;
+            Ok(Some(other).filter(|other| cpu(other) == cpu(head)))
         })
     }
 

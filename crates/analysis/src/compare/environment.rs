@@ -66,3 +66,37 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
     found.sort_by_key(|difference| rank(&difference.key));
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::header;
+    use groma_model::Fact;
+
+    fn run(facts: &[(&str, &str)]) -> RunHeader {
+        let mut head = header();
+        head.environment.facts = facts.iter().map(|(key, value)| Fact::new(*key, value)).collect();
+        head
+    }
+
+    #[test]
+    fn what_differs_comes_with_the_likeliest_cause_first() {
+        let a = run(&[("net.somaxconn", "128"), ("cpu.governor", "powersave"), ("kernel.release", "6.12"), ("x", "1")]);
+        let b =
+            run(&[("x", "1"), ("kernel.release", "6.18"), ("cpu.governor", "performance"), ("virt.hypervisor", "KVM")]);
+        let keys: Vec<String> = differences(&a, &b).into_iter().map(|d| d.key).collect();
+        assert_eq!(keys, ["kernel.release", "virt.hypervisor", "cpu.governor", "net.somaxconn"]);
+        let first = &differences(&a, &b)[0];
+        assert_eq!(first.values, [Some("6.12".to_owned()), Some("6.18".to_owned())]);
+        assert_eq!(differences(&b, &a)[1].values, [Some("KVM".to_owned()), None]);
+    }
+
+    #[test]
+    fn what_changes_by_itself_is_no_difference() {
+        let a =
+            run(&[("load.1", "0.1"), ("host.uptime_s", "1"), ("memory.available", "5"), ("placement.pinned", "CPU 0")]);
+        let b = run(&[("load.1", "9.1"), ("host.uptime_s", "2"), ("memory.available", "4")]);
+        assert!(differences(&a, &b).is_empty());
+        assert!(differences(&a, &a).is_empty());
+    }
+}

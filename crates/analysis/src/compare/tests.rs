@@ -45,7 +45,8 @@ fn record(id: &str, quantity: Quantity, value: f64, spread: f64, rng: &mut Rng) 
     }
 }
 
-fn latency(value: f64, rng: &mut Rng) -> Record {
+/// A latency of ten rounds that spread by 1 %.
+pub(crate) fn latency(value: f64, rng: &mut Rng) -> Record {
     record("a.latency", Quantity::Latency, value, 0.01, rng)
 }
 

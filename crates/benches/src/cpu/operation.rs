@@ -199,13 +199,17 @@ fn timed(each: &mut Loop, warm_turns: Option<u64>, turns: u64, watch: &mut Stopw
     done
 }
 
+/// The fewest tries that can agree: one that was disturbed agrees with itself.
+const AGREEING: usize = 3;
+
 /// The cycles that the tries prove: the last where it is in the range, else what all of them agree on.
 /// Tries that differ were disturbed and prove nothing: a wrong instruction is off by the same each
 /// time (2.19 for three cycles, beside a neighbour that was busy for most of the time).
 fn proven(tries: &[f64], range: &RangeInclusive<f64>) -> Option<f64> {
     let last = tries.last().copied()?;
     let (least, most) = tries.iter().fold((last, last), |(least, most), each| (least.min(*each), most.max(*each)));
-    (range.contains(&last) || most - least < NOT_WHOLE).then_some(last)
+    let agree = tries.len() >= AGREEING && most - least < NOT_WHOLE;
+    (range.contains(&last) || agree).then_some(last)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -334,6 +338,7 @@ mod tests {
         assert_eq!(proven(&[2.19, 3.02], &range), Some(3.02));
         assert_eq!(proven(&[4.01, 3.99, 4.0], &range), Some(4.0), "another instruction");
         assert_eq!(proven(&[2.19, 2.6, 1.9], &range), None);
+        assert_eq!(proven(&[2.41], &range), None, "one that was disturbed agrees with itself");
         assert_eq!(proven(&[], &range), None);
     }
 }

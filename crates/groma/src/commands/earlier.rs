@@ -22,10 +22,10 @@ impl<'s> Earlier<'s> {
 
     /// Those of the same machine in the same state, whenever they were, but for these.
     pub(crate) fn like(head: &RunHeader, except: &[String], store: &'s Store) -> Earlier<'s> {
-        // A run that is not stored is later than all.
-        let not_stored = RunHeader { run: String::new(), ..head.clone() };
-        let mut runs = store.earlier_runs(&not_stored, RUNS).unwrap_or_default();
+        // Of those in the same state no more are used than are read of earlier runs.
+        let mut runs = store.runs_of_machine(head, usize::MAX).unwrap_or_default();
         runs.retain(|run| !except.contains(&run.run) && differences(head, run).is_empty());
+        runs.truncate(RUNS);
         Earlier { store, runs }
     }
 

@@ -105,6 +105,12 @@ pub(crate) fn read(store: &StoreArgs, run: &str) -> Result<Shown> {
     Ok(records(stored(store, run)?, false))
 }
 
+/// The head of a run and its records.
+pub(crate) fn summarised(run: StoredRun) -> (RunHeader, Vec<Record>) {
+    let shown = records(run, false);
+    (shown.head, shown.records)
+}
+
 fn records(run: StoredRun, samples: bool) -> Shown {
     let host = run.header.host;
     let mut records = Vec::new();

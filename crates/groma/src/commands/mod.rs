@@ -15,6 +15,7 @@ mod runs;
 mod serve;
 mod strangers;
 mod tag;
+mod trend;
 mod watch;
 
 use crate::flags::{Cli, Command, StoreArgs};
@@ -44,6 +45,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Forget(args) => forget::forget(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Compare(args) => compare::compare(program, &args),
+        Command::Trend(args) => trend::trend(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
         Command::Watch(args) => watch::watch(&args),
         Command::Dd(args) => dd::dd(&args),

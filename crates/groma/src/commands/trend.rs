@@ -1,0 +1,83 @@
+//! `groma trend`: a metric over the runs of a machine.
+
+use anyhow::{Context, Result, bail};
+use groma_analysis::trend::series;
+use groma_harness::model::{Info, Point, Record, RunHeader};
+use groma_report::{self as report, Format};
+use groma_runner::select::names_metric;
+use groma_store::{Filter, HOST_NAME, RunStatus, Store};
+
+use super::history::summarised;
+use super::{existing_store, print, style};
+use crate::flags::TrendArgs;
+use crate::message::name;
+use crate::program::Program;
+
+/// Shows how metrics developed.
+pub(crate) fn trend(program: &Program, args: &TrendArgs) -> Result<u8> {
+    if args.select.is_empty() && !args.changes {
+        bail!("name a metric, as in {0} trend ipc.pipe_rtt; or all that changed: {0} trend --changes", name());
+    }
+    let store = existing_store(&args.store)?;
+    let wanted = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
+    let runs = runs(program, args, &store, &wanted)?;
+    let all = series(&runs);
+    if all.is_empty() {
+        bail!("{}", none(args));
+    }
+    let style = style(false);
+    print(&match args.format {
+        Format::Table if args.changes => report::trend_changes(&all, &style),
+        Format::Table => report::trend(&all, &style),
+        Format::Json => report::trend_json(&all),
+        Format::Csv => report::trend_csv(&all),
+        Format::Markdown => bail!("--format markdown: trend has table, json and csv"),
+    })?;
+    Ok(0)
+}
+
+/// That no run has what was asked for.
+fn none(args: &TrendArgs) -> String {
+    let what = if args.select.is_empty() { "a metric".to_owned() } else { args.select.join(", ") };
+    format!("no complete run of these holds {what} ({} runs lists the runs)", name())
+}
+
+/// The runs that were asked for with the metrics that are wanted, in the order of time: those of one
+/// machine, named or that of the newest run.
+fn runs(
+    program: &Program,
+    args: &TrendArgs,
+    store: &Store,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<(RunHeader, Vec<Record>)>> {
+    // Of thousands of runs only those are read that can hold it; what a benchmark of another program
+    // reports is not known.
+    let reports = |info: &Info| info.outputs.iter().any(|output| wanted(&info.metric(output)));
+    let info = |id: &String| program.all().iter().map(|bench| &bench.info).find(|info| info.id == id);
+    let benches = store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect();
+    let mut filter = Filter {
+        host: args.host.clone(),
+        status: Some(RunStatus::Complete),
+        tag: args.tag.clone(),
+        since: args.since.clone(),
+        before: args.until.clone(),
+        benches: Some(benches),
+        ..Filter::default()
+    };
+    if filter.host.is_none() {
+        let newest = store.ids_that(&filter, 1)?;
+        let newest = newest.first().with_context(|| none(args))?;
+        let head = store.load_part(newest, |_| false)?.header;
+        filter.host = head.environment.get(HOST_NAME).map(str::to_owned);
+    }
+    let holds = |point: &Point| point.metrics.iter().any(|metric| wanted(&metric.id));
+    let mut runs = Vec::new();
+    for id in store.ids_that(&filter, args.last)?.iter().rev() {
+        // A run that only a newer groma can read is none of ours.
+        let Ok(stored) = store.load_part(id, holds) else { continue };
+        let (head, mut records) = summarised(stored);
+        records.retain(|record| wanted(&record.id) && !(record.detail && args.select.is_empty()));
+        runs.push((head, records));
+    }
+    Ok(runs)
+}

@@ -1,0 +1,94 @@
+//! A metric over many runs: injected steps are found where they are, and nowhere else.
+
+mod common;
+use common::Place;
+use rusqlite::Connection;
+
+/// The columns of a table, with what each of them becomes in a copy.
+fn copy(store: &Connection, table: &str, becomes: &[(&str, &str)]) -> String {
+    let mut of_table = store.prepare("SELECT name FROM pragma_table_info(?1)").expect("a statement");
+    let columns: Vec<String> =
+        of_table.query_map([table], |row| row.get(0)).expect("columns").map(|name| name.expect("a name")).collect();
+    let value = |column: &String| {
+        becomes.iter().find(|(name, _)| name == column).map_or(column.clone(), |(_, becomes)| (*becomes).to_owned())
+    };
+    let values: Vec<String> = columns.iter().map(value).collect();
+    format!("INSERT INTO {table} ({}) SELECT {} FROM {table} WHERE run = ?1", columns.join(", "), values.join(", "))
+}
+
+/// A store with 200 runs of one metric on consecutive days: three steps, noise of half a percent,
+/// and another kernel from the second step on.
+fn two_hundred_runs() -> Place {
+    let place = Place::new();
+    let run = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "1", "--json"];
+    let first = place.json(&run)["run"]["run"].as_str().expect("an id").to_owned();
+    let mut store = Connection::open(place.store()).expect("a store");
+    let kernel = "json_set(json_set(header, '$.run', ?2, '$.started', ?3), '$.environment',
+                  json((SELECT json_group_array(CASE value ->> 'key' WHEN 'kernel.release' THEN json_set(value, '$.value', ?4)
+                                                ELSE json(value) END) FROM json_each(header, '$.environment'))))";
+    let runs = copy(&store, "runs", &[("run", "?2"), ("started", "?3"), ("header", kernel)]);
+    let points = copy(&store, "points", &[("run", "?2")]);
+    let scaled = "json_set(result, '$.series[0].per_iter', (result ->> '$.series[0].per_iter') / ?3)";
+    let rounds = copy(&store, "rounds", &[("run", "?2"), ("result", scaled)]);
+    let all = store.transaction().expect("a transaction");
+    for i in 0..200u32 {
+        let level = [1.0, 1.10, 1.05, 1.30][(i / 50) as usize];
+        let noise = 1.0 + 0.005 * (f64::from(i * 7919 % 101) / 50.0 - 1.0);
+        let (id, day) =
+            (format!("2020{i:04}T000000Z-copy"), format!("2020-{:02}-{:02}T00:00:00Z", i / 28 + 1, i % 28 + 1));
+        let kernel = if i < 100 { "5.4" } else { "5.5" };
+        all.execute(&runs, (&first, &id, &day, kernel)).expect("a run");
+        all.execute(&points, (&first, &id)).expect("points");
+        all.execute(&rounds, (&first, &id, level * noise)).expect("rounds");
+    }
+    all.execute("DELETE FROM runs WHERE run = ?1", [&first]).expect("the first run goes");
+    all.commit().expect("it is written");
+    place
+}
+
+#[test]
+fn injected_steps_are_found_where_they_are() {
+    let place = two_hundred_runs();
+    let json = place.json(&["trend", "syscall.getppid", "--format", "json"]);
+    let series = json.as_array().expect("series");
+    let one = series.iter().find(|one| one["id"] == "syscall.getppid").expect("the metric");
+    assert_eq!(one["runs"].as_array().expect("runs").len(), 200);
+    let changes = one["changes"].as_array().expect("changes");
+    let found: Vec<(&str, f64)> = changes
+        .iter()
+        .map(|change| (change["run"].as_str().expect("an id"), change["ratio"].as_f64().expect("a ratio")))
+        .collect();
+    let expected = [("20200050T", 1.10), ("20200100T", 1.05 / 1.10), ("20200150T", 1.30 / 1.05)];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for ((run, ratio), (at, factor)) in found.iter().zip(expected) {
+        assert!(run.starts_with(at) && (ratio / factor - 1.0).abs() < 0.01, "{run} {ratio}: {at} {factor}");
+    }
+    assert_eq!(changes[1]["environment"][0]["key"], "kernel.release");
+    let text = place.groma(&["trend", "syscall.getppid"]).out;
+    assert!(text.contains("200 runs") && text.contains("kernel.release 5.4 → 5.5"), "{text}");
+    let table = place.groma(&["trend", "--changes"]).out;
+    assert_eq!(table.lines().filter(|line| line.starts_with("syscall.getppid")).count(), 3, "{table}");
+    // Of the runs with one level there is no change.
+    let few = place.groma(&["trend", "syscall.getppid", "--last", "40"]).out;
+    assert!(few.contains("40 runs") && few.contains("no change"), "{few}");
+    let csv = place.groma(&["trend", "syscall.getppid", "--format", "csv"]).out;
+    assert!(csv.lines().count() > 200, "{csv}");
+}
+
+#[test]
+fn what_cannot_be_shown_is_refused_in_a_line() {
+    let place = Place::new();
+    assert_eq!(place.groma(&["run", "cpu.branch", "--profile", "quick", "--rounds", "1"]).code, Some(0));
+    for (args, expected) in [
+        (&["trend"][..], "name a metric, as in groma trend ipc.pipe_rtt"),
+        (&["trend", "ipc.pipe_rtt"], "ipc.pipe_rtt"),
+        (&["trend", "cpu.branch", "--host", "nowhere"], "no complete run of these holds cpu.branch"),
+        (&["trend", "cpu.branch", "--format", "markdown"], "trend has table, json and csv"),
+        (&["trend", "cpu.branch", "--since", "soon"], "--since"),
+    ] {
+        let ended = place.groma(args);
+        assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+        assert!(ended.err.contains(expected) && ended.out.is_empty(), "{args:?}: {ended:?}");
+    }
+    assert!(place.groma(&["trend", "cpu.branch"]).out.contains("1 run, "));
+}
