@@ -10,11 +10,14 @@ pub mod environment;
 
 use std::collections::HashMap;
 
-use groma_model::{Better, Record, SharedCore, Unit};
+use groma_model::{Better, Params, Placement, Point, Record, Round, SharedCore, Unit, WorkerKind};
 use groma_stats::comparison::SUITE_LEVEL;
-use groma_stats::{Measured, headline, holm, mann_whitney};
+use groma_stats::{Measured, detectable_pair_ratio, headline, holm, mann_whitney, pair_ratios, signed_rank};
 
+use crate::own_core::counted;
 use crate::point::{measured, same_point};
+use crate::round_value::round_value;
+use crate::samples::Which;
 
 /// What differs by no more than this, with its whole interval, is called the same. Half-widths up to
 /// it are called precise on the pages, too.
@@ -161,6 +164,64 @@ pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -
     comparison
 }
 
+/// A bound of what is called the same where rounds were made in pairs: no change is called that may be
+/// smaller (docs/methods/statistics.md#ratio-of-pairs).
+const NOTHING: f64 = 1.01;
+
+/// Compares two sides whose rounds were made in turns: `paired` has the values of the rounds that both
+/// have, of a record of the first side. What a pair has in common, cancels, so no other runs are
+/// needed.
+pub fn compare_pairs<'r>(
+    a: &'r [Record],
+    b: &'r [Record],
+    paired: &dyn Fn(&Record) -> Option<[Vec<f64>; 2]>,
+) -> Comparison<'r> {
+    let mut comparison = match_records(a, b);
+    let ratios = |pair: &Pair<'_>| paired(pair.sides[0]).and_then(|[a, b]| pair_ratios(&a, &b));
+    let all: Vec<Option<Vec<f64>>> = comparison.pairs.iter().map(ratios).collect();
+    let raw: Vec<f64> = all.iter().flatten().filter_map(|ratios| two_sided(ratios)).collect();
+    let level = SUITE_LEVEL / raw.len().max(1) as f64;
+    let mut adjusted = holm(&raw).into_iter();
+    for (pair, ratios) in comparison.pairs.iter_mut().zip(&all) {
+        let Some((ratios, head)) = ratios.as_ref().and_then(|ratios| Some((ratios, headline(ratios)?))) else {
+            continue;
+        };
+        pair.ratio = head.value;
+        pair.interval = head.display.or(head.interval).map(|i| [i.low, i.high]);
+        pair.p = adjusted.next();
+        pair.detectable = detectable_pair_ratio(ratios, NOTHING, level);
+        pair.shared_core = false;
+        pair.verdict = Verdict::Unclear(Why::FewRounds);
+        pair.verdict = verdict(pair, 1.0);
+    }
+    comparison
+}
+
+/// The chance of ratios that lie so far to one side of nothing.
+fn two_sided(ratios: &[f64]) -> Option<f64> {
+    let inverse: Vec<f64> = ratios.iter().map(|ratio| 1.0 / ratio).collect();
+    let least = signed_rank(ratios, NOTHING)?.min(signed_rank(&inverse, NOTHING)?);
+    Some((2.0 * least).min(1.0))
+}
+
+/// The values of the rounds that both sides have, by [`identity`]: `rounds` of each side for each of
+/// these points. Metrics whose value is that of all rounds together are left out.
+pub fn paired_rounds(points: &[Point], rounds: [&[Vec<Round>]; 2]) -> HashMap<String, [Vec<f64>; 2]> {
+    let mut all = HashMap::new();
+    for (point, (a, b)) in points.iter().zip(rounds[0].iter().zip(rounds[1])) {
+        for metric in point.metrics.iter().filter(|metric| !metric.derivation.takes_all_rounds()) {
+            // Where one side met too few cores of its own, both count all samples.
+            let [of_a, of_b] = [a, b].map(|rounds| counted(point, metric, rounds));
+            let counts = if of_a.drops == point.drops { of_b } else { of_a };
+            let value = |round: &Round| round_value(&counts, metric, &round.result, Which::Clean);
+            let other = |round: &Round| b.iter().find(|other| other.round == round.round).and_then(value);
+            let pairs = a.iter().filter_map(|round| Some((value(round)?, other(round)?)));
+            all.insert(identity_at(&metric.id, point), pairs.unzip::<f64, f64, Vec<f64>, Vec<f64>>().into());
+        }
+    }
+    all
+}
+
 /// The chance of the differences of metrics without other runs, from the ranks of their rounds,
 /// adjusted for all of them.
 fn by_ranks_alone(pairs: &[Pair<'_>], others: &[Vec<f64>]) -> Vec<Option<f64>> {
@@ -206,8 +267,16 @@ fn add_rounds(known: &mut Record, more: Record) {
 
 /// What makes a record the same metric in another run, as a text that no other metric has.
 pub fn identity(record: &Record) -> String {
-    let Record { id, params, placement, workers, worker_kind, .. } = record;
-    format!("{id}\0{params}\0{placement}\0{workers}\0{}", worker_kind.word())
+    identity_of(&record.id, &record.params, &record.placement, (record.workers, record.worker_kind))
+}
+
+/// The same of a metric of a point.
+fn identity_at(metric: &str, point: &Point) -> String {
+    identity_of(metric, &point.params, &point.placement, (point.workers, point.worker_kind))
+}
+
+fn identity_of(id: &str, params: &Params, placement: &Placement, (workers, kind): (u32, WorkerKind)) -> String {
+    format!("{id}\0{params}\0{placement}\0{workers}\0{}", kind.word())
 }
 
 /// Why two records of one identity are not the same metric.

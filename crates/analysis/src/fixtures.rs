@@ -34,6 +34,7 @@ pub(crate) fn header() -> RunHeader {
         build: String::new(),
         args: Vec::new(),
         tags: BTreeSet::new(),
+        in_turns: None,
         seed: 1,
         profile: Profile::Standard,
         budget_s: 60.0,

@@ -57,6 +57,7 @@ const EXAMPLES: &str = concat!(
   groma show ipc.pipe_rtt              one metric: rounds, samples, proofs, earlier runs
   groma show --hardware                the hardware on one page, declared beside measured
   groma runs                           all runs in the store, and how to name one
+  groma ab -- -- bwrap --ro-bind / /   what a sandbox costs, measured in turns
   groma compare                        the latest run beside the one before it
   groma trend ipc.pipe_rtt             one metric over all runs, and where it changed
   groma watch --for 1m                 how much of each core others take
@@ -120,6 +121,9 @@ pub(crate) enum Command {
     /// Take the runs of other stores and of streams with samples into the store
     #[command(after_help = MERGE_WORDS)]
     Merge(MergeArgs),
+    /// Measure two conditions in turns and compare them: what a sandbox costs, or another groma
+    #[command(after_help = AB_WORDS)]
+    Ab(AbArgs),
     /// Compare runs: what became slower or faster, and what differs between their machines
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
@@ -633,6 +637,68 @@ pub(crate) struct CompareArgs {
     /// Every metric with its interval and verdict, controls too, and what is not compared
     #[arg(long)]
     pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const AB_WORDS: &str = "Examples:
+  groma ab -- -- bwrap --bind / / --dev /dev --proc /proc   nothing beside a sandbox, in a minute
+  groma ab syscall ipc --budget 2m -- -- unshare -Urn       some groups beside a user and network namespace
+  groma ab mem.latency -- taskset -c 0 -- taskset -c 1      two CPUs
+  groma ab --program-b target/release/groma -- --           this groma beside another one
+  groma ab --same -- --                                     the same twice: what is found is noise
+
+Each worker is started behind the command of its side, which gets the path of groma and an argument and has to
+pass standard input, output and error on; starting it is not measured. Rounds come in pairs, one of each side in
+random order, with the same seed. Both sides are kept as runs, and groma compare A B shows them again.";
+
+#[derive(Debug, Args)]
+pub(crate) struct AbArgs {
+    /// Ids, groups or patterns [default: what a quick survey measures]
+    #[arg(value_name = "SELECT")]
+    pub(crate) select: Vec<String>,
+    /// The commands of the two sides, each after a --; an empty one starts workers as usual
+    #[arg(last = true, value_name = "CMD_A -- CMD_B", allow_hyphen_values = true)]
+    pub(crate) commands: Vec<OsString>,
+    /// The groma that is the worker on the first side, where it is another one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program_a: Option<PathBuf>,
+    /// The same for the second side
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program_b: Option<PathBuf>,
+    /// Both sides are the same on purpose
+    #[arg(long)]
+    pub(crate) same: bool,
+    /// The time for all rounds of both sides
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
+    pub(crate) budget: Duration,
+    /// Pairs of rounds at most [default: 40]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: Option<u32>,
+    /// Set a parameter, as of groma run
+    #[arg(long = "param", value_name = "[SELECT:]NAME=VALUE,...", value_parser = parse_setting)]
+    pub(crate) params: Vec<Setting>,
+    /// Where to run, as of groma run
+    #[arg(long)]
+    pub(crate) placement: Option<Placement>,
+    /// The longest that one round may take before it is killed
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) deadline: Option<Duration>,
+    /// The seed of every random choice
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Where files are made that benchmarks need
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work_dir: Option<PathBuf>,
+    /// The format: table, json, csv, markdown or junit
+    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
+    pub(crate) format: groma_report::CompareFormat,
+    /// Every metric with its interval and verdict, controls too
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Do not keep the two runs
+    #[arg(long)]
+    pub(crate) no_store: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

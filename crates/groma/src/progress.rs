@@ -3,7 +3,7 @@
 //! what is measured.
 
 use groma_model::{Host, Point, Round, plain};
-use groma_report::{Style, live_line};
+use groma_report::units::headline;
 use groma_runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -22,8 +22,6 @@ pub(crate) struct Progress {
 
 /// The shortest time between two drawings.
 const REDRAW: Duration = Duration::from_millis(250);
-/// The columns of a value below the line.
-const VALUE_COLUMNS: usize = 90;
 /// The time between two lines of a log.
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
@@ -77,8 +75,8 @@ impl Observer for Progress {
             return;
         }
         let first = groma_analysis::summarise(point, rounds, host).into_iter().find(|record| record.value.is_some());
-        let line = first.map(|record| live_line(&record, &Style::plain(VALUE_COLUMNS)));
-        self.value = line.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
+        let value = first.as_ref().and_then(headline).map(|value| format!("{}: {value}", point.name()));
+        self.value = value.unwrap_or_default();
     }
 
     fn warn(&mut self, text: &str) {

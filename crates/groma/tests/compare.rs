@@ -50,7 +50,7 @@ fn what_became_ten_times_as_fast_is_found_and_nothing_else() {
     // The other way round it is slower; the summary says by how much, and how sure that is.
     let Ended { code, out, .. } = place.groma(&["compare", &b, &a]);
     assert_eq!(code, Some(0));
-    assert!(out.contains("1 slower") && out.contains("Slower: ") && out.contains(" 10 times ("), "{out}");
+    assert!(out.contains("1 slower") && out.contains("Slower: ") && out.contains(" 10.0x ("), "{out}");
     // Only what is asked for.
     let selected = verdicts(&place, &[&a, &b, "--select", "vm"]);
     assert!(!selected.is_empty() && selected.iter().all(|(id, _)| id.starts_with("vm.")), "{selected:?}");

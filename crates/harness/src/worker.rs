@@ -44,7 +44,8 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
             fork::exit_now(2);
         }
     };
-    // An orphan has nobody to tell.
+    // An orphan has nobody to tell. Behind a command the parent is that command, whoever it is.
+    let parent = if parent == protocol::BEHIND_A_COMMAND { process::parent_id() } else { parent };
     if process::die_with_parent(parent).is_err() {
         fork::exit_now(1);
     }

@@ -40,8 +40,8 @@ pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse
 pub use placement::{OneCpu, Placement};
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{
-    End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, SharedCore, StateCounts,
-    auto_fact,
+    End, Fact, InTurns, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, SharedCore,
+    StateCounts, auto_fact,
 };
 pub use remark::Remark;
 pub use sample::{Proof, Sample, Series, Span};

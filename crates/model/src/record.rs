@@ -308,6 +308,10 @@ pub struct RunHeader {
     /// What the user calls it. A stored run can get further ones and lose them.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "BTreeSet::is_empty"))]
     pub tags: BTreeSet<Tag>,
+    /// The run that was made in turns with this one, and the condition of this one; absent where a run
+    /// was made alone.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub in_turns: Option<InTurns>,
     /// The seed of every random choice.
     pub seed: u64,
     /// How much time it may spend.
@@ -325,6 +329,16 @@ pub struct RunHeader {
     /// Remarks of the preflight.
     #[cfg_attr(feature = "serde", serde(default, rename = "notes", skip_serializing_if = "Vec::is_empty"))]
     pub remarks: Vec<Remark>,
+}
+
+/// One of two runs whose rounds were made in turns, round by round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct InTurns {
+    /// The id of the other run.
+    pub with: String,
+    /// What workers of this run were started behind; empty for nothing.
+    pub command: String,
 }
 
 /// The end of a run; the `end` line of NDJSON (docs/records.md#end).

@@ -38,6 +38,8 @@ pub struct Compared<'r> {
     pub differences: Vec<Difference>,
     /// What became of the metrics.
     pub comparison: Comparison<'r>,
+    /// Whether its rounds were made in turns with those of the first side.
+    pub in_turns: bool,
 }
 
 /// What values are divided by before they are compared.
@@ -121,11 +123,12 @@ pub fn compare(
 }
 
 /// The change from the first side to the second in percent, with its sign: `+12 %`, `-0.8 %`; beyond
-/// a doubling how many times as much it is: `2.4 times`.
+/// a doubling how many times as much it is: `2.4x`.
 pub(crate) fn change(ratio: f64) -> String {
     match (ratio - 1.0) * 100.0 {
         x if !x.is_finite() => units::NONE.to_owned(),
-        x if x >= 99.5 => units::times(ratio),
+        x if x >= 999.5 => format!("{ratio:.0}x"),
+        x if x >= 99.5 => format!("{ratio:.1}x"),
         x if x.abs() < 0.05 => "0 %".to_owned(),
         x if x.abs() < 9.95 => format!("{x:+.1} %"),
         x => format!("{x:+.0} %"),

@@ -366,6 +366,7 @@ pub(crate) fn header() -> RunHeader {
         build: "x86_64-unknown-linux-gnu release rustc 1.95.0 static".to_owned(),
         args: vec!["run".to_owned()],
         tags: BTreeSet::new(),
+        in_turns: None,
         seed: 0x5eed,
         profile: Profile::Standard,
         budget_s: 60.0,

@@ -10,13 +10,14 @@
 //! with [`groma_harness::worker::main`] where its first argument is
 //! [`groma_harness::worker::ARGUMENT`].
 //!
-//! Order of the modules: `chooser`, `effort`, `places`, `shares`, `signals`, `supervise` and `workdir` know nothing of
+//! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`, `supervise` and `workdir` know nothing of
 //! the others (`plan` uses `places`); `preflight` uses `supervise`; `survey` uses all of these; `run` uses `survey`.
 #![forbid(unsafe_code)]
 
 mod chooser;
 mod effort;
 pub mod identity;
+mod launcher;
 mod observer;
 mod places;
 pub mod plan;
@@ -34,9 +35,10 @@ pub mod watch;
 mod workdir;
 
 pub use effort::complete_budget;
+pub use launcher::Launcher;
 pub use observer::Observer;
 pub use places::Cpus;
-pub use plan::{Planned, plan};
+pub use plan::{Planned, on_both_sides, plan};
 pub use preflight::{NotMeasured, gauge};
 pub use request::{RunRequest, Setting};
 pub use run::{Prepared, Run, prepare};

@@ -29,6 +29,8 @@ pub struct Planned {
     pub wakes: bool,
     /// Whether it needs a directory to write in.
     pub work_dir: bool,
+    /// Which of the sides of the request it is on.
+    pub side: usize,
     /// Why it cannot be measured here.
     pub unsupported: Option<String>,
 }
@@ -66,6 +68,11 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
         bail!("the selection holds no point to measure");
     }
     Ok(points)
+}
+
+/// Each point twice, one behind the other: on the first side and on the second.
+pub fn on_both_sides(plan: Vec<Planned>) -> Vec<Planned> {
+    plan.into_iter().flat_map(|planned| [0, 1].map(|side| Planned { side, ..planned.clone() })).collect()
 }
 
 /// Refuses a setting that would change nothing, or that another one contradicts.
@@ -314,6 +321,7 @@ fn planned(
     Planned {
         group,
         work_dir: info.needs.iter().any(|need| need.is_work_dir(&params)),
+        side: 0,
         point: Point {
             bench: info.id.to_owned(),
             version: info.version,

@@ -1,5 +1,6 @@
 //! Starts the preflight, which finds out about clock, scheduler and noise in a worker of its own.
 
+use crate::launcher::Launcher;
 use crate::supervise::{Ended, Supervisor};
 use groma_harness::model::Host;
 use groma_harness::model::{Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, WorkerKind};
@@ -52,7 +53,7 @@ impl std::error::Error for NotMeasured {}
 pub fn gauge(time: Duration) -> Result<Option<f64>, NotMeasured> {
     let failed = |e: std::io::Error| NotMeasured::Failed(format!("the supervisor cannot start: {e}"));
     let supervisor = Supervisor::new().map_err(failed)?;
-    let found = preflight(&supervisor, time, crate::identity::random_seed(), &[]);
+    let found = preflight(&supervisor, &Launcher::default(), time, crate::identity::random_seed(), &[]);
     found.map(|(found, _)| found.noise.map(|noise| noise.lost))
 }
 
@@ -60,6 +61,7 @@ pub fn gauge(time: Duration) -> Result<Option<f64>, NotMeasured> {
 /// are named.
 pub(crate) fn preflight(
     supervisor: &Supervisor,
+    launcher: &Launcher,
     time: Duration,
     seed: u64,
     cpus: &[u32],
@@ -83,7 +85,7 @@ pub(crate) fn preflight(
         remote: None,
         host: Host::UNKNOWN,
     };
-    match supervisor.run(&job, 0, PREFLIGHT_DEADLINE + time, None) {
+    match supervisor.run((&job, launcher), 0, PREFLIGHT_DEADLINE + time, None) {
         Ended::Signal(signal) => Err(NotMeasured::Signal(signal)),
         Ended::OutOfBudget => Err(NotMeasured::Failed("the preflight did not end".to_owned())),
         Ended::Result(result) if result.state != State::Ok => Err(NotMeasured::Failed(result.reason)),

@@ -1,6 +1,7 @@
 //! What a run is asked for.
 
 use crate::effort::Effort;
+use crate::launcher::Launcher;
 use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote, Tag, Tier};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -50,6 +51,9 @@ pub struct RunRequest {
     pub remote: Option<Remote>,
     /// The time for the whole run, instead of that of the profile.
     pub budget: Option<Duration>,
+    /// What workers are started behind, one for each side of a plan whose points come in pairs; none
+    /// for a plan without sides.
+    pub sides: Vec<Launcher>,
     /// Rounds for each point at most, instead of those of the profile.
     pub rounds: Option<u32>,
     /// How long a round samples, instead of the time of the profile.
@@ -72,6 +76,7 @@ impl RunRequest {
         RunRequest {
             profile,
             survey: false,
+            sides: Vec::new(),
             full: false,
             params: Vec::new(),
             placement: None,

@@ -3,6 +3,7 @@
 use crate::chooser::Chooser;
 use crate::effort::Effort;
 use crate::identity;
+use crate::launcher::Launcher;
 use crate::observer::Observer;
 use crate::places::Cpus;
 use crate::plan::Planned;
@@ -22,6 +23,8 @@ use std::time::{Duration, Instant};
 
 /// The longest that one round may take unless the request says otherwise.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// What a worker measures to show that it can be started.
+const TRIAL: Duration = Duration::from_millis(20);
 /// How many times its length a round may take beyond that: disturbed ones sample four times as long.
 const DISTURBED: u32 = 5;
 
@@ -112,7 +115,9 @@ impl Prepared<'_> {
             Cpus::Any | Cpus::Each(_) => None,
         };
         let measuring = places.iter().find_map(of_single).unwrap_or_default();
-        let (found, remarks) = preflight(&supervisor, effort.preflight, seed, &measuring)?;
+        let launchers = if request.sides.is_empty() { vec![Launcher::default()] } else { request.sides.clone() };
+        try_out(&supervisor, &launchers, seed)?;
+        let (found, remarks) = preflight(&supervisor, &Launcher::default(), effort.preflight, seed, &measuring)?;
         let (host, noise_lost) = (found.host, found.noise.map(|noise| noise.lost));
         let noise = noise_lost.map(NoiseVerdict::of_lost);
         if let Some(limit) = request.require
@@ -130,6 +135,7 @@ impl Prepared<'_> {
             header,
             survey: Survey {
                 supervisor,
+                launchers,
                 effort,
                 host,
                 core: CoreRates::default(),
@@ -190,6 +196,18 @@ impl Run {
     }
 }
 
+/// Starts a worker behind each command, so that one that does not start it, or keeps its output, is
+/// named before anything is measured.
+fn try_out(supervisor: &Supervisor, launchers: &[Launcher], seed: u64) -> Result<()> {
+    for launcher in launchers.iter().filter(|launcher| **launcher != Launcher::default()) {
+        match preflight(supervisor, launcher, TRIAL, seed, &[]) {
+            Err(NotMeasured::Failed(why)) => bail!("-- {launcher}: no worker can be measured behind it: {why}"),
+            other => drop(other?),
+        }
+    }
+    Ok(())
+}
+
 /// Where single tasks and pairs run, each placement once. A list says it itself, and worker groups
 /// of each size have CPUs of their own.
 fn places(plan: &[Planned]) -> Vec<(&Placement, &Cpus)> {
@@ -234,6 +252,7 @@ fn header(
         build: identity::build(),
         args: Vec::new(),
         tags: request.tags.clone(),
+        in_turns: None,
         seed,
         profile: request.profile,
         budget_s: request.total_budget().as_secs_f64(),

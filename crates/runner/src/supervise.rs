@@ -6,6 +6,7 @@
 //! as a process group by SIGKILL, never by a signal that it could ignore. Processes that it leaves
 //! in other groups and sessions become our children, and are ended as well.
 
+use crate::launcher::Launcher;
 use crate::signals::watch_signals;
 use groma_harness::model::{Job, RoundResult, State};
 use groma_harness::protocol;
@@ -16,7 +17,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How a round ended, as the supervisor sees it.
@@ -86,12 +87,18 @@ impl Supervisor {
         self.signals.as_fd()
     }
 
-    /// Runs one round. `deadline` is its own, `end` that of the run.
-    pub(crate) fn run(&self, job: &Job, padding: usize, deadline: Duration, end: Option<Instant>) -> Ended {
+    /// Runs one round in a worker that is started so. `deadline` is its own, `end` that of the run.
+    pub(crate) fn run(
+        &self,
+        (job, launcher): (&Job, &Launcher),
+        padding: usize,
+        deadline: Duration,
+        end: Option<Instant>,
+    ) -> Ended {
         let started = Instant::now();
         let own = started + deadline;
         let until = end.map_or(own, |end| own.min(end));
-        let mut child = match self.start(job, padding) {
+        let mut child = match self.start(job, launcher, padding) {
             Ok(child) => child,
             Err(e) => {
                 return Ended::Result(RoundResult::ended(State::Failed, format!("a worker cannot be started: {e}")));
@@ -127,16 +134,10 @@ impl Supervisor {
         Ended::Result(result)
     }
 
-    fn start(&self, job: &Job, padding: usize) -> std::io::Result<Child> {
-        let text = protocol::write_job(process::id(), job);
-        let mut child = Command::new(&self.program)
-            .arg0("groma")
-            .arg(worker::ARGUMENT)
-            // A fixed environment of random size: the size moves the stack, and with it which
-            // addresses collide in a cache.
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("GROMA_PADDING", "x".repeat(padding))
+    fn start(&self, job: &Job, launcher: &Launcher, padding: usize) -> std::io::Result<Child> {
+        let text = protocol::write_job(launcher.parent(), job);
+        let mut child = launcher
+            .command(&self.program, padding)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -12,6 +12,7 @@
 
 use crate::chooser::Chooser;
 use crate::effort::Effort;
+use crate::launcher::Launcher;
 use crate::observer::Observer;
 use crate::places::Cpus;
 use crate::plan::Planned;
@@ -35,6 +36,8 @@ pub(crate) struct Survey {
     /// through, and one of them could end the process before the directory is removed.
     pub(crate) work_dir: Option<WorkDir>,
     pub(crate) supervisor: Supervisor,
+    /// What starts the workers of each side.
+    pub(crate) launchers: Vec<Launcher>,
     pub(crate) effort: Effort,
     pub(crate) host: Host,
     /// What all probes of the core saw so far.
@@ -144,6 +147,8 @@ enum Step {
 /// How far a run has come.
 struct Going<'p> {
     plan: &'p [Planned],
+    /// The sides of the plan: with two, the points `2k` and `2k + 1` are a pair.
+    sides: usize,
     points: Vec<PointProgress>,
     /// The effort of the current round.
     effort: Effort,
@@ -182,6 +187,7 @@ impl<'p> Going<'p> {
         };
         Going {
             plan,
+            sides: survey.launchers.len(),
             points: plan.iter().map(fresh).collect(),
             effort: survey.effort,
             round: 0,
@@ -197,6 +203,22 @@ impl<'p> Going<'p> {
     fn warmed(&self, i: usize) -> Effort {
         let settling = if self.plan[i].wakes { self.settling } else { Duration::ZERO };
         Effort { warm_up: self.effort.warm_up.max(settling), ..self.effort }
+    }
+
+    /// The other side of a point, where there is one.
+    fn other_side(&self, i: usize) -> Option<usize> {
+        (self.sides == 2).then_some(i ^ 1)
+    }
+
+    /// The points in random order: pairs stay together, and which side is first is random as well.
+    fn in_random_order(&self, points: &[usize], rng: &mut Rng) -> Vec<usize> {
+        let mut pairs: Vec<Vec<usize>> =
+            points.chunk_by(|a, b| a / self.sides == b / self.sides).map(<[usize]>::to_vec).collect();
+        rng.shuffle(&mut pairs);
+        if self.sides > 1 {
+            pairs.iter_mut().for_each(|pair| rng.shuffle(pair));
+        }
+        pairs.concat()
     }
 
     /// The points that may still be measured.
@@ -215,9 +237,23 @@ impl<'p> Going<'p> {
             let point = &self.points[i];
             point.rounds.len() < full.most_rounds as usize
                 && point.spent < POINT_CAP
-                && !is_precise(&self.plan[i].point, &point.rounds)
+                && !(self.is_precise(i) && self.other_side(i).is_none_or(|other| self.is_precise(other)))
         });
         (imprecise.collect(), false)
+    }
+
+    fn is_precise(&self, i: usize) -> bool {
+        is_precise(&self.plan[i].point, &self.points[i].rounds)
+    }
+
+    /// The iterations that the rounds of a point have: those of its first good round, or of that of
+    /// its other side.
+    fn frozen(&self, i: usize) -> &[(String, u64)] {
+        let own = &self.points[i].frozen;
+        match self.other_side(i) {
+            Some(other) if own.is_empty() => &self.points[other].frozen,
+            _ => own,
+        }
     }
 
     /// Allocates what is left of the budget: rounds after the first one, sampling time after each.
@@ -229,6 +265,10 @@ impl<'p> Going<'p> {
             let more_rounds = shares::allocate_rounds(full, &self.effort, &spent, left);
             for (&i, more) in open.iter().zip(&more_rounds) {
                 self.points[i].target = 1 + more;
+            }
+            // A round of one side is worth nothing without that of the other.
+            for i in (0..self.points.len()).filter(|_| self.sides == 2) {
+                self.points[i].target = self.points[i].target.min(self.points[i ^ 1].target);
             }
             let name = |at: usize| self.plan[open[at]].point.name();
             self.outcome.costs.extend(shares::costs(&more_rounds, full.rounds, &spent, name));
@@ -279,14 +319,17 @@ impl Survey {
         }
         going.effort = shares::first(self.effort, going.open().count(), self.budget);
         'rounds: loop {
-            let (mut order, allocated) = going.next_points(&self.effort);
+            let (order, allocated) = going.next_points(&self.effort);
             if order.is_empty() {
                 break;
             }
-            rng.shuffle(&mut order);
+            let order = going.in_random_order(&order, &mut rng);
             let mut left_out = 0;
             for &i in &order {
-                match self.round(&mut going, i, allocated, &mut rng, observer, &mut keep)? {
+                // Both sides of a pair draw the same: the seed of the benchmark, its CPU, its stack.
+                let mut of_pair = rng.fork((i / 2) as u64);
+                let draws = if going.sides == 2 { &mut of_pair } else { &mut rng };
+                match self.round(&mut going, i, allocated, draws, observer, &mut keep)? {
                     Step::Measured => {}
                     Step::LeftOut => left_out += 1,
                     Step::Signal(signal) => {
@@ -330,7 +373,7 @@ impl Survey {
         }
         let of = going.points[i].target.max(round + 1);
         observer.next(&format!("round {}/{of}  {}", round + 1, planned.point.name()));
-        let job = match self.job(planned, &going.points[i], round, (&going.warmed(i), going.plan.len()), rng) {
+        let job = match self.job(planned, going.frozen(i), round, (&going.warmed(i), going.plan.len()), rng) {
             Ok(job) => job,
             Err(e) => {
                 going.points[i].close(i, round, State::Failed, format!("{e:#}"), keep)?;
@@ -338,7 +381,8 @@ impl Survey {
             }
         };
         let padding = rng.below(4096) as usize;
-        let ended = self.supervisor.run(&job, padding, self.deadline_of(planned), Some(going.until));
+        let launcher = &self.launchers[planned.side];
+        let ended = self.supervisor.run((&job, launcher), padding, self.deadline_of(planned), Some(going.until));
         if job.work_dir.is_some()
             && let Some(dir) = &self.work_dir
         {
@@ -393,7 +437,7 @@ impl Survey {
     fn job(
         &mut self,
         planned: &Planned,
-        progress: &PointProgress,
+        frozen: &[(String, u64)],
         round: u32,
         (effort, points): (&Effort, usize),
         rng: &mut Rng,
@@ -424,7 +468,7 @@ impl Survey {
             intervals: effort.intervals,
             time_limit_ns: sampling.as_nanos() as u64,
             warm_ns: effort.warm_up.as_nanos() as u64,
-            frozen: progress.frozen.clone(),
+            frozen: frozen.to_vec(),
             run_file: self.run_file(work_dir.is_some()),
             work_dir,
             remote: self.remote.clone(),
@@ -466,6 +510,7 @@ mod tests {
             unsupported: None,
             wakes: false,
             work_dir: false,
+            side: 0,
         }
     }
 
@@ -480,14 +525,13 @@ mod tests {
         }
     }
 
-    /// The jobs of `rounds` rounds of three points, in a run with this seed.
-    fn jobs(seed: u64, rounds: u32) -> Vec<Job> {
-        let supervisor = Supervisor::new().expect("a supervisor");
-        let effort = Effort::of(Profile::Standard);
-        let mut survey = Survey {
+    /// A run of a minute with this seed, before its first round, with so many sides.
+    fn survey(seed: u64, sides: usize) -> Survey {
+        Survey {
             core: CoreRates::default(),
-            supervisor,
-            effort,
+            launchers: vec![Launcher::default(); sides],
+            supervisor: Supervisor::new().expect("a supervisor"),
+            effort: Effort::of(Profile::Standard),
             host: Host { timeslice_ns: 7.0, ..Host::UNKNOWN },
             seed,
             chooser: Chooser::new(&[]),
@@ -497,13 +541,19 @@ mod tests {
             fill: Duration::ZERO,
             work_dir: None,
             remote: None,
-        };
-        let progress = progress(vec![("a".to_owned(), 12)]);
+        }
+    }
+
+    /// The jobs of `rounds` rounds of three points, in a run with this seed.
+    fn jobs(seed: u64, rounds: u32) -> Vec<Job> {
+        let mut survey = survey(seed, 1);
+        let effort = survey.effort;
+        let frozen = [("a".to_owned(), 12)];
         let points = [planned("a.one", 1), planned("a.two", 1), planned("a.two", 4)];
         let mut rng = Rng::new(survey.seed);
         (0..rounds)
             .flat_map(|round| points.iter().map(move |point| (round, point)))
-            .map(|(round, point)| survey.job(point, &progress, round, (&effort, 3), &mut rng).expect("a job"))
+            .map(|(round, point)| survey.job(point, &frozen, round, (&effort, 3), &mut rng).expect("a job"))
             .collect()
     }
 
@@ -514,6 +564,31 @@ mod tests {
         assert_eq!(one, again);
         let distinct: BTreeSet<u64> = one.iter().chain(&other).copied().collect();
         assert_eq!(distinct.len(), 30, "{one:?} {other:?}");
+    }
+
+    #[test]
+    fn both_sides_of_a_pair_are_neighbours_in_random_order() {
+        let survey = survey(5, 2);
+        let plan: Vec<Planned> =
+            (0..5).flat_map(|_| [0, 1].map(|side| Planned { side, ..planned("a.one", 1) })).collect();
+        let going = Going::new(&survey, &plan);
+        let mut rng = Rng::new(survey.seed);
+        let mut orders = BTreeSet::new();
+        for _ in 0..50 {
+            // The last point has one side left.
+            let order = going.in_random_order(&[0, 1, 2, 3, 4, 5, 8], &mut rng);
+            let mut pairs: Vec<&[usize]> = order.chunk_by(|a, b| a / 2 == b / 2).collect();
+            assert_eq!(pairs.len(), 4, "{order:?}");
+            pairs.retain(|pair| pair.len() == 2);
+            assert_eq!(pairs.len(), 3, "{order:?}");
+            orders.insert((order[0], pairs.iter().map(|pair| pair[0] % 2).collect::<Vec<_>>()));
+        }
+        assert!(orders.len() > 15, "both the pairs and their sides are shuffled: {}", orders.len());
+        // Iterations are those of whichever side was measured first.
+        let mut going = going;
+        going.points[3].frozen = vec![("a".to_owned(), 9)];
+        assert_eq!((going.frozen(2), going.frozen(3)), (&[("a".to_owned(), 9)][..], &[("a".to_owned(), 9)][..]));
+        assert!(going.frozen(4).is_empty());
     }
 
     fn with_iterations(iters: u64) -> RoundResult {

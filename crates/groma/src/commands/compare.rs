@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
 use groma_analysis::compare::environment::differences;
-use groma_analysis::compare::{compare as records_beside, identity, in_cycles, pooled, relative_to};
-use groma_harness::model::{Point, Record, RunHeader};
+use groma_analysis::compare::{
+    compare as records_beside, compare_pairs, identity, in_cycles, paired_rounds, pooled, relative_to,
+};
+use groma_harness::model::{Point, Record, Round, RunHeader};
 use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::select::names_metric;
 use groma_store::Store;
@@ -25,6 +27,8 @@ struct Runs {
     /// The points of the newest run, and their records, in the same order.
     points: Vec<Point>,
     newest: Vec<Record>,
+    /// The rounds of these points.
+    rounds: Vec<Vec<Round>>,
     /// The records of all of them.
     records: Vec<Record>,
     /// Other runs of the same machine in the same state.
@@ -42,14 +46,21 @@ impl Runs {
         shown.sort_by(|a, b| a.head.started.cmp(&b.head.started));
         let heads = shown.iter().map(|one| one.head.clone()).collect();
         let last = shown.last().context("a side needs a run")?;
-        let (points, newest) = (last.points.clone(), last.records.clone());
+        let (points, rounds, newest) = (last.points.clone(), last.rounds.clone(), last.records.clone());
         let mut records = pooled(shown.into_iter().rev().map(|one| one.records).collect());
         records.retain(wanted);
-        Ok(Runs { name: name.clone(), heads, points, newest, records, like: 0 })
+        Ok(Runs { name: name.clone(), heads, points, rounds, newest, records, like: 0 })
     }
 
     fn head(&self) -> &RunHeader {
         &self.heads[self.heads.len() - 1]
+    }
+
+    /// Whether these are one run each whose rounds were made in turns.
+    fn is_in_turns_with(&self, other: &Runs) -> bool {
+        let with = |runs: &Runs| runs.head().in_turns.as_ref().map(|turns| turns.with.clone());
+        let alone = self.heads.len() == 1 && other.heads.len() == 1 && self.points == other.points;
+        alone && with(self).as_ref() == Some(&other.head().run) && with(other).as_ref() == Some(&self.head().run)
     }
 
     fn side(&self) -> Side<'_> {
@@ -115,10 +126,16 @@ pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
     let (first, rest) = sides.split_first().context("there is no run to compare")?;
     let others: Vec<Compared<'_>> = rest
         .iter()
-        .map(|side| Compared {
-            side: side.side(),
-            differences: differences(first.head(), side.head()),
-            comparison: records_beside(&first.records, &side.records, &earlier),
+        .map(|side| {
+            let in_turns = relative == Relative::Absolute && first.is_in_turns_with(side);
+            let paired =
+                if in_turns { paired_rounds(&first.points, [&first.rounds, &side.rounds]) } else { HashMap::new() };
+            let comparison = if in_turns {
+                compare_pairs(&first.records, &side.records, &|record| paired.get(&identity(record)).cloned())
+            } else {
+                records_beside(&first.records, &side.records, &earlier)
+            };
+            Compared { side: side.side(), differences: differences(first.head(), side.head()), comparison, in_turns }
         })
         .collect();
     if let Some(other) = others.iter().find(|other| other.comparison.pairs.is_empty()) {

@@ -6,7 +6,7 @@ use crate::flags::{ShowArgs, StoreArgs};
 use crate::message::name;
 use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::model::{End, Info, Labels, Metric, Point, Record, RunHeader};
+use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
 use groma_report::{self as report, Format};
 use groma_runner::select::names_metric;
 use groma_store::{Filter, StoredRun, ndjson};
@@ -17,6 +17,8 @@ pub(crate) struct Shown {
     pub(crate) head: RunHeader,
     /// What was measured; the records follow in this order.
     pub(crate) points: Vec<Point>,
+    /// The rounds of each of them.
+    pub(crate) rounds: Vec<Vec<Round>>,
     pub(crate) records: Vec<Record>,
     pub(crate) end: Option<End>,
 }
@@ -35,12 +37,15 @@ impl Shown {
     /// Keeps the points that report a metric that is wanted, each with all of its records.
     fn keep_points(&mut self, wanted: impl Fn(&str) -> bool) {
         let mut records = std::mem::take(&mut self.records).into_iter();
-        self.points.retain(|point| {
+        let all = std::mem::take(&mut self.points).into_iter().zip(std::mem::take(&mut self.rounds));
+        for (point, rounds) in all {
             let own: Vec<Record> = records.by_ref().take(point.metrics.len()).collect();
-            let keep = point.metrics.iter().any(|metric| wanted(&metric.id));
-            self.records.extend(own.into_iter().filter(|_| keep));
-            keep
-        });
+            if point.metrics.iter().any(|metric| wanted(&metric.id)) {
+                self.records.extend(own);
+                self.points.push(point);
+                self.rounds.push(rounds);
+            }
+        }
     }
 }
 
@@ -122,8 +127,8 @@ fn records(run: StoredRun, samples: bool) -> Shown {
             records.push(record);
         }
     }
-    let points = run.points.into_iter().map(|(point, _)| point).collect();
-    Shown { head: run.header, points, records, end: run.end }
+    let (points, rounds) = run.points.into_iter().unzip();
+    Shown { head: run.header, points, rounds, records, end: run.end }
 }
 
 /// Shows a run.

@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+mod ab;
 mod catalogue;
 mod compare;
 mod dd;
@@ -44,6 +45,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Tag(args) => tag::tag(&args),
         Command::Forget(args) => forget::forget(&args),
         Command::Merge(args) => merge::merge(&args),
+        Command::Ab(args) => ab::ab(program, &args),
         Command::Compare(args) => compare::compare(program, &args),
         Command::Trend(args) => trend::trend(program, &args),
         Command::Plot(args) => plot::plot(program, &args),

@@ -25,7 +25,7 @@ use std::time::Instant;
 /// The machine is noisier than `--require` allows.
 const REFUSED: u8 = 3;
 /// Some metric failed, timed out or was denied, or a result could not be kept.
-const SOME_FAILED: u8 = 4;
+pub(super) const SOME_FAILED: u8 = 4;
 
 /// What becomes of the rounds and records of a run.
 pub(crate) struct Outputs<'a> {
@@ -111,6 +111,7 @@ fn request(args: &RunArgs) -> RunRequest {
     RunRequest {
         profile: if everything { Profile::Complete } else { args.profile.into() },
         survey: is_survey(args),
+        sides: Vec::new(),
         full: args.full,
         params: args.params.clone(),
         placement: args.placement.clone(),
@@ -142,7 +143,7 @@ pub(crate) fn carry_out(
     // FIFO that nobody reads, another machine, a file system whose server is gone) comes before
     // signals are held: it can be interrupted as usual.
     let out = open_out(outputs.out)?;
-    let mut store = open_store(outputs)?;
+    let mut store = open_store(outputs.no_store, outputs.store)?;
     let prepared = groma_runner::prepare(request)?;
     report_killed_runs(store.as_mut());
     let mut progress = Progress::new(request.total_budget());
@@ -179,7 +180,7 @@ pub(crate) fn carry_out(
     })?;
     drop(progress);
 
-    let mut records = records(&points, &outcome, &head.host);
+    let mut records = records(&points, &outcome.rounds, &head.host);
     if let Some(earlier) = earlier.filter(|_| outcome.signal.is_none()) {
         earlier.flag_contradictions(&points, &mut records);
     }
@@ -224,7 +225,7 @@ pub(crate) fn carry_out(
 }
 
 /// The exit code of a run that does not begin, or the error that it ends with.
-fn not_measured(error: anyhow::Error) -> Result<u8> {
+pub(super) fn not_measured(error: anyhow::Error) -> Result<u8> {
     match error.downcast_ref() {
         Some(NotMeasured::Signal(signal)) => Ok(signals::exit_code(*signal)),
         Some(noisy @ NotMeasured::TooNoisy { limit, .. }) => {
@@ -274,7 +275,7 @@ fn open_out(path: Option<&Path>) -> Result<Option<(File, String)>> {
 
 /// An output whose writes fail when a signal comes while nobody reads: a full pipe would block for
 /// ever.
-struct Interruptible<'s> {
+pub(super) struct Interruptible<'s> {
     out: File,
     /// Readable when a signal has come. The signal is left for the run.
     signals: BorrowedFd<'s>,
@@ -297,12 +298,12 @@ impl Write for Interruptible<'_> {
 
 /// The store, or nothing where results are not kept. A store that was named must work; where the
 /// default one does not (a read-only home), a warning is enough.
-fn open_store(args: &Outputs<'_>) -> Result<Option<Store>> {
-    if args.no_store {
+pub(super) fn open_store(none: bool, args: &StoreArgs) -> Result<Option<Store>> {
+    if none {
         return Ok(None);
     }
-    let named = args.store.store.is_some();
-    let opened = store_path(args.store).and_then(|path| {
+    let named = args.store.is_some();
+    let opened = store_path(args).and_then(|path| {
         let store = Store::open(&path)?;
         if store.is_newer() {
             bail!("{}: written by a newer groma: it can be read, not written", path.display());
@@ -320,7 +321,7 @@ fn open_store(args: &Outputs<'_>) -> Result<Option<Store>> {
 }
 
 /// Reports the runs that were killed since the last start, and marks them.
-fn report_killed_runs(store: Option<&mut Store>) {
+pub(super) fn report_killed_runs(store: Option<&mut Store>) {
     let Some(store) = store else { return };
     let unended = Filter { status: Some(RunStatus::Running), ..Filter::default() };
     let Ok(runs) = store.runs_that(&unended) else { return };
@@ -331,8 +332,8 @@ fn report_killed_runs(store: Option<&mut Store>) {
     }
 }
 
-fn records(points: &[Point], outcome: &RunOutcome, host: &Host) -> Vec<Record> {
-    let rounds = points.iter().zip(&outcome.rounds);
+pub(super) fn records(points: &[Point], rounds: &[Vec<Round>], host: &Host) -> Vec<Record> {
+    let rounds = points.iter().zip(rounds);
     rounds.flat_map(|(point, rounds)| groma_analysis::summarise(point, rounds, host)).collect()
 }
 
@@ -343,20 +344,20 @@ fn keep_samples(points: &[Point], outcome: &RunOutcome, records: &mut [Record]) 
     records.iter_mut().zip(rounds).for_each(|(record, rounds)| record.round_samples = Some(rounds.clone()));
 }
 
-fn count(records: &[Record]) -> StateCounts {
+pub(super) fn count(records: &[Record]) -> StateCounts {
     let counts = State::ALL.into_iter().map(|s| (s, records.iter().filter(|r| r.state == s).count() as u64));
     StateCounts(counts.filter(|(_, n)| *n > 0).collect())
 }
 
 /// Where the rounds of a run go. A sink that fails is dropped with one complaint; the others, and
 /// the screen, go on.
-struct Sinks<'s> {
+pub(super) struct Sinks<'s> {
     open: Vec<Box<dyn Sink + 's>>,
-    complaint: Option<String>,
+    pub(super) complaint: Option<String>,
 }
 
 impl<'s> Sinks<'s> {
-    fn new(store: Option<&'s Store>, out: Option<Ndjson<Interruptible<'s>>>) -> Result<Sinks<'s>> {
+    pub(super) fn new(store: Option<&'s Store>, out: Option<Ndjson<Interruptible<'s>>>) -> Result<Sinks<'s>> {
         let mut open: Vec<Box<dyn Sink + 's>> = Vec::new();
         if let Some(store) = store {
             open.push(Box::new(store.writer(&identity::owner())?));
@@ -368,7 +369,7 @@ impl<'s> Sinks<'s> {
     }
 
     /// Every sink must take the header, or the run is refused.
-    fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<()> {
+    pub(super) fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<()> {
         for sink in &mut self.open {
             sink.begin(head, points)?;
         }
@@ -386,7 +387,7 @@ impl<'s> Sinks<'s> {
         });
     }
 
-    fn round(&mut self, point: usize, round: &Round) {
+    pub(super) fn round(&mut self, point: usize, round: &Round) {
         self.each(|sink| sink.round(point, round));
     }
 
@@ -394,7 +395,7 @@ impl<'s> Sinks<'s> {
         self.each(|sink| sink.record(record));
     }
 
-    fn end(&mut self, end: &End) {
+    pub(super) fn end(&mut self, end: &End) {
         self.each(|sink| sink.end(end));
     }
 }

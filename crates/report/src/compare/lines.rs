@@ -15,7 +15,7 @@ use crate::units::{self, Scale};
 const TWO_COLUMNS: usize = 112;
 /// The columns of a value: `76.9 µs`, `769 MB/s`.
 const VALUE: usize = 9;
-/// The columns of a change: `▼ 2.4 times`, `? -0.8 %`.
+/// The columns of a change: `▼ +85 %`, `? -0.8 %`.
 const CHANGE: usize = 9;
 /// A line of one column is not made wider: a name would be far from its value.
 const WIDEST: usize = 80;

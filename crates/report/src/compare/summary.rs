@@ -60,10 +60,16 @@ pub(super) fn summary(
         }
     }
     out.push('\n');
-    out += &wrap_behind("", &style.text(&evidence(first)), style.width);
+    let in_turns = others.iter().all(|other| other.in_turns);
+    let evidence = if in_turns { IN_TURNS.to_owned() } else { evidence(first) };
+    out += &wrap_behind("", &style.text(&evidence), style.width);
     out += &wrap_behind("", &style.text(&legend(others, style)), style.width);
     out
 }
+
+/// What a comparison of runs that were made in turns rests on.
+const IN_TURNS: &str = "Rounds were made in turns: each ratio is that of two neighbouring rounds, and no change is \
+                        called that may be below 1 %.";
 
 /// What tells how runs of the first side differ when nothing has changed.
 fn evidence(first: Side<'_>) -> String {
@@ -89,7 +95,11 @@ fn run(side: Side<'_>) -> String {
     let when = side.head.started.get(..16).unwrap_or(&side.head.started).replace('T', " ");
     let id = if side.name == side.head.run { String::new() } else { format!("{}: ", side.name) };
     let more = if side.runs > 1 { format!(" and {} more", side.runs - 1) } else { String::new() };
-    format!("{id}run {}{more}, {when} UTC, groma {}", side.head.run, side.head.groma)
+    let behind = side.head.in_turns.as_ref().map_or(String::new(), |turns| match turns.command.as_str() {
+        "" => " behind nothing".to_owned(),
+        command => format!(" behind {command}"),
+    });
+    format!("{id}run {}{more}{behind}, {when} UTC, groma {}", side.head.run, side.head.groma)
 }
 
 fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, style: &Style) -> Vec<String> {

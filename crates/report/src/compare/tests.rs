@@ -36,6 +36,7 @@ fn text(format: CompareFormat, style: &Style) -> String {
         side: Side { name, head, runs: 1, like: 0 },
         differences: differences(&first, head),
         comparison: records_beside(&records, if name == "again" { &records } else { &others }, &none),
+        in_turns: false,
     };
     let mut all = vec![compared("after", &second)];
     if style.width == 81 {
@@ -102,9 +103,15 @@ fn markdown_folds_the_lines() {
 
 #[test]
 fn a_change_is_said_as_people_say_it() {
-    for (ratio, said) in
-        [(1.0, "0 %"), (1.0004, "0 %"), (0.992, "-0.8 %"), (1.12, "+12 %"), (0.5, "-50 %"), (2.44, "2.4 times")]
-    {
+    for (ratio, said) in [
+        (1.0, "0 %"),
+        (1.0004, "0 %"),
+        (0.992, "-0.8 %"),
+        (1.12, "+12 %"),
+        (0.5, "-50 %"),
+        (2.44, "2.4x"),
+        (23.0, "23x"),
+    ] {
         assert_eq!(change(ratio), said);
     }
     assert_eq!(change(f64::NAN), units::NONE);
@@ -117,7 +124,7 @@ fn what_stands_in_an_attribute_of_xml_ends_nothing() {
     records[0].params_text = "command=\"><evil/>&\u{1b}[2J\n".to_owned();
     let side = Side { name: "a", head: &head, runs: 1, like: 0 };
     let comparison = records_beside(&records, &records, &|_| Vec::new());
-    let compared = Compared { side, differences: Vec::new(), comparison };
+    let compared = Compared { side, differences: Vec::new(), comparison, in_turns: false };
     let text = files::junit(side, &[compared]);
     assert!(!text.contains("<evil") && !text.contains('\u{1b}'), "{text}");
 }

@@ -19,6 +19,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
         build: "x86_64-unknown-linux-gnu release rustc 1.95.0 dynamic".to_owned(),
         args: vec!["run".to_owned(), "ipc.*".to_owned(), "--param=name=\"a b\"\n\u{1F4CF}".to_owned()],
         tags: BTreeSet::from(["before".parse().expect("a tag")]),
+        in_turns: None,
         seed: u64::MAX,
         profile: Profile::Standard,
         budget_s: 60.0,

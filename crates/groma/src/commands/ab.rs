@@ -1,0 +1,154 @@
+//! `groma ab`: two conditions measured in turns, round by round, and compared in pairs.
+//!
+//! Both sides are runs of their own in the store; `groma compare` knows that they were made in turns
+//! and shows the same.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use groma_analysis::compare::{compare_pairs, identity, paired_rounds};
+use groma_harness::model::{End, InTurns, Point, Profile, Record, Round, RunHeader};
+use groma_harness::sys::topology::Topology;
+use groma_report::{self as report, Compared, Relative, Side};
+use groma_runner::redact::Redactor;
+use groma_runner::{Launcher, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals};
+
+use super::run::{SOME_FAILED, Sinks, count, not_measured, open_store, records, report_killed_runs};
+use super::{print, style};
+use crate::flags::AbArgs;
+use crate::program::Program;
+use crate::progress::Progress;
+
+/// Rounds of each side at most, unless more are asked for: forty pairs find 2 to 3 % in most metrics
+/// (docs/methods/statistics.md#ratio-of-pairs).
+const PAIRS: u32 = 40;
+
+/// Measures two conditions in turns and compares them.
+pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
+    let started = Instant::now();
+    let sides = sides(args)?;
+    let everything = args.select.is_empty() && args.params.is_empty();
+    let request = RunRequest {
+        // Short rounds, as in a survey: many pairs are worth more than long ones.
+        survey: true,
+        params: args.params.clone(),
+        placement: args.placement.clone(),
+        budget: Some(args.budget),
+        rounds: Some(args.rounds.unwrap_or(PAIRS)),
+        deadline: args.deadline,
+        seed: args.seed,
+        work_dir: args.work_dir.clone(),
+        sides: sides.to_vec(),
+        ..RunRequest::new(Profile::Quick)
+    };
+    // What a quick survey measures are points of the standard one.
+    let wanted = RunRequest { profile: if everything { Profile::Standard } else { Profile::Quick }, ..request.clone() };
+    let benches = program.select(&args.select, wanted.tier())?;
+    let mut plan = plan(&benches, &wanted, &Topology::for_plan())?;
+    if everything {
+        plan = of_pages(plan, program.known_families().pages, true);
+    }
+    let plan = on_both_sides(plan);
+
+    let mut store = open_store(args.no_store, &args.store)?;
+    let prepared = groma_runner::prepare(&request)?;
+    report_killed_runs(store.as_mut());
+    let mut progress = Progress::new(request.total_budget());
+    let mut run = match prepared.start(&plan, started, &mut progress) {
+        Ok(run) => run,
+        Err(error) => {
+            drop(progress);
+            return not_measured(error);
+        }
+    };
+    let redactor = Redactor::of_this_user();
+    let heads = heads(run.header(), &sides, &redactor);
+    let params = |id: &str| program.all().iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
+    let points: Vec<Point> = plan.iter().step_by(2).map(|p| redactor.point(&p.point, params(&p.point.bench))).collect();
+    let mut sinks = [Sinks::new(store.as_ref(), None)?, Sinks::new(store.as_ref(), None)?];
+    for (sinks, head) in sinks.iter_mut().zip(&heads) {
+        sinks.begin(head, &points)?;
+    }
+    let mut outcome = run.work(&plan, &mut progress, |point, round| {
+        redactor.round(round);
+        sinks[point % 2].round(point / 2, round);
+        Ok(())
+    })?;
+    drop(progress);
+    let all = std::mem::take(&mut outcome.rounds);
+    let rounds: [Vec<Vec<Round>>; 2] = [0, 1].map(|side| all.iter().skip(side).step_by(2).cloned().collect());
+    let of = |side: usize| records(&points, &rounds[side], &heads[side].host);
+    let of_sides: [Vec<Record>; 2] = [of(0), of(1)];
+    let mut complaint = None;
+    for (sinks, records) in sinks.iter_mut().zip(&of_sides) {
+        let wall_s = started.elapsed().as_secs_f64();
+        sinks.end(&End { states: count(records), wall_s, interrupted: outcome.signal.is_some() });
+        complaint = complaint.or(sinks.complaint.take());
+    }
+    drop(sinks);
+    drop(run);
+    print(&render(program, args, &heads, &points, [&rounds[0], &rounds[1]], &of_sides))?;
+    if let Some(complaint) = &complaint {
+        warn!("{complaint}; the results of this run are shown, not all of them are kept");
+    }
+    let fails = of_sides.iter().flatten().any(|record| record.state.fails_run());
+    Ok(match outcome.signal {
+        Some(signal) => signals::exit_code(signal),
+        None if complaint.is_some() || fails => SOME_FAILED,
+        None => 0,
+    })
+}
+
+fn render(
+    program: &Program,
+    args: &AbArgs,
+    heads: &[RunHeader; 2],
+    points: &[Point],
+    rounds: [&[Vec<Round>]; 2],
+    records: &[Vec<Record>; 2],
+) -> String {
+    let paired = paired_rounds(points, rounds);
+    let shown = |record: &&Record| args.all || !record.detail;
+    let [a, b] = records.each_ref().map(|all| all.iter().filter(shown).cloned().collect::<Vec<_>>());
+    let comparison = compare_pairs(&a, &b, &|record| paired.get(&identity(record)).cloned());
+    let side = |i: usize| Side { name: &heads[i].run, head: &heads[i], runs: 1, like: 0 };
+    let other = Compared { side: side(1), differences: Vec::new(), comparison, in_turns: true };
+    let style = style(args.all);
+    report::compare(program.known_families(), side(0), &[other], Relative::Absolute, args.format, &style)
+}
+
+/// The commands behind which the workers of each side are started.
+fn sides(args: &AbArgs) -> Result<[Launcher; 2]> {
+    let mut parts = args.commands.split(|word| word == "--").map(<[_]>::to_vec);
+    let (Some(a), Some(b), None) = (parts.next(), parts.next(), parts.next()) else {
+        bail!("expected two commands, each after its own --: groma ab ipc -- -- taskset -c 0 (the first is empty)");
+    };
+    let programs = [&args.program_a, &args.program_b];
+    if a == b && programs[0] == programs[1] && !args.same {
+        bail!("both sides are the same, which shows the noise of this machine: add --same if that is meant");
+    }
+    for program in programs.into_iter().flatten() {
+        program.metadata().with_context(|| format!("--program-a, --program-b: {}", program.display()))?;
+    }
+    let [of_a, of_b] = programs;
+    // What a command needs of the environment, both sides have.
+    let inherits = !a.is_empty() || !b.is_empty();
+    Ok([(a, of_a), (b, of_b)].map(|(command, program)| Launcher { command, program: program.clone(), inherits }))
+}
+
+/// The heads of the two runs: the first is that of the run, the second differs in its id.
+fn heads(first: &RunHeader, sides: &[Launcher; 2], redactor: &Redactor) -> [RunHeader; 2] {
+    let ids = [first.run.clone(), run_identity::run_id(jiff::Timestamp::now(), run_identity::random_seed())];
+    [0, 1].map(|side: usize| {
+        let words = sides[side].to_string();
+        let command = redactor.args(words.split_whitespace().map(Into::into)).join(" ");
+        let mut head = RunHeader {
+            run: ids[side].clone(),
+            args: redactor.args(std::env::args_os().skip(1)),
+            in_turns: Some(InTurns { with: ids[1 - side].clone(), command }),
+            ..first.clone()
+        };
+        redactor.header(&mut head);
+        head
+    })
+}

@@ -1,0 +1,85 @@
+//! Two conditions in turns: rounds come in pairs, a real cost is found, and a command that starts no
+//! worker is named before anything is measured.
+
+mod common;
+use common::Place;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The rounds of a run that ended well.
+fn rounds(place: &Place, run: &str) -> Vec<u32> {
+    let store = rusqlite::Connection::open(place.store()).expect("a store");
+    let sql = "SELECT round FROM rounds WHERE run = ?1 AND state = 'ok' ORDER BY round";
+    let mut rounds = store.prepare(sql).expect("a statement");
+    rounds.query_map([run], |row| row.get(0)).expect("rounds").map(|round| round.expect("a round")).collect()
+}
+
+fn metric<'j>(json: &'j Value, id: &str) -> &'j Value {
+    let metrics = json["others"][0]["metrics"].as_array().expect("metrics");
+    metrics.iter().find(|metric| metric["id"] == id).unwrap_or_else(|| panic!("{id}: {json}"))
+}
+
+#[test]
+fn both_sides_are_runs_whose_rounds_are_pairs() {
+    let place = Place::new();
+    let args = ["ab", "syscall.getppid", "--rounds", "9", "--budget", "10s", "--format", "json", "--", "--", "env"];
+    let json = place.json(&args);
+    let runs = [&json["a"]["run"], &json["others"][0]["b"]["run"]];
+    let ids = runs.map(|run| run["run"].as_str().expect("an id").to_owned());
+    assert_eq!(runs.map(|run| run["in_turns"]["with"].as_str().expect("an id")), [ids[1].as_str(), ids[0].as_str()]);
+    assert_eq!(runs.map(|run| run["in_turns"]["command"].as_str().expect("a command")), ["", "env"]);
+    let both = ids.each_ref().map(|id| rounds(&place, id));
+    assert_eq!(both[0], both[1], "a round of one side has one of the other");
+    assert!(both[0].len() >= 6, "{both:?}");
+    // What is stored shows the same again.
+    let again = place.json(&["compare", &ids[0], &ids[1], "--format", "json"]);
+    assert_eq!(metric(&again, "syscall.getppid"), metric(&json, "syscall.getppid"));
+    let text = place.groma(&["compare", &ids[0], &ids[1]]).out;
+    assert!(text.contains("Rounds were made in turns") && text.contains("behind env"), "{text}");
+}
+
+/// The program of `filter.c`, compiled.
+fn filter(place: &Place) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ab/filter.c");
+    let program = place.path("filter");
+    let mut cc = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    let built = cc.arg("-O2").arg("-o").arg(&program).arg(source).output().expect("a C compiler");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    program
+}
+
+#[test]
+fn a_filter_of_a_thousand_rules_is_slower_and_computing_is_not() {
+    let place = Place::new();
+    let filter = filter(&place);
+    let filter = filter.to_str().expect("a path");
+    let select = ["ab", "syscall.getppid", "cpu.call", "--rounds", "14", "--budget", "20s", "--format", "json"];
+    let behind = ["--", filter, "0", "--", filter, "1000"];
+    let json = place.json(&[&select[..], &behind[..]].concat());
+    let call = metric(&json, "syscall.getppid");
+    assert_eq!(call["verdict"], "slower", "{call}");
+    assert!(call["ratio"].as_f64().expect("a ratio") > 1.5, "{call}");
+    let computing = metric(&json, "cpu.call");
+    assert_ne!(computing["verdict"], "slower", "{computing}");
+}
+
+#[test]
+fn a_command_that_starts_no_worker_is_named_first() {
+    let place = Place::new();
+    let refused = |args: &[&str], expected: &str| {
+        let ended = place.groma(&[&["ab", "syscall.getppid"], args].concat());
+        assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+        assert!(ended.err.contains(expected) && ended.out.is_empty(), "{args:?}: {ended:?}");
+    };
+    refused(&["--", "--", "/nonexistent/box"], "-- /nonexistent/box: no worker can be measured behind it");
+    refused(&["--", "--", "true"], "-- true: no worker can be measured behind it: the worker exited with code 0");
+    let swallows = "exec \"$0\" \"$@\" >/dev/null";
+    refused(&["--", "--", "sh", "-c", swallows], "no worker can be measured behind it: the worker exited with code 0");
+    refused(&["--", "--", "sh", "-c", "echo no room >&2; exit 7"], "exited with code 7 and no result: no room");
+    refused(&["--", "taskset"], "expected two commands, each after its own --");
+    refused(&["--", "--"], "both sides are the same");
+    refused(&["--program-b", "/nonexistent/groma", "--", "--"], "--program-a, --program-b: /nonexistent/groma");
+    assert!(!place.store().exists() || place.groma(&["runs"]).out.contains("no runs yet"));
+    assert!(place.left_behind().is_empty());
+}

@@ -1,0 +1,67 @@
+//! How the workers of a run are started: by themselves, or behind a command of the user.
+
+use groma_harness::protocol;
+use groma_harness::sys::process;
+use groma_harness::worker;
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What starts a worker. The default starts this program itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launcher {
+    /// The command in front of the worker, such as `taskset -c 1`: it is followed by the path of the
+    /// program and one argument, and has to pass standard input, output and error on. Empty for
+    /// none.
+    pub command: Vec<OsString>,
+    /// The groma that is the worker, where it is not this one.
+    pub program: Option<PathBuf>,
+    /// Whether the worker inherits the environment of this process: a command in front of it may
+    /// need it, and what it is compared with must have the same one.
+    pub inherits: bool,
+}
+
+/// As it was typed.
+impl fmt::Display for Launcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
+        let program = self.program.as_ref().map(|program| program.display().to_string());
+        f.write_str(&words.into_iter().map(String::from).chain(program).collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl Launcher {
+    /// The command that starts a worker; `this` starts this program. `padding` bytes are added to the
+    /// environment.
+    pub(crate) fn command(&self, this: &Path, padding: usize) -> Command {
+        let mut command = match self.command.split_first() {
+            None => {
+                let mut command = Command::new(self.program.as_deref().unwrap_or(this));
+                command.arg0("groma");
+                command
+            }
+            Some((first, rest)) => {
+                // Behind the command `/proc/self/exe` would be the command.
+                let this = self.program.clone().or_else(|| std::env::current_exe().ok());
+                let mut command = Command::new(first);
+                command.args(rest).arg(this.unwrap_or_else(|| "groma".into()));
+                command
+            }
+        };
+        command.arg(worker::ARGUMENT);
+        if !self.inherits {
+            // A fixed environment.
+            command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        }
+        // Its size is random: it moves the stack, and with it which addresses collide in a cache.
+        command.env("GROMA_PADDING", "x".repeat(padding));
+        command
+    }
+
+    /// The process that a worker takes for the one that gives its job.
+    pub(crate) fn parent(&self) -> i32 {
+        if self.command.is_empty() { process::id() } else { protocol::BEHIND_A_COMMAND }
+    }
+}
