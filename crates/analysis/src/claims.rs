@@ -411,17 +411,17 @@ fn one(
     let Some(value) = measured(record) else {
         return Claim::undetermined(subject, declared.map(amount), record);
     };
-    let verdict = declared.map(|d| Verdict::of(agree(value, d)));
-    let of = record.round_values.len();
+    let agrees = declared.map(|d| agree(value, d));
     let declared = declared.map(amount).unwrap_or_default();
-    let note = match verdict {
-        Some(Verdict::Disagree) if of > 1 => Note::Rounds {
-            declared: declared.clone(),
-            same: record.round_values.iter().filter(|v| **v == value).count(),
-            of,
-            measured: amount(value),
-        },
-        _ => Note::Nothing,
+    let of = record.round_values.len();
+    let same = record.round_values.iter().filter(|v| **v == value).count();
+    // What most rounds did not find contradicts nothing.
+    let (verdict, note) = match agrees {
+        Some(false) if of > 1 => {
+            let verdict = if 2 * same > of { Verdict::Disagree } else { Verdict::NotDeterminable };
+            (Some(verdict), Note::Rounds { declared: declared.clone(), same, of, measured: amount(value) })
+        }
+        _ => (agrees.map(Verdict::of), Note::Nothing),
     };
     Claim { declared, measured: amount(value), verdict, note, ..Claim::new(subject) }
 }

@@ -107,6 +107,10 @@ const MEMORY_LATENCY: f64 = 50e-9;
 /// An edge is soft when its half-way point lies so many times as high as its begin.
 const SOFT: f64 = 1.4;
 
+/// What comes before the first level is one of its own where it is so many times as fast: the first
+/// two caches of all machines known are further apart.
+const BELOW: f64 = 1.5;
+
 /// The levels on a curve of latency over size. Empty for any other curve.
 pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
     let latency = |r: &Record| r.quantity == Quantity::Latency && r.unit == Unit::Seconds;
@@ -117,12 +121,16 @@ pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
     if found.len() < 2 {
         return Vec::new();
     }
+    // Where the curve begins well below the first level, that is the second: the first was too short
+    // or too disturbed to be seen as one.
+    let before = curve.measured().into_iter().filter(|(size, _)| *size < found[0].from);
+    let hidden = usize::from(before.into_iter().any(|(_, latency)| latency * BELOW < found[0].latency));
     found
         .iter()
         .enumerate()
         .map(|(i, level)| {
             let rank = match level.capacity_hard {
-                Some(_) => Rank::Cache(i + 1),
+                Some(_) => Rank::Cache(i + 1 + hidden),
                 None if level.latency >= MEMORY_LATENCY => Rank::Memory,
                 None => Rank::Beyond,
             };

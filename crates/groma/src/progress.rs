@@ -61,13 +61,16 @@ impl Observer for Progress {
         self.drawn = Some(Instant::now());
         let spent = self.started.elapsed();
         let left = self.budget.saturating_sub(spent);
+        let what = match self.value.as_str() {
+            "" => plain(what).into_owned(),
+            value => format!("{}; {value}", plain(what)),
+        };
         if log {
-            let value = if self.value.is_empty() { String::new() } else { format!("; {}", self.value) };
-            warn!("{} s of {}: {}{value}", spent.as_secs(), self.budget.as_secs(), plain(what));
+            warn!("{} s of {}: {what}", spent.as_secs(), self.budget.as_secs());
             return;
         }
         self.bar.set_position(spent.as_millis() as u64);
-        self.bar.set_message(format!("{:>3} s left  {}\n  {}", left.as_secs(), plain(what), self.value));
+        self.bar.set_message(format!("{:>3} s left  {what}", left.as_secs()));
     }
 
     fn measured(&mut self, point: &Point, rounds: &[Round], host: &Host) {

@@ -36,6 +36,19 @@ fn levels_are_named_and_come_from_the_chain_without_translation() {
     assert!((cycles - 5.0).abs() < 0.1, "{cycles}");
 }
 
+/// Of a first level that neighbours left one quiet size no level is found; the next one is not it.
+#[test]
+fn a_first_level_that_was_not_seen_is_counted() {
+    let mut records = fixtures::records();
+    let size = |record: &Record| record.params.int("size").unwrap_or(0);
+    let smallest = latencies(&records).into_iter().map(size).min().expect("sizes");
+    records.retain(|r| r.id != "mem.latency" || size(r) == smallest || size(r) > 60 << 10);
+    let curves = curves(&latencies(&records), "size");
+    let levels = levels(for_levels(&curves).expect("it has levels"));
+    let names: Vec<String> = levels.iter().map(|l| level_name(l.rank)).collect();
+    assert_eq!(names, ["L2", "L3", "memory"]);
+}
+
 #[test]
 fn a_bandwidth_has_no_levels() {
     let records = fixtures::records();

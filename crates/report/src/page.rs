@@ -20,6 +20,8 @@ use crate::units;
 const ENOUGH: f64 = 0.5;
 /// A page is not made wider than this: a name would be far from its value.
 const WIDEST: usize = 100;
+/// From this share of samples beside a busy sibling thread on, the values are rough.
+const CROWDED: f64 = 0.25;
 /// The narrowest terminal on which both pages stand side by side, and the space between them.
 const BOTH: usize = 2 * TWO_COLUMNS + GAP;
 
@@ -53,7 +55,8 @@ pub(crate) fn pages(
         out.push('\n');
     }
     out.push('\n');
-    out += &footer(&shown, &whole);
+    let is_crowded = shared_share(records).unwrap_or(0.0) > CROWDED;
+    out += &footer(&shown, is_crowded, &whole);
     Some(out)
 }
 
@@ -100,8 +103,11 @@ fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&E
     let took = end.map(|end| format!(" in {}", units::wall(end.wall_s))).unwrap_or_default();
     let id = format!("{when} UTC, groma {}, {} survey{took}, run {}", run.groma, run.profile.word(), run.run);
     out += &wrap_behind("", &style.text(&id), style.width);
-    let mut trust = vec![verdict(run)];
-    trust.extend(neighbours(records, shown));
+    let share = shared_share(records).unwrap_or(0.0);
+    let mut trust = match share > CROWDED {
+        true => vec![crowded(run, share, shown)],
+        false => [Some(verdict(run)), neighbours(records, shown)].into_iter().flatten().collect(),
+    };
     match end {
         None => trust.push("The run has not ended, or was killed.".to_owned()),
         Some(end) if end.interrupted => trust.push("Interrupted: only a part was measured.".to_owned()),
@@ -110,6 +116,19 @@ fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&E
     out += &wrap_behind("", &style.text(&trust.join(" ")), style.width);
     out += &wrap_behind("", &style.text(&legend(shown)), style.width);
     out
+}
+
+/// What a person has to know first where neighbours were at work most of the time.
+fn crowded(run: &RunHeader, share: f64, shown: &[&Record]) -> String {
+    let beside = shown.iter().filter(|r| is_shared(r)).count();
+    let lost = run.noise_lost.map(|lost| format!(", and took {} of its time", units::percent(lost)));
+    format!(
+        "Take the values as rough: others were at work on the other thread of its cores in {} of the samples{}. {beside} \
+         of {} values were measured beside them and are slower than on a core of one's own.",
+        units::percent(share),
+        lost.unwrap_or_default(),
+        shown.len()
+    )
 }
 
 /// What others took of the cores, and how many of the values are theirs as well.
@@ -145,19 +164,35 @@ fn legend(shown: &[&Record]) -> String {
     let marks: Vec<Mark> = shown.iter().map(|r| Mark::of(r)).collect();
     let count = |mark: Mark| marks.iter().filter(|m| **m == mark).count();
     let marked = Mark::LEGEND.iter().map(|(mark, word)| (count(*mark), mark, word)).filter(|(n, ..)| *n > 0);
-    let marked: String = marked.map(|(n, mark, word)| format!(", {n} {} {word}", mark.sign())).collect();
+    let marked: String = marked
+        .map(|(n, mark, word)| match (mark, typical_half_width(shown)) {
+            (Mark::Imprecise, Some(half)) => {
+                format!(", {n} {} imprecise (± over 5 %, half of them over {})", mark.sign(), units::percent(half))
+            }
+            _ => format!(", {n} {} {word}", mark.sign()),
+        })
+        .collect();
     format!("{} values: {} good{marked}. ≠ is not as declared.", marks.len(), count(Mark::None))
 }
 
+/// The median half-width of the imprecise values that have one, as a fraction.
+fn typical_half_width(shown: &[&Record]) -> Option<f64> {
+    let imprecise = shown.iter().filter(|r| Mark::of(r) == Mark::Imprecise);
+    let halves = imprecise.filter_map(|r| Some(units::half_width(r)? / r.value?.abs()));
+    groma_stats::median(&halves.collect::<Vec<_>>())
+}
+
 /// Where there is more.
-fn footer(shown: &[&Record], style: &Style) -> String {
+fn footer(shown: &[&Record], crowded: bool, style: &Style) -> String {
     let name = style.program;
     let mut out = format!("Every value with its ±: {name} show --all. ");
     // The family in which most values are imprecise.
     let imprecise: Vec<&str> = shown.iter().filter(|r| Mark::of(r) == Mark::Imprecise).map(|r| family(&r.id)).collect();
     let most = imprecise.iter().max_by_key(|family| imprecise.iter().filter(|other| other == family).count());
-    if let Some(family) = most {
-        out += &format!("To narrow a ~: {name} run {family} --budget 30s. ");
+    match most {
+        Some(_) if crowded => out += &format!("When the neighbours rest: {name} watch; then {name} run again. "),
+        Some(family) => out += &format!("To narrow a ~: {name} run {family} --budget 30s. "),
+        None => {}
     }
     if shown.iter().any(|r| Mark::of(r) != Mark::None) {
         out += &format!("Why a sign: {name} show --states. ");
@@ -238,22 +273,28 @@ mod tests {
     #[test]
     fn what_neighbours_took_is_said() {
         let (_, mut records) = fixtures::survey();
-        let share = |value| groma_model::SharedCore { value, share: 0.4, round_values: Vec::new() };
+        let share = |value| groma_model::SharedCore { value, share: 0.2, round_values: Vec::new() };
         records.iter_mut().filter(|r| r.workers == 1).for_each(|r| r.shared = Some(share(None)));
         let text = |records: &[Record]| {
             let page = page(records, &Style::plain(170)).expect("a survey");
             page.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        assert!(text(&records).contains("40 % of the samples; the values are those of a core of one's own."));
+        assert!(text(&records).contains("20 % of the samples; the values are those of a core of one's own."));
         let flag = "shared core: the sibling thread was busy in 90 % of the samples";
         records.iter_mut().filter(|r| family(&r.id) == "syscall").for_each(|r| r.flags.push(flag.to_owned()));
         assert!(text(&records).contains("; 6 values are those of a shared core,"), "{}", text(&records));
+        records.iter_mut().filter_map(|r| r.shared.as_mut()).for_each(|shared| shared.share = 0.7);
+        let crowded = text(&records);
+        assert!(crowded.contains("Take the values as rough: others were at work") && crowded.contains(" 70 % of the"));
+        assert!(crowded.contains(". 6 of ") && crowded.contains("groma watch"), "{crowded}");
+        assert!(!crowded.contains("host was quiet") && !crowded.contains("nearly idle"), "{crowded}");
     }
 
     #[test]
     fn signs_are_counted_and_the_worst_family_is_named() {
         let (_, records) = fixtures::survey();
         let text = page(&records, &Style::plain(100)).expect("a survey");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for sign in [" ~ imprecise", " ? could not be told", " – not here", " ! failed"] {
             assert!(text.contains(sign), "{sign}: {text}");
         }

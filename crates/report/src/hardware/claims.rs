@@ -42,7 +42,7 @@ pub(super) fn shown(claim: &Claim) -> String {
     match claim.verdict {
         Some(Verdict::Disagree) => format!("≠ {found}, not {}", amount(&claim.declared)),
         Some(Verdict::NotDeterminable) => format!("? (declared {})", amount(&claim.declared)),
-        Some(Verdict::Agree) | None if found == NONE || found.is_empty() => "?".to_owned(),
+        Some(Verdict::Agree) | None if found.is_empty() => "?".to_owned(),
         Some(Verdict::Agree) | None => found,
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn shown(claim: &Claim) -> String {
 pub(super) fn amount(amount: &Amount) -> String {
     match amount {
         Amount::Nothing => String::new(),
-        Amount::NotFound => NONE.to_owned(),
+        Amount::NotFound => "?".to_owned(),
         Amount::Ended(state) => state.word().to_owned(),
         Amount::Frequency(hertz) => units::value(*hertz, Scale::Frequency, None),
         Amount::ExactFrequency(hertz) if *hertz >= 1e9 => format!("{:.4} GHz", hertz / 1e9),
