@@ -141,6 +141,32 @@ impl<'r> Pair<'r> {
     }
 }
 
+/// What a comparison says as a whole, for a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Nothing became slower.
+    Passes,
+    /// Something did.
+    Fails,
+    /// Nothing was seen to, and of more than half of the metrics it cannot be told.
+    Unclear,
+}
+
+impl Comparison<'_> {
+    /// Whether something became slower by more than `tolerance`, a fraction.
+    pub fn gate(&self, tolerance: f64) -> Gate {
+        let is_slower = |pair: &&Pair<'_>| pair.verdict == Verdict::Slower && pair.cost() > 1.0 + tolerance;
+        let unclear = self.pairs.iter().filter(|pair| matches!(pair.verdict, Verdict::Unclear(_))).count();
+        if self.pairs.iter().any(|pair| is_slower(&pair)) {
+            Gate::Fails
+        } else if 2 * unclear > self.pairs.len() {
+            Gate::Unclear
+        } else {
+            Gate::Passes
+        }
+    }
+}
+
 /// Compares two sides. `earlier` tells what a metric was in other runs of what the first side
 /// measured, on the same host: how runs differ when nothing has changed.
 pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -> Vec<f64>) -> Comparison<'r> {

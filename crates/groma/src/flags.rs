@@ -608,6 +608,7 @@ const COMPARE_EXAMPLES: &str = "Examples:
   groma compare A B --relative cycles          two clock rates
   groma compare A B --select ipc,net --all     every metric of these, with intervals
   groma compare A B --format markdown          for a comment on a pull request
+  groma compare base latest --gate=5           exit code 1 if something is slower by more than 5 %
 
 A metric is called slower or faster only where the rounds of the two runs differ beyond chance, for the
 whole comparison at once, and by more than other runs of the first side's machine do in the same state:
@@ -637,6 +638,10 @@ pub(crate) struct CompareArgs {
     /// Every metric with its interval and verdict, controls too, and what is not compared
     #[arg(long)]
     pub(crate) all: bool,
+    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more than
+    /// half of the metrics cannot be told
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true)]
+    pub(crate) gate: Option<f64>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -647,6 +652,7 @@ const AB_WORDS: &str = "Examples:
   groma ab mem.latency -- taskset -c 0 -- taskset -c 1      two CPUs
   groma ab --program-b target/release/groma -- --           this groma beside another one
   groma ab --same -- --                                     the same twice: what is found is noise
+  groma ab syscall --gate --program-b new/groma -- --       exit code 1 if something became slower
 
 Each worker is started behind the command of its side, which gets the path of groma and an argument and has to
 pass standard input, output and error on; starting it is not measured. Rounds come in pairs, one of each side in
@@ -699,6 +705,10 @@ pub(crate) struct AbArgs {
     /// Do not keep the two runs
     #[arg(long)]
     pub(crate) no_store: bool,
+    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more than
+    /// half of the metrics cannot be told
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true)]
+    pub(crate) gate: Option<f64>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -60,6 +60,13 @@ fn a_filter_of_a_thousand_rules_is_slower_and_computing_is_not() {
     let call = metric(&json, "syscall.getppid");
     assert_eq!(call["verdict"], "slower", "{call}");
     assert!(call["ratio"].as_f64().expect("a ratio") > 1.5, "{call}");
+    // A gate turns that into an exit code.
+    let stored =
+        [&json["a"]["run"]["run"], &json["others"][0]["b"]["run"]["run"]].map(|id| id.as_str().expect("an id"));
+    for (order, gate, code) in [([0, 1], "--gate", 1), ([0, 1], "--gate=100000", 0), ([1, 0], "--gate", 0)] {
+        let ended = place.groma(&["compare", stored[order[0]], stored[order[1]], "--select", "syscall.getppid", gate]);
+        assert_eq!(ended.code, Some(code), "{order:?} {gate}: {ended:?}");
+    }
     let computing = metric(&json, "cpu.call");
     assert_ne!(computing["verdict"], "slower", "{computing}");
 }

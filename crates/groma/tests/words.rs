@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 
 /// The number of calls that counts as the operation: fewer than any row makes (timed operations and
 /// warm-up), more than set-up and clean-up make of any call that a row names.
-const SOME: usize = 8;
+const SOME: usize = 5;
 
 /// A benchmark, its parameters, the calls of which one must be made repeatedly (`|` between
 /// alternatives), and one that must not be.

@@ -113,6 +113,21 @@ fn earlier_runs_decide_what_a_small_difference_is() {
 }
 
 #[test]
+fn a_gate_fails_for_what_is_slower_by_more_than_it_tolerates() {
+    let rng = &mut Rng::new(12);
+    let mut gate = |factor: f64, spread: f64, tolerance: f64| {
+        let [a, b] = [1.0, factor].map(|x| vec![record("a.b", Quantity::Latency, 1e-6 * x, spread, rng)]);
+        compare(&a, &b, &|_| Vec::new()).gate(tolerance)
+    };
+    assert_eq!(gate(1.5, 0.01, 0.0), Gate::Fails);
+    assert_eq!(gate(1.5, 0.01, 0.6), Gate::Passes);
+    assert_eq!(gate(0.6, 0.01, 0.0), Gate::Passes, "faster");
+    assert_eq!(gate(1.0, 0.005, 0.0), Gate::Passes);
+    assert_eq!(gate(1.0, 0.4, 0.0), Gate::Unclear);
+    assert_eq!(compare(&[], &[], &|_| Vec::new()).gate(0.0), Gate::Passes);
+}
+
+#[test]
 fn too_few_or_too_different_rounds_tell_nothing() {
     let rng = &mut Rng::new(4);
     let mut sides = [latency(1e-6, rng), latency(3e-6, rng)];

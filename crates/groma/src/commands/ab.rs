@@ -13,6 +13,7 @@ use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::redact::Redactor;
 use groma_runner::{Launcher, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals};
 
+use super::compare::gate;
 use super::run::{SOME_FAILED, Sinks, count, not_measured, open_store, records, report_killed_runs};
 use super::{print, style};
 use crate::flags::AbArgs;
@@ -87,7 +88,8 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     }
     drop(sinks);
     drop(run);
-    print(&render(program, args, &heads, &points, [&rounds[0], &rounds[1]], &of_sides))?;
+    let (text, gated) = render(program, args, &heads, &points, [&rounds[0], &rounds[1]], &of_sides);
+    print(&text)?;
     if let Some(complaint) = &complaint {
         warn!("{complaint}; the results of this run are shown, not all of them are kept");
     }
@@ -95,10 +97,11 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     Ok(match outcome.signal {
         Some(signal) => signals::exit_code(signal),
         None if complaint.is_some() || fails => SOME_FAILED,
-        None => 0,
+        None => gated,
     })
 }
 
+/// The comparison, and the exit code of its gate.
 fn render(
     program: &Program,
     args: &AbArgs,
@@ -106,7 +109,7 @@ fn render(
     points: &[Point],
     rounds: [&[Vec<Round>]; 2],
     records: &[Vec<Record>; 2],
-) -> String {
+) -> (String, u8) {
     let paired = paired_rounds(points, rounds);
     let shown = |record: &&Record| args.all || !record.detail;
     let [a, b] = records.each_ref().map(|all| all.iter().filter(shown).cloned().collect::<Vec<_>>());
@@ -114,7 +117,9 @@ fn render(
     let side = |i: usize| Side { name: &heads[i].run, head: &heads[i], runs: 1, like: 0 };
     let other = Compared { side: side(1), differences: Vec::new(), comparison, in_turns: true };
     let style = style(args.all);
-    report::compare(program.known_families(), side(0), &[other], Relative::Absolute, args.format, &style)
+    let others = [other];
+    let text = report::compare(program.known_families(), side(0), &others, Relative::Absolute, args.format, &style);
+    (text, gate(&others, args.gate))
 }
 
 /// The commands behind which the workers of each side are started.

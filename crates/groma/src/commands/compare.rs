@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, bail};
 use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::{
-    compare as records_beside, compare_pairs, identity, in_cycles, paired_rounds, pooled, relative_to,
+    Gate, compare as records_beside, compare_pairs, identity, in_cycles, paired_rounds, pooled, relative_to,
 };
 use groma_harness::model::{Point, Record, Round, RunHeader};
 use groma_report::{self as report, Compared, Relative, Side};
@@ -147,7 +147,25 @@ pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
         );
     }
     print(&report::compare(program.known_families(), first.side(), &others, relative, args.format, &style(args.all)))?;
-    Ok(0)
+    Ok(gate(&others, args.gate))
+}
+
+/// Something became slower.
+const REGRESSION: u8 = 1;
+/// It cannot be told.
+const TOO_NOISY: u8 = 3;
+
+/// The exit code of a comparison, where one is asked for; `tolerated` is in percent.
+pub(super) fn gate(others: &[Compared<'_>], tolerated: Option<f64>) -> u8 {
+    let Some(percent) = tolerated else { return 0 };
+    let gates: Vec<Gate> = others.iter().map(|other| other.comparison.gate(percent / 100.0)).collect();
+    if gates.contains(&Gate::Fails) {
+        REGRESSION
+    } else if gates.contains(&Gate::Unclear) {
+        TOO_NOISY
+    } else {
+        0
+    }
 }
 
 /// What was typed for each side, and the runs that it names.

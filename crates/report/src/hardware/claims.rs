@@ -3,7 +3,7 @@
 use groma_analysis::claims::{Amount, Claim, Note, Subject, Verdict};
 
 use crate::point::{cpu_list, level_name};
-use crate::units::{self, NONE, Scale, size, time};
+use crate::units::{self, Scale, size, time};
 
 /// What a row is about.
 pub(super) fn name(subject: Subject) -> &'static str {
