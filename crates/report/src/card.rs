@@ -16,6 +16,8 @@ pub struct Beside<'a> {
     pub earlier: Vec<f64>,
     /// The tests of other tools and the tables of papers that it repeats.
     pub lineage: &'a [&'a str],
+    /// What its benchmark measures.
+    pub measures: String,
 }
 
 /// The card of a record.
@@ -30,6 +32,7 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style
             out += &wrap_behind(&format!("  {label:<10}"), &style.text(&text), style.width);
         }
     };
+    line("measures", beside.measures.clone());
     line("value", headline(record));
     line(
         "state",
@@ -121,7 +124,11 @@ mod tests {
     use groma_model::{Placement, SharedCore, State};
 
     fn shown(record: &Record, width: usize) -> String {
-        let beside = Beside { earlier: vec![4.4e-6, 4.6e-6, 4.5e-6], lineage: &["lmbench3:lat_pipe"] };
+        let beside = Beside {
+            earlier: vec![4.4e-6, 4.6e-6, 4.5e-6],
+            lineage: &["lmbench3:lat_pipe"],
+            measures: "A byte through a pipe and back.".to_owned(),
+        };
         card(&fixtures::header(), record, &beside, &Style::plain(width))
     }
 

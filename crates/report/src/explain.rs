@@ -30,6 +30,18 @@ pub fn explain(info: &Info, style: &Style) -> String {
     out + &wrap_behind(&format!("{:<12}", "disturbance"), info.interference.meaning(), style.width)
 }
 
+/// What a benchmark measures, in the first paragraph of its module comment that says it; empty where
+/// none does.
+pub fn measures(info: &Info) -> String {
+    const LABEL: &str = "**Measures:**";
+    let paragraph = info.about.0.split("\n\n").find_map(|text| text.trim_start().strip_prefix(LABEL));
+    let lines = paragraph.unwrap_or_default().lines().map(str::trim);
+    // A list behind it, and the sentence that announces one, are for `explain`.
+    let text: Vec<&str> = lines.take_while(|line| marker(line).is_none()).filter(|line| !line.is_empty()).collect();
+    let text = text.join(" ");
+    if text.ends_with(':') { text.rfind(". ").map_or_else(String::new, |end| text[..=end].to_owned()) } else { text }
+}
+
 /// Rewraps the text of a module comment to the width. Paragraphs flow, list items hang, a heading
 /// has a line of its own, and a label (`**Measures:**`) that opens a paragraph loses its asterisks
 /// and is emphasised. Lines that are indented by four blanks, fenced, or rows of a table stay as
@@ -95,6 +107,21 @@ fn marker(line: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_benchmark_measures_is_a_sentence() {
+        let families = crate::fixtures::families();
+        assert!(!families.all.is_empty());
+        let all = groma_benches::all();
+        assert!(all.len() > 100);
+        for info in all.iter().map(|bench| &bench.info) {
+            let text = measures(info);
+            assert!(text.is_empty() || text.ends_with('.'), "{}: {text}", info.id);
+            assert!(!text.contains("**") && !text.contains('\n'), "{}: {text}", info.id);
+        }
+        let told = all.iter().filter(|bench| !measures(&bench.info).is_empty()).count();
+        assert!(told > 90, "{told} of {}", all.len());
+    }
     use crate::list::tests::{FREQUENCY, PIPE};
 
     #[test]

@@ -56,7 +56,7 @@ mod hierarchy;
 pub use card::{Beside, card};
 pub use compare::{CompareFormat, Compared, Relative, Side, compare};
 pub use csv::csv_samples;
-pub use explain::explain;
+pub use explain::{explain, measures};
 pub use format::{Format, render};
 pub use hardware::hardware;
 pub use list::{lineage, list, list_json};

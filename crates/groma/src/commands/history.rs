@@ -206,13 +206,16 @@ fn show_metric(program: &Program, args: &ShowArgs, metric: &str) -> Result<u8> {
     let histories = earlier.histories(&shown.points, &shown.records);
     let bench = program.all().iter().find(|bench| bench.info.id == metric);
     let lineage = bench.map_or(&[][..], |bench| bench.info.lineage);
+    let measures = bench.map(|bench| report::measures(&bench.info)).unwrap_or_default();
     let style = style(args.all);
     let cards: Vec<String> = shown
         .records
         .iter()
         .zip(histories)
         .filter(|(record, _)| is_it(&record.id))
-        .map(|(record, earlier)| report::card(&shown.head, record, &report::Beside { earlier, lineage }, &style))
+        .map(|(record, earlier)| {
+            report::card(&shown.head, record, &report::Beside { earlier, lineage, measures: measures.clone() }, &style)
+        })
         .collect();
     if cards.is_empty() {
         bail!("no run holds {metric}: {} run {metric}", name());
