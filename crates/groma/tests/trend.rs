@@ -78,17 +78,17 @@ fn injected_steps_are_found_where_they_are() {
 #[test]
 fn what_cannot_be_shown_is_refused_in_a_line() {
     let place = Place::new();
-    assert_eq!(place.groma(&["run", "cpu.branch", "--profile", "quick", "--rounds", "1"]).code, Some(0));
+    assert_eq!(place.groma(&["run", "syscall.getppid", "--profile", "quick", "--rounds", "1"]).code, Some(0));
     for (args, expected) in [
         (&["trend"][..], "name a metric, as in groma trend ipc.pipe_rtt"),
         (&["trend", "ipc.pipe_rtt"], "ipc.pipe_rtt"),
-        (&["trend", "cpu.branch", "--host", "nowhere"], "no complete run of these holds cpu.branch"),
-        (&["trend", "cpu.branch", "--format", "markdown"], "trend has table, json and csv"),
-        (&["trend", "cpu.branch", "--since", "soon"], "--since"),
+        (&["trend", "syscall.getppid", "--host", "nowhere"], "no complete run of these holds syscall.getppid"),
+        (&["trend", "syscall.getppid", "--format", "markdown"], "trend has table, json and csv"),
+        (&["trend", "syscall.getppid", "--since", "soon"], "--since"),
     ] {
         let ended = place.groma(args);
         assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
         assert!(ended.err.contains(expected) && ended.out.is_empty(), "{args:?}: {ended:?}");
     }
-    assert!(place.groma(&["trend", "cpu.branch"]).out.contains("1 run, "));
+    assert!(place.groma(&["trend", "syscall.getppid"]).out.contains("1 run, "));
 }

@@ -18,6 +18,9 @@ pub(crate) fn trend(program: &Program, args: &TrendArgs) -> Result<u8> {
     if args.select.is_empty() && !args.changes {
         bail!("name a metric, as in {0} trend ipc.pipe_rtt; or all that changed: {0} trend --changes", name());
     }
+    if args.format == Format::Markdown {
+        bail!("--format markdown: trend has table, json and csv");
+    }
     let store = existing_store(&args.store)?;
     let wanted = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
     let runs = runs(program, args, &store, &wanted)?;
@@ -28,10 +31,9 @@ pub(crate) fn trend(program: &Program, args: &TrendArgs) -> Result<u8> {
     let style = style(false);
     print(&match args.format {
         Format::Table if args.changes => report::trend_changes(&all, &style),
-        Format::Table => report::trend(&all, &style),
+        Format::Table | Format::Markdown => report::trend(&all, &style),
         Format::Json => report::trend_json(&all),
         Format::Csv => report::trend_csv(&all),
-        Format::Markdown => bail!("--format markdown: trend has table, json and csv"),
     })?;
     Ok(0)
 }
