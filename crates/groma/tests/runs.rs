@@ -204,7 +204,7 @@ fn a_value_that_contradicts_earlier_runs_says_so() {
             |r: &Value| r["flags"].as_array().expect("flags").iter().any(|f| f.to_string().contains("contradicts"));
         (records.iter().filter(|r| flags(r)).count(), records.len())
     };
-    let run = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "1", "--json"];
+    let run = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "3", "--json"];
     for _ in 0..3 {
         assert_eq!(flagged(&run).0, 0, "fewer than three runs are no rule");
     }
