@@ -12,10 +12,10 @@ use std::collections::HashMap;
 
 use groma_model::{Better, Params, Placement, Point, Record, Round, SharedCore, Unit, WorkerKind};
 use groma_stats::comparison::SUITE_LEVEL;
-use groma_stats::{Measured, detectable_pair_ratio, headline, holm, mann_whitney, pair_ratios, signed_rank};
+use groma_stats::{Measured, detectable_pair_ratio, headline, holm_known, mann_whitney, pair_ratios, signed_rank};
 
 use crate::own_core::counted;
-use crate::point::{measured, same_point};
+use crate::point::{is_of_shared_core, measured, same_point};
 use crate::round_value::round_value;
 use crate::samples::Which;
 
@@ -25,9 +25,6 @@ const SAME: f64 = 0.05;
 
 /// By what ratio runs are taken to differ where no other runs of the host tell.
 pub const ASSUMED_NOISE: f64 = 1.25;
-
-/// How the flag begins that says that a value is of a shared core.
-const SHARED_CORE: &str = "shared core";
 
 /// What two sides have in common, and what they have not.
 #[derive(Debug, Default)]
@@ -127,6 +124,19 @@ impl<'r> Pair<'r> {
         })
     }
 
+    /// Where one side has only the value of a shared core, that of the other side is compared with it;
+    /// without one it cannot be told.
+    fn of_like_cores(&mut self) {
+        let [a, b] = self.sides.map(is_of_shared_core);
+        if a == b {
+            return;
+        }
+        match self.sides.map(|record| record.shared.as_ref().and_then(|shared| shared.value)) {
+            [Some(a), Some(b)] if a != 0.0 => *self = Pair { shared_core: true, ..pair(self.sides, [a, b]) },
+            _ => self.verdict = Verdict::Unclear(Why::SharedCore),
+        }
+    }
+
     /// The ratio or its inverse, whichever is greater than 1.
     pub fn size(&self) -> f64 {
         self.ratio.max(1.0 / self.ratio)
@@ -171,6 +181,7 @@ impl Comparison<'_> {
 /// measured, on the same host: how runs differ when nothing has changed.
 pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -> Vec<f64>) -> Comparison<'r> {
     let mut comparison = match_records(a, b);
+    comparison.pairs.iter_mut().for_each(Pair::of_like_cores);
     let others: Vec<Vec<f64>> = comparison.pairs.iter().map(|pair| earlier(pair.sides[0])).collect();
     let measured = comparison.pairs.iter().zip(&others).map(|(pair, earlier)| {
         let [before, after] = pair.rounds();
@@ -179,11 +190,12 @@ pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -
     let found = groma_stats::compare(&measured.collect::<Vec<_>>());
     let unknown = by_ranks_alone(&comparison.pairs, &others);
     for ((pair, found), by_ranks) in comparison.pairs.iter_mut().zip(found).zip(unknown) {
-        if let Some(found) = found {
-            // The ratio is that of the values that people see; it stays within its interval.
-            pair.interval = found.interval.map(|i| [i.low.min(pair.ratio), i.high.max(pair.ratio)]);
-            pair.p = found.p.or(by_ranks);
-            pair.detectable = found.detectable;
+        let Some(found) = found else { continue };
+        // The ratio is that of the values that people see; it stays within its interval.
+        pair.interval = found.interval.map(|i| [i.low.min(pair.ratio), i.high.max(pair.ratio)]);
+        pair.p = found.p.or(by_ranks);
+        pair.detectable = found.detectable;
+        if pair.verdict != Verdict::Unclear(Why::SharedCore) {
             pair.verdict = verdict(pair, found.floor.unwrap_or(ASSUMED_NOISE));
         }
     }
@@ -194,30 +206,22 @@ pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -
 /// smaller (docs/methods/statistics.md#ratio-of-pairs).
 const NOTHING: f64 = 1.01;
 
-/// Compares two sides whose rounds were made in turns: `paired` has the values of the rounds that both
-/// have, of a record of the first side. What a pair has in common, cancels, so no other runs are
-/// needed.
-pub fn compare_pairs<'r>(
-    a: &'r [Record],
-    b: &'r [Record],
-    paired: &dyn Fn(&Record) -> Option<[Vec<f64>; 2]>,
-) -> Comparison<'r> {
+/// Compares two sides whose rounds were made in turns, of which [`paired_rounds`] are these. What a pair
+/// has in common cancels, so no other runs are needed.
+pub fn compare_pairs<'r>(a: &'r [Record], b: &'r [Record], paired: &PairedRounds) -> Comparison<'r> {
     let mut comparison = match_records(a, b);
-    let ratios = |pair: &Pair<'_>| paired(pair.sides[0]).and_then(|[a, b]| pair_ratios(&a, &b));
-    let all: Vec<Option<Vec<f64>>> = comparison.pairs.iter().map(ratios).collect();
-    let raw: Vec<f64> = all.iter().flatten().filter_map(|ratios| two_sided(ratios)).collect();
-    let level = SUITE_LEVEL / raw.len().max(1) as f64;
-    let mut adjusted = holm(&raw).into_iter();
-    for (pair, ratios) in comparison.pairs.iter_mut().zip(&all) {
+    let of = |pair: &Pair<'_>| paired.get(&identity(pair.sides[0])).and_then(|[a, b]| pair_ratios(a, b));
+    let all: Vec<Option<Vec<f64>>> = comparison.pairs.iter().map(of).collect();
+    let raw: Vec<Option<f64>> = all.iter().map(|ratios| two_sided(ratios.as_ref()?)).collect();
+    let level = SUITE_LEVEL / raw.iter().flatten().count() as f64;
+    for ((pair, ratios), p) in comparison.pairs.iter_mut().zip(&all).zip(holm_known(&raw)) {
         let Some((ratios, head)) = ratios.as_ref().and_then(|ratios| Some((ratios, headline(ratios)?))) else {
             continue;
         };
         pair.ratio = head.value;
         pair.interval = head.display.or(head.interval).map(|i| [i.low, i.high]);
-        pair.p = adjusted.next();
+        pair.p = p;
         pair.detectable = detectable_pair_ratio(ratios, NOTHING, level);
-        pair.shared_core = false;
-        pair.verdict = Verdict::Unclear(Why::FewRounds);
         pair.verdict = verdict(pair, 1.0);
     }
     comparison
@@ -230,9 +234,12 @@ fn two_sided(ratios: &[f64]) -> Option<f64> {
     Some((2.0 * least).min(1.0))
 }
 
-/// The values of the rounds that both sides have, by [`identity`]: `rounds` of each side for each of
-/// these points. Metrics whose value is that of all rounds together are left out.
-pub fn paired_rounds(points: &[Point], rounds: [&[Vec<Round>]; 2]) -> HashMap<String, [Vec<f64>; 2]> {
+/// The values of the rounds that both sides have, by [`identity`].
+pub type PairedRounds = HashMap<String, [Vec<f64>; 2]>;
+
+/// The values of the rounds that both sides have: `rounds` of each side for each of these points.
+/// Metrics whose value is that of all rounds together are left out.
+pub fn paired_rounds(points: &[Point], rounds: [&[Vec<Round>]; 2]) -> PairedRounds {
     let mut all = HashMap::new();
     for (point, (a, b)) in points.iter().zip(rounds[0].iter().zip(rounds[1])) {
         for metric in point.metrics.iter().filter(|metric| !metric.derivation.takes_all_rounds()) {
@@ -255,9 +262,7 @@ fn by_ranks_alone(pairs: &[Pair<'_>], others: &[Vec<f64>]) -> Vec<Option<f64>> {
         let [a, b] = pair.rounds();
         if others.is_empty() { mann_whitney(a, b) } else { None }
     };
-    let raw: Vec<Option<f64>> = pairs.iter().zip(others).map(p).collect();
-    let mut adjusted = holm(&raw.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
-    raw.into_iter().map(|p| p.and_then(|_| adjusted.next())).collect()
+    holm_known(&pairs.iter().zip(others).map(p).collect::<Vec<_>>())
 }
 
 /// The records of several runs as if they were of one: the rounds of all, and the headline of these.
@@ -337,31 +342,15 @@ fn match_records<'r>(a: &'r [Record], b: &'r [Record]) -> Comparison<'r> {
     found
 }
 
-/// A pair of which nothing but the values is known. Where one side has only the value of a shared
-/// core, it is compared with that of the other side.
-fn pair<'r>(sides: [&'r Record; 2], headlines: [f64; 2]) -> Pair<'r> {
-    let [a, b] = sides.map(is_of_shared_core);
-    let of_shared_core = || {
-        let [a, b] = sides.map(|record| record.shared.as_ref().and_then(|shared| shared.value));
-        a.zip(b).filter(|(a, _)| *a != 0.0).map(|(a, b)| [a, b])
-    };
-    let shared = if a != b { of_shared_core() } else { None };
-    let values = shared.unwrap_or(headlines);
-    let verdict = Verdict::Unclear(if a != b && shared.is_none() { Why::SharedCore } else { Why::FewRounds });
-    let ratio = values[1] / values[0];
-    Pair { sides, values, shared_core: shared.is_some(), ratio, interval: None, p: None, detectable: None, verdict }
-}
-
-/// Whether the headline of a record is that of a shared core.
-fn is_of_shared_core(record: &Record) -> bool {
-    record.flags.iter().any(|flag| flag.starts_with(SHARED_CORE))
+/// A pair of which nothing but the values is known.
+fn pair<'r>(sides: [&'r Record; 2], values: [f64; 2]) -> Pair<'r> {
+    let [a, b] = values;
+    let verdict = Verdict::Unclear(Why::FewRounds);
+    Pair { sides, values, shared_core: false, ratio: b / a, interval: None, p: None, detectable: None, verdict }
 }
 
 /// What the numbers of a pair say, on a host whose runs differ by the ratio `floor`.
 fn verdict(pair: &Pair<'_>, floor: f64) -> Verdict {
-    if pair.verdict == Verdict::Unclear(Why::SharedCore) {
-        return pair.verdict;
-    }
     let (Some([low, high]), Some(p)) = (pair.interval, pair.p) else { return Verdict::Unclear(Why::FewRounds) };
     let within = (1.0 - low).max(high - 1.0);
     match pair.sides[0].better {

@@ -87,6 +87,11 @@ pub fn same_point(a: &Record, b: &Record) -> bool {
     a.params == b.params && a.placement == b.placement && a.workers == b.workers && one_storage
 }
 
+/// Whether the value of a record is that of a shared core, because too few of its samples were not.
+pub fn is_of_shared_core(record: &Record) -> bool {
+    record.flags.iter().any(|flag| flag.starts_with("shared core"))
+}
+
 /// The value of a record that was measured.
 pub fn measured(record: &Record) -> Option<f64> {
     let usable = matches!(record.state, State::Ok | State::Noisy);

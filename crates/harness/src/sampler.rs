@@ -152,14 +152,10 @@ fn warm_up(
     total: &mut u64,
 ) -> Result<WarmUp, BenchError> {
     let start = ins.now_ns();
-    let ended = |steady: bool, mut turns: Vec<f64>, last_ns: Vec<u64>| {
-        turns.truncate(FIRST_TURNS);
-        Ok(WarmUp { steady, first: turns, last_ns })
-    };
     let mut recent: Vec<f64> = Vec::new();
     let mut last_ns = vec![0; variants.len()];
     let cap = WARM_CAP_NS.min(rules.time_limit_ns.max(rules.warm_ns));
-    loop {
+    let steady = loop {
         for (i, variant) in variants.iter_mut().enumerate() {
             let (_, elapsed) = time_once(ins, variant, iters[i], total)?;
             last_ns[i] = elapsed;
@@ -177,17 +173,19 @@ fn warm_up(
         // Operations that are timed alone vary by nature; their steadiness is judged after the run
         // (drift).
         if enough && (rules.timing == Timing::Each || recent.len() >= 10 && drift::steady(&recent)) {
-            return ended(true, recent, last_ns);
+            break true;
         }
         if spent >= cap {
-            return ended(!enough || recent.len() < 10 || drift::steady(&recent), recent, last_ns);
+            break !enough || recent.len() < 10 || drift::steady(&recent);
         }
         // Many short intervals: a warm-up three times as long as asked for, without ever ten steady
         // ones, is enough said.
         if enough && recent.len() > 10 && spent >= 3 * rules.warm_ns {
-            return ended(false, recent, last_ns);
+            break false;
         }
-    }
+    };
+    recent.truncate(FIRST_TURNS);
+    Ok(WarmUp { steady, first: recent, last_ns })
 }
 
 /// Takes the samples of all variants, in turn.

@@ -84,11 +84,6 @@ impl CompareFormat {
             CompareFormat::Junit => "junit",
         }
     }
-
-    /// The format named by `word`, if there is one.
-    pub fn from_word(word: &str) -> Option<CompareFormat> {
-        CompareFormat::ALL.into_iter().find(|format| format.word() == word)
-    }
 }
 
 /// A comparison in a format: the first side beside each of the others. JSON, CSV and JUnit hold all
@@ -120,6 +115,17 @@ pub fn compare(
         CompareFormat::Csv => files::csv(first, others),
         CompareFormat::Junit => files::junit(first, others),
     }
+}
+
+/// What a side is called beside the others: A, B, and so on.
+pub(crate) fn letter(side: usize) -> char {
+    char::from(b'A' + u8::try_from(side).unwrap_or(25).min(25))
+}
+
+/// `kernel.release 6.17 → 6.18`, each text cut to so many columns.
+pub(crate) fn difference(difference: &Difference, columns: usize, style: &Style) -> String {
+    let text = |value: &Option<String>| value.as_ref().map_or("nothing".to_owned(), |text| style.cut(text, columns));
+    format!("{} {} → {}", difference.key, text(&difference.values[0]), text(&difference.values[1]))
 }
 
 /// The change from the first side to the second in percent, with its sign: `+12 %`, `-0.8 %`; beyond

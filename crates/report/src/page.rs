@@ -4,7 +4,7 @@
 //! has. What stands on them is data (`groma_model::page`); here is how it looks. Not here: every
 //! metric with its interval (`table`), and why one has no value (`summary`).
 
-use groma_analysis::point::family;
+use groma_analysis::point::{family, is_of_shared_core};
 use groma_model::page::{Block, Line, On, Shown};
 use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
 
@@ -13,7 +13,7 @@ use crate::layout::{GAP, Mark, Strip, TWO_COLUMNS, column, in_two_columns, lines
 use crate::machine::host;
 use crate::runs::minute;
 use crate::style::{Ink, Style, wrap_behind};
-use crate::summary::{is_shared, shared_share};
+use crate::summary::shared_share;
 use crate::units;
 
 /// The share of its lines that a run must have for the system page.
@@ -120,7 +120,7 @@ fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&E
 
 /// What a person has to know first where neighbours were at work most of the time.
 fn crowded(run: &RunHeader, share: f64, shown: &[&Record]) -> String {
-    let beside = shown.iter().filter(|r| is_shared(r)).count();
+    let beside = shown.iter().filter(|r| is_of_shared_core(r)).count();
     let lost = run.noise_lost.map(|lost| format!(", and took {} of its time", units::percent(lost)));
     format!(
         "Take the values as rough: others were at work on the other thread of its cores in {} of the samples{}. {beside} \
@@ -134,7 +134,7 @@ fn crowded(run: &RunHeader, share: f64, shown: &[&Record]) -> String {
 /// What others took of the cores, and how many of the values are theirs as well.
 fn neighbours(records: &[Record], shown: &[&Record]) -> Option<String> {
     let percent = units::percent(shared_share(records)?);
-    let which = match shown.iter().filter(|r| is_shared(r)).count() {
+    let which = match shown.iter().filter(|r| is_of_shared_core(r)).count() {
         0 => "the values are those of a core of one's own".to_owned(),
         1 => "one value is that of a shared core, the others of a core of one's own".to_owned(),
         n => format!("{n} values are those of a shared core, the others of a core of one's own"),

@@ -1,5 +1,6 @@
 //! The last lines of a run, and the one line that progress shows of a metric.
 
+use groma_analysis::point::is_of_shared_core;
 use groma_model::{End, Record, RunHeader, State};
 
 use crate::point::name;
@@ -95,15 +96,10 @@ pub(crate) fn shared_share(records: &[Record]) -> Option<f64> {
     Some(shared / all.max(1) as f64).filter(|share| *share >= LEAST)
 }
 
-/// Whether a record is for a shared core, because too few of its samples were not.
-pub(crate) fn is_shared(record: &Record) -> bool {
-    record.flags.iter().any(|flag| flag.starts_with("shared core"))
-}
-
 /// How much of the run had to share its cores.
 fn shared_cores(records: &[Record]) -> Option<String> {
     let percent = units::percent(shared_share(records)?);
-    let except = if records.iter().any(is_shared) { ", except where it says shared core" } else { "" };
+    let except = if records.iter().any(is_of_shared_core) { ", except where it says shared core" } else { "" };
     Some(format!("others used the core's other thread in {percent} of the samples; these are left out{except}"))
 }
 

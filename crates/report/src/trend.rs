@@ -5,7 +5,7 @@ use groma_analysis::trend::{Change, Series};
 use groma_model::{Record, RunHeader};
 use serde_json::{Value as Json, json};
 
-use crate::compare::change;
+use crate::compare::{change, difference};
 use crate::csv;
 use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
@@ -17,6 +17,8 @@ use crate::units::{self, Scale};
 
 /// Differences of the environment that are written out beside a change.
 const CAUSES: usize = 3;
+/// A fact's text is cut to so many columns on each side.
+const FACT: usize = 30;
 /// Columns of the picture of a series.
 const PICTURE: usize = 72;
 
@@ -154,11 +156,8 @@ fn sentence(series: &Series<'_>, step: &Change, style: &Style) -> String {
 
 /// What else changed between the two runs.
 fn causes(step: &Change, style: &Style) -> String {
-    let text = |value: &Option<String>| value.as_ref().map_or("nothing".to_owned(), |text| style.cut(text, 30));
-    let one = |d: &groma_analysis::compare::environment::Difference| {
-        format!("{} {} → {}", d.key, text(&d.values[0]), text(&d.values[1]))
-    };
-    let mut parts: Vec<String> = step.environment.iter().take(CAUSES).map(one).collect();
+    let named = step.environment.iter().take(CAUSES);
+    let mut parts: Vec<String> = named.map(|d| difference(d, FACT, style)).collect();
     let more = step.environment.len().saturating_sub(CAUSES);
     if more > 0 {
         parts.push(format!("{more} more facts"));

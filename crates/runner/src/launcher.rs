@@ -26,13 +26,17 @@ pub struct Launcher {
 /// As it was typed.
 impl fmt::Display for Launcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
-        let program = self.program.as_ref().map(|program| program.display().to_string());
-        f.write_str(&words.into_iter().map(String::from).chain(program).collect::<Vec<_>>().join(" "))
+        let words: Vec<String> = self.words().map(|word| word.to_string_lossy().into_owned()).collect();
+        f.write_str(&words.join(" "))
     }
 }
 
 impl Launcher {
+    /// What was typed for it: the command, and the program.
+    pub fn words(&self) -> impl Iterator<Item = OsString> {
+        self.command.iter().cloned().chain(self.program.clone().map(OsString::from))
+    }
+
     /// The command that starts a worker; `this` starts this program. `padding` bytes are added to the
     /// environment.
     pub(crate) fn command(&self, this: &Path, padding: usize) -> Command {

@@ -215,9 +215,7 @@ impl<'p> Going<'p> {
         let mut pairs: Vec<Vec<usize>> =
             points.chunk_by(|a, b| a / self.sides == b / self.sides).map(<[usize]>::to_vec).collect();
         rng.shuffle(&mut pairs);
-        if self.sides > 1 {
-            pairs.iter_mut().for_each(|pair| rng.shuffle(pair));
-        }
+        pairs.iter_mut().for_each(|pair| rng.shuffle(pair));
         pairs.concat()
     }
 
@@ -267,8 +265,9 @@ impl<'p> Going<'p> {
                 self.points[i].target = 1 + more;
             }
             // A round of one side is worth nothing without that of the other.
-            for i in (0..self.points.len()).filter(|_| self.sides == 2) {
-                self.points[i].target = self.points[i].target.min(self.points[i ^ 1].target);
+            for pair in self.points.chunks_mut(self.sides) {
+                let least = pair.iter().map(|point| point.target).min().unwrap_or(0);
+                pair.iter_mut().for_each(|point| point.target = least);
             }
             let name = |at: usize| self.plan[open[at]].point.name();
             self.outcome.costs.extend(shares::costs(&more_rounds, full.rounds, &spent, name));

@@ -5,7 +5,7 @@
 
 use crate::interval::Interval;
 use crate::mann_whitney::Ratios;
-use crate::many_tests::holm;
+use crate::many_tests::holm_known;
 use crate::order::{CONFIDENCE, median};
 use crate::run_noise::{RunNoise, mean_and_variance};
 use crate::student::StandardError;
@@ -49,7 +49,7 @@ pub struct Comparison {
 /// Compares two runs, so that where every p below [`SUITE_LEVEL`] is called a difference, at most
 /// that share of suites without one has any (docs/methods/statistics.md#the-rule-for-two-runs).
 ///
-/// p is the larger of two, adjusted after [`holm`] over the suite: that of Welch's test of the
+/// p is the larger of two, adjusted after [`holm`](crate::holm) over the suite: that of Welch's test of the
 /// logarithms of the rounds, and that of the second headline as another run of what the first run
 /// and the earlier ones measured ([`RunNoise::p_of_next`]). Both are needed: rounds do not show how
 /// runs differ, and earlier runs do not show that this one was noisier.
@@ -59,12 +59,9 @@ pub struct Comparison {
 #[must_use]
 pub fn compare(suite: &[Measured]) -> Vec<Option<Comparison>> {
     let evidence: Vec<Option<Evidence>> = suite.iter().map(Evidence::of).collect();
-    let tested = || evidence.iter().flatten();
-    let raw: Vec<f64> = tested().map(|evidence| evidence.p).collect();
-    let level = SUITE_LEVEL / raw.len() as f64;
-    let mut adjusted = holm(&raw).into_iter();
-    let found = suite.iter().zip(&evidence).map(|(metric, evidence)| {
-        let p = evidence.as_ref().and_then(|_| adjusted.next());
+    let raw: Vec<Option<f64>> = evidence.iter().map(|evidence| Some(evidence.as_ref()?.p)).collect();
+    let level = SUITE_LEVEL / raw.iter().flatten().count() as f64;
+    let found = suite.iter().zip(evidence).zip(holm_known(&raw)).map(|((metric, evidence), p)| {
         let floor = evidence.as_ref().map(|evidence| evidence.between_runs.floor());
         let ratios = Ratios::of(metric.before, metric.after)?;
         let ratio = ratios.middle();

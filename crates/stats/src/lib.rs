@@ -51,7 +51,7 @@ pub use interference::interference;
 pub use interval::{Interval, median_interval, median_interval_interpolated, widened_interval};
 pub use isotonic::isotonic;
 pub use mann_whitney::{mann_whitney, shift_interval, shift_ratio};
-pub use many_tests::{benjamini_hochberg, holm};
+pub use many_tests::{benjamini_hochberg, holm, holm_known};
 pub use modes::{Modality, Mode, modality, split_between_rounds};
 pub use order::{greatest, least, median, nearest_rank, quantile, quantile_if_enough, sorted, upper_median};
 pub use paired::{detectable_pair_ratio, pair_ratios, sign_test, signed_rank};

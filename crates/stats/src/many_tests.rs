@@ -17,6 +17,13 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
+/// The same of the tests that have a p value; the others are no tests, and keep their places.
+#[must_use]
+pub fn holm_known(p: &[Option<f64>]) -> Vec<Option<f64>> {
+    let mut adjusted = holm(&p.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
+    p.iter().map(|p| p.and_then(|_| adjusted.next())).collect()
+}
+
 /// The p values of Benjamini and Hochberg ("Controlling the false discovery rate", Journal of the
 /// Royal Statistical Society B 1995): where those below 5 % are called differences, on average at
 /// most 5 % of these are none. Holds for tests that are independent or depend on each other
@@ -59,6 +66,15 @@ mod tests {
         assert!(near(&holm(&[0.4, 0.6]), &[0.8, 0.8]));
         assert!(near(&benjamini_hochberg(&[0.9, 0.9, 0.9]), &[0.9; 3]));
         assert_eq!((holm(&[]), benjamini_hochberg(&[])), (vec![], vec![]));
+    }
+
+    #[test]
+    fn what_is_not_tested_is_no_test() {
+        let found = holm_known(&[None, Some(0.4), None, Some(0.01), None]);
+        let places: Vec<usize> = (0..5).filter(|i| found[*i].is_some()).collect();
+        assert_eq!(places, [1, 3]);
+        assert!(near(&found.into_iter().flatten().collect::<Vec<_>>(), &holm(&[0.4, 0.01])));
+        assert_eq!(holm_known(&[None, None]), [None, None]);
     }
 
     /// It still counts as a test that was made.

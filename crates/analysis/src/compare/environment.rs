@@ -1,5 +1,7 @@
 //! What differs between the environments of two runs, the most likely cause of other numbers first.
 
+use std::collections::BTreeMap;
+
 use groma_model::RunHeader;
 
 /// The facts that change from run to run by themselves. A name that ends with a dot stands for all
@@ -52,17 +54,19 @@ pub struct Difference {
 pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
     let is_of = |key: &str, name: &str| key == name || (name.ends_with('.') && key.starts_with(name));
     let rank = |key: &str| LIKELY.iter().position(|name| is_of(key, name)).unwrap_or(LIKELY.len());
-    let facts = |run: &'_ RunHeader| run.environment.facts.clone();
-    let mut keys: Vec<String> = facts(a).into_iter().chain(facts(b)).map(|fact| fact.key).collect();
-    keys.sort();
-    keys.dedup();
-    let value = |run: &RunHeader, key: &str| run.environment.get(key).map(str::to_owned);
-    let mut found: Vec<Difference> = keys
-        .into_iter()
-        .filter(|key| !VOLATILE.iter().any(|name| is_of(key, name)))
-        .map(|key| Difference { values: [value(a, &key), value(b, &key)], key })
-        .filter(|difference| difference.values[0] != difference.values[1])
-        .collect();
+    let mut values: BTreeMap<&str, [Option<&str>; 2]> = BTreeMap::new();
+    for (side, run) in [a, b].into_iter().enumerate() {
+        for fact in &run.environment.facts {
+            values.entry(&fact.key).or_default()[side].get_or_insert(&fact.value);
+        }
+    }
+    let is_volatile = |key: &str| VOLATILE.iter().any(|name| is_of(key, name));
+    let differ = values.into_iter().filter(|(key, [a, b])| a != b && !is_volatile(key));
+    let owned = |(key, values): (&str, [Option<&str>; 2])| Difference {
+        key: key.to_owned(),
+        values: values.map(|value| value.map(str::to_owned)),
+    };
+    let mut found: Vec<Difference> = differ.map(owned).collect();
     found.sort_by_key(|difference| rank(&difference.key));
     found
 }

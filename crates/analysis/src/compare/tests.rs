@@ -1,48 +1,25 @@
 use super::*;
-use groma_model::{LabelCounts, Params, Placement, Quantity, State, Timing, Value, WorkerKind};
+use crate::{fixtures, summarise};
+use groma_model::{Derivation, Host, Metric, Quantity, RoundOutput, RoundResult, Series, Value};
 use groma_stats::Rng;
 
 /// A record of ten rounds about a value, whose logarithms spread by `spread`.
 fn record(id: &str, quantity: Quantity, value: f64, spread: f64, rng: &mut Rng) -> Record {
-    let round_values: Vec<f64> = (0..10).map(|_| value * (spread * rng.normal()).exp()).collect();
-    let head = headline(&round_values).expect("ten rounds");
-    Record {
+    let metric = Metric {
         id: id.to_owned(),
-        version: 1,
         summary: String::new(),
-        params: Params::default(),
-        params_text: String::new(),
-        placement: Placement::Pinned,
-        workers: 1,
-        worker_kind: WorkerKind::Processes,
-        state: State::Ok,
-        reason: String::new(),
         quantity,
-        unit: quantity.unit(),
         better: quantity.better(),
-        timing: Timing::Batched,
+        derivation: Derivation::Series(String::new()),
         detail: false,
-        value: Some(head.value),
-        ci: None,
-        ci_display: None,
-        p10: None,
-        p50: None,
-        p90: None,
-        p99: None,
-        max: None,
-        interference: None,
-        cycles: None,
-        rounds: 10,
-        samples: 100,
-        clean: 100,
-        labels: LabelCounts::default(),
-        shared: None,
-        proofs: Vec::new(),
-        round_values,
-        flags: Vec::new(),
-        facts: Vec::new(),
-        round_samples: None,
-    }
+    };
+    let series = |value: f64| vec![Series::stated("", vec![value])];
+    let round = |round| {
+        let output = RoundOutput { series: series(value * (spread * rng.normal()).exp()), ..RoundOutput::default() };
+        Round { round, result: RoundResult::ok(output) }
+    };
+    let rounds: Vec<Round> = (0..10).map(round).collect();
+    summarise(&fixtures::point(vec![metric]), &rounds, &Host::UNKNOWN).remove(0)
 }
 
 /// A latency of ten rounds that spread by 1 %.

@@ -3,10 +3,11 @@
 //! Both sides are runs of their own in the store; `groma compare` knows that they were made in turns
 //! and shows the same.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use groma_analysis::compare::{compare_pairs, identity, paired_rounds};
+use groma_analysis::compare::{compare_pairs, paired_rounds};
 use groma_harness::model::{End, InTurns, Point, Profile, Record, Round, RunHeader};
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Compared, Relative, Side};
@@ -14,11 +15,10 @@ use groma_runner::redact::Redactor;
 use groma_runner::{Launcher, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals};
 
 use super::compare::gate;
-use super::run::{SOME_FAILED, Sinks, count, not_measured, open_store, records, report_killed_runs};
+use super::run::{SOME_FAILED, Sinks, begin, count, open_store, records};
 use super::{print, style};
 use crate::flags::AbArgs;
 use crate::program::Program;
-use crate::progress::Progress;
 
 /// Rounds of each side at most, unless more are asked for: forty pairs find 2 to 3 % in most metrics
 /// (docs/methods/statistics.md#ratio-of-pairs).
@@ -52,15 +52,9 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     let plan = on_both_sides(plan);
 
     let mut store = open_store(args.no_store, &args.store)?;
-    let prepared = groma_runner::prepare(&request)?;
-    report_killed_runs(store.as_mut());
-    let mut progress = Progress::new(request.total_budget());
-    let mut run = match prepared.start(&plan, started, &mut progress) {
-        Ok(run) => run,
-        Err(error) => {
-            drop(progress);
-            return not_measured(error);
-        }
+    let (mut run, mut progress) = match begin(&request, &plan, started, store.as_mut())? {
+        ControlFlow::Continue(begun) => begun,
+        ControlFlow::Break(code) => return Ok(code),
     };
     let redactor = Redactor::of_this_user();
     let heads = heads(run.header(), &sides, &redactor);
@@ -70,14 +64,14 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     for (sinks, head) in sinks.iter_mut().zip(&heads) {
         sinks.begin(head, &points)?;
     }
-    let mut outcome = run.work(&plan, &mut progress, |point, round| {
+    let outcome = run.work(&plan, &mut progress, |point, round| {
         redactor.round(round);
         sinks[point % 2].round(point / 2, round);
         Ok(())
     })?;
     drop(progress);
-    let all = std::mem::take(&mut outcome.rounds);
-    let rounds: [Vec<Vec<Round>>; 2] = [0, 1].map(|side| all.iter().skip(side).step_by(2).cloned().collect());
+    let mut rounds: [Vec<Vec<Round>>; 2] = Default::default();
+    outcome.rounds.into_iter().enumerate().for_each(|(i, of_point)| rounds[i % 2].push(of_point));
     let of = |side: usize| records(&points, &rounds[side], &heads[side].host);
     let of_sides: [Vec<Record>; 2] = [of(0), of(1)];
     let mut complaint = None;
@@ -110,10 +104,9 @@ fn render(
     rounds: [&[Vec<Round>]; 2],
     records: &[Vec<Record>; 2],
 ) -> (String, u8) {
-    let paired = paired_rounds(points, rounds);
     let shown = |record: &&Record| args.all || !record.detail;
     let [a, b] = records.each_ref().map(|all| all.iter().filter(shown).cloned().collect::<Vec<_>>());
-    let comparison = compare_pairs(&a, &b, &|record| paired.get(&identity(record)).cloned());
+    let comparison = compare_pairs(&a, &b, &paired_rounds(points, rounds));
     let side = |i: usize| Side { name: &heads[i].run, head: &heads[i], runs: 1, like: 0 };
     let other = Compared { side: side(1), differences: Vec::new(), comparison, in_turns: true };
     let style = style(args.all);
@@ -145,8 +138,7 @@ fn sides(args: &AbArgs) -> Result<[Launcher; 2]> {
 fn heads(first: &RunHeader, sides: &[Launcher; 2], redactor: &Redactor) -> [RunHeader; 2] {
     let ids = [first.run.clone(), run_identity::run_id(jiff::Timestamp::now(), run_identity::random_seed())];
     [0, 1].map(|side: usize| {
-        let words = sides[side].to_string();
-        let command = redactor.args(words.split_whitespace().map(Into::into)).join(" ");
+        let command = redactor.args(sides[side].words()).join(" ");
         let mut head = RunHeader {
             run: ids[side].clone(),
             args: redactor.args(std::env::args_os().skip(1)),

@@ -7,7 +7,7 @@ use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::{
     Gate, compare as records_beside, compare_pairs, identity, in_cycles, paired_rounds, pooled, relative_to,
 };
-use groma_harness::model::{Point, Record, Round, RunHeader};
+use groma_harness::model::{Record, RunHeader};
 use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::select::names_metric;
 use groma_store::Store;
@@ -24,11 +24,7 @@ struct Runs {
     /// What was typed.
     name: String,
     heads: Vec<RunHeader>,
-    /// The points of the newest run, and their records, in the same order.
-    points: Vec<Point>,
-    newest: Vec<Record>,
-    /// The rounds of these points.
-    rounds: Vec<Vec<Round>>,
+    newest: Shown,
     /// The records of all of them.
     records: Vec<Record>,
     /// Other runs of the same machine in the same state.
@@ -36,30 +32,30 @@ struct Runs {
 }
 
 impl Runs {
-    /// Reads the runs that these words name.
+    /// Reads the runs that these words name, with the metrics that are selected.
     fn load(
         args: &CompareArgs,
         (name, words): &(String, Vec<String>),
-        wanted: impl Fn(&Record) -> bool,
+        is_selected: impl Fn(&str) -> bool,
     ) -> Result<Runs> {
         let mut shown: Vec<Shown> = words.iter().map(|word| read(&args.store, word)).collect::<Result<_>>()?;
         shown.sort_by(|a, b| a.head.started.cmp(&b.head.started));
+        shown.iter_mut().for_each(|one| one.keep_points(&is_selected));
+        let mut records = pooled(shown.iter().rev().map(|one| one.records.clone()).collect());
+        records.retain(|record| is_selected(&record.id) && (args.all || !record.detail));
         let heads = shown.iter().map(|one| one.head.clone()).collect();
-        let last = shown.last().context("a side needs a run")?;
-        let (points, rounds, newest) = (last.points.clone(), last.rounds.clone(), last.records.clone());
-        let mut records = pooled(shown.into_iter().rev().map(|one| one.records).collect());
-        records.retain(wanted);
-        Ok(Runs { name: name.clone(), heads, points, rounds, newest, records, like: 0 })
+        let newest = shown.pop().context("a side needs a run")?;
+        Ok(Runs { name: name.clone(), heads, newest, records, like: 0 })
     }
 
     fn head(&self) -> &RunHeader {
-        &self.heads[self.heads.len() - 1]
+        &self.newest.head
     }
 
     /// Whether these are one run each whose rounds were made in turns.
     fn is_in_turns_with(&self, other: &Runs) -> bool {
         let with = |runs: &Runs| runs.head().in_turns.as_ref().map(|turns| turns.with.clone());
-        let alone = self.heads.len() == 1 && other.heads.len() == 1 && self.points == other.points;
+        let alone = self.heads.len() == 1 && other.heads.len() == 1 && self.newest.points == other.newest.points;
         alone && with(self).as_ref() == Some(&other.head().run) && with(other).as_ref() == Some(&self.head().run)
     }
 
@@ -71,8 +67,8 @@ impl Runs {
     fn others(&mut self, store: &Store, sides: &[String]) -> HashMap<String, Vec<f64>> {
         let earlier = Earlier::like(self.head(), sides, store);
         self.like = earlier.count();
-        let values = earlier.histories(&self.points, &self.newest);
-        self.newest.iter().map(identity).zip(values).collect()
+        let values = earlier.histories(&self.newest.points, &self.newest.records);
+        self.newest.records.iter().map(identity).zip(values).collect()
     }
 
     /// The records as multiples of something.
@@ -96,48 +92,42 @@ pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
         Some("cycles") => Relative::Cycles,
         Some(metric) => Relative::Metric(metric),
     };
-    let wanted = |record: &Record| {
-        let selected = args.select.is_empty() || args.select.iter().any(|select| names_metric(select, &record.id));
-        let is_base = relative == Relative::Metric(&record.id);
-        (selected || is_base) && (args.all || !record.detail)
+    let is_selected = |id: &str| {
+        let selected = args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
+        selected || relative == Relative::Metric(id)
     };
     let mut sides: Vec<Runs> =
-        words(args)?.iter().map(|words| Runs::load(args, words, wanted)).collect::<Result<_>>()?;
-    // Two files of streams need no store.
+        words(args)?.iter().map(|words| Runs::load(args, words, is_selected)).collect::<Result<_>>()?;
+    let in_turns = |a: &Runs, b: &Runs| relative == Relative::Absolute && a.is_in_turns_with(b);
+    let ids: Vec<String> = sides.iter().flat_map(|side| &side.heads).map(|head| head.run.clone()).collect();
+    let (first, rest) = sides.split_first_mut().context("there is no run to compare")?;
+    // Rounds in turns need no other runs, and two files of streams no store.
     let known = match existing_store(&args.store) {
-        Ok(store) => {
-            let ids: Vec<String> = sides.iter().flat_map(|side| &side.heads).map(|head| head.run.clone()).collect();
-            sides[0].others(&store, &ids)
-        }
-        Err(_) => HashMap::new(),
+        Ok(store) if !rest.iter().all(|side| in_turns(first, side)) => first.others(&store, &ids),
+        _ => HashMap::new(),
     };
-    for side in &mut sides {
-        side.relative(relative)?;
-    }
     let absolute: HashMap<String, f64> =
-        sides[0].newest.iter().filter_map(|record| Some((identity(record), record.value?))).collect();
+        first.records.iter().filter_map(|record| Some((identity(record), record.value?))).collect();
+    first.relative(relative)?;
+    rest.iter_mut().try_for_each(|side| side.relative(relative))?;
     let earlier = |record: &Record| {
         let key = identity(record);
         // In the unit that values are compared in.
         let scale = record.value.zip(absolute.get(&key)).map_or(1.0, |(now, then)| now / then);
-        let scale = if relative == Relative::Absolute { 1.0 } else { scale };
         known.get(&key).into_iter().flatten().map(|value| value * scale).collect()
     };
-    let (first, rest) = sides.split_first().context("there is no run to compare")?;
-    let others: Vec<Compared<'_>> = rest
-        .iter()
-        .map(|side| {
-            let in_turns = relative == Relative::Absolute && first.is_in_turns_with(side);
-            let paired =
-                if in_turns { paired_rounds(&first.points, [&first.rounds, &side.rounds]) } else { HashMap::new() };
-            let comparison = if in_turns {
-                compare_pairs(&first.records, &side.records, &|record| paired.get(&identity(record)).cloned())
-            } else {
-                records_beside(&first.records, &side.records, &earlier)
-            };
-            Compared { side: side.side(), differences: differences(first.head(), side.head()), comparison, in_turns }
-        })
-        .collect();
+    let (first, rest) = (&*first, &*rest);
+    let beside = |side| {
+        let in_turns = in_turns(first, side);
+        let comparison = if in_turns {
+            let paired = paired_rounds(&first.newest.points, [&first.newest.rounds, &side.newest.rounds]);
+            compare_pairs(&first.records, &side.records, &paired)
+        } else {
+            records_beside(&first.records, &side.records, &earlier)
+        };
+        Compared { side: side.side(), differences: differences(first.head(), side.head()), comparison, in_turns }
+    };
+    let others: Vec<Compared<'_>> = rest.iter().map(beside).collect();
     if let Some(other) = others.iter().find(|other| other.comparison.pairs.is_empty()) {
         bail!(
             "runs {} and {} have no metric with a value in common ({} show --states RUN)",

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
 use groma_report::{self as report, Format};
 use groma_runner::select::names_metric;
-use groma_store::{Filter, StoredRun, ndjson};
+use groma_store::{Filter, Store, StoredRun, ndjson};
 use std::path::Path;
 
 /// A run as the views take it.
@@ -35,7 +35,7 @@ impl Shown {
     }
 
     /// Keeps the points that report a metric that is wanted, each with all of its records.
-    fn keep_points(&mut self, wanted: impl Fn(&str) -> bool) {
+    pub(crate) fn keep_points(&mut self, wanted: impl Fn(&str) -> bool) {
         let mut records = std::mem::take(&mut self.records).into_iter();
         let all = std::mem::take(&mut self.points).into_iter().zip(std::mem::take(&mut self.rounds));
         for (point, rounds) in all {
@@ -83,12 +83,8 @@ pub(crate) fn load(
         return Ok(shown);
     }
     let store = existing_store(store)?;
-    // Of thousands of runs only those are read that can hold it; what a benchmark of another program
-    // reports is not known.
-    let reports = |info: &Info| info.outputs.iter().any(|output| names(&info.metric(output)));
-    let info = |id: &String| program.all().iter().map(|bench| &bench.info).find(|info| info.id == id);
-    let benches = store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect();
-    let holders = store.ids_that(&Filter { benches: Some(benches), ..Filter::default() }, usize::MAX)?;
+    let benches = Some(benches_that_report(program, &store, &names)?);
+    let holders = store.ids_that(&Filter { benches, ..Filter::default() }, usize::MAX)?;
     for older in holders.into_iter().filter(|id| *id != shown.head.run) {
         // A run that only a newer groma can read is none of ours.
         let Ok(points) = store.points(&older) else { continue };
@@ -105,18 +101,25 @@ pub(crate) fn load(
     Ok(shown)
 }
 
+/// The benchmarks of a store that can report what is wanted: of thousands of runs only theirs are
+/// read. What a benchmark of another program reports is not known.
+pub(crate) fn benches_that_report(
+    program: &Program,
+    store: &Store,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<String>> {
+    let reports = |info: &Info| info.outputs.iter().any(|output| wanted(&info.metric(output)));
+    let info = |id: &String| program.all().iter().map(|bench| &bench.info).find(|info| info.id == id);
+    Ok(store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect())
+}
+
 /// Reads one run, from the store or from the file of a stream, and computes its records.
 pub(crate) fn read(store: &StoreArgs, run: &str) -> Result<Shown> {
     Ok(records(stored(store, run)?, false))
 }
 
-/// The head of a run and its records.
-pub(crate) fn summarised(run: StoredRun) -> (RunHeader, Vec<Record>) {
-    let shown = records(run, false);
-    (shown.head, shown.records)
-}
-
-fn records(run: StoredRun, samples: bool) -> Shown {
+/// Computes the records of a run.
+pub(crate) fn records(run: StoredRun, samples: bool) -> Shown {
     let host = run.header.host;
     let mut records = Vec::new();
     for (point, rounds) in &run.points {

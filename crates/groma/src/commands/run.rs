@@ -14,10 +14,13 @@ use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Format};
 use groma_runner::plan::left_out;
 use groma_runner::redact::Redactor;
-use groma_runner::{NotMeasured, Planned, RunOutcome, RunRequest, complete_budget, identity, of_pages, plan, signals};
+use groma_runner::{
+    NotMeasured, Planned, Run, RunOutcome, RunRequest, complete_budget, identity, of_pages, plan, signals,
+};
 use groma_store::{Filter, Ndjson, RunStatus, Sink, Store, StoreError};
 use std::fs::File;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::Instant;
@@ -144,15 +147,9 @@ pub(crate) fn carry_out(
     // signals are held: it can be interrupted as usual.
     let out = open_out(outputs.out)?;
     let mut store = open_store(outputs.no_store, outputs.store)?;
-    let prepared = groma_runner::prepare(request)?;
-    report_killed_runs(store.as_mut());
-    let mut progress = Progress::new(request.total_budget());
-    let mut run = match prepared.start(plan, started, &mut progress) {
-        Ok(run) => run,
-        Err(error) => {
-            drop(progress);
-            return not_measured(error);
-        }
+    let (mut run, mut progress) = match begin(request, plan, started, store.as_mut())? {
+        ControlFlow::Continue(begun) => begun,
+        ControlFlow::Break(code) => return Ok(code),
     };
 
     // What is kept and shown is redacted; the workers are given what was typed.
@@ -224,8 +221,28 @@ pub(crate) fn carry_out(
     })
 }
 
+/// Prepares a run, says which were killed before it, and starts it; the exit code where it does not
+/// begin.
+pub(super) fn begin(
+    request: &RunRequest,
+    plan: &[Planned],
+    started: Instant,
+    store: Option<&mut Store>,
+) -> Result<ControlFlow<u8, (Run, Progress)>> {
+    let prepared = groma_runner::prepare(request)?;
+    report_killed_runs(store);
+    let mut progress = Progress::new(request.total_budget());
+    match prepared.start(plan, started, &mut progress) {
+        Ok(run) => Ok(ControlFlow::Continue((run, progress))),
+        Err(error) => {
+            drop(progress);
+            not_measured(error).map(ControlFlow::Break)
+        }
+    }
+}
+
 /// The exit code of a run that does not begin, or the error that it ends with.
-pub(super) fn not_measured(error: anyhow::Error) -> Result<u8> {
+fn not_measured(error: anyhow::Error) -> Result<u8> {
     match error.downcast_ref() {
         Some(NotMeasured::Signal(signal)) => Ok(signals::exit_code(*signal)),
         Some(noisy @ NotMeasured::TooNoisy { limit, .. }) => {
@@ -321,7 +338,7 @@ pub(super) fn open_store(none: bool, args: &StoreArgs) -> Result<Option<Store>> 
 }
 
 /// Reports the runs that were killed since the last start, and marks them.
-pub(super) fn report_killed_runs(store: Option<&mut Store>) {
+fn report_killed_runs(store: Option<&mut Store>) {
     let Some(store) = store else { return };
     let unended = Filter { status: Some(RunStatus::Running), ..Filter::default() };
     let Ok(runs) = store.runs_that(&unended) else { return };

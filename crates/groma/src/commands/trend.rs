@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Result, bail};
 use groma_analysis::trend::series;
-use groma_harness::model::{Info, Point, Record, RunHeader};
+use groma_harness::model::{Point, Record, RunHeader};
 use groma_report::{self as report, Format};
 use groma_runner::select::names_metric;
 use groma_store::{Filter, HOST_NAME, RunStatus, Store};
 
-use super::history::summarised;
+use super::history::{benches_that_report, records};
 use super::{existing_store, print, style};
 use crate::flags::TrendArgs;
 use crate::message::name;
@@ -52,18 +52,13 @@ fn runs(
     store: &Store,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<(RunHeader, Vec<Record>)>> {
-    // Of thousands of runs only those are read that can hold it; what a benchmark of another program
-    // reports is not known.
-    let reports = |info: &Info| info.outputs.iter().any(|output| wanted(&info.metric(output)));
-    let info = |id: &String| program.all().iter().map(|bench| &bench.info).find(|info| info.id == id);
-    let benches = store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect();
     let mut filter = Filter {
         host: args.host.clone(),
         status: Some(RunStatus::Complete),
         tag: args.tag.clone(),
         since: args.since.clone(),
         before: args.until.clone(),
-        benches: Some(benches),
+        benches: Some(benches_that_report(program, store, wanted)?),
         ..Filter::default()
     };
     if filter.host.is_none() {
@@ -77,9 +72,9 @@ fn runs(
     for id in store.ids_that(&filter, args.last)?.iter().rev() {
         // A run that only a newer groma can read is none of ours.
         let Ok(stored) = store.load_part(id, holds) else { continue };
-        let (head, mut records) = summarised(stored);
-        records.retain(|record| wanted(&record.id) && !(record.detail && args.select.is_empty()));
-        runs.push((head, records));
+        let mut shown = records(stored, false);
+        shown.records.retain(|record| wanted(&record.id) && !(record.detail && args.select.is_empty()));
+        runs.push((shown.head, shown.records));
     }
     Ok(runs)
 }

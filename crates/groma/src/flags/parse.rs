@@ -1,23 +1,24 @@
 //! Values as people type them: times, addresses, tokens, settings.
 
+use groma_report::{CompareFormat, Format};
 use groma_runner::Setting;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, civil};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-pub(super) fn parse_format(text: &str) -> Result<groma_report::Format, String> {
-    groma_report::Format::from_word(text).ok_or_else(|| {
-        let words: Vec<&str> = groma_report::Format::ALL.iter().map(|f| f.word()).collect();
-        format!("expected one of {}", words.join(", "))
-    })
+pub(super) fn parse_format(text: &str) -> Result<Format, String> {
+    one_of(text, &Format::ALL, Format::word)
 }
 
-pub(super) fn parse_compare_format(text: &str) -> Result<groma_report::CompareFormat, String> {
-    groma_report::CompareFormat::from_word(text).ok_or_else(|| {
-        let words: Vec<&str> = groma_report::CompareFormat::ALL.iter().map(|f| f.word()).collect();
-        format!("expected one of {}", words.join(", "))
-    })
+pub(super) fn parse_compare_format(text: &str) -> Result<CompareFormat, String> {
+    one_of(text, &CompareFormat::ALL, CompareFormat::word)
+}
+
+/// The one whose word it is.
+fn one_of<T: Copy>(text: &str, all: &[T], word: impl Fn(T) -> &'static str) -> Result<T, String> {
+    let known = || format!("expected one of {}", all.iter().map(|one| word(*one)).collect::<Vec<_>>().join(", "));
+    all.iter().copied().find(|one| word(*one) == text).ok_or_else(known)
 }
 
 /// The port of `groma serve` unless another one is named: not assigned by IANA, and below the range

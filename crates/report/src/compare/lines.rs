@@ -4,7 +4,7 @@ use groma_analysis::compare::{Pair, Verdict};
 use groma_model::page::{Block, On, Right, Shown, Values};
 use groma_model::{Families, Record};
 
-use super::{Compared, Relative, change, is_of, said, sign};
+use super::{Compared, Relative, change, is_of, letter, said, sign};
 use crate::grid::{Align, Cell, Grid};
 use crate::layout::{GAP, Strip, in_two_columns, rule, stacked};
 use crate::point::{name, params};
@@ -147,7 +147,6 @@ fn short(record: &Record, shown: &Shown) -> String {
 fn strips(stack: &Stack<'_>, relative: Relative<'_>, width: usize, style: &Style) -> Vec<Strip> {
     let others = stack.lines.iter().map(|line| line.pairs.len()).max().unwrap_or(0).max(1);
     let faint = |text: String| Strip::new(style, Ink::Faint, &text);
-    let letter = |i: usize| char::from(b'A' + u8::try_from(i).unwrap_or(25).min(25)).to_string();
     // The changes end where the line ends; the values stand before them, the first side's first.
     let changes = others * CHANGE;
     let values = if others == 1 { 2 } else { 1 };
@@ -155,10 +154,13 @@ fn strips(stack: &Stack<'_>, relative: Relative<'_>, width: usize, style: &Style
     let change_ends = |i: usize| width.saturating_sub((others - 1 - i) * CHANGE);
     let mut head = Strip::new(style, Ink::Strong, &stack.title);
     for i in 0..values {
-        head = head.ending_at(faint(letter(i)), value_ends(i));
+        head = head.ending_at(faint(letter(i).to_string()), value_ends(i));
     }
     for i in 0..others {
-        head = head.ending_at(faint(if others == 1 { "change".to_owned() } else { letter(i + 1) }), change_ends(i));
+        head = head.ending_at(
+            faint(if others == 1 { "change".to_owned() } else { letter(i + 1).to_string() }),
+            change_ends(i),
+        );
     }
     let mut out = vec![head];
     for line in &stack.lines {

@@ -1,16 +1,16 @@
 //! What a person wants first of a comparison: what is compared, what differs between the machines,
 //! how many metrics became slower or faster, and which of them by most.
 
-use groma_analysis::compare::environment::Difference;
 use groma_analysis::compare::{ASSUMED_NOISE, Pair, Verdict, Why};
 use groma_analysis::point::family;
 use groma_model::page::Shown;
 use groma_model::{Families, Record, RunHeader};
 
 use super::lines::title;
-use super::{Compared, Relative, Side, change, sign};
+use super::{Compared, Relative, Side, change, difference, letter, sign};
 use crate::machine::host;
 use crate::point::name;
+use crate::runs::minute;
 use crate::style::{Ink, Style, wrap_behind};
 use crate::units;
 
@@ -35,7 +35,7 @@ pub(super) fn summary(
     let mut out = String::new();
     let mut here = String::new();
     for (i, side) in [first].into_iter().chain(others.iter().map(|other| other.side)).enumerate() {
-        let letter = char::from(b'A' + u8::try_from(i).unwrap_or(25).min(25));
+        let letter = letter(i);
         let machine = host(&side.head.environment);
         let where_ = if machine == here { "the same machine".to_owned() } else { machine.clone() };
         here = machine;
@@ -51,8 +51,7 @@ pub(super) fn summary(
     for (i, other) in others.iter().enumerate() {
         out.push('\n');
         if others.len() > 1 {
-            let letter = char::from(b'B' + u8::try_from(i).unwrap_or(24).min(24));
-            out += &style.paint(Ink::Strong, &format!("{letter} beside A"));
+            out += &style.paint(Ink::Strong, &format!("{} beside A", letter(i + 1)));
             out.push('\n');
         }
         for text in sentences(families, first, other, style) {
@@ -92,7 +91,7 @@ fn evidence(first: Side<'_>) -> String {
 
 /// What a run is called: what was typed for it, and when it began.
 fn run(side: Side<'_>) -> String {
-    let when = side.head.started.get(..16).unwrap_or(&side.head.started).replace('T', " ");
+    let when = minute(&side.head.started);
     let id = if side.name == side.head.run { String::new() } else { format!("{}: ", side.name) };
     let more = if side.runs > 1 { format!(" and {} more", side.runs - 1) } else { String::new() };
     let behind = side.head.in_turns.as_ref().map_or(String::new(), |turns| match turns.command.as_str() {
@@ -151,7 +150,8 @@ fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, styl
 /// `kernel.release 6.12 → 6.18; host noise 0.4 % → 12 %`.
 fn differ(first: &RunHeader, other: &Compared<'_>, style: &Style) -> String {
     let second = other.side.head;
-    let mut parts: Vec<String> = other.differences.iter().take(DIFFERENCES).map(|d| difference(d, style)).collect();
+    let mut parts: Vec<String> =
+        other.differences.iter().take(DIFFERENCES).map(|d| difference(d, FACT, style)).collect();
     let more = other.differences.len().saturating_sub(DIFFERENCES);
     if more > 0 {
         parts.push(format!("{more} more facts"));
@@ -168,14 +168,6 @@ fn differ(first: &RunHeader, other: &Compared<'_>, style: &Style) -> String {
         return "Nothing that groma knows of the machine differs.".to_owned();
     }
     format!("Differs: {}.", parts.join("; "))
-}
-
-fn difference(difference: &Difference, style: &Style) -> String {
-    let [a, b] = difference.values.each_ref().map(|value| match value {
-        Some(text) => style.cut(text, FACT),
-        None => "nothing".to_owned(),
-    });
-    format!("{} {a} → {b}", difference.key)
 }
 
 /// How often each reason, the most frequent first.
