@@ -10,8 +10,9 @@
 //! with [`groma_harness::worker::main`] where its first argument is
 //! [`groma_harness::worker::ARGUMENT`].
 //!
-//! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`, `supervise` and `workdir` know nothing of
-//! the others (`plan` uses `places`); `preflight` uses `supervise`; `survey` uses all of these; `run` uses `survey`.
+//! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`,
+//! `supervise` and `workdir` know nothing of the others (`plan` uses `places`);
+//! `preflight` uses `supervise`; `survey` uses all of these; `run` uses `survey`.
 #![forbid(unsafe_code)]
 
 mod chooser;

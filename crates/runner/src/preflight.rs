@@ -97,3 +97,19 @@ pub(crate) fn preflight(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A job that no pipe holds, so that its reader is gone while it is written.
+    #[test]
+    fn a_command_that_ends_before_it_reads_is_quoted() {
+        let supervisor = Supervisor::new().expect("a supervisor");
+        let command = ["sh", "-c", "echo no room >&2; exit 7"].map(Into::into).to_vec();
+        let launcher = Launcher { command, ..Launcher::default() };
+        let refused = preflight(&supervisor, &launcher, Duration::from_millis(1), 1, &[0; 100_000]);
+        let Err(NotMeasured::Failed(why)) = refused else { panic!("{refused:?}") };
+        assert!(why.contains("exited with code 7 and no result: no room"), "{why}");
+    }
+}

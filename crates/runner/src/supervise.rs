@@ -13,7 +13,7 @@ use groma_harness::protocol;
 use groma_harness::sys::process;
 use groma_harness::sys::signals::Watch;
 use groma_harness::worker;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -144,7 +144,8 @@ impl Supervisor {
             .process_group(0)
             .spawn()?;
         let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
-        if let Err(e) = written {
+        // Who ends without reading says why by its exit code and on standard error.
+        if let Err(e) = written.or_else(|e| if e.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(e) }) {
             process::kill_group(child.id() as i32);
             let _ = child.wait();
             return Err(e);
