@@ -16,8 +16,8 @@
 //!
 //! The chain is followed until two laps in a row differ by at most 3 %; only then is it measured.
 //! Where no two agree within the time of the round, the size is `unresolved`: it is neither in a
-//! cache nor out of it. `first_lap` is the latency of the first lap after the pointers were
-//! written, which is what a program meets that goes over its data once.
+//! cache nor out of it. `first_lap` is the latency of the first lap, or of its first part, after the
+//! pointers were written, which is what a program meets that goes over its data once.
 //!
 //! **Pitfalls:**
 //! - Strided and page-local chains are prefetched (lmbench's default reports 2 ns at any size
@@ -129,14 +129,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let rng = ctx.rng();
     let mut chain = chain_of(kind, area, spacing, |n| rng.below(n)).map_err(BenchError::Unsupported)?;
     ctx.fact("chain.spacing", spacing);
-    follow(ctx, &mut chain)
+    follow(ctx, &mut chain, spacing)
 }
 
-/// Laps through the chain until two agree; only then it is measured.
-pub(super) fn follow(ctx: &mut Ctx, chain: &mut Chain<'_>) -> Outcome {
+/// Laps through the chain, whose nodes are `spacing` bytes apart, until two agree; only then it is
+/// measured.
+pub(super) fn follow(ctx: &mut Ctx, chain: &mut Chain<'_>, spacing: usize) -> Outcome {
     ctx.fact("chain.nodes", chain.nodes());
     let (nodes, limit_ns) = (chain.nodes() as u64, ctx.time_limit_ns());
-    let laps = settle::laps(nodes, limit_ns, || ctx.now_ns(), |loads| chain.walk(loads));
+    let uncached = ctx.host().beyond_caches.map_or(u64::MAX, |bytes| bytes / spacing as u64);
+    let laps = settle::laps((nodes, uncached), limit_ns, || ctx.now_ns(), |loads| chain.walk(loads));
     match laps.first_ns {
         Some(ns) => ctx.state_as(FIRST_LAP, ns * 1e-9),
         None => ctx.unresolved(FIRST_LAP, &format!("a lap of {nodes} loads is too short to be timed once")),

@@ -58,7 +58,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (size, stride) = (ctx.int("size") as usize, ctx.int("stride") as usize);
     let mut buffer = super::buffer(ctx, size)?;
     let mut chain = Chain::strided(&mut buffer[..size], stride).map_err(BenchError::Unsupported)?;
-    latency::follow(ctx, &mut chain)
+    latency::follow(ctx, &mut chain, stride)
 }
 
 #[cfg(test)]
