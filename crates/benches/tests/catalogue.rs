@@ -97,7 +97,7 @@ fn every_descriptor_is_complete() {
             "{}: the summary is half a sentence",
             info.id
         );
-        assert!(info.about.0.lines().count() > 3, "{}: 'about: about!(\"<file>.rs\")' is missing", info.id);
+        assert!(info.about.text.lines().count() > 3, "{}: 'about: about!(\"<file>.rs\")' is missing", info.id);
         assert!(!info.placements.is_empty() && !info.outputs.is_empty(), "{}", info.id);
         assert!(info.target_half_width > 0.0 && info.target_half_width < 1.0, "{}: width is a fraction", info.id);
         assert!(
@@ -111,9 +111,11 @@ fn every_descriptor_is_complete() {
         }
         assert!(info.outputs[0].suffix.is_empty(), "{}: the main output comes first", info.id);
         assert!(info.outputs[1..].iter().all(|o| !o.summary.is_empty()), "{}: an output says nothing", info.id);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(info.about.file);
+        assert!(file.is_file(), "{}: {} is no file of this repository", info.id, info.about.file);
         for label in ["Measures", "Method", "Sources"] {
             let opens = |line: &str| line.starts_with(&format!("**{label}:**"));
-            assert!(info.about.0.lines().any(opens), "{}: the header has no paragraph **{label}:**", info.id);
+            assert!(info.about.text.lines().any(opens), "{}: the header has no paragraph **{label}:**", info.id);
         }
         let mut suffixes: Vec<&str> = info.outputs.iter().map(|o| o.suffix).collect();
         suffixes.sort_unstable();

@@ -45,10 +45,11 @@ macro_rules! about {
     ($file:literal) => {{
         const SOURCE: &str = include_str!($file);
         static TEXT: [u8; $crate::about::text_len(SOURCE)] = $crate::about::text(SOURCE);
-        $crate::model::About(match ::core::str::from_utf8(&TEXT) {
+        let text = match ::core::str::from_utf8(&TEXT) {
             Ok(text) => text,
             Err(_) => panic!("the comment marks are ASCII, so what is left is UTF-8"),
-        })
+        };
+        $crate::model::About { text, file: ::core::file!() }
     }};
 }
 
@@ -57,8 +58,8 @@ mod tests {
     #[test]
     fn takes_the_module_comment_and_nothing_else() {
         let about = crate::about!("about.rs");
-        assert!(about.0.starts_with("Takes a benchmark's module comment into its descriptor"));
-        assert!(about.0.trim_end().ends_with("the file sees."));
-        assert!(!about.0.contains("The length of"));
+        assert!(about.text.starts_with("Takes a benchmark's module comment into its descriptor"));
+        assert!(about.text.trim_end().ends_with("the file sees."));
+        assert!(!about.text.contains("The length of"));
     }
 }

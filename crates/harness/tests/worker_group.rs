@@ -8,7 +8,7 @@ use groma_harness::testing::try_group;
 use std::time::{Duration, Instant};
 
 static GETPPID: Benchmark = Benchmark {
-    info: Info { about: About(""), ..Info::new("test.getppid") },
+    info: Info { about: About::NONE, ..Info::new("test.getppid") },
     run: Run::Here(|ctx| {
         ctx.measure(|iters| {
             for _ in 0..iters {

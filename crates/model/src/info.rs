@@ -6,7 +6,17 @@ use crate::{Better, Label, Labels, Param, Params, Placement, Quantity, Tier};
 /// The text of a benchmark's module comment: what it measures and what not, its method, its traps,
 /// its source.
 #[derive(Clone, Copy, Debug)]
-pub struct About(pub &'static str);
+pub struct About {
+    /// The comment, without its marks.
+    pub text: &'static str,
+    /// The file it was taken from, as the compiler names it: from the root of the workspace.
+    pub file: &'static str,
+}
+
+impl About {
+    /// No comment.
+    pub const NONE: About = About { text: "", file: "" };
+}
 
 /// The descriptor of a benchmark.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +77,7 @@ impl Info {
             id,
             version: 1,
             summary: "",
-            about: About(""),
+            about: About::NONE,
             quantity: Quantity::Latency,
             better: None,
             iteration: "one operation",

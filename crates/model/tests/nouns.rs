@@ -79,7 +79,7 @@ fn a_descriptor_answers_for_itself() {
     let info = Info::new("ipc.pipe_rtt");
     assert_eq!((info.family(), info.better()), ("ipc", Better::Lower));
     assert_eq!(info.params_tier(&Params::default()), Tier::Quick, "all combinations, unless it says otherwise");
-    let rate = Info { quantity: Quantity::Rate, about: About("text"), ..info };
+    let rate = Info { quantity: Quantity::Rate, about: About { text: "text", file: "" }, ..info };
     assert_eq!(rate.better(), Better::Higher);
     assert_eq!(Info { better: Some(Better::Neither), ..rate }.better(), Better::Neither);
     assert_eq!(Output::MAIN.derivation, Derivation::Series(""));

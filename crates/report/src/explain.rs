@@ -12,10 +12,10 @@ pub fn explain(info: &Info, style: &Style) -> String {
     let letters =
         |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     // A module text usually begins with the summary; once is enough.
-    if letters(info.about.0.lines().next().unwrap_or_default()) != letters(info.summary) {
+    if letters(info.about.text.lines().next().unwrap_or_default()) != letters(info.summary) {
         out += &wrap_behind("", &style.text(info.summary), style.width);
     }
-    let about = reflow(info.about.0, style);
+    let about = reflow(info.about.text, style);
     if !about.is_empty() {
         out.push('\n');
         out += &about;
@@ -34,7 +34,7 @@ pub fn explain(info: &Info, style: &Style) -> String {
 /// none does.
 pub fn measures(info: &Info) -> String {
     const LABEL: &str = "**Measures:**";
-    let paragraph = info.about.0.split("\n\n").find_map(|text| text.trim_start().strip_prefix(LABEL));
+    let paragraph = info.about.text.split("\n\n").find_map(|text| text.trim_start().strip_prefix(LABEL));
     let lines = paragraph.unwrap_or_default().lines().map(str::trim);
     // A list behind it, and the sentence that announces one, are for `explain`.
     let text: Vec<&str> = lines.take_while(|line| marker(line).is_none()).filter(|line| !line.is_empty()).collect();
@@ -151,7 +151,7 @@ mod tests {
         let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
         for width in [40, 80, 200] {
             let shown = letters(&explain(&PIPE, &Style::plain(width)));
-            assert!(shown.contains(&letters(PIPE.about.0)), "{shown}");
+            assert!(shown.contains(&letters(PIPE.about.text)), "{shown}");
         }
     }
 }

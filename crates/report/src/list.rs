@@ -136,6 +136,7 @@ pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
         Tier::Named => "only measured when named",
     };
     facts.push(("selection", selection.to_owned()));
+    facts.push(("source", info.about.file.to_owned()));
     facts.retain(|(_, text)| !text.is_empty());
     facts
 }
@@ -291,8 +292,8 @@ pub(crate) mod tests {
 
     pub(crate) const PIPE: Info = Info {
         summary: "round trip of a message between two processes over two pipes",
-        about: About(
-            "Round trip of a message between two processes over two pipes.\n\n\
+        about: About {
+            text: "Round trip of a message between two processes over two pipes.\n\n\
              **Measures:** one process writes a message, the other reads it and writes it\n\
              back. Both sides block, so each round trip holds two switches when the sides share\n\
              a CPU, and two wake-ups of a possibly sleeping CPU when they do not.\n\n\
@@ -303,7 +304,8 @@ pub(crate) mod tests {
                  write(there, m); read(back, m);\n\n\
              # Source\n\
              lmbench 3 `lat_pipe`.\n",
-        ),
+            file: "crates/benches/src/ipc/pipe_rtt.rs",
+        },
         iteration: "a write and a read on either side",
         timing: Timing::Each,
         outputs: &[Output::MAIN, Output::named("one_way", "half of it").difference_per("", "control", 2.0)],
