@@ -5,7 +5,8 @@ mod common;
 use common::{Ended, Place};
 use serde_json::Value;
 
-const RUN: [&str; 8] = ["run", "syscall.getppid", "vm.protect", "--param", "size=4K", "--rounds", "12", "--json"];
+const RUN: [&str; 10] =
+    ["run", "syscall.getppid", "vm.protect", "--param", "size=4K", "--profile", "quick", "--rounds", "12", "--json"];
 
 /// A place with two runs of two metrics, of which the second is the first once more; their ids.
 fn two_equal_runs() -> (Place, [String; 2]) {
@@ -81,8 +82,10 @@ fn every_format_holds_the_metrics() {
 #[test]
 fn what_cannot_be_compared_is_refused_in_a_line() {
     let (place, [a, b]) = two_equal_runs();
-    let c =
-        place.json(&["run", "cpu.branch", "--rounds", "1", "--json"])["run"]["run"].as_str().expect("id").to_owned();
+    let c = place.json(&["run", "cpu.branch", "--profile", "quick", "--rounds", "1", "--json"])["run"]["run"]
+        .as_str()
+        .expect("id")
+        .to_owned();
     for (args, expected) in [
         (vec!["compare", &a, "19990101"], "19990101"),
         (vec!["compare", &a, &c], "have no metric with a value in common"),

@@ -64,7 +64,7 @@ fn files_of_others_neither_hang_a_run_nor_are_removed() {
     fs::write(elsewhere.join("file"), "ours").expect("a file");
 
     // The directory of a killed run, with links to elsewhere in it.
-    let killed = place.start(&["run", "file.readdir", "--rounds", "500", "--no-store", "--json"]);
+    let killed = place.start(&["run", "file.readdir", "--profile", "quick", "--rounds", "500", "--no-store", "--json"]);
     let left = until("a round's directory", || {
         let dir = place.left_behind().into_iter().find(|name| name.starts_with("groma-work-"))?;
         tmp.join(&dir).join("1").exists().then_some(tmp.join(dir))
@@ -111,7 +111,17 @@ fn files_of_others_neither_hang_a_run_nor_are_removed() {
 fn a_run_without_files_creates_no_directory() {
     let place = Place::new();
     fs::set_permissions(place.tmp(), fs::Permissions::from_mode(0o555)).expect("permissions");
-    let running = place.start(&["run", "selftest.spin", "--rounds", "500", "--no-store", "--budget", "60s"]);
+    let running = place.start(&[
+        "run",
+        "selftest.spin",
+        "--profile",
+        "quick",
+        "--rounds",
+        "500",
+        "--no-store",
+        "--budget",
+        "60s",
+    ]);
     running.worker();
     assert!(place.left_behind().is_empty());
     running.signal(SIGKILL);

@@ -36,7 +36,19 @@ fn remote_benchmarks_measure_against_another_machine() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
     let open = descriptors(serve.pid());
-    let args = ["run", "--host", &serve.address, "--rounds", "2", "--budget", "60s", "--json", "syscall.getppid"];
+    let args = [
+        "run",
+        "--host",
+        &serve.address,
+        "--profile",
+        "quick",
+        "--rounds",
+        "2",
+        "--budget",
+        "60s",
+        "--json",
+        "syscall.getppid",
+    ];
     all_are_measured(&place, &[&args[..], &REMOTE].concat());
     serve.idle();
     assert_eq!(descriptors(serve.pid()), open, "it keeps a descriptor of a session");
@@ -50,7 +62,19 @@ fn a_client_that_is_killed_leaves_no_session() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
     for id in ["net.tcp_rtt", "net.udp_rtt", "net.tcp_connect"] {
-        let args = ["run", id, "--param", "family=v4", "--host", &serve.address, "--rounds", "500", "--json"];
+        let args = [
+            "run",
+            id,
+            "--param",
+            "family=v4",
+            "--host",
+            &serve.address,
+            "--profile",
+            "quick",
+            "--rounds",
+            "500",
+            "--json",
+        ];
         let running: Running = place.start(&args);
         // A service is the child of its session.
         let service = until("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
@@ -65,7 +89,17 @@ fn a_client_that_is_killed_leaves_no_session() {
 fn a_server_that_ends_is_reported() {
     let place = Place::new();
     let mut serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
-    let running = place.start(&["run", "net.tcp_rtt", "--host", &serve.address, "--rounds", "500", "--json"]);
+    let running = place.start(&[
+        "run",
+        "net.tcp_rtt",
+        "--host",
+        &serve.address,
+        "--profile",
+        "quick",
+        "--rounds",
+        "500",
+        "--json",
+    ]);
     let service = until("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
     common::send(serve.pid(), SIGINT);
     assert_eq!(serve.child.wait().expect("it ends").code(), Some(130));
@@ -184,7 +218,20 @@ fn two_network_namespaces_are_two_machines() {
     let [here, there] = &two.names;
     let serve = Serve::start(&place, &["ip", "netns", "exec", there], &["--bind", "10.213.7.2"]);
     let token = serve.printed.split("--token ").nth(1).map(str::trim).expect("a token").to_owned();
-    let args = ["run", "--host", &serve.address, "--token", &token, "--rounds", "2", "--budget", "60s", "--json"];
+    let args = [
+        "run",
+        "--host",
+        &serve.address,
+        "--token",
+        &token,
+        "--profile",
+        "quick",
+        "--rounds",
+        "2",
+        "--budget",
+        "60s",
+        "--json",
+    ];
     let run = place.wrapped(&["ip", "netns", "exec", here], &[&args[..], &["syscall.getppid"], &REMOTE].concat());
     let ended = common::ended({ run }.output().expect("the program starts"));
     let parsed: serde_json::Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:?}"));

@@ -159,7 +159,7 @@ fn worker_groups_of_processes_and_threads_prove_their_overlap() {
     let place = Place::new();
     for threads in [false, true] {
         let mut args =
-            vec!["run", "syscall.getppid", "-P", "2,4", "--rounds", "1", "--budget", "20s", "--samples", "--json"];
+            vec!["run", "syscall.getppid", "-P", "2,4", "--profile", "quick", "--rounds", "1", "--samples", "--json"];
         if threads {
             args.push("--threads");
         }

@@ -13,7 +13,7 @@ const SIGTERM: i32 = 15;
 const SIGSTOP: i32 = 19;
 
 /// A long run, to be disturbed in the middle.
-const LONG: [&str; 6] = ["run", "selftest.spin", "syscall.getppid", "--rounds", "500", "--json"];
+const LONG: [&str; 8] = ["run", "selftest.spin", "syscall.getppid", "--profile", "quick", "--rounds", "500", "--json"];
 
 /// Waits until some rounds are in the store.
 fn some_rounds(place: &Place) {
@@ -178,17 +178,17 @@ fn each_kind_of_failure_has_its_state() {
         ("selftest.missing_exec", "failed", ""),
     ];
     for (id, state, reason) in cases {
-        let run = place.json(&["run", id, "--rounds", "2", "--deadline", "2s", "--budget", "30s", "--json"]);
+        let run = place.json(&["run", id, "--profile", "quick", "--rounds", "2", "--deadline", "2s", "--json"]);
         let m = metric(&run, id);
         assert_eq!(m["state"], state, "{m}");
         assert!(m["reason"].as_str().is_some_and(|r| r.contains(reason)), "{id}: {}", m["reason"]);
         assert!(m["value"].is_null(), "{id} must not look like a number");
     }
     // Printed text cannot corrupt a result.
-    let run = place.json(&["run", "selftest.print", "--rounds", "2", "--json"]);
+    let run = place.json(&["run", "selftest.print", "--profile", "quick", "--rounds", "2", "--json"]);
     assert!(metric(&run, "selftest.print")["value"].is_number());
     // Remaining processes are ended, remaining files are removed.
-    let run = place.json(&["run", "selftest.orphan", "--rounds", "2", "--json"]);
+    let run = place.json(&["run", "selftest.orphan", "--profile", "quick", "--rounds", "2", "--json"]);
     assert!(metric(&run, "selftest.orphan")["value"].is_number(), "{run}");
     assert!(place.left_behind().is_empty());
 }
@@ -196,7 +196,7 @@ fn each_kind_of_failure_has_its_state() {
 #[test]
 fn a_dead_member_fails_the_worker_group_and_is_named() {
     let place = Place::new();
-    let run = place.json(&["run", "selftest.dead_member", "-P", "3", "--rounds", "1", "--budget", "30s", "--json"]);
+    let run = place.json(&["run", "selftest.dead_member", "-P", "3", "--profile", "quick", "--rounds", "1", "--json"]);
     let m = metric(&run, "selftest.dead_member");
     assert_eq!(m["state"], "failed");
     assert!(m["reason"].as_str().is_some_and(|r| r.contains("member 1 of the worker group")), "{}", m["reason"]);
@@ -325,8 +325,12 @@ fn a_run_does_not_end_children_that_it_did_not_start() {
     let seconds = unique_sleep();
     // The shell becomes the program, which thus has a child from the start.
     let script = format!("sleep {seconds} >/dev/null 2>&1 & exec \"$@\"");
-    let run =
-        place.wrapped(&["sh", "-c", &script, "sh"], &["run", "selftest.orphan", "--rounds", "1", "--json"]).output();
+    let run = place
+        .wrapped(
+            &["sh", "-c", &script, "sh"],
+            &["run", "selftest.orphan", "--profile", "quick", "--rounds", "1", "--json"],
+        )
+        .output();
     assert_eq!(run.expect("it starts").status.code(), Some(0));
     let still = with_arguments(&["sleep", &seconds]);
     assert_eq!(still.len(), 1);
@@ -350,7 +354,7 @@ exit $code"#;
         return;
     }
     let place = Place::new();
-    let args = ["run", "lock.sysv_sem", "--rounds", "500", "--budget", "60s", "--no-store"];
+    let args = ["run", "lock.sysv_sem", "--profile", "quick", "--rounds", "500", "--budget", "60s", "--no-store"];
     let run = place.wrapped(&["unshare", "--ipc", "sh", "-c", SCRIPT, "sh"], &args).output().expect("it starts");
     let run = common::ended(run);
     assert_eq!(run.code, Some(143), "{run:?}");
