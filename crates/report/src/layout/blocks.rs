@@ -91,7 +91,7 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
     }
     let faint = |text: &str| Strip::new(style, Ink::Faint, text);
     let heads: Vec<Strip> = match block.right {
-        Right::More(more) => vec![faint(more)],
+        Right::More(_) => Vec::new(),
         Right::Heads(heads) => heads.iter().map(|head| faint(head)).collect(),
     };
     // Each column as wide as what it holds; the last one ends where the block ends.
@@ -112,6 +112,11 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
     };
     let unit = if block.values == Values::Gigabytes { ", GB/s" } else { "" };
     let title = Strip::new(style, Ink::Strong, &format!("{}{unit}", block.title));
+    // At the end of the line they were read as the head of the values.
+    let title = match block.right {
+        Right::More(more) => title.then(faint(&format!(" ({})", more.replace(' ', ", ")))),
+        Right::Heads(_) => title,
+    };
     let mut out = vec![in_columns(title, heads.iter().cloned().map(Some).collect())];
     for (line, values) in rows {
         out.push(in_columns(Strip::plain(style, &format!("  {}", line.name)), values));
