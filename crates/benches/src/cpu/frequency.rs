@@ -236,11 +236,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Ok(());
     }
     // The harness computes the cycles of other results from a chain of its own, timed as a whole.
-    // It must give the same clock, or the clocks before and after must enclose this one.
+    // It must give the same clock, or the clocks before and after must enclose this one. A chain that is
+    // not what it claims is off by a factor of two and more; a sibling thread slows one by a quarter.
     let after = ctx.core_hz(FREQUENCY_PROBES);
     let clock = upper_median(&clocks).unwrap_or(f64::NAN);
     let frequency_probe = clock.clamp(before.min(after), before.max(after));
-    ctx.prove("clock over that of the harness's own chain", "1 within 20 %", clock / frequency_probe, 1.0 / 1.2..=1.2);
+    ctx.prove(
+        "clock over that of the harness's own chain",
+        "1 within a half",
+        clock / frequency_probe,
+        1.0 / 1.5..=1.5,
+    );
     for clock in clocks {
         ctx.state(clock);
     }
