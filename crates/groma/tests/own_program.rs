@@ -17,6 +17,7 @@ const BESIDE: &str = "groma::Program::new().with_groma().benchmarks(&[&BENCH]).r
 const PROFILE: &str = "
 [profile.dev.package.'*']
 opt-level = 2
+debug = 'line-tables-only'
 ";
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
