@@ -168,9 +168,12 @@ pub(crate) fn ink(state: State) -> Ink {
     }
 }
 
-/// Columns that a text takes: one a character, which holds for all that the views themselves write.
+/// Columns that a text takes: one a character, which holds for all that the views themselves write,
+/// and none for the escapes of [`Style::paint`].
 pub(crate) fn columns(text: &str) -> usize {
-    text.chars().count()
+    let behind_escape = |part: &str| part.split_once('m').map_or(0, |(_, shown)| shown.chars().count());
+    let mut parts = text.split("\x1b[");
+    parts.next().map_or(0, |part| part.chars().count()) + parts.map(behind_escape).sum::<usize>()
 }
 
 /// The text broken between words into lines of at most `width` columns; a longer word has a line of
@@ -215,6 +218,9 @@ mod tests {
         let plain = Style::plain(80);
         assert_eq!(plain.paint(Ink::Bad, "failed"), "failed");
         let colour = Style { colour: true, ..plain };
+        let painted = format!("{} b", colour.paint(Ink::Strong, "aä a"));
+        assert_eq!((columns(&painted), columns("")), (6, 0));
+        assert_eq!(wrap(&painted, 6), ["\x1b[1maä a\x1b[0m b"], "colour takes no columns");
         assert_eq!(colour.paint(Ink::Bad, "failed"), "\x1b[31mfailed\x1b[0m");
         assert_eq!(colour.paint(Ink::Plain, "ok"), "ok");
         assert_eq!(colour.paint(Ink::Bad, ""), "");
