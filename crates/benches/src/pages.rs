@@ -3,7 +3,7 @@
 //! Lines stand in the order in which they are read. Names are those that people use, 26 columns at
 //! most, so that two columns of lines fit 80 columns; a test compares every id with the catalogue.
 
-use groma_harness::model::page::{Block, Line, On, Pages, Right, Shown, Values};
+use groma_harness::model::page::{Aside, Block, Line, On, Pages, Shown, Values};
 
 /// The parameters that tell a point from others.
 type Params = &'static [(&'static str, &'static str)];
@@ -49,7 +49,7 @@ const fn three(name: &'static str, int: Shown, double: Shown, float: Shown) -> L
 }
 
 /// The heads of [`near`].
-const NEAR: Right = Right::Heads(&["1 CPU", "2 CPUs"]);
+const NEAR: Aside = Aside::Heads(&["1 CPU", "2 CPUs"]);
 
 /// The pages.
 pub(crate) static PAGES: Pages<'static> = Pages { system: SYSTEM, hardware: BLOCKS, rows: ROWS };
@@ -57,7 +57,7 @@ pub(crate) static PAGES: Pages<'static> = Pages { system: SYSTEM, hardware: BLOC
 const SYSTEM: &[Block] = &[
     Block {
         title: "System calls",
-        right: Right::More("syscall vdso"),
+        aside: Aside::More("syscall vdso"),
         values: Values::WithUnits,
         lines: &[
             line("null call (getppid)", quick("syscall.getppid", &[])),
@@ -71,7 +71,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Signals",
-        right: Right::More("signal"),
+        aside: Aside::More("signal"),
         values: Values::WithUnits,
         lines: &[
             line("install a handler", quick("signal.install", &[])),
@@ -81,7 +81,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Processes, threads",
-        right: Right::More("proc thread"),
+        aside: Aside::More("proc thread"),
         values: Values::WithUnits,
         lines: &[
             line("create + join a thread", quick("thread.create_join", &[("kind", "pthread")])),
@@ -93,7 +93,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Scheduling",
-        right: Right::More("ctx sched timer"),
+        aside: Aside::More("ctx sched timer"),
         values: Values::WithUnits,
         lines: &[
             line(
@@ -120,7 +120,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Virtual memory",
-        right: Right::More("vm"),
+        aside: Aside::More("vm"),
         values: Values::WithUnits,
         lines: &[
             line("fault, anonymous page", quick("vm.fault", &[("kind", "anon_write"), ("object", "private")])),
@@ -134,7 +134,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Files",
-        right: Right::More("file"),
+        aside: Aside::More("file"),
         values: Values::WithUnits,
         lines: &[
             line("create an empty file", quick("file.create_delete", &[("size", "0"), ("where", "work_dir")])),
@@ -147,7 +147,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Disk",
-        right: Right::More("disk"),
+        aside: Aside::More("disk"),
         values: Values::WithUnits,
         lines: &[
             line("read 4 KiB at random", quick("disk.random_read", &[])),
@@ -158,7 +158,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Locks nobody else wants",
-        right: Right::More("lock"),
+        aside: Aside::More("lock"),
         values: Values::WithUnits,
         lines: &[
             line("mutex: lock + unlock", quick("lock.mutex", &[])),
@@ -169,7 +169,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Many descriptors",
-        right: Right::More("ready uring"),
+        aside: Aside::More("ready uring"),
         values: Values::WithUnits,
         lines: &[
             line("select, 10 pipes", quick("ready.select", &[("count", "10"), ("kind", "pipe"), ("ready", "none")])),
@@ -180,7 +180,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Round trips",
-        right: NEAR,
+        aside: NEAR,
         values: Values::WithUnits,
         lines: &[
             near("futex", of("ipc.futex_rtt", &[])),
@@ -198,7 +198,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Bandwidth",
-        right: NEAR,
+        aside: NEAR,
         values: Values::Gigabytes,
         lines: &[
             near("pipe", quick("ipc.pipe_bandwidth", &[])),
@@ -211,7 +211,7 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Build",
-        right: Right::More("mix"),
+        aside: Aside::More("mix"),
         values: Values::WithUnits,
         lines: &[line("copy, scan, compile a tree", of("mix.andrew", &[("tree", "small"), ("jobs", "1")]).on(On::Any))],
     },
@@ -220,7 +220,7 @@ const SYSTEM: &[Block] = &[
 const BLOCKS: &[Block] = &[
     Block {
         title: "Instructions",
-        right: Right::Heads(&["time", "cycles"]),
+        aside: Aside::Heads(&["time", "cycles"]),
         values: Values::WithUnits,
         lines: &[
             timed("function call", quick("cpu.call", &[("args", "0")])),
@@ -231,7 +231,7 @@ const BLOCKS: &[Block] = &[
     },
     Block {
         title: "Arithmetic, cycles",
-        right: Right::Heads(&["int64", "double", "float"]),
+        aside: Aside::Heads(&["int64", "double", "float"]),
         values: Values::Bare,
         lines: &[
             three(
@@ -262,7 +262,7 @@ const BLOCKS: &[Block] = &[
     },
     Block {
         title: "Memory",
-        right: Right::Heads(&["1 CPU", "all"]),
+        aside: Aside::Heads(&["1 CPU", "all"]),
         values: Values::WithUnits,
         lines: &[
             everywhere("STREAM triad", of("mem.stream", &[("op", "triad"), ("store", "plain")])),
@@ -273,7 +273,7 @@ const BLOCKS: &[Block] = &[
     },
     Block {
         title: "Latency under load",
-        right: Right::Heads(&["latency", "traffic"]),
+        aside: Aside::Heads(&["latency", "traffic"]),
         values: Values::WithUnits,
         // Beside idle CPUs it is that of the curve.
         lines: &[two(

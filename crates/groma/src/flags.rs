@@ -600,6 +600,18 @@ pub(crate) struct MergeArgs {
     pub(crate) store: StoreArgs,
 }
 
+/// How a comparison is written, and what its exit code says.
+#[derive(Debug, Args)]
+pub(crate) struct OutcomeArgs {
+    /// The format: table, json, csv, markdown or junit
+    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
+    pub(crate) format: groma_report::CompareFormat,
+    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more than
+    /// half of the metrics cannot be told
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true)]
+    pub(crate) gate: Option<f64>,
+}
+
 const COMPARE_EXAMPLES: &str = "Examples:
   groma compare                                the latest run beside the one before it
   groma compare before                         the latest run beside the newest with this tag
@@ -632,16 +644,11 @@ pub(crate) struct CompareArgs {
     /// Compare multiples of something instead of times: 'cycles', or a metric such as syscall.getppid
     #[arg(long, value_name = "WHAT")]
     pub(crate) relative: Option<String>,
-    /// The format: table, json, csv, markdown or junit
-    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
-    pub(crate) format: groma_report::CompareFormat,
     /// Every metric with its interval and verdict, controls too, and what is not compared
     #[arg(long)]
     pub(crate) all: bool,
-    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more than
-    /// half of the metrics cannot be told
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true)]
-    pub(crate) gate: Option<f64>,
+    #[command(flatten)]
+    pub(crate) outcome: OutcomeArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -696,19 +703,14 @@ pub(crate) struct AbArgs {
     /// Where files are made that benchmarks need
     #[arg(long, value_name = "DIR")]
     pub(crate) work_dir: Option<PathBuf>,
-    /// The format: table, json, csv, markdown or junit
-    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
-    pub(crate) format: groma_report::CompareFormat,
     /// Every metric with its interval and verdict, controls too
     #[arg(long)]
     pub(crate) all: bool,
     /// Do not keep the two runs
     #[arg(long)]
     pub(crate) no_store: bool,
-    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more than
-    /// half of the metrics cannot be told
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true)]
-    pub(crate) gate: Option<f64>,
+    #[command(flatten)]
+    pub(crate) outcome: OutcomeArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

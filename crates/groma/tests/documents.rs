@@ -3,6 +3,8 @@
 //!
 //! `GROMA_UPDATE=1 cargo test -p groma --test documents` rewrites docs/benchmarks.md.
 
+mod common;
+use common::two_at_a_time;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -143,18 +145,10 @@ fn commands_in_documents_work() {
     }
     lines.retain(|(_, line)| !LEFT_OUT.iter().any(|verb| line.starts_with(verb)));
     assert!(lines.len() >= 10, "only {} commands found: this test looks in the wrong place", lines.len());
-    // Two at a time: a command waits for most of its time.
-    let runs = |lines: &[(&str, String)]| {
-        for (document, line) in lines {
-            let dir = tempfile::tempdir().expect("a temporary directory");
-            let output = shell(line, dir.path());
-            assert!(output.status.success(), "{document}: {line}\n{}", String::from_utf8_lossy(&output.stderr));
-        }
-    };
-    let (some, others) = lines.split_at(lines.len() / 2);
-    std::thread::scope(|scope| {
-        scope.spawn(|| runs(some));
-        runs(others);
+    two_at_a_time(lines, |(document, line)| {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let output = shell(&line, dir.path());
+        assert!(output.status.success(), "{document}: {line}\n{}", String::from_utf8_lossy(&output.stderr));
     });
 }
 

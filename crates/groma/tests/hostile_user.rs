@@ -111,17 +111,8 @@ fn files_of_others_neither_hang_a_run_nor_are_removed() {
 fn a_run_without_files_creates_no_directory() {
     let place = Place::new();
     fs::set_permissions(place.tmp(), fs::Permissions::from_mode(0o555)).expect("permissions");
-    let running = place.start(&[
-        "run",
-        "selftest.spin",
-        "--profile",
-        "quick",
-        "--rounds",
-        "500",
-        "--no-store",
-        "--budget",
-        "60s",
-    ]);
+    let command = "run selftest.spin --profile quick --rounds 500 --no-store --budget 60s";
+    let running = place.start(&command.split(' ').collect::<Vec<_>>());
     running.worker();
     assert!(place.left_behind().is_empty());
     running.signal(SIGKILL);

@@ -12,6 +12,11 @@ use std::process::Command;
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 
+/// Two rounds.
+const BRIEF: [&str; 8] = ["run", "--profile", "quick", "--rounds", "2", "--budget", "60s", "--json"];
+/// Longer than any test waits.
+const LONG: [&str; 6] = ["run", "--profile", "quick", "--rounds", "500", "--json"];
+
 /// One benchmark of each kind of service.
 const REMOTE: [&str; 6] =
     ["net.tcp_rtt", "net.udp_rtt", "net.tcp_connect", "net.tcp_crr", "net.tcp_bandwidth", "net.udp_bandwidth"];
@@ -36,20 +41,7 @@ fn remote_benchmarks_measure_against_another_machine() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
     let open = descriptors(serve.pid());
-    let args = [
-        "run",
-        "--host",
-        &serve.address,
-        "--profile",
-        "quick",
-        "--rounds",
-        "2",
-        "--budget",
-        "60s",
-        "--json",
-        "syscall.getppid",
-    ];
-    all_are_measured(&place, &[&args[..], &REMOTE].concat());
+    all_are_measured(&place, &[&BRIEF[..], &["--host", &serve.address, "syscall.getppid"], &REMOTE].concat());
     serve.idle();
     assert_eq!(descriptors(serve.pid()), open, "it keeps a descriptor of a session");
     // Without --host no server is contacted, and nothing is remote.
@@ -62,20 +54,8 @@ fn a_client_that_is_killed_leaves_no_session() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
     for id in ["net.tcp_rtt", "net.udp_rtt", "net.tcp_connect"] {
-        let args = [
-            "run",
-            id,
-            "--param",
-            "family=v4",
-            "--host",
-            &serve.address,
-            "--profile",
-            "quick",
-            "--rounds",
-            "500",
-            "--json",
-        ];
-        let running: Running = place.start(&args);
+        let args = [id, "--param", "family=v4", "--host", &serve.address];
+        let running: Running = place.start(&[&LONG[..], &args].concat());
         // A service is the child of its session.
         let service = until("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
         running.signal(SIGKILL);
@@ -89,17 +69,7 @@ fn a_client_that_is_killed_leaves_no_session() {
 fn a_server_that_ends_is_reported() {
     let place = Place::new();
     let mut serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
-    let running = place.start(&[
-        "run",
-        "net.tcp_rtt",
-        "--host",
-        &serve.address,
-        "--profile",
-        "quick",
-        "--rounds",
-        "500",
-        "--json",
-    ]);
+    let running = place.start(&[&LONG[..], &["net.tcp_rtt", "--host", &serve.address]].concat());
     let service = until("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
     common::send(serve.pid(), SIGINT);
     assert_eq!(serve.child.wait().expect("it ends").code(), Some(130));
@@ -218,21 +188,8 @@ fn two_network_namespaces_are_two_machines() {
     let [here, there] = &two.names;
     let serve = Serve::start(&place, &["ip", "netns", "exec", there], &["--bind", "10.213.7.2"]);
     let token = serve.printed.split("--token ").nth(1).map(str::trim).expect("a token").to_owned();
-    let args = [
-        "run",
-        "--host",
-        &serve.address,
-        "--token",
-        &token,
-        "--profile",
-        "quick",
-        "--rounds",
-        "2",
-        "--budget",
-        "60s",
-        "--json",
-    ];
-    let run = place.wrapped(&["ip", "netns", "exec", here], &[&args[..], &["syscall.getppid"], &REMOTE].concat());
+    let args = ["--host", &serve.address, "--token", &token, "syscall.getppid"];
+    let run = place.wrapped(&["ip", "netns", "exec", here], &[&BRIEF[..], &args, &REMOTE].concat());
     let ended = common::ended({ run }.output().expect("the program starts"));
     let parsed: serde_json::Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
     assert!(!ended.out.contains(&token), "the record contains the token");

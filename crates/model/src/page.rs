@@ -22,17 +22,17 @@ pub struct Pages<'a> {
 pub struct Block {
     /// The subject.
     pub title: &'static str,
-    /// What stands at the end of its first line.
-    pub right: Right,
+    /// What its first line says beside the title.
+    pub aside: Aside,
     /// How its values are written.
     pub values: Values,
     /// Its lines.
     pub lines: &'static [Line],
 }
 
-/// What stands at the end of the first line of a block.
+/// What the first line of a block says beside its title.
 #[derive(Clone, Copy, Debug)]
-pub enum Right {
+pub enum Aside {
     /// What more of it is called on the command line: `ctx sched timer`. Each line has one value.
     More(&'static str),
     /// The heads of its columns. Each line has a value for each, or an empty place.
@@ -65,9 +65,9 @@ pub struct Line {
 impl Block {
     /// How many columns of values it has.
     pub const fn columns(&self) -> usize {
-        match self.right {
-            Right::More(_) => 1,
-            Right::Heads(heads) => heads.len(),
+        match self.aside {
+            Aside::More(_) => 1,
+            Aside::Heads(heads) => heads.len(),
         }
     }
 }

@@ -145,7 +145,9 @@ impl Supervisor {
             .spawn()?;
         let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
         // Who ends without reading says why by its exit code and on standard error.
-        if let Err(e) = written.or_else(|e| if e.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(e) }) {
+        if let Err(e) = written
+            && e.kind() != ErrorKind::BrokenPipe
+        {
             process::kill_group(child.id() as i32);
             let _ = child.wait();
             return Err(e);

@@ -216,13 +216,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.prove("sums of vectors that were wrong", "0", wrong as f64, 0.0..=0.0);
     }
     let few = clocks.len() < WHOLE_TURNS;
-    for (i, &(name, x86_64)) in checks.iter().enumerate() {
+    // Where the vectors determine the time, the clock cannot be seen. That is no failure.
+    let checked = if work.is_some() && few { &[] } else { checks };
+    let whole_turns: Vec<&Vec<f64>> = turns.iter().filter(|ratios| are_whole(ratios, checks)).collect();
+    for (i, &(name, x86_64)) in checked.iter().enumerate() {
         let all: Vec<f64> = turns.iter().map(|ratios| ratios[i]).collect();
-        let whole_ones: Vec<f64> = turns.iter().filter(|t| are_whole(t, checks)).map(|ratios| ratios[i]).collect();
-        // Where the vectors determine the time, the clock cannot be seen. That is no failure.
-        if work.is_some() && few {
-            continue;
-        }
+        let whole_ones: Vec<f64> = whole_turns.iter().map(|ratios| ratios[i]).collect();
         if let Some(ratio) = proven(&all, &whole_ones) {
             let whole = whole(ratio, x86_64);
             let expected = format!("{whole} within {} %", ERROR * 100.0);

@@ -111,8 +111,9 @@ fn render(
     let other = Compared { side: side(1), differences: Vec::new(), comparison, in_turns: true };
     let style = style(args.all);
     let others = [other];
-    let text = report::compare(program.known_families(), side(0), &others, Relative::Absolute, args.format, &style);
-    (text, gate(&others, args.gate))
+    let text =
+        report::compare(program.known_families(), side(0), &others, Relative::Absolute, args.outcome.format, &style);
+    (text, gate(&others, args.outcome.gate))
 }
 
 /// The commands behind which the workers of each side are started.

@@ -136,8 +136,15 @@ pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
             name()
         );
     }
-    print(&report::compare(program.known_families(), first.side(), &others, relative, args.format, &style(args.all)))?;
-    Ok(gate(&others, args.gate))
+    print(&report::compare(
+        program.known_families(),
+        first.side(),
+        &others,
+        relative,
+        args.outcome.format,
+        &style(args.all),
+    ))?;
+    Ok(gate(&others, args.outcome.gate))
 }
 
 /// Something became slower.

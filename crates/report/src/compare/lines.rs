@@ -1,7 +1,7 @@
 //! The lines of the pages with the values of both sides, or of several.
 
 use groma_analysis::compare::{Pair, Verdict};
-use groma_model::page::{Block, On, Right, Shown, Values};
+use groma_model::page::{Aside, Block, On, Shown, Values};
 use groma_model::{Families, Record};
 
 use super::{Compared, Relative, change, is_of, letter, said, sign};
@@ -128,8 +128,8 @@ fn of<'r>(others: &'r [Compared<'r>], record: &Record) -> Vec<Option<&'r Pair<'r
 /// The title of a block, with what its column is of.
 pub(super) fn title(block: &Block, column: usize) -> String {
     let several = block.lines.iter().flat_map(|line| &line.values[1..]).flatten().any(|shown| !shown.in_cycles);
-    match block.right {
-        Right::Heads(heads) if several => format!("{}, {}", block.title, heads[column]),
+    match block.aside {
+        Aside::Heads(heads) if several => format!("{}, {}", block.title, heads[column]),
         _ => block.title.to_owned(),
     }
 }

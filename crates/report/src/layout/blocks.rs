@@ -1,6 +1,6 @@
 //! A block of a page: a subject, and a line for each thing that people call by a name.
 
-use groma_model::page::{Block, Line, Right, Shown, Values};
+use groma_model::page::{Aside, Block, Line, Shown, Values};
 use groma_model::{Record, State};
 
 use super::strip::Strip;
@@ -90,9 +90,9 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
         return Vec::new();
     }
     let faint = |text: &str| Strip::new(style, Ink::Faint, text);
-    let heads: Vec<Strip> = match block.right {
-        Right::More(_) => Vec::new(),
-        Right::Heads(heads) => heads.iter().map(|head| faint(head)).collect(),
+    let heads: Vec<Strip> = match block.aside {
+        Aside::More(_) => Vec::new(),
+        Aside::Heads(heads) => heads.iter().map(|head| faint(head)).collect(),
     };
     // Each column as wide as what it holds; the last one ends where the block ends.
     let widest = |i: usize| {
@@ -113,9 +113,9 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
     let unit = if block.values == Values::Gigabytes { ", GB/s" } else { "" };
     let title = Strip::new(style, Ink::Strong, &format!("{}{unit}", block.title));
     // At the end of the line they were read as the head of the values.
-    let title = match block.right {
-        Right::More(more) => title.then(faint(&format!(" ({})", more.replace(' ', ", ")))),
-        Right::Heads(_) => title,
+    let title = match block.aside {
+        Aside::More(more) => title.then(faint(&format!(" ({})", more.replace(' ', ", ")))),
+        Aside::Heads(_) => title,
     };
     let mut out = vec![in_columns(title, heads.iter().cloned().map(Some).collect())];
     for (line, values) in rows {
