@@ -3,7 +3,7 @@
 
 #[path = "../../crates/groma/src/dd.rs"]
 mod dd;
-#[path = "../../crates/groma/src/flags.rs"]
+#[path = "../../crates/groma/src/flags/mod.rs"]
 mod flags;
 use groma_runner::select;
 #[path = "../targets/mod.rs"]

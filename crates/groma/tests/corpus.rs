@@ -6,7 +6,7 @@
 
 #[path = "../src/dd.rs"]
 mod dd;
-#[path = "../src/flags.rs"]
+#[path = "../src/flags/mod.rs"]
 mod flags;
 use groma_runner::select;
 #[expect(unreachable_pub, reason = "public for the fuzz crate")]

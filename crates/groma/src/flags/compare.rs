@@ -1,0 +1,58 @@
+//! What `groma compare` takes.
+
+use super::StoreArgs;
+use super::parse::parse_compare_format;
+use clap::Args;
+
+/// How a comparison is written, and what its exit code says.
+#[derive(Debug, Args)]
+pub(crate) struct OutcomeArgs {
+    /// The format: table, json, csv, markdown or junit
+    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
+    pub(crate) format: groma_report::CompareFormat,
+    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more than
+    /// half of the metrics cannot be told
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true)]
+    pub(crate) gate: Option<f64>,
+}
+
+pub(super) const HELP: &str = "Examples:
+  groma compare                                the latest run beside the one before it
+  groma compare before                         the latest run beside the newest with this tag
+  groma compare A B C                          three machines
+  groma compare --a before --b after           all runs of two tags: several a side find smaller differences
+  groma compare A B --relative cycles          two clock rates
+  groma compare A B --select ipc,net --all     every metric of these, with intervals
+  groma compare A B --format markdown          for a comment on a pull request
+  groma compare base latest --gate=5           exit code 1 if something is slower by more than 5 %
+
+A metric is called slower or faster only where the rounds of the two runs differ beyond chance, for the
+whole comparison at once, and by more than other runs of the first side's machine do in the same state:
+the more of them the store holds, the smaller the differences that are found.";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, or files of streams; the
+    /// others are held against the first [default: the latest two]
+    #[arg(value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// The runs of the first side, taken as one; a tag stands for all of its runs
+    #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "b", conflicts_with = "runs")]
+    pub(crate) a: Vec<String>,
+    /// The runs of the second side
+    #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "a")]
+    pub(crate) b: Vec<String>,
+    /// Only these ids, groups or patterns
+    #[arg(long, value_name = "SELECT", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Compare multiples of something instead of times: 'cycles', or a metric such as syscall.getppid
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) relative: Option<String>,
+    /// Every metric with its interval and verdict, controls too, and what is not compared
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) outcome: OutcomeArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}

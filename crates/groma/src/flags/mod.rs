@@ -1,0 +1,201 @@
+//! The command line: a file for what each verb takes. Values are checked for their form here; nothing
+//! is looked up yet.
+
+mod ab;
+mod compare;
+mod dd;
+mod forget;
+mod hammer;
+mod list;
+mod merge;
+mod parse;
+mod plot;
+mod run;
+mod runs;
+mod serve;
+mod show;
+mod tag;
+mod trend;
+mod watch;
+
+pub(crate) use ab::AbArgs;
+pub(crate) use compare::CompareArgs;
+pub(crate) use dd::DdArgs;
+pub(crate) use forget::ForgetArgs;
+pub(crate) use hammer::HammerArgs;
+pub(crate) use list::ListArgs;
+pub(crate) use merge::MergeArgs;
+pub(crate) use parse::parse_time;
+pub(crate) use plot::PlotArgs;
+pub(crate) use run::RunArgs;
+pub(crate) use runs::RunsArgs;
+pub(crate) use serve::ServeArgs;
+pub(crate) use show::ShowArgs;
+pub(crate) use tag::TagArgs;
+pub(crate) use trend::TrendArgs;
+pub(crate) use watch::WatchArgs;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand};
+use groma_model::Tag;
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Measures how long a computer's hardware and operating system take to do the things programs are
+/// made of
+#[derive(Debug, Parser)]
+#[command(name = "groma", version, styles = STYLES, max_term_width = 110, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+macro_rules! exit_codes {
+    () => {
+        "Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
+2 usage error; 3 the machine is noisier than --require allows; 4 some metric failed, timed out or was denied;
+130 or 143 ended by Ctrl-C or SIGTERM (what was measured is kept)."
+    };
+}
+
+/// What the exit codes mean.
+pub(crate) const EXIT_CODES: &str = exit_codes!();
+
+const EXAMPLES: &str = concat!(
+    "Examples:
+  groma run                            survey this machine in about a minute
+  groma run --profile quick            what a person asks first, in about ten seconds
+  groma run --all                      everything; says how long it takes
+  groma run ipc 'mem.*' syscall.read   a group, a pattern, one benchmark
+  groma run syscall.getppid -P 1,2,4   as one, two and four processes at once
+  groma list                           what there is to measure
+  groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
+  groma show                           the latest results again
+  groma show ipc.pipe_rtt              one metric: rounds, samples, proofs, earlier runs
+  groma show --hardware                the hardware on one page, declared beside measured
+  groma runs                           all runs in the store, and how to name one
+  groma ab -- -- bwrap --ro-bind / /   what a sandbox costs, measured in turns
+  groma compare                        the latest run beside the one before it
+  groma trend ipc.pipe_rtt             one metric over all runs, and where it changed
+  groma watch --for 1m                 how much of each core others take
+  groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
+  groma hammer 32768 100               random stores, alone and on all CPUs together
+  groma plot mem.latency -o caches.svg a curve
+  groma plot syscall.getppid --over P  the same over the sizes of the worker groups
+
+",
+    exit_codes!()
+);
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure this machine
+    #[command(after_help = run::HELP)]
+    Run(RunArgs),
+    /// Run the peers of network benchmarks, for another machine that names this one with --host
+    Serve(ServeArgs),
+    /// List the benchmarks
+    #[command(after_help = list::HELP)]
+    List(ListArgs),
+    /// Explain a benchmark: what it measures, how, and what can go wrong; or a word of the results,
+    /// such as noisy, drift or P
+    Explain {
+        /// Ids, groups or patterns, or states, flags and labels
+        #[arg(required = true, value_name = "SELECT")]
+        select: Vec<String>,
+    },
+    /// Show what this machine declares about itself, and how busy it is
+    Machine {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        /// Skip measuring the noise, which takes a second
+        #[arg(long)]
+        no_gauge: bool,
+        /// Every fact, not only those that numbers depend on most
+        #[arg(long)]
+        all: bool,
+        /// Write what the kernel says of the CPUs into this file instead, for groma run --dry-run
+        /// --machine on any computer
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "no_gauge", "all"])]
+        record: Option<PathBuf>,
+    },
+    /// Watch how much of each CPU others take: busy sibling threads, stolen time, the clock
+    #[command(after_help = watch::HELP)]
+    Watch(WatchArgs),
+    /// Show the results of a run
+    #[command(after_help = show::HELP)]
+    Show(ShowArgs),
+    /// List the runs in the store
+    #[command(after_help = runs::HELP)]
+    Runs(RunsArgs),
+    /// Give a run of the store tags, or take them from it
+    #[command(after_help = tag::HELP)]
+    Tag(TagArgs),
+    /// Remove runs from the store, and give their space back
+    #[command(after_help = forget::HELP)]
+    Forget(ForgetArgs),
+    /// Take the runs of other stores and of streams with samples into the store
+    #[command(after_help = merge::HELP)]
+    Merge(MergeArgs),
+    /// Measure two conditions in turns and compare them: what a sandbox costs, or another groma
+    #[command(after_help = ab::HELP)]
+    Ab(AbArgs),
+    /// Compare runs: what became slower or faster, and what differs between their machines
+    #[command(after_help = compare::HELP)]
+    Compare(CompareArgs),
+    /// Show a metric over the runs of a machine, where it changed, and what else changed then
+    #[command(after_help = trend::HELP)]
+    Trend(TrendArgs),
+    /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of
+    /// its samples
+    #[command(after_help = plot::HELP)]
+    Plot(PlotArgs),
+    /// Move blocks between files and devices, check what they hold, and time every transfer
+    #[command(after_help = dd::HELP)]
+    Dd(DdArgs),
+    /// Store to random places in memory, with one writer and then with all CPUs at once (Closson's
+    /// memhammer)
+    #[command(after_help = hammer::HELP)]
+    Hammer(HammerArgs),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print a manual page (troff): of groma, or of one verb such as run
+    Manual {
+        /// The verb
+        verb: Option<String>,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// The store: an SQLite file [default: groma/groma.db in the XDG data directory]
+    #[arg(long, value_name = "FILE", env = "GROMA_STORE", hide_env_values = true)]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TagsArgs {
+    /// What to call the run, to find it again: groma show before
+    #[arg(long = "tag", visible_alias = "label", value_name = "TAG,...", value_delimiter = ',')]
+    pub(crate) tags: Vec<Tag>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}
