@@ -15,7 +15,7 @@ use groma_runner::redact::Redactor;
 use groma_runner::{Launcher, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals};
 
 use super::compare::gate;
-use super::run::{SOME_FAILED, Sinks, begin, count, open_store, records};
+use super::measure::{SOME_FAILED, Sinks, begin, count, open_store, records};
 use super::{print, style};
 use crate::flags::AbArgs;
 use crate::program::Program;

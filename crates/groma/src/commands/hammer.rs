@@ -6,7 +6,7 @@
 //! here. LOOPS is split into equal rounds, each with fresh pages, so that progress can be shown and
 //! kept.
 
-use super::run::{Outputs, carry_out};
+use super::measure::{Outputs, carry_out};
 use crate::flags::HammerArgs;
 use crate::program::Program;
 use anyhow::{Context, Result, anyhow, bail};

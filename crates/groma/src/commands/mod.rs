@@ -9,6 +9,7 @@ mod forget;
 mod hammer;
 mod history;
 mod machine;
+mod measure;
 mod merge;
 mod plot;
 mod run;
