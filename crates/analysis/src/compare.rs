@@ -301,7 +301,11 @@ pub fn identity(record: &Record) -> String {
     identity_of(&record.id, &record.params, &record.placement, (record.workers, record.worker_kind))
 }
 
-/// The same of a metric of a point.
+/// The same of the metrics that a point reports.
+pub fn identities(point: &Point) -> impl Iterator<Item = String> {
+    point.metrics.iter().map(|metric| identity_at(&metric.id, point))
+}
+
 fn identity_at(metric: &str, point: &Point) -> String {
     identity_of(metric, &point.params, &point.placement, (point.workers, point.worker_kind))
 }

@@ -24,6 +24,8 @@ pub mod claims;
 pub mod compare;
 pub mod curve;
 pub mod earlier;
+pub mod floors;
+pub mod gate;
 pub mod matrix;
 pub mod point;
 pub mod trend;

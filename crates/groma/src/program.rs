@@ -177,6 +177,8 @@ mod tests {
     fn ids_groups_and_patterns() {
         assert_eq!(ids(&["syscall.getppid"]), Ok(vec!["syscall.getppid"]));
         assert!(ids(&["ipc"]).expect("a group").contains(&"ipc.pipe_rtt"));
+        // perf bench has a test 'syscall fork', which proc.fork_exit repeats.
+        assert!(ids(&["syscall"]).expect("a group").iter().all(|id| id.starts_with("syscall.")));
         assert!(ids(&["*.latency"]).expect("a pattern").contains(&"mem.latency"));
         let all = ids(&[]).expect("the default set");
         assert!(all.contains(&"mem.latency") && !all.iter().any(|id| id.starts_with("selftest.")));

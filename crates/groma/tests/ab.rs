@@ -2,7 +2,7 @@
 //! worker is named before anything is measured.
 
 mod common;
-use common::{Place, ended};
+use common::Place;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -89,28 +89,4 @@ fn a_command_that_starts_no_worker_is_named_first() {
     refused(&["--program-b", "/nonexistent/groma", "--", "--"], "--program-a, --program-b: /nonexistent/groma");
     assert!(!place.store().exists() || place.groma(&["runs"]).out.contains("no runs yet"));
     assert!(place.left_behind().is_empty());
-}
-
-/// The jobs of docs/ci, in a shell: both commands work one after the other, and leave what the job keeps.
-#[test]
-fn the_jobs_for_continuous_integration_work() {
-    for (job, kept) in [("github.yml", "summary"), ("gitlab.yml", "groma.md")] {
-        let place = Place::new();
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci").join(job);
-        let text = std::fs::read_to_string(file).expect("a job");
-        let lines = text.lines().map(|line| line.trim().trim_start_matches("- ")).filter(|l| l.starts_with("groma "));
-        let lines: Vec<&str> = lines.collect();
-        assert_eq!(lines.len(), 2, "{job}: {lines:?}");
-        for line in lines {
-            let script = format!("groma() {{ {} \"$@\"; }}\n{line}", env!("CARGO_BIN_EXE_groma"));
-            let mut shell = Command::new("sh");
-            shell.args(["-c", &script]).current_dir(place.path("")).env("TMPDIR", place.tmp());
-            shell.env("SANDBOX", "env -u NOTHING").env("BUDGET", "5s").env("GITHUB_STEP_SUMMARY", "summary");
-            let ended = ended(shell.output().expect("a shell"));
-            // The same on both sides: nothing is slower, but few rounds may tell nothing.
-            assert!(matches!(ended.code, Some(0 | 3)), "{line}: {ended:?}");
-        }
-        let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("it is kept");
-        assert!(read("groma.xml").contains("</testsuites>") && read(kept).contains("behind env -u NOTHING"), "{job}");
-    }
 }

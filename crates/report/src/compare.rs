@@ -8,6 +8,8 @@ mod files;
 mod lines;
 mod summary;
 
+pub(crate) use summary::page_name;
+
 use groma_analysis::compare::environment::Difference;
 use groma_analysis::compare::{Comparison, Pair, Verdict, Why};
 use groma_model::{Families, Record, RunHeader};

@@ -69,6 +69,19 @@ pub struct RunLine {
     pub status: RunStatus,
 }
 
+/// The tags of a store, each with the number of its runs and the start of the newest.
+pub fn tags(tags: &[(Tag, usize, String)], style: &Style) -> String {
+    if tags.is_empty() {
+        return style.text(&format!("no run has a tag ({} run --tag NAME, {0} tag RUN NAME)\n", style.program));
+    }
+    let mut grid = Grid::new(&[Align::Left, Align::Right, Align::Left], style);
+    grid.row(["tag", "runs", "newest, UTC"].iter().map(|head| Cell::ink(*head, Ink::Strong)).collect());
+    for (tag, runs, newest) in tags {
+        grid.row(vec![Cell::new(tag.as_str()), Cell::new(runs.to_string()), Cell::new(minute(newest))]);
+    }
+    grid.render()
+}
+
 /// From this width on, what was asked for stands in the row of its run, as far as there is room, and
 /// not below it: a line a run is what other programs search.
 const ROOMY: usize = 100;

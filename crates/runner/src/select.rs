@@ -36,36 +36,61 @@ pub fn select(
         return Ok(all.iter().copied().filter(|b| b.info.tier <= tier).collect());
     }
     // Not for each benchmark anew: a text may be long.
-    let texts: Vec<(&str, bool)> = texts.iter().map(|text| (text.as_str(), is_pattern(text))).collect();
-    for &(text, pattern) in &texts {
-        if !all.iter().any(|b| fits(text, pattern, b)) {
+    let texts: Vec<(&str, How)> = texts.iter().map(|text| (text.as_str(), How::of(text, all))).collect();
+    for &(text, how) in &texts {
+        if !all.iter().any(|b| fits(text, how, b)) {
             return Err(UnknownBenchmark { text: text.to_owned(), suggestion: suggestion(all, text) });
         }
     }
-    Ok(all.iter().copied().filter(|b| texts.iter().any(|&(text, pattern)| fits(text, pattern, b))).collect())
+    Ok(all.iter().copied().filter(|b| texts.iter().any(|&(text, how)| fits(text, how, b))).collect())
+}
+
+/// How a text names benchmarks.
+#[derive(Clone, Copy)]
+enum How {
+    /// As an id or a family: nothing else is meant, though perf bench has a `syscall fork`.
+    Exactly,
+    /// As a pattern.
+    Pattern,
+    /// As a metric, a test of another tool, or a word of an id.
+    Loosely,
+}
+
+impl How {
+    fn of(text: &str, all: &[&'static Benchmark]) -> How {
+        if is_pattern(text) {
+            How::Pattern
+        } else if all.iter().any(|bench| is_exactly(text, bench)) {
+            How::Exactly
+        } else {
+            How::Loosely
+        }
+    }
 }
 
 fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-/// Whether a text names a benchmark: its id, one of its metrics, its family, a pattern, a test of
-/// another tool that it repeats, or a word of its id.
-fn fits(text: &str, pattern: bool, bench: &Benchmark) -> bool {
+fn is_exactly(text: &str, bench: &Benchmark) -> bool {
+    text == bench.info.id || (text == bench.info.family() && bench.info.tier != Tier::Named)
+}
+
+/// Whether a text names a benchmark: its id or family; a pattern; one of its metrics, a test of another
+/// tool that it repeats (`lat_pipe`), or a word of its id (`pipe`).
+fn fits(text: &str, how: How, bench: &Benchmark) -> bool {
     let info = &bench.info;
-    if text == info.id || (text == info.family() && info.tier != Tier::Named) {
-        return true;
+    match how {
+        How::Exactly => is_exactly(text, bench),
+        How::Pattern => info.tier != Tier::Named && glob(text.as_bytes(), info.id.as_bytes()),
+        How::Loosely => {
+            let is_word = info.tier != Tier::Named && info.id.split(['.', '_']).any(|word| word == text);
+            let suffix = text.strip_prefix(info.id).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
+            is_word
+                || info.lineage.iter().any(|source| lineage::names(text, source))
+                || (!suffix.is_empty() && info.outputs.iter().any(|o| o.suffix == suffix))
+        }
     }
-    if pattern {
-        return info.tier != Tier::Named && glob(text.as_bytes(), info.id.as_bytes());
-    }
-    // What it repeats (`lat_pipe`), or a word of its id (`pipe`).
-    let is_word = info.tier != Tier::Named && info.id.split(['.', '_']).any(|word| word == text);
-    if is_word || info.lineage.iter().any(|source| lineage::names(text, source)) {
-        return true;
-    }
-    let suffix = text.strip_prefix(info.id).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
-    !suffix.is_empty() && info.outputs.iter().any(|o| o.suffix == suffix)
 }
 
 /// Whether a text names a metric or benchmark of this id: for views of records, and for

@@ -6,6 +6,7 @@
 //! for people. The schema is documented in `docs/records.md`.
 #![forbid(unsafe_code)]
 
+mod baseline;
 mod error;
 mod find;
 mod forget;
@@ -18,6 +19,7 @@ mod writer;
 
 use groma_model::{End, Point, Record, Round, RunHeader};
 
+pub use baseline::{Baseline, BaselineMetric, is_baseline};
 pub use error::StoreError;
 pub use find::Filter;
 pub use forget::Extent;

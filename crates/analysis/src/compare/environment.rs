@@ -50,8 +50,13 @@ pub struct Difference {
     pub values: [Option<String>; 2],
 }
 
+/// The facts about the directory for files, which only runs have that need one.
+const WORK_DIR: &str = "work_dir.";
+
 /// The facts that differ, the most likely cause first.
 pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
+    let has_work_dir = |run: &RunHeader| run.environment.facts.iter().any(|fact| fact.key.starts_with(WORK_DIR));
+    let both_have = has_work_dir(a) && has_work_dir(b);
     let is_of = |key: &str, name: &str| key == name || (name.ends_with('.') && key.starts_with(name));
     let rank = |key: &str| LIKELY.iter().position(|name| is_of(key, name)).unwrap_or(LIKELY.len());
     let mut values: BTreeMap<&str, [Option<&str>; 2]> = BTreeMap::new();
@@ -60,7 +65,8 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
             values.entry(&fact.key).or_default()[side].get_or_insert(&fact.value);
         }
     }
-    let is_volatile = |key: &str| VOLATILE.iter().any(|name| is_of(key, name));
+    let is_volatile =
+        |key: &str| VOLATILE.iter().any(|name| is_of(key, name)) || (key.starts_with(WORK_DIR) && !both_have);
     let differ = values.into_iter().filter(|(key, [a, b])| a != b && !is_volatile(key));
     let owned = |(key, values): (&str, [Option<&str>; 2])| Difference {
         key: key.to_owned(),
@@ -102,5 +108,8 @@ mod tests {
         let b = run(&[("load.1", "9.1"), ("host.uptime_s", "2"), ("memory.available", "4")]);
         assert!(differences(&a, &b).is_empty());
         assert!(differences(&a, &a).is_empty());
+        // A run that needed no files says nothing of where they would be.
+        let [ext4, xfs] = ["ext4", "xfs"].map(|fs| run(&[("work_dir.fs", fs)]));
+        assert!(differences(&a, &ext4).is_empty() && differences(&ext4, &xfs).len() == 1);
     }
 }

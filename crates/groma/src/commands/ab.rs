@@ -7,14 +7,13 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use groma_analysis::compare::{compare_pairs, paired_rounds};
+use groma_analysis::compare::{Comparison, PairedRounds, compare_pairs, paired_rounds};
 use groma_harness::model::{End, InTurns, Point, Profile, Record, Round, RunHeader};
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::redact::Redactor;
-use groma_runner::{Launcher, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals};
+use groma_runner::{Launcher, Planned, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals};
 
-use super::compare::gate;
 use super::measure::{SOME_FAILED, Sinks, begin, count, open_store, records};
 use super::{print, style};
 use crate::flags::AbArgs;
@@ -27,9 +26,71 @@ const PAIRS: u32 = 40;
 /// Measures two conditions in turns and compares them.
 pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     let started = Instant::now();
-    let sides = sides(args)?;
-    let everything = args.select.is_empty() && args.params.is_empty();
-    let request = RunRequest {
+    let request = request(args)?;
+    let plan = planned(program, args, &request)?;
+    let measured = match measure(program, args, &request, &plan, started)? {
+        ControlFlow::Continue(measured) => measured,
+        ControlFlow::Break(code) => return Ok(code),
+    };
+    let shown = |record: &&Record| args.all || !record.detail;
+    let [a, b] = measured.records.each_ref().map(|all| all.iter().filter(shown).cloned().collect::<Vec<_>>());
+    let comparison = compare_pairs(&a, &b, &measured.paired());
+    let other = measured.beside(comparison);
+    let first = measured.side(0);
+    print(&report::compare(
+        program.known_families(),
+        first,
+        &[other],
+        Relative::Absolute,
+        args.format,
+        &style(args.all),
+    ))?;
+    Ok(measured.report_end())
+}
+
+/// What two conditions in turns have brought: the two of each are those of the sides.
+pub(super) struct InTurnsMeasured {
+    pub(super) heads: [RunHeader; 2],
+    pub(super) records: [Vec<Record>; 2],
+    points: Vec<Point>,
+    rounds: [Vec<Vec<Round>>; 2],
+    signal: Option<i32>,
+    /// Why not everything is kept.
+    complaint: Option<String>,
+}
+
+impl InTurnsMeasured {
+    /// The values of the rounds that both sides have.
+    pub(super) fn paired(&self) -> PairedRounds {
+        paired_rounds(&self.points, [&self.rounds[0], &self.rounds[1]])
+    }
+
+    pub(super) fn side(&self, side: usize) -> Side<'_> {
+        Side { name: &self.heads[side].run, head: &self.heads[side], runs: 1, like: 0 }
+    }
+
+    /// The second side beside the first.
+    pub(super) fn beside<'r>(&'r self, comparison: Comparison<'r>) -> Compared<'r> {
+        Compared { side: self.side(1), differences: Vec::new(), comparison, in_turns: true }
+    }
+
+    /// Says what could not be kept; the exit code of the runs.
+    pub(super) fn report_end(&self) -> u8 {
+        if let Some(complaint) = &self.complaint {
+            warn!("{complaint}; the results of this run are shown, not all of them are kept");
+        }
+        let fails = self.records.iter().flatten().any(|record| record.state.fails_run());
+        match self.signal {
+            Some(signal) => signals::exit_code(signal),
+            None if self.complaint.is_some() || fails => SOME_FAILED,
+            None => 0,
+        }
+    }
+}
+
+/// What is asked of the run of both sides.
+pub(super) fn request(args: &AbArgs) -> Result<RunRequest> {
+    Ok(RunRequest {
         // Short rounds, as in a survey: many pairs are worth more than long ones.
         survey: true,
         params: args.params.clone(),
@@ -39,25 +100,38 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
         deadline: args.deadline,
         seed: args.seed,
         work_dir: args.work_dir.clone(),
-        sides: sides.to_vec(),
+        sides: sides(args)?.to_vec(),
         ..RunRequest::new(Profile::Quick)
-    };
-    // What a quick survey measures are points of the standard one.
+    })
+}
+
+/// The points of one side: what is selected, or what a quick survey measures, which are points of the
+/// standard one.
+pub(super) fn planned(program: &Program, args: &AbArgs, request: &RunRequest) -> Result<Vec<Planned>> {
+    let everything = args.select.is_empty() && args.params.is_empty();
     let wanted = RunRequest { profile: if everything { Profile::Standard } else { Profile::Quick }, ..request.clone() };
     let benches = program.select(&args.select, wanted.tier())?;
-    let mut plan = plan(&benches, &wanted, &Topology::for_plan())?;
-    if everything {
-        plan = of_pages(plan, program.known_families().pages, true);
-    }
-    let plan = on_both_sides(plan);
+    let plan = plan(&benches, &wanted, &Topology::for_plan())?;
+    Ok(if everything { of_pages(plan, program.known_families().pages, true) } else { plan })
+}
 
+/// Measures these points on both sides in turns and keeps both as runs; the exit code where they do
+/// not begin.
+pub(super) fn measure(
+    program: &Program,
+    args: &AbArgs,
+    request: &RunRequest,
+    plan: &[Planned],
+    started: Instant,
+) -> Result<ControlFlow<u8, InTurnsMeasured>> {
+    let plan = on_both_sides(plan.to_vec());
     let mut store = open_store(args.no_store, &args.store)?;
-    let (mut run, mut progress) = match begin(&request, &plan, started, store.as_mut())? {
+    let (mut run, mut progress) = match begin(request, &plan, started, store.as_mut())? {
         ControlFlow::Continue(begun) => begun,
-        ControlFlow::Break(code) => return Ok(code),
+        ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
     };
     let redactor = Redactor::of_this_user();
-    let heads = heads(run.header(), &sides, &redactor);
+    let heads = heads(run.header(), &request.sides, &redactor);
     let params = |id: &str| program.all().iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
     let points: Vec<Point> = plan.iter().step_by(2).map(|p| redactor.point(&p.point, params(&p.point.bench))).collect();
     let mut sinks = [Sinks::new(store.as_ref(), None)?, Sinks::new(store.as_ref(), None)?];
@@ -82,38 +156,8 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     }
     drop(sinks);
     drop(run);
-    let (text, gated) = render(program, args, &heads, &points, [&rounds[0], &rounds[1]], &of_sides);
-    print(&text)?;
-    if let Some(complaint) = &complaint {
-        warn!("{complaint}; the results of this run are shown, not all of them are kept");
-    }
-    let fails = of_sides.iter().flatten().any(|record| record.state.fails_run());
-    Ok(match outcome.signal {
-        Some(signal) => signals::exit_code(signal),
-        None if complaint.is_some() || fails => SOME_FAILED,
-        None => gated,
-    })
-}
-
-/// The comparison, and the exit code of its gate.
-fn render(
-    program: &Program,
-    args: &AbArgs,
-    heads: &[RunHeader; 2],
-    points: &[Point],
-    rounds: [&[Vec<Round>]; 2],
-    records: &[Vec<Record>; 2],
-) -> (String, u8) {
-    let shown = |record: &&Record| args.all || !record.detail;
-    let [a, b] = records.each_ref().map(|all| all.iter().filter(shown).cloned().collect::<Vec<_>>());
-    let comparison = compare_pairs(&a, &b, &paired_rounds(points, rounds));
-    let side = |i: usize| Side { name: &heads[i].run, head: &heads[i], runs: 1, like: 0 };
-    let other = Compared { side: side(1), differences: Vec::new(), comparison, in_turns: true };
-    let style = style(args.all);
-    let others = [other];
-    let text =
-        report::compare(program.known_families(), side(0), &others, Relative::Absolute, args.outcome.format, &style);
-    (text, gate(&others, args.outcome.gate))
+    let signal = outcome.signal;
+    Ok(ControlFlow::Continue(InTurnsMeasured { heads, records: of_sides, points, rounds, signal, complaint }))
 }
 
 /// The commands behind which the workers of each side are started.
@@ -136,7 +180,7 @@ fn sides(args: &AbArgs) -> Result<[Launcher; 2]> {
 }
 
 /// The heads of the two runs: the first is that of the run, the second differs in its id.
-fn heads(first: &RunHeader, sides: &[Launcher; 2], redactor: &Redactor) -> [RunHeader; 2] {
+fn heads(first: &RunHeader, sides: &[Launcher], redactor: &Redactor) -> [RunHeader; 2] {
     let ids = [first.run.clone(), run_identity::run_id(jiff::Timestamp::now(), run_identity::random_seed())];
     [0, 1].map(|side: usize| {
         let command = redactor.args(sides[side].words()).join(" ");

@@ -5,6 +5,9 @@ use groma_analysis::earlier::{contradiction, is_beyond, values};
 use groma_harness::model::{CoreProbe, Point, Record, Round, RunHeader};
 use groma_store::Store;
 
+/// The tag of a run of a gate that failed.
+pub(super) const GATE_FAILED: &str = "gate-failed";
+
 /// Earlier runs that are looked at.
 const RUNS: usize = 12;
 
@@ -23,10 +26,14 @@ impl<'s> Earlier<'s> {
         Earlier { store, runs: store.earlier_runs(head, RUNS).unwrap_or_default() }
     }
 
-    /// Those of the same machine in the same state, whenever they were, but for these.
+    /// Those of the same machine in the same state, whenever they were, but for these and for those of
+    /// which a gate has said that something changed.
     pub(crate) fn like(head: &RunHeader, except: &[String], store: &'s Store) -> Earlier<'s> {
         let mut runs = store.runs_of_machine(head, HEADS).unwrap_or_default();
-        runs.retain(|run| !except.contains(&run.run) && differences(head, run).is_empty());
+        runs.retain(|run| {
+            let failed = run.tags.iter().any(|tag| tag.as_str() == GATE_FAILED);
+            !failed && !except.contains(&run.run) && differences(head, run).is_empty()
+        });
         runs.truncate(RUNS);
         Earlier { store, runs }
     }

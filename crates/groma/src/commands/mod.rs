@@ -1,11 +1,14 @@
 //! The verbs, one file each.
 
 mod ab;
+mod baseline;
+mod calibrate;
 mod catalogue;
 mod compare;
 mod dd;
 mod earlier;
 mod forget;
+mod gate;
 mod hammer;
 mod history;
 mod machine;
@@ -15,6 +18,7 @@ mod plot;
 mod run;
 mod runs;
 mod serve;
+mod sides;
 mod strangers;
 mod tag;
 mod trend;
@@ -48,6 +52,9 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Merge(args) => merge::merge(&args),
         Command::Ab(args) => ab::ab(program, &args),
         Command::Compare(args) => compare::compare(program, &args),
+        Command::Gate(args) => gate::gate(program, &args),
+        Command::Baseline(verb) => baseline::baseline(program, &verb),
+        Command::Calibrate(args) => calibrate::calibrate(program, &args),
         Command::Trend(args) => trend::trend(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
         Command::Watch(args) => watch::watch(&args),

@@ -1,8 +1,7 @@
 //! What `groma ab` takes.
 
 use super::StoreArgs;
-use super::compare::OutcomeArgs;
-use super::parse::{parse_setting, parse_time};
+use super::parse::{parse_compare_format, parse_setting, parse_time};
 use clap::Args;
 use groma_model::Placement;
 use groma_runner::Setting;
@@ -16,11 +15,10 @@ pub(super) const HELP: &str = "Examples:
   groma ab mem.latency -- taskset -c 0 -- taskset -c 1      two CPUs
   groma ab --program-b target/release/groma -- --           this groma beside another one
   groma ab --same -- --                                     the same twice: what is found is noise
-  groma ab syscall --gate --program-b new/groma -- --       exit code 1 if something became slower
 
 Each worker is started behind the command of its side, which gets the path of groma and an argument and has to
 pass standard input, output and error on; starting it is not measured. Rounds come in pairs, one of each side in
-random order, with the same seed. Both sides are kept as runs, and groma compare A B shows them again.";
+random order, with the same seed. Both sides are kept as runs, and groma compare A B shows them again. For an exit code use groma gate.";
 
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
@@ -66,8 +64,9 @@ pub(crate) struct AbArgs {
     /// Do not keep the two runs
     #[arg(long)]
     pub(crate) no_store: bool,
-    #[command(flatten)]
-    pub(crate) outcome: OutcomeArgs,
+    /// The format: table, json, csv, markdown or junit
+    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
+    pub(crate) format: groma_report::CompareFormat,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -1,20 +1,8 @@
 //! What `groma compare` takes.
 
 use super::StoreArgs;
-use super::parse::parse_compare_format;
+use super::parse::{parse_compare_format, parse_percent};
 use clap::Args;
-
-/// How a comparison is written, and what its exit code says.
-#[derive(Debug, Args)]
-pub(crate) struct OutcomeArgs {
-    /// The format: table, json, csv, markdown or junit
-    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
-    pub(crate) format: groma_report::CompareFormat,
-    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more than
-    /// half of the metrics cannot be told
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true)]
-    pub(crate) gate: Option<f64>,
-}
 
 pub(super) const HELP: &str = "Examples:
   groma compare                                the latest run beside the one before it
@@ -51,8 +39,13 @@ pub(crate) struct CompareArgs {
     /// Every metric with its interval and verdict, controls too, and what is not compared
     #[arg(long)]
     pub(crate) all: bool,
-    #[command(flatten)]
-    pub(crate) outcome: OutcomeArgs,
+    /// The format: table, json, csv, markdown or junit
+    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
+    pub(crate) format: groma_report::CompareFormat,
+    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more than
+    /// half of the metrics cannot be told; groma gate measures again before it says so
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true, value_parser = parse_percent)]
+    pub(crate) gate: Option<f64>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

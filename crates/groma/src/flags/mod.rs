@@ -2,9 +2,12 @@
 //! is looked up yet.
 
 mod ab;
+mod baseline;
+mod calibrate;
 mod compare;
 mod dd;
 mod forget;
+mod gate;
 mod hammer;
 mod list;
 mod merge;
@@ -19,9 +22,12 @@ mod trend;
 mod watch;
 
 pub(crate) use ab::AbArgs;
+pub(crate) use baseline::BaselineVerb;
+pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use dd::DdArgs;
 pub(crate) use forget::ForgetArgs;
+pub(crate) use gate::GateArgs;
 pub(crate) use hammer::HammerArgs;
 pub(crate) use list::ListArgs;
 pub(crate) use merge::MergeArgs;
@@ -58,7 +64,7 @@ pub(crate) struct Cli {
 macro_rules! exit_codes {
     () => {
         "Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
-2 usage error; 3 the machine is noisier than --require allows; 4 some metric failed, timed out or was denied;
+2 usage error; 3 the machine is noisier than --require allows, or too noisy for a comparison; 4 some metric failed, timed out or was denied;
 130 or 143 ended by Ctrl-C or SIGTERM (what was measured is kept)."
     };
 }
@@ -81,6 +87,7 @@ const EXAMPLES: &str = concat!(
   groma runs                           all runs in the store, and how to name one
   groma ab -- -- bwrap --ro-bind / /   what a sandbox costs, measured in turns
   groma compare                        the latest run beside the one before it
+  groma gate --baseline base.ndjson    exit code 1 if something became slower
   groma trend ipc.pipe_rtt             one metric over all runs, and where it changed
   groma watch --for 1m                 how much of each core others take
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
@@ -149,6 +156,15 @@ pub(crate) enum Command {
     /// Compare runs: what became slower or faster, and what differs between their machines
     #[command(after_help = compare::HELP)]
     Compare(CompareArgs),
+    /// Fail if anything became slower, confirmed on fresh rounds: for continuous integration
+    #[command(after_help = gate::HELP)]
+    Gate(GateArgs),
+    /// Keep what runs found in a small file, to compare with and to hold in version control
+    #[command(subcommand, after_help = baseline::HELP)]
+    Baseline(BaselineVerb),
+    /// Learn by how much runs of this machine differ although nothing has changed
+    #[command(after_help = calibrate::HELP)]
+    Calibrate(CalibrateArgs),
     /// Show a metric over the runs of a machine, where it changed, and what else changed then
     #[command(after_help = trend::HELP)]
     Trend(TrendArgs),

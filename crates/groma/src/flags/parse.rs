@@ -21,6 +21,12 @@ fn one_of<T: Copy>(text: &str, all: &[T], word: impl Fn(T) -> &'static str) -> R
     all.iter().copied().find(|one| word(*one) == text).ok_or_else(known)
 }
 
+/// Reads a percentage such as `5`, `0.5` or `5%`.
+pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end().parse().ok().filter(|n: &f64| (0.0..=1e6).contains(n));
+    number.ok_or_else(|| "expected percent, such as 5 or 0.5".to_owned())
+}
+
 /// The port of `groma serve` unless another one is named: not assigned by IANA, and below the range
 /// that Linux takes ephemeral ports from (lmbench's 31234 to 31240 are not registered, and its
 /// 34298 is within that range).

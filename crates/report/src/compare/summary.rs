@@ -200,7 +200,7 @@ fn named(families: Families<'_>, pair: &Pair<'_>) -> String {
 }
 
 /// `Round trips, 2 CPUs: pipe`; of what stands on no line its id and parameters.
-fn page_name(families: Families<'_>, record: &Record) -> String {
+pub(crate) fn page_name(families: Families<'_>, record: &Record) -> String {
     let is_it = |shown: &Shown| {
         let here = shown.rank(&record.placement, record.workers).is_some() && shown.has(&record.params);
         shown.metric == record.id && here && !shown.in_cycles

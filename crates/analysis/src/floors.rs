@@ -1,0 +1,34 @@
+//! How small a change of each metric can be told on a host, from runs of it in the same state.
+
+use groma_model::Record;
+use groma_stats::RunNoise;
+use groma_stats::comparison::SUITE_LEVEL;
+
+use crate::point::measured;
+
+/// From which change on a metric is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Floor {
+    /// The runs that say so.
+    pub runs: usize,
+    /// The ratio, above 1, that two runs of the same thing exceed in about 5 % of all cases
+    /// (docs/methods/statistics.md#noise-floor); `None` of fewer than two runs.
+    pub between_runs: Option<f64>,
+    /// The ratio, above 1, that a comparison of the whole suite with another run finds in four cases
+    /// of five; `None` of fewer than two runs.
+    pub detectable: Option<f64>,
+}
+
+/// The floor of each record that has a value, with the record; `runs` tells the headlines of the runs
+/// of it, itself included.
+pub fn floors(records: &[Record], runs: impl Fn(&Record) -> Vec<f64>) -> Vec<(&Record, Floor)> {
+    let known: Vec<(&Record, Vec<f64>)> =
+        records.iter().filter(|record| measured(record).is_some()).map(|record| (record, runs(record))).collect();
+    let level = SUITE_LEVEL / known.len().max(1) as f64;
+    let floor = |runs: &[f64]| {
+        let noise = RunNoise::of(runs);
+        let between_runs = noise.as_ref().map(RunNoise::floor);
+        Floor { runs: runs.len(), between_runs, detectable: noise.map(|noise| noise.detectable(level)) }
+    };
+    known.into_iter().map(|(record, runs)| (record, floor(&runs))).collect()
+}

@@ -1,0 +1,116 @@
+//! A gate: whether anything became slower, said only of what fresh rounds confirm.
+//!
+//! A first measurement screens the whole suite for suspects; they alone are measured again, and the
+//! verdict rests on the second measurement without the first. What was chosen because it looked slow
+//! would otherwise be tested on the rounds it was chosen by, and a host that was in another state for
+//! some seconds would fail it (docs/methods/statistics.md#gate). Not here: measuring, and text.
+
+use std::collections::{BTreeMap, HashMap};
+
+use groma_model::{Point, Record};
+
+use crate::compare::{Comparison, Gate, Pair, PairedRounds, Verdict, compare, compare_pairs, identities, identity};
+
+/// What is held against each other: a baseline and what was measured, or two sides in turns.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// The records of the two sides, the baseline's first.
+    pub sides: [Vec<Record>; 2],
+    /// The rounds that both sides have, where they were made in turns.
+    pub paired: Option<PairedRounds>,
+}
+
+impl Suite {
+    /// The comparison of the two sides; `earlier` as for [`compare`].
+    pub fn compare(&self, earlier: &dyn Fn(&Record) -> Vec<f64>) -> Comparison<'_> {
+        match &self.paired {
+            Some(paired) => compare_pairs(&self.sides[0], &self.sides[1], paired),
+            None => compare(&self.sides[0], &self.sides[1], earlier),
+        }
+    }
+
+    /// Puts what was measured anew in the place of what it was measured for.
+    pub fn replace(&mut self, fresh: Suite) {
+        for (side, anew) in self.sides.iter_mut().zip(fresh.sides) {
+            let mut anew: HashMap<String, Record> = anew.into_iter().map(|r| (identity(&r), r)).collect();
+            side.iter_mut().for_each(|record| {
+                if let Some(anew) = anew.remove(&identity(record)) {
+                    *record = anew;
+                }
+            });
+        }
+        if let (Some(paired), Some(anew)) = (&mut self.paired, fresh.paired) {
+            paired.extend(anew);
+        }
+    }
+}
+
+/// The metrics that have to be measured again, by [`identity`], with the ratios that were seen.
+pub type Suspects = BTreeMap<String, f64>;
+
+/// What has to be measured again: what is worse by more than `tolerance`, a
+/// fraction, with an interval that does not hold "no change". For one metric alone that is a weak
+/// demand on purpose: what is not suspected is not found.
+pub fn suspects(comparison: &Comparison<'_>, tolerance: f64) -> Suspects {
+    let suspicious = |pair: &&Pair<'_>| {
+        let apart = pair.interval.is_some_and(|[low, high]| !(low..=high).contains(&1.0));
+        pair.cost() > 1.0 + tolerance && apart && !matches!(pair.verdict, Verdict::Changed)
+    };
+    comparison.pairs.iter().filter(suspicious).map(|pair| (identity(pair.sides[0]), pair.ratio)).collect()
+}
+
+/// Whether a point reports one of them.
+pub fn reports_any(point: &Point, suspects: &Suspects) -> bool {
+    identities(point).any(|identity| suspects.contains_key(&identity))
+}
+
+/// What the gate says, of a suite whose `suspects` were measured again. What is not a confirmed
+/// regression beyond the tolerance is called slower no more: it is the same within its interval.
+pub fn judge(comparison: &mut Comparison<'_>, suspects: &Suspects, tolerance: f64) -> Gate {
+    for pair in &mut comparison.pairs {
+        let confirmed = suspects.contains_key(&identity(pair.sides[0])) && pair.cost() > 1.0 + tolerance;
+        if let (Verdict::Slower, Some([low, high]), false) = (pair.verdict, pair.interval, confirmed) {
+            pair.verdict = Verdict::Same { within: (1.0 - low).max(high - 1.0) };
+        }
+    }
+    comparison.gate(tolerance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::tests::latency;
+    use groma_stats::Rng;
+
+    /// Metrics `a.0`, `a.1` ... with these costs, on rounds that spread by 1 %.
+    fn side(costs: &[f64], rng: &mut Rng) -> Vec<Record> {
+        let of = |(i, cost): (usize, &f64)| Record { id: format!("a.{i}"), ..latency(1e-6 * cost, rng) };
+        costs.iter().enumerate().map(of).collect()
+    }
+
+    /// What a gate with a tolerance of 5 % says where `screened` was measured first and `fresh` then.
+    fn gate(screened: &[f64], fresh: &[f64]) -> (Gate, usize) {
+        let rng = &mut Rng::new(7);
+        let mut suite = Suite { sides: [side(&vec![1.0; screened.len()], rng), side(screened, rng)], paired: None };
+        let others = |_: &Record| [0.999, 1.001, 1.0, 1.002, 0.998, 1.0].map(|x| 1e-6 * x).to_vec();
+        let suspected = suspects(&suite.compare(&others), 0.05);
+        let again: Vec<Record> =
+            side(fresh, rng).into_iter().filter(|record| suspected.contains_key(&identity(record))).collect();
+        suite.replace(Suite { sides: [Vec::new(), again], paired: None });
+        let mut comparison = suite.compare(&others);
+        let verdict = judge(&mut comparison, &suspected, 0.05);
+        let slower = comparison.pairs.iter().filter(|pair| pair.verdict == Verdict::Slower).count();
+        assert_eq!(slower > 0, verdict == Gate::Fails, "what is called slower fails the gate, and nothing else");
+        (verdict, suspected.len())
+    }
+
+    #[test]
+    fn a_gate_fails_where_fresh_rounds_confirm_it() {
+        assert_eq!(gate(&[1.0, 1.2, 1.0], &[1.0, 1.2, 1.0]), (Gate::Fails, 1));
+        // What looked slower once, and what is slower now but was not suspected.
+        assert_eq!(gate(&[1.0, 1.2, 1.0], &[1.0, 1.0, 1.2]), (Gate::Passes, 1));
+        // Faster, and slower within the tolerance.
+        assert_eq!(gate(&[0.7, 1.03, 1.0], &[0.7, 1.03, 1.0]), (Gate::Passes, 0));
+        assert_eq!(gate(&[1.2, 1.0, 1.0], &[1.03, 1.0, 1.0]), (Gate::Passes, 1));
+    }
+}

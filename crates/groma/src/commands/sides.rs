@@ -1,0 +1,124 @@
+//! The sides of a comparison: runs of the store or of streams that are taken as one, or a baseline.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use groma_analysis::compare::{identity, in_cycles, pooled, relative_to};
+use groma_harness::model::{Record, RunHeader};
+use groma_report::{Relative, Side};
+use groma_store::{Baseline, Store, is_baseline};
+
+use super::earlier::Earlier;
+use super::existing_store;
+use super::history::{Shown, is_stream, read};
+use crate::flags::StoreArgs;
+
+/// Runs that are taken as one.
+pub(super) struct Runs {
+    /// What was typed.
+    pub(super) name: String,
+    /// The ids of all of them.
+    pub(super) runs: Vec<String>,
+    pub(super) newest: Shown,
+    /// The records of all of them.
+    pub(super) records: Vec<Record>,
+    /// Other runs of the same machine in the same state.
+    like: usize,
+    /// What a baseline knows of how runs differ.
+    known: HashMap<String, Vec<f64>>,
+}
+
+impl Runs {
+    /// Reads the runs that these words name, with the metrics that are selected; those that are
+    /// intermediate only with `all`.
+    pub(super) fn load(
+        store: &StoreArgs,
+        (name, words): &(String, Vec<String>),
+        all: bool,
+        is_selected: impl Fn(&str) -> bool,
+    ) -> Result<Runs> {
+        let mut runs = match &words[..] {
+            [file] if is_stream(file) && is_baseline(Path::new(file)) => Runs::of_baseline(name, Path::new(file))?,
+            _ => {
+                let shown: Vec<Shown> = words.iter().map(|word| read(store, word)).collect::<Result<_>>()?;
+                Runs::of(name, shown, &is_selected)?
+            }
+        };
+        runs.records.retain(|record| is_selected(&record.id) && (all || !record.detail));
+        Ok(runs)
+    }
+
+    /// These runs; of each the points that report something selected.
+    pub(super) fn of(name: &str, mut shown: Vec<Shown>, is_selected: impl Fn(&str) -> bool) -> Result<Runs> {
+        shown.sort_by(|a, b| a.head.started.cmp(&b.head.started));
+        shown.iter_mut().for_each(|one| one.keep_points(&is_selected));
+        let records = pooled(shown.iter().rev().map(|one| one.records.clone()).collect());
+        let runs = shown.iter().map(|one| one.head.run.clone()).collect();
+        let newest = shown.pop().context("a side needs a run")?;
+        Ok(Runs { name: name.to_owned(), runs, newest, records, like: 0, known: HashMap::new() })
+    }
+
+    fn of_baseline(name: &str, file: &Path) -> Result<Runs> {
+        let Baseline { head, runs, metrics } = Baseline::read(file)?;
+        let known = metrics.iter().map(|metric| (identity(&metric.record), metric.runs.clone())).collect();
+        let records: Vec<Record> = metrics.into_iter().map(|metric| metric.record).collect();
+        let newest = Shown { head, points: Vec::new(), rounds: Vec::new(), records: Vec::new(), end: None };
+        Ok(Runs { name: name.to_owned(), runs, newest, records, like: 0, known })
+    }
+
+    pub(super) fn head(&self) -> &RunHeader {
+        &self.newest.head
+    }
+
+    /// Whether these are one run each whose rounds were made in turns.
+    pub(super) fn is_in_turns_with(&self, other: &Runs) -> bool {
+        let with = |runs: &Runs| runs.head().in_turns.as_ref().map(|turns| turns.with.clone());
+        let alone = self.runs.len() == 1 && other.runs.len() == 1 && self.newest.points == other.newest.points;
+        alone && with(self).as_ref() == Some(&other.head().run) && with(other).as_ref() == Some(&self.head().run)
+    }
+
+    pub(super) fn side(&self) -> Side<'_> {
+        Side { name: &self.name, head: self.head(), runs: self.runs.len(), like: self.like }
+    }
+
+    /// What other runs of the same machine in the same state found of each metric: those that the
+    /// baseline knows, or those of the store but for these.
+    pub(super) fn others(&mut self, store: Option<&Store>, except: &[String]) -> HashMap<String, Vec<f64>> {
+        if !self.known.is_empty() {
+            self.like = self.known.values().map(Vec::len).max().unwrap_or(0);
+            return self.known.clone();
+        }
+        let Some(store) = store else { return HashMap::new() };
+        let earlier = Earlier::like(self.head(), except, store);
+        self.like = earlier.count();
+        let values = earlier.histories(&self.newest.points, &self.newest.records);
+        self.newest.records.iter().map(identity).zip(values).collect()
+    }
+
+    /// The records as multiples of something.
+    pub(super) fn relative(&mut self, relative: Relative<'_>) -> Result<()> {
+        match relative {
+            Relative::Absolute => {}
+            Relative::Cycles => self.records = in_cycles(&self.records),
+            Relative::Metric(id) => match relative_to(&self.records, id) {
+                Some(records) => self.records = records,
+                None => bail!("--relative {id}: run {} has no time of it", self.head().run),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// All runs that these words name; a tag is all of its runs.
+pub(super) fn all_of(store: &StoreArgs, words: &[String]) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for word in words {
+        if is_stream(word) {
+            all.push(word.clone());
+        } else {
+            all.extend(existing_store(store)?.find_all(word)?);
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,37 @@
+//! What `groma gate` takes.
+
+use super::ab::AbArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+pub(super) const HELP: &str = "Examples:
+  groma baseline set base.ndjson main          once: the runs with the tag 'main' as a file
+  groma gate --baseline base.ndjson            this machine held against it
+  groma gate syscall ipc --baseline main       some groups, against the runs with this tag
+  groma gate --program-b new/groma -- --       two programs in turns, without a baseline
+  groma gate --tolerance 2 -- -- bwrap --bind / /   a sandbox may cost 2 %
+
+A gate measures twice: what looks slower the first time is measured again, and it fails only where these fresh
+rounds confirm it, beyond chance for all metrics together. Against a baseline a metric must also differ by more
+than runs of the baseline's machine do without any change: make it of several runs. Prefer two sides in turns where
+machines change from run to run, as in most clouds. Its runs are kept with the tag gate-passed, gate-failed or
+gate-unclear.
+
+Exit codes: 0 nothing became slower; 1 something did; 2 usage error; 3 of more than half of the metrics it cannot
+be told; 4 something failed to be measured.";
+
+#[derive(Debug, Args)]
+pub(crate) struct GateArgs {
+    /// What this machine is held against: a file of groma baseline, a tag (all of its runs), or a run.
+    /// Without it two sides are measured in turns, as by groma ab
+    #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["commands", "program_a", "program_b", "same"])]
+    pub(crate) baseline: Vec<String>,
+    /// By how many percent something may become slower
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = super::parse::parse_percent)]
+    pub(crate) tolerance: f64,
+    /// Also write a test case for each metric, for continuous integration
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) measured: AbArgs,
+}

@@ -1,0 +1,151 @@
+//! Gates and baselines: what fails is slower, what cannot be compared is said, and the file of a
+//! baseline reads back as it was.
+
+mod common;
+use common::{Ended, Place, ended};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// A baseline of one system call, as a file.
+fn baseline(place: &Place) -> String {
+    let ran = place.groma(&["run", "syscall.getppid", "--profile", "quick", "--tag", "main"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let file = place.path("base.ndjson").to_str().expect("a path").to_owned();
+    let set = place.groma(&["baseline", "set", &file, "main"]);
+    assert!(set.code == Some(0) && set.out.contains("1 metrics of 1 run"), "{set:?}");
+    file
+}
+
+/// The same with the values of its metrics changed.
+fn changed(file: &str, change: impl Fn(&mut Value)) {
+    let text = std::fs::read_to_string(file).expect("a baseline");
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        if line["kind"] == "metric" {
+            change(&mut line);
+        }
+        format!("{line}\n")
+    });
+    std::fs::write(file, lines.collect::<String>()).expect("a file");
+}
+
+fn times(line: &mut Value, factor: f64) {
+    let scaled = |value: &Value| Value::from(value.as_f64().expect("a number") * factor);
+    for field in ["value", "ci", "round_values"] {
+        line[field] = match &line[field] {
+            Value::Array(all) => all.iter().map(scaled).collect(),
+            one => scaled(one),
+        };
+    }
+}
+
+fn gate(place: &Place, args: &[&str]) -> Ended {
+    place.groma(&[&["gate", "--budget", "4s"], args].concat())
+}
+
+fn tags(place: &Place) -> String {
+    place.groma(&["baseline", "list"]).out
+}
+
+#[test]
+fn what_takes_twice_as_long_as_the_baseline_fails() {
+    let place = Place::new();
+    let file = baseline(&place);
+    changed(&file, |line| times(line, 0.4));
+    let junit = gate(&place, &["--baseline", &file, "--format", "junit"]);
+    assert!(junit.code == Some(1) && junit.err.contains("FAILED  1 of 1 metrics"), "{junit:?}");
+    assert!(junit.out.contains("failures=\"1\"") && junit.out.contains("</testsuites>"), "{junit:?}");
+    assert!(tags(&place).contains("gate-failed     2"), "the screening and the confirming run: {}", tags(&place));
+    // Three times as fast as it is by now, so it passes, or the machine is too noisy to say.
+    changed(&file, |line| times(line, 10.0));
+    let passed = gate(&place, &["syscall", "--baseline", &file]);
+    assert!(matches!(passed.code, Some(0 | 3)), "{passed:?}");
+    assert!(passed.out.starts_with("PASSED  ") || passed.out.starts_with("CANNOT TELL  "), "{passed:?}");
+    // The runs that the tag names serve as well.
+    let stored = gate(&place, &["--baseline", "main", "--tolerance", "900"]);
+    assert!(matches!(stored.code, Some(0 | 3)), "{stored:?}");
+}
+
+#[test]
+fn two_sides_in_turns_need_no_baseline() {
+    let place = Place::new();
+    let same = gate(&place, &["syscall.getppid", "--tolerance", "900", "--same", "--", "--"]);
+    assert!(matches!(same.code, Some(0 | 3)), "{same:?}");
+    let verdict = if same.code == Some(0) { "gate-passed" } else { "gate-unclear" };
+    assert!(tags(&place).contains(&format!("{verdict}     2")), "one run of each side: {}", tags(&place));
+}
+
+#[test]
+fn a_baseline_reads_back_and_shows_from_which_change_on_it_tells() {
+    let place = Place::new();
+    let file = baseline(&place);
+    let shown = place.groma(&["baseline", "show", &file]).out;
+    assert!(shown.contains("takes two of them") && shown.contains("null call (getppid)"), "{shown}");
+    // Another comparison of the file with the run that it was made of: nothing differs but digits.
+    let json = place.json(&["compare", &file, "main", "--format", "json"]);
+    let metric = &json["others"][0]["metrics"][0];
+    assert!((metric["ratio"].as_f64().expect("a ratio") - 1.0).abs() < 1e-5, "{json}");
+    let before = std::fs::read_to_string(&file).expect("a baseline");
+    assert_eq!(place.groma(&["baseline", "set", &file, "main"]).code, Some(0));
+    assert_eq!(std::fs::read_to_string(&file).expect("a baseline"), before, "the same runs make the same file");
+}
+
+#[test]
+fn what_cannot_be_held_against_each_other_is_named() {
+    let place = Place::new();
+    let file = baseline(&place);
+    let refused = |args: &[&str], expected: &str| {
+        let ended = gate(&place, args);
+        assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+        assert!(ended.err.contains(expected), "{args:?}: {ended:?}");
+    };
+    refused(&[], "expected --baseline RUN, or two sides");
+    refused(&["--baseline", "nothing"], "no run 'nothing'");
+    refused(&["mem", "--baseline", &file], "it holds no metric that is selected");
+    refused(&["--baseline", &file, "--tolerance", "much"], "expected percent, such as 5");
+    refused(&["--baseline", &file, "--", "--"], "cannot be used with");
+    changed(&file, |line| line["version"] = Value::from(99));
+    refused(&["--baseline", &file], "no metric has a value on both sides");
+    changed(&file, |line| line["id"] = Value::from("no.such"));
+    refused(&["--baseline", &file], "nothing that it holds can be measured here");
+    let text = std::fs::read_to_string(&file).expect("a baseline");
+    std::fs::write(&file, &text[..text.len() - 9]).expect("a file");
+    let lines = text.lines().count();
+    refused(&["--baseline", &file], &format!("line {lines}"));
+    std::fs::write(&file, text.replacen("\"schema\":1", "\"schema\":9", 1)).expect("a file");
+    refused(&["--baseline", &file], "line 1: written by groma");
+}
+
+#[test]
+fn calibrating_makes_runs_of_the_same() {
+    let place = Place::new();
+    let ran = place.groma(&["calibrate", "syscall.getppid", "--runs", "2", "--budget", "4s"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("1 metrics of 2 runs: a change of"), "{ran:?}");
+    assert!(tags(&place).contains("calibration     2"), "{}", tags(&place));
+}
+
+/// The jobs of docs/ci, in a shell: the command works, and leaves what the job keeps.
+#[test]
+fn the_jobs_for_continuous_integration_work() {
+    for (job, kept) in [("github.yml", "summary"), ("gitlab.yml", "groma.md")] {
+        let place = Place::new();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci").join(job);
+        let text = std::fs::read_to_string(file).expect("a job");
+        let lines = text.lines().map(|line| line.trim().trim_start_matches("- ")).filter(|l| l.starts_with("groma "));
+        let lines: Vec<&str> = lines.collect();
+        assert_eq!(lines.len(), 1, "{job}: {lines:?}");
+        for line in lines {
+            let script = format!("groma() {{ {} \"$@\"; }}\n{line}", env!("CARGO_BIN_EXE_groma"));
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &script]).current_dir(place.path("")).env("TMPDIR", place.tmp());
+            shell.env("SANDBOX", "env -u NOTHING").env("BUDGET", "6s").env("GITHUB_STEP_SUMMARY", "summary");
+            let ended = ended(shell.output().expect("a shell"));
+            // The same on both sides: nothing is slower, but few rounds may tell nothing.
+            assert!(matches!(ended.code, Some(0 | 3)), "{line}: {ended:?}");
+        }
+        let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("it is kept");
+        assert!(read("groma.xml").contains("</testsuites>") && read(kept).contains("behind env -u NOTHING"), "{job}");
+    }
+}

@@ -1,0 +1,50 @@
+//! From which change on a metric is told, on a host whose runs differ by themselves.
+
+use groma_analysis::floors::Floor;
+use groma_model::{Families, Record};
+
+use crate::compare::page_name;
+use crate::grid::{Align, Cell, Grid};
+use crate::style::{Ink, Style, wrap_behind};
+use crate::units;
+
+/// A sentence for all metrics, then a row for each: its value, by how much two runs of it differ, and
+/// from which change on a comparison of this many metrics finds it in four cases of five.
+pub fn floors(families: Families<'_>, all: &[(&Record, Floor)], style: &Style) -> String {
+    let mut found: Vec<f64> = all.iter().filter_map(|(_, floor)| floor.detectable).collect();
+    found.sort_by(f64::total_cmp);
+    let runs = all.iter().map(|(_, floor)| floor.runs).max().unwrap_or(0);
+    let text = match found.len() {
+        0 => format!(
+            "{} metrics of {runs} {}: by how much runs differ takes two of them.",
+            all.len(),
+            if runs == 1 { "run" } else { "runs" }
+        ),
+        n => {
+            let at = |share: f64| units::percent(found[((n - 1) as f64 * share) as usize] - 1.0);
+            format!(
+                "{n} metrics of {runs} runs: a change of {} or more is found in the steadiest tenth of them, of {} in \
+                 half, of {} in nine tenths.",
+                at(0.1),
+                at(0.5),
+                at(0.9)
+            )
+        }
+    };
+    let mut out = wrap_behind("", &style.text(&text), style.width);
+    out.push('\n');
+    let mut grid = Grid::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right], style);
+    let heads = ["metric", "value", "runs", "two runs differ by", "found from"];
+    grid.row(heads.iter().map(|head| Cell::ink(*head, Ink::Strong)).collect());
+    for (record, floor) in all {
+        let percent = |ratio: Option<f64>| ratio.map_or(units::NONE.to_owned(), |ratio| units::percent(ratio - 1.0));
+        grid.row(vec![
+            Cell::new(page_name(families, record)),
+            Cell::new(units::headline(record).unwrap_or_default()),
+            Cell::new(floor.runs.to_string()),
+            Cell::new(percent(floor.between_runs)),
+            Cell::new(percent(floor.detectable)),
+        ]);
+    }
+    out + &grid.render()
+}

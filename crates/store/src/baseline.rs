@@ -1,0 +1,208 @@
+//! A baseline: what runs found, small and stable enough for version control. Lines of JSON: a
+//! `baseline` line, a `fact` line for each fact about the machine, a `metric` line for each metric, in
+//! the order of their names, so that a diff shows what changed. It holds the values of rounds, no
+//! samples and no proofs: it can be compared with, and cannot become a run.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use groma_model::{Fact, LabelCounts, Record, RunHeader, SCHEMA, plain_json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::StoreError;
+
+/// The fields of a record that a comparison needs; the others stay out of the file.
+const KEPT: [&str; 20] = [
+    "id",
+    "version",
+    "summary",
+    "params",
+    "params_text",
+    "placement",
+    "workers",
+    "crew",
+    "state",
+    "reason",
+    "quantity",
+    "unit",
+    "better",
+    "timing",
+    "detail",
+    "value",
+    "cycles",
+    "ci",
+    "shared",
+    "round_values",
+];
+
+/// The facts of a record that are part of its identity, by the beginning of their keys.
+const IDENTITY: [&str; 2] = ["work_dir.", "auto."];
+
+/// Significant digits of a number in the file: two orders finer than the noise of a quiet host.
+const DIGITS: usize = 6;
+
+/// What a metric was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BaselineMetric {
+    /// The rounds of all runs of the baseline, and the headline of these. Samples, quantiles, labels
+    /// and proofs are empty.
+    pub record: Record,
+    /// The headlines of other runs of this machine in the same state: how runs differ when nothing has
+    /// changed.
+    pub runs: Vec<f64>,
+}
+
+/// What runs found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Baseline {
+    /// The head of the newest run.
+    pub head: RunHeader,
+    /// The ids of the runs whose rounds it holds, the newest last.
+    pub runs: Vec<String>,
+    /// What they found.
+    pub metrics: Vec<BaselineMetric>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct First {
+    kind: String,
+    runs: Vec<String>,
+    #[serde(flatten)]
+    head: RunHeader,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    kind: Option<String>,
+    schema: Option<u32>,
+    groma: Option<String>,
+}
+
+/// Whether a file begins as a baseline does; what cannot be read is none.
+pub fn is_baseline(path: &Path) -> bool {
+    let mut start = String::new();
+    let begun = File::open(path).map(|file| std::io::Read::take(file, 64)).map(BufReader::new);
+    begun.and_then(|mut file| file.read_line(&mut start)).is_ok() && start.starts_with("{\"kind\":\"baseline\"")
+}
+
+impl Baseline {
+    /// Writes the baseline.
+    ///
+    /// # Errors
+    /// When `out` cannot be written; `name` is what the error calls it.
+    pub fn write(&self, mut out: impl Write, name: &str) -> Result<(), StoreError> {
+        let mut head = self.head.clone();
+        let facts = std::mem::take(&mut head.environment).facts;
+        let first = First { kind: "baseline".to_owned(), runs: self.runs.clone(), head };
+        let mut lines = vec![serde_json::to_string(&first)];
+        lines.extend(facts.iter().map(|fact| serde_json::to_string(&kinded("fact", fact))));
+        let mut metrics: Vec<(String, Map<String, Json>)> = self.metrics.iter().map(line).collect();
+        metrics.sort_by(|a, b| a.0.cmp(&b.0));
+        lines.extend(metrics.iter().map(|(_, line)| serde_json::to_string(line)));
+        for line in lines {
+            let line = line.map_err(|e| StoreError::Output { name: name.to_owned(), source: e.into() })?;
+            writeln!(out, "{}", plain_json(&line)).map_err(|source| StoreError::output(name, source))?;
+        }
+        out.flush().map_err(|source| StoreError::output(name, source))
+    }
+
+    /// Reads a baseline.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is none; a line that is malformed is named.
+    pub fn read(path: &Path) -> Result<Baseline, StoreError> {
+        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), reason: e.to_string() };
+        let mut found: Option<Baseline> = None;
+        for (number, line) in BufReader::new(File::open(path).map_err(unreadable)?).lines().enumerate() {
+            let line = line.map_err(unreadable)?;
+            let wrong = |what: String| StoreError::Line { path: path.to_owned(), line: number as u64 + 1, what };
+            let malformed = |e: serde_json::Error| wrong(e.to_string());
+            let kind: Kind = serde_json::from_str(&line).map_err(malformed)?;
+            match (kind.kind.as_deref(), &mut found) {
+                (Some("baseline"), None) => {
+                    let newer = kind.schema.filter(|schema| *schema > SCHEMA);
+                    if let (Some(schema), Some(groma)) = (newer, kind.groma) {
+                        return Err(wrong(format!(
+                            "written by groma {groma} (schema {schema}, this one knows {SCHEMA})"
+                        )));
+                    }
+                    let First { runs, head, .. } = serde_json::from_str(&line).map_err(malformed)?;
+                    found = Some(Baseline { head, runs, metrics: Vec::new() });
+                }
+                (Some("fact"), Some(found)) => {
+                    found.head.environment.facts.push(serde_json::from_str::<Fact>(&line).map_err(malformed)?);
+                }
+                (Some("metric"), Some(found)) => found.metrics.push(metric(&line).map_err(malformed)?),
+                (Some(_), Some(_)) => {}
+                _ => return Err(wrong("a baseline begins with a line of kind 'baseline'".to_owned())),
+            }
+        }
+        found.ok_or_else(|| StoreError::NotAStream { path: path.to_owned() })
+    }
+}
+
+fn kinded<T: Serialize>(kind: &str, body: &T) -> Map<String, Json> {
+    let mut all = Map::from_iter([("kind".to_owned(), Json::from(kind))]);
+    if let Ok(Json::Object(body)) = serde_json::to_value(body) {
+        all.extend(body);
+    }
+    all
+}
+
+/// The line of a metric, and what it is sorted by.
+fn line(metric: &BaselineMetric) -> (String, Map<String, Json>) {
+    let record = &metric.record;
+    let mut line = kinded("metric", record);
+    line.retain(|key, value| key == "kind" || (KEPT.contains(&key.as_str()) && !value.is_null()));
+    let facts = record.facts.iter().filter(|fact| IDENTITY.iter().any(|start| fact.key.starts_with(start)));
+    let facts: BTreeMap<&str, &str> = facts.map(|fact| (fact.key.as_str(), fact.value.as_str())).collect();
+    // What is not finite is null, and no value that a comparison can use.
+    if let Some(Json::Array(rounds)) = line.get_mut("round_values") {
+        rounds.retain(|value| !value.is_null());
+    }
+    line.insert("facts".to_owned(), serde_json::json!(facts));
+    line.insert("runs".to_owned(), serde_json::json!(metric.runs));
+    line.values_mut().for_each(shorten);
+    let key = format!("{}\0{}\0{}\0{:06}", record.id, record.params, record.placement, record.workers);
+    (key, line)
+}
+
+/// Leaves so many digits of each number that is no integer.
+fn shorten(value: &mut Json) {
+    match value {
+        Json::Array(all) => all.iter_mut().for_each(shorten),
+        Json::Object(all) => all.values_mut().for_each(shorten),
+        Json::Number(number) => {
+            let short = number.as_f64().filter(|_| number.is_f64()).map(|f| format!("{f:.*e}", DIGITS - 1));
+            if let Some(short) = short.and_then(|text| text.parse::<f64>().ok()) {
+                *value = Json::from(short);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The metric of a line: what the file does not have is empty.
+fn metric(line: &str) -> serde_json::Result<BaselineMetric> {
+    let mut line: Map<String, Json> = serde_json::from_str(line)?;
+    let facts: BTreeMap<String, String> =
+        line.remove("facts").map(serde_json::from_value).transpose()?.unwrap_or_default();
+    let runs: Vec<f64> = line.remove("runs").map(serde_json::from_value).transpose()?.unwrap_or_default();
+    let rounds = line.get("round_values").and_then(Json::as_array).map_or(0, Vec::len);
+    let facts: Vec<Fact> = facts.into_iter().map(|(key, value)| Fact { key, value }).collect();
+    for (key, value) in [
+        ("rounds", serde_json::json!(rounds)),
+        ("samples", serde_json::json!(0)),
+        ("clean", serde_json::json!(0)),
+        ("labels", serde_json::to_value(LabelCounts::default())?),
+        ("proofs", serde_json::json!([])),
+        ("flags", serde_json::json!([])),
+        ("facts", serde_json::to_value(facts)?),
+    ] {
+        line.insert(key.to_owned(), value);
+    }
+    Ok(BaselineMetric { record: serde_json::from_value(Json::Object(line))?, runs })
+}
