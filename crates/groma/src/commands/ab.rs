@@ -4,7 +4,7 @@
 //! and shows the same.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use groma_analysis::compare::{Comparison, PairedRounds, compare_pairs, paired_rounds};
@@ -14,6 +14,7 @@ use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::redact::Redactor;
 use groma_runner::{Launcher, Planned, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals};
 
+use super::earlier::Earlier;
 use super::measure::{SOME_FAILED, Sinks, begin, count, open_store, records};
 use super::{print, style};
 use crate::flags::AbArgs;
@@ -22,6 +23,9 @@ use crate::program::Program;
 /// Rounds of each side at most, unless more are asked for: forty pairs find 2 to 3 % in most metrics
 /// (docs/methods/statistics.md#ratio-of-pairs).
 const PAIRS: u32 = 40;
+
+/// The time for both sides, unless another is asked for.
+const BUDGET: Duration = Duration::from_secs(60);
 
 /// Measures two conditions in turns and compares them.
 pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
@@ -95,7 +99,7 @@ pub(super) fn request(args: &AbArgs) -> Result<RunRequest> {
         survey: true,
         params: args.params.clone(),
         placement: args.placement.clone(),
-        budget: Some(args.budget),
+        budget: Some(args.budget.unwrap_or(BUDGET)),
         rounds: Some(args.rounds.unwrap_or(PAIRS)),
         deadline: args.deadline,
         seed: args.seed,
@@ -132,6 +136,9 @@ pub(super) fn measure(
     };
     let redactor = Redactor::of_this_user();
     let heads = heads(run.header(), &request.sides, &redactor);
+    if let Some(store) = &store {
+        run.recall(&Earlier::before(&heads[0], store).core_probes());
+    }
     let params = |id: &str| program.all().iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
     let points: Vec<Point> = plan.iter().step_by(2).map(|p| redactor.point(&p.point, params(&p.point.bench))).collect();
     let mut sinks = [Sinks::new(store.as_ref(), None)?, Sinks::new(store.as_ref(), None)?];

@@ -24,6 +24,8 @@ use crate::flags::GateArgs;
 use crate::message::name;
 use crate::program::Program;
 
+/// The time for both measurements, unless another is asked for.
+const BUDGET: Duration = Duration::from_secs(90);
 /// The part of the budget that the first measurement of everything has.
 const SCREENING: f64 = 2.0 / 3.0;
 /// Rounds of each suspect at most: there are few of them, and the level is that of the whole suite
@@ -44,7 +46,7 @@ pub(crate) fn gate(program: &Program, args: &GateArgs) -> Result<u8> {
 
 /// How long a stage may take.
 fn budget(args: &GateArgs, screening: bool) -> Duration {
-    args.measured.budget.mul_f64(if screening { SCREENING } else { 1.0 - SCREENING })
+    args.measured.budget.unwrap_or(BUDGET).mul_f64(if screening { SCREENING } else { 1.0 - SCREENING })
 }
 
 /// Those points that report a suspect.

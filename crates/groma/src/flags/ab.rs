@@ -37,9 +37,9 @@ pub(crate) struct AbArgs {
     /// Both sides are the same on purpose
     #[arg(long)]
     pub(crate) same: bool,
-    /// The time for all rounds of both sides
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
-    pub(crate) budget: Duration,
+    /// The time for all rounds of both sides [default: 60s; of a gate 90s, a third of it to confirm]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) budget: Option<Duration>,
     /// Pairs of rounds at most [default: 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
