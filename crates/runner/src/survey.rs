@@ -13,6 +13,7 @@
 mod going;
 
 use crate::chooser::Chooser;
+use crate::conditions::{Conditions, NotEntered};
 use crate::effort::Effort;
 use crate::launcher::Launcher;
 use crate::observer::Observer;
@@ -37,6 +38,8 @@ pub(crate) struct Survey {
     /// Before the supervisor, because fields are dropped in order: the supervisor lets held signals
     /// through, and one of them could end the process before the directory is removed.
     pub(crate) work_dir: Option<WorkDir>,
+    /// Before the supervisor for the same reason.
+    pub(crate) conditions: Option<Conditions>,
     pub(crate) supervisor: Supervisor,
     /// What starts the workers of each side.
     pub(crate) launchers: Vec<Launcher>,
@@ -66,6 +69,10 @@ pub struct RunOutcome {
     pub signal: Option<i32>,
     /// What the budget cost in precision, one sentence each.
     pub costs: Vec<String>,
+    /// Why the run ended before its time: the state of a side could not be made.
+    pub stopped: Option<String>,
+    /// What of the machine could not be restored.
+    pub unrestored: Option<String>,
 }
 
 /// How long all rounds together may write to fill the file that they share: a share of the budget,
@@ -87,6 +94,8 @@ enum Step {
     LeftOut,
     /// This signal ended the run.
     Signal(i32),
+    /// The state of its side could not be made.
+    Stopped(String),
 }
 
 impl Survey {
@@ -128,6 +137,10 @@ impl Survey {
                         going.outcome.signal = Some(signal);
                         break 'rounds;
                     }
+                    Step::Stopped(why) => {
+                        going.outcome.stopped = Some(why);
+                        break 'rounds;
+                    }
                 }
             }
             going.round += 1;
@@ -162,6 +175,12 @@ impl Survey {
                 going.points[i].target = going.points[i].target.min(round);
             }
             return Ok(Step::LeftOut);
+        }
+        let entered = self.conditions.as_mut().map_or(Ok(()), |all| all.enter(planned.side, self.supervisor.watch()));
+        match entered {
+            Ok(()) => {}
+            Err(NotEntered::Signal(signal)) => return Ok(Step::Signal(signal)),
+            Err(NotEntered::Failed(why)) => return Ok(Step::Stopped(format!("{why:#}"))),
         }
         let of = going.points[i].target.max(round + 1);
         observer.next(&format!("round {}/{of}  {}", round + 1, planned.point.name()));

@@ -4,19 +4,23 @@
 //! and shows the same.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::{compare_pairs, paired_rounds};
-use groma_harness::model::{End, InTurns, Point, Profile, Record, Round, RunHeader};
+use groma_harness::model::{End, Fact, InTurns, Point, Profile, Record, Round, RunHeader, plain};
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::redact::Redactor;
-use groma_runner::{Launcher, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals};
+use groma_runner::{
+    Condition, Launcher, Run, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals,
+};
 
 use super::compare::gate;
 use super::run::{SOME_FAILED, Sinks, begin, count, open_store, records};
-use super::{print, style};
+use super::{print, state_dir, style};
 use crate::flags::AbArgs;
 use crate::program::Program;
 
@@ -27,7 +31,8 @@ const PAIRS: u32 = 40;
 /// Measures two conditions in turns and compares them.
 pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     let started = Instant::now();
-    let sides = sides(args)?;
+    let conditions = conditions(args);
+    let sides = sides(args, conditions.as_ref())?;
     let everything = args.select.is_empty() && args.params.is_empty();
     let request = RunRequest {
         // Short rounds, as in a survey: many pairs are worth more than long ones.
@@ -40,6 +45,8 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
         seed: args.seed,
         work_dir: args.work_dir.clone(),
         sides: sides.to_vec(),
+        conditions,
+        state_dir: state_dir(),
         ..RunRequest::new(Profile::Quick)
     };
     // What a quick survey measures are points of the standard one.
@@ -57,7 +64,7 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
         ControlFlow::Break(code) => return Ok(code),
     };
     let redactor = Redactor::of_this_user();
-    let heads = heads(run.header(), &sides, &redactor);
+    let heads = heads(&run, &sides, request.conditions.as_ref(), &redactor);
     let params = |id: &str| program.all().iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
     let points: Vec<Point> = plan.iter().step_by(2).map(|p| redactor.point(&p.point, params(&p.point.bench))).collect();
     let mut sinks = [Sinks::new(store.as_ref(), None)?, Sinks::new(store.as_ref(), None)?];
@@ -77,11 +84,18 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     let mut complaint = None;
     for (sinks, records) in sinks.iter_mut().zip(&of_sides) {
         let wall_s = started.elapsed().as_secs_f64();
-        sinks.end(&End { states: count(records), wall_s, interrupted: outcome.signal.is_some() });
+        let interrupted = outcome.signal.is_some() || outcome.stopped.is_some();
+        sinks.end(&End { states: count(records), wall_s, interrupted });
         complaint = complaint.or(sinks.complaint.take());
     }
     drop(sinks);
     drop(run);
+    if let Some(unrestored) = &outcome.unrestored {
+        warn!("{}", plain(unrestored));
+    }
+    if let Some(why) = outcome.stopped {
+        bail!("{why}; the rounds until then are kept");
+    }
     let (text, gated) = render(program, args, &heads, &points, [&rounds[0], &rounds[1]], &of_sides);
     print(&text)?;
     if let Some(complaint) = &complaint {
@@ -90,7 +104,7 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     let fails = of_sides.iter().flatten().any(|record| record.state.fails_run());
     Ok(match outcome.signal {
         Some(signal) => signals::exit_code(signal),
-        None if complaint.is_some() || fails => SOME_FAILED,
+        None if complaint.is_some() || outcome.unrestored.is_some() || fails => SOME_FAILED,
         None => gated,
     })
 }
@@ -108,7 +122,7 @@ fn render(
     let [a, b] = records.each_ref().map(|all| all.iter().filter(shown).cloned().collect::<Vec<_>>());
     let comparison = compare_pairs(&a, &b, &paired_rounds(points, rounds));
     let side = |i: usize| Side { name: &heads[i].run, head: &heads[i], runs: 1, like: 0 };
-    let other = Compared { side: side(1), differences: Vec::new(), comparison, in_turns: true };
+    let other = Compared { side: side(1), differences: differences(&heads[0], &heads[1]), comparison, in_turns: true };
     let style = style(args.all);
     let others = [other];
     let text =
@@ -116,14 +130,27 @@ fn render(
     (text, gate(&others, args.outcome.gate))
 }
 
+/// The states of the machine that the two sides are measured in, where they were named.
+fn conditions(args: &AbArgs) -> Option<[Condition; 2]> {
+    let condition =
+        |set: &[(PathBuf, String)], command: &Option<String>| Condition { set: set.to_vec(), command: command.clone() };
+    let both = [condition(&args.set_a, &args.before), condition(&args.set_b, &args.after)];
+    both.iter().any(|side| !side.is_empty()).then_some(both)
+}
+
 /// The commands behind which the workers of each side are started.
-fn sides(args: &AbArgs) -> Result<[Launcher; 2]> {
+fn sides(args: &AbArgs, conditions: Option<&[Condition; 2]>) -> Result<[Launcher; 2]> {
     let mut parts = args.commands.split(|word| word == "--").map(<[_]>::to_vec);
-    let (Some(a), Some(b), None) = (parts.next(), parts.next(), parts.next()) else {
-        bail!("expected two commands, each after its own --: groma ab ipc -- -- taskset -c 0 (the first is empty)");
+    let (a, b) = match (parts.next(), parts.next(), parts.next()) {
+        (Some(a), Some(b), None) => (a, b),
+        (Some(none), None, None) if none.is_empty() && conditions.is_some() => Default::default(),
+        _ => {
+            bail!("expected two commands, each after its own --: groma ab ipc -- -- taskset -c 0 (the first is empty)")
+        }
     };
     let programs = [&args.program_a, &args.program_b];
-    if a == b && programs[0] == programs[1] && !args.same {
+    let one_state = conditions.is_none_or(|[a, b]| a == b);
+    if a == b && programs[0] == programs[1] && one_state && !args.same {
         bail!("both sides are the same, which shows the noise of this machine: add --same if that is meant");
     }
     for program in programs.into_iter().flatten() {
@@ -135,16 +162,25 @@ fn sides(args: &AbArgs) -> Result<[Launcher; 2]> {
     Ok([(a, of_a), (b, of_b)].map(|(command, program)| Launcher { command, program: program.clone(), inherits }))
 }
 
-/// The heads of the two runs: the first is that of the run, the second differs in its id.
-fn heads(first: &RunHeader, sides: &[Launcher; 2], redactor: &Redactor) -> [RunHeader; 2] {
-    let ids = [first.run.clone(), run_identity::run_id(jiff::Timestamp::now(), run_identity::random_seed())];
+/// The heads of the two runs: the second differs in its id, in its condition, and in what the machine
+/// says of itself then.
+fn heads(run: &Run, sides: &[Launcher; 2], conditions: Option<&[Condition; 2]>, redactor: &Redactor) -> [RunHeader; 2] {
+    let ids = [run.header().run.clone(), run_identity::run_id(jiff::Timestamp::now(), run_identity::random_seed())];
     [0, 1].map(|side: usize| {
-        let command = redactor.args(sides[side].words()).join(" ");
+        let (environment, set) = run.side(side);
+        let fact = |fact: Fact| Fact { key: redactor.text(&fact.key), value: redactor.text(&fact.value) };
+        let prepared_by = conditions.and_then(|both| both[side].command.as_deref()).map(|text| redactor.text(text));
         let mut head = RunHeader {
             run: ids[side].clone(),
             args: redactor.args(std::env::args_os().skip(1)),
-            in_turns: Some(InTurns { with: ids[1 - side].clone(), command }),
-            ..first.clone()
+            in_turns: Some(InTurns {
+                with: ids[1 - side].clone(),
+                command: redactor.args(sides[side].words()).join(" "),
+                set: set.into_iter().map(fact).collect(),
+                prepared_by: prepared_by.unwrap_or_default(),
+            }),
+            environment,
+            ..run.header().clone()
         };
         redactor.header(&mut head);
         head

@@ -46,6 +46,7 @@ fn survey(seed: u64, sides: usize) -> Survey {
         deadline: Duration::from_secs(10),
         fill: Duration::ZERO,
         work_dir: None,
+        conditions: None,
         remote: None,
     }
 }
