@@ -332,13 +332,20 @@ pub struct RunHeader {
 }
 
 /// One of two runs whose rounds were made in turns, round by round.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InTurns {
     /// The id of the other run.
     pub with: String,
     /// What workers of this run were started behind; empty for nothing.
     pub command: String,
+    /// The files that were set for its rounds, and what they held then; absent for none.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
+    pub set: Vec<Fact>,
+    /// The shell command that was run before its rounds, where the other run's had been before;
+    /// absent for none.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "String::is_empty"))]
+    pub prepared_by: String,
 }
 
 /// The end of a run; the `end` line of NDJSON (docs/records.md#end).

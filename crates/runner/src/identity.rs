@@ -61,7 +61,8 @@ fn start_time(pid: i32) -> Option<String> {
     after_name.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
 
-fn boot_id() -> String {
+/// What changes with each start of the kernel.
+pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|s| s.trim().to_owned()).unwrap_or_default()
 }
 

@@ -12,10 +12,11 @@
 //!
 //! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`,
 //! `supervise` and `workdir` know nothing of the others (`plan` uses `places`);
-//! `preflight` uses `supervise`; `survey` uses all of these; `run` uses `survey`.
+//! `preflight` and `shell` use `supervise`; `conditions` uses `shell`; `survey` uses all of these; `run` uses `survey`.
 #![forbid(unsafe_code)]
 
 mod chooser;
+mod conditions;
 mod effort;
 pub mod identity;
 mod launcher;
@@ -28,6 +29,7 @@ mod request;
 mod run;
 pub mod select;
 mod shares;
+mod shell;
 pub mod signals;
 mod supervise;
 mod survey;
@@ -35,6 +37,7 @@ mod survey_points;
 pub mod watch;
 mod workdir;
 
+pub use conditions::{Condition, recover};
 pub use effort::complete_budget;
 pub use launcher::Launcher;
 pub use observer::Observer;

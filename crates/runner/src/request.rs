@@ -1,5 +1,6 @@
 //! What a run is asked for.
 
+use crate::conditions::Condition;
 use crate::effort::Effort;
 use crate::launcher::Launcher;
 use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote, Tag, Tier};
@@ -54,6 +55,11 @@ pub struct RunRequest {
     /// What workers are started behind, one for each side of a plan whose points come in pairs; none
     /// for a plan without sides.
     pub sides: Vec<Launcher>,
+    /// The states of the machine that the two sides are measured in; `None` where they have one.
+    pub conditions: Option<[Condition; 2]>,
+    /// The directory for the state of programs (XDG_STATE_HOME), where it is written down what
+    /// `conditions` change; they need it.
+    pub state_dir: Option<PathBuf>,
     /// Rounds for each point at most, instead of those of the profile.
     pub rounds: Option<u32>,
     /// How long a round samples, instead of the time of the profile.
@@ -77,6 +83,8 @@ impl RunRequest {
             profile,
             survey: false,
             sides: Vec::new(),
+            conditions: None,
+            state_dir: None,
             full: false,
             params: Vec::new(),
             placement: None,

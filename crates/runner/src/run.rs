@@ -1,6 +1,7 @@
 //! A run from its first refusal to its last round.
 
 use crate::chooser::Chooser;
+use crate::conditions::{Condition, Conditions, NotEntered};
 use crate::effort::Effort;
 use crate::identity;
 use crate::launcher::Launcher;
@@ -14,7 +15,9 @@ use crate::survey::{RunOutcome, Survey, fill_time};
 use crate::workdir::{self, WorkDir};
 
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{CoreProbe, CoreRates, Fact, Host, NoiseVerdict, Placement, Round, RunHeader, SCHEMA};
+use groma_harness::model::{
+    CoreProbe, CoreRates, Fact, Host, Machine, NoiseVerdict, Placement, Round, RunHeader, SCHEMA,
+};
 use groma_harness::remote::Control;
 use groma_harness::sys::{disk, facts};
 use std::os::fd::BorrowedFd;
@@ -37,6 +40,8 @@ pub struct Prepared<'r> {
     place: PathBuf,
     /// What the other machine says of itself.
     of_remote: Vec<Fact>,
+    /// The states of the sides, of which none is made yet.
+    conditions: Option<Conditions>,
 }
 
 /// Where the work directory is unless a place was named: the temporary directory, or `/var/tmp`
@@ -60,7 +65,8 @@ fn place_of(
     if better && !chosen { lasting.to_owned() } else { temporary }
 }
 
-/// Checks what a request names: the other machine answers, the work directory's place is there.
+/// Checks what a request names: the other machine answers, the work directory's place is there, what
+/// sides set can be written.
 ///
 /// # Errors
 /// Names the option and what is wrong with it.
@@ -75,7 +81,8 @@ pub fn prepare(request: &RunRequest) -> Result<Prepared<'_>> {
     if request.work_dir.is_some() && !place.is_dir() {
         bail!("--work-dir: {}: cannot be written: it is no directory", place.display());
     }
-    Ok(Prepared { request, place, of_remote })
+    let conditions = request.conditions.as_ref().map(|sides| open_conditions(sides, request)).transpose()?;
+    Ok(Prepared { request, place, of_remote, conditions })
 }
 
 impl Prepared<'_> {
@@ -117,6 +124,9 @@ impl Prepared<'_> {
         let measuring = places.iter().find_map(of_single).unwrap_or_default();
         let launchers = if request.sides.is_empty() { vec![Launcher::default()] } else { request.sides.clone() };
         try_out(&supervisor, &launchers, seed)?;
+        // Here, because what is declared last is dropped first: before signals act as usual again.
+        let mut conditions = self.conditions;
+        let of_second = conditions.as_mut().map(|all| try_conditions(all, &supervisor)).transpose()?;
         let (found, remarks) = preflight(&supervisor, &Launcher::default(), effort.preflight, seed, &measuring)?;
         let (host, noise_lost) = (found.host, found.noise.map(|noise| noise.lost));
         let noise = noise_lost.map(NoiseVerdict::of_lost);
@@ -133,6 +143,7 @@ impl Prepared<'_> {
         header.remarks = remarks;
         Ok(Run {
             header,
+            of_second,
             survey: Survey {
                 supervisor,
                 launchers,
@@ -146,6 +157,7 @@ impl Prepared<'_> {
                 deadline,
                 fill: fill_time(budget, deadline),
                 work_dir,
+                conditions,
                 remote: request.remote.clone(),
             },
         })
@@ -156,6 +168,8 @@ impl Prepared<'_> {
 #[derive(Debug)]
 pub struct Run {
     header: RunHeader,
+    /// What the machine says of itself in the state of the second side.
+    of_second: Option<Machine>,
     survey: Survey,
 }
 
@@ -163,6 +177,17 @@ impl Run {
     /// What is known of the run before its first round. Arguments are left to whoever parsed them.
     pub fn header(&self) -> &RunHeader {
         &self.header
+    }
+
+    /// The machine in the state of a side, and the files that were set for it.
+    pub fn side(&self, side: usize) -> (Machine, Vec<Fact>) {
+        let mut machine = self.header.environment.clone();
+        if let Some(second) = self.of_second.as_ref().filter(|_| side == 1) {
+            for fact in &mut machine.facts {
+                second.get(&fact.key).into_iter().for_each(|value| value.clone_into(&mut fact.value));
+            }
+        }
+        (machine, self.survey.conditions.as_ref().map_or_else(Vec::new, |all| all.facts(side)))
     }
 
     /// Readable when a signal has come that ends the run.
@@ -179,8 +204,8 @@ impl Run {
     }
 
     /// Measures the plan within the budget. Each round goes to `keep` as it ends, with the index of
-    /// its point, and what `keep` makes of it is in the outcome as well. The work directory is
-    /// removed at the end.
+    /// its point, and what `keep` makes of it is in the outcome as well. At the end the work directory
+    /// is removed, and the machine is as it was before.
     ///
     /// # Errors
     /// Those of `keep`.
@@ -192,7 +217,8 @@ impl Run {
     ) -> Result<RunOutcome> {
         let outcome = self.survey.work(plan, observer, keep);
         self.survey.work_dir = None;
-        outcome
+        let restored = self.survey.conditions.take().map_or(Ok(()), |mut all| all.restore());
+        outcome.map(|outcome| RunOutcome { unrestored: restored.err().map(|e| format!("{e:#}")), ..outcome })
     }
 }
 
@@ -206,6 +232,27 @@ fn try_out(supervisor: &Supervisor, launchers: &[Launcher], seed: u64) -> Result
         }
     }
     Ok(())
+}
+
+/// What the sides need of the machine, looked at and not changed.
+fn open_conditions(sides: &[Condition; 2], request: &RunRequest) -> Result<Conditions> {
+    let state = request.state_dir.as_deref().context("there is no directory for the journal of what is changed")?;
+    Conditions::new(sides, state, request.deadline.unwrap_or(DEADLINE))
+}
+
+/// Makes both states, so that one that cannot be made is named before anything is measured. The
+/// second is first: the machine is gauged in the state of the first. What it says of itself in the
+/// second.
+fn try_conditions(conditions: &mut Conditions, supervisor: &Supervisor) -> Result<Machine> {
+    let mut enter = |side| match conditions.enter(side, supervisor.watch()) {
+        Ok(()) => Ok(()),
+        Err(NotEntered::Signal(signal)) => Err(NotMeasured::Signal(signal).into()),
+        Err(NotEntered::Failed(why)) => Err(why),
+    };
+    enter(1)?;
+    let machine = identity::machine();
+    enter(0)?;
+    Ok(machine)
 }
 
 /// Where single tasks and pairs run, each placement once. A list says it itself, and worker groups

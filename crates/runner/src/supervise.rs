@@ -87,6 +87,11 @@ impl Supervisor {
         self.signals.as_fd()
     }
 
+    /// The signals, for whoever waits for something else.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.signals
+    }
+
     /// Runs one round in a worker that is started so. `deadline` is its own, `end` that of the run.
     pub(crate) fn run(
         &self,
@@ -218,17 +223,23 @@ impl Supervisor {
 
 /// What a worker has written so far.
 #[derive(Debug, Default)]
-struct WorkerOutput {
+pub(crate) struct WorkerOutput {
     result: Vec<u8>,
     complaints: Vec<u8>,
 }
 
 impl WorkerOutput {
     /// Keeps the end of its standard error: the last line says why it failed.
-    fn complain(&mut self, bytes: &[u8]) {
+    pub(crate) fn complain(&mut self, bytes: &[u8]) {
         self.complaints.extend_from_slice(bytes);
         let excess = self.complaints.len().saturating_sub(MOST_COMPLAINTS);
         self.complaints.drain(..excess);
+    }
+
+    /// The last line of its standard error.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.complaints);
+        text.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
     }
 }
 
@@ -242,21 +253,21 @@ enum Listening {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Source {
+pub(crate) enum Source {
     Signals,
     Out,
     Err,
 }
 
 /// The sources that can be read, or have ended, within the time.
-fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> Vec<Source> {
+pub(crate) fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> Vec<Source> {
     let fds: Vec<BorrowedFd<'_>> = sources.iter().map(|(_, fd)| *fd).collect();
     groma_harness::sys::io::readable(&fds, wait).into_iter().map(|i| sources[i].0).collect()
 }
 
 /// Lets the worker exit, ends it when it does not, and ends what is left of its group. `None` when
 /// it cannot be ended.
-fn reap(child: &mut Child, group: i32) -> Option<ExitStatus> {
+pub(crate) fn reap(child: &mut Child, group: i32) -> Option<ExitStatus> {
     let ends_within = |time: Duration| {
         let until = Instant::now() + time;
         loop {
@@ -283,9 +294,8 @@ fn describe_exit(status: Option<ExitStatus>, output: &WorkerOutput) -> String {
         },
         None => "vanished or cannot be ended".to_owned(),
     };
-    let text = String::from_utf8_lossy(&output.complaints);
-    match text.lines().rfind(|l| !l.trim().is_empty()) {
-        Some(line) => format!("{how}: {}", line.trim()),
+    match output.last_line() {
+        Some(line) => format!("{how}: {line}"),
         None => how,
     }
 }

@@ -77,6 +77,15 @@ impl Dir {
         Ok(owned(&rustix::fs::fstat(&self.0)?))
     }
 
+    /// Whether the effective user owns it and nobody else may enter it.
+    ///
+    /// # Errors
+    /// Those of `fstat`.
+    pub fn is_private(&self) -> io::Result<bool> {
+        let stat = rustix::fs::fstat(&self.0)?;
+        Ok(owned(&stat) && stat.st_mode & (Mode::RWXG | Mode::RWXO).as_raw_mode() == 0)
+    }
+
     /// The time since something was last created, renamed or removed in it. Zero when the clock was
     /// set back.
     ///
@@ -117,10 +126,26 @@ impl Dir {
     /// # Errors
     /// Those of `openat` and `write`: `EEXIST` when the name is taken.
     pub fn write_new(&self, name: &OsStr, content: &[u8]) -> io::Result<()> {
+        self.create(name, content).map(drop)
+    }
+
+    /// As [`Dir::write_new`], and the file and its name are on the disk when it returns. Not for a
+    /// directory that was opened by its path.
+    ///
+    /// # Errors
+    /// As for [`Dir::write_new`], and those of `fsync`.
+    pub fn write_durably(&self, name: &OsStr, content: &[u8]) -> io::Result<()> {
+        let file = self.create(name, content)?;
+        rustix::fs::fsync(&file)?;
+        Ok(rustix::fs::fsync(&self.0)?)
+    }
+
+    fn create(&self, name: &OsStr, content: &[u8]) -> io::Result<OwnedFd> {
         check_name(name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?;
-        crate::io::write_full(file.as_fd(), content)
+        crate::io::write_full(file.as_fd(), content)?;
+        Ok(file)
     }
 
     /// A new, empty file without a name, which goes with its last descriptor.

@@ -53,15 +53,20 @@ pub struct Difference {
 /// The facts about the directory for files, which only runs have that need one.
 const WORK_DIR: &str = "work_dir.";
 
-/// The facts that differ, the most likely cause first.
+/// The facts that differ, the most likely cause first. What was set on purpose, file by file, comes
+/// before everything else.
 pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
     let has_work_dir = |run: &RunHeader| run.environment.facts.iter().any(|fact| fact.key.starts_with(WORK_DIR));
     let both_have = has_work_dir(a) && has_work_dir(b);
     let is_of = |key: &str, name: &str| key == name || (name.ends_with('.') && key.starts_with(name));
-    let rank = |key: &str| LIKELY.iter().position(|name| is_of(key, name)).unwrap_or(LIKELY.len());
+    let rank = |key: &str| {
+        let on_purpose = key.starts_with('/');
+        (!on_purpose, LIKELY.iter().position(|name| is_of(key, name)).unwrap_or(LIKELY.len()))
+    };
     let mut values: BTreeMap<&str, [Option<&str>; 2]> = BTreeMap::new();
     for (side, run) in [a, b].into_iter().enumerate() {
-        for fact in &run.environment.facts {
+        let set = run.in_turns.iter().flat_map(|turns| &turns.set);
+        for fact in set.chain(&run.environment.facts) {
             values.entry(&fact.key).or_default()[side].get_or_insert(&fact.value);
         }
     }
@@ -81,7 +86,7 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
 mod tests {
     use super::*;
     use crate::fixtures::header;
-    use groma_model::Fact;
+    use groma_model::{Fact, InTurns};
 
     fn run(facts: &[(&str, &str)]) -> RunHeader {
         let mut head = header();
@@ -99,6 +104,18 @@ mod tests {
         let first = &differences(&a, &b)[0];
         assert_eq!(first.values, [Some("6.12".to_owned()), Some("6.18".to_owned())]);
         assert_eq!(differences(&b, &a)[1].values, [Some("KVM".to_owned()), None]);
+    }
+
+    #[test]
+    fn what_was_set_on_purpose_comes_first() {
+        let side = |value: &str| {
+            let set = vec![Fact::new("/proc/sys/vm/swappiness", value), Fact::new("/sys/same", "1")];
+            let in_turns = Some(InTurns { set, ..InTurns::default() });
+            RunHeader { in_turns, ..run(&[("host.machine", value)]) }
+        };
+        let found = differences(&side("1"), &side("60"));
+        let keys: Vec<&str> = found.iter().map(|d| d.key.as_str()).collect();
+        assert_eq!(keys, ["/proc/sys/vm/swappiness", "host.machine"]);
     }
 
     #[test]

@@ -4,19 +4,23 @@
 //! and shows the same.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::{Comparison, PairedRounds, compare_pairs, paired_rounds};
-use groma_harness::model::{End, InTurns, Point, Profile, Record, Round, RunHeader};
+use groma_harness::model::{End, Fact, InTurns, Point, Profile, Record, Round, RunHeader, plain};
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::redact::Redactor;
-use groma_runner::{Launcher, Planned, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals};
+use groma_runner::{
+    Condition, Launcher, Planned, Run, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals,
+};
 
 use super::earlier::Earlier;
 use super::measure::{SOME_FAILED, Sinks, begin, count, open_store, records};
-use super::{print, style};
+use super::{print, state_dir, style};
 use crate::flags::AbArgs;
 use crate::program::Program;
 
@@ -61,6 +65,8 @@ pub(super) struct InTurnsMeasured {
     signal: Option<i32>,
     /// Why not everything is kept.
     complaint: Option<String>,
+    /// Why the machine is not in the state that it was in before.
+    unrestored: Option<String>,
 }
 
 impl InTurnsMeasured {
@@ -75,18 +81,26 @@ impl InTurnsMeasured {
 
     /// The second side beside the first.
     pub(super) fn beside<'r>(&'r self, comparison: Comparison<'r>) -> Compared<'r> {
-        Compared { side: self.side(1), differences: Vec::new(), comparison, in_turns: true }
+        Compared {
+            side: self.side(1),
+            differences: differences(&self.heads[0], &self.heads[1]),
+            comparison,
+            in_turns: true,
+        }
     }
 
     /// Says what could not be kept; the exit code of the runs.
     pub(super) fn report_end(&self) -> u8 {
+        if let Some(unrestored) = &self.unrestored {
+            warn!("{}", plain(unrestored));
+        }
         if let Some(complaint) = &self.complaint {
             warn!("{complaint}; the results of this run are shown, not all of them are kept");
         }
         let fails = self.records.iter().flatten().any(|record| record.state.fails_run());
         match self.signal {
             Some(signal) => signals::exit_code(signal),
-            None if self.complaint.is_some() || fails => SOME_FAILED,
+            None if self.complaint.is_some() || self.unrestored.is_some() || fails => SOME_FAILED,
             None => 0,
         }
     }
@@ -94,6 +108,7 @@ impl InTurnsMeasured {
 
 /// What is asked of the run of both sides.
 pub(super) fn request(args: &AbArgs) -> Result<RunRequest> {
+    let conditions = conditions(args);
     Ok(RunRequest {
         // Short rounds, as in a survey: many pairs are worth more than long ones.
         survey: true,
@@ -104,7 +119,9 @@ pub(super) fn request(args: &AbArgs) -> Result<RunRequest> {
         deadline: args.deadline,
         seed: args.seed,
         work_dir: args.work_dir.clone(),
-        sides: sides(args)?.to_vec(),
+        sides: sides(args, conditions.as_ref())?.to_vec(),
+        conditions,
+        state_dir: state_dir(),
         ..RunRequest::new(Profile::Quick)
     })
 }
@@ -135,7 +152,7 @@ pub(super) fn measure(
         ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
     };
     let redactor = Redactor::of_this_user();
-    let heads = heads(run.header(), &request.sides, &redactor);
+    let heads = heads(&run, &request.sides, request.conditions.as_ref(), &redactor);
     if let Some(store) = &store {
         run.recall(&Earlier::before(&heads[0], store).core_probes());
     }
@@ -158,23 +175,54 @@ pub(super) fn measure(
     let mut complaint = None;
     for (sinks, records) in sinks.iter_mut().zip(&of_sides) {
         let wall_s = started.elapsed().as_secs_f64();
-        sinks.end(&End { states: count(records), wall_s, interrupted: outcome.signal.is_some() });
+        let interrupted = outcome.signal.is_some() || outcome.stopped.is_some();
+        sinks.end(&End { states: count(records), wall_s, interrupted });
         complaint = complaint.or(sinks.complaint.take());
     }
     drop(sinks);
     drop(run);
-    let signal = outcome.signal;
-    Ok(ControlFlow::Continue(InTurnsMeasured { heads, records: of_sides, points, rounds, signal, complaint }))
+    if let Some(why) = outcome.stopped {
+        bail!("{why}; the rounds until then are kept");
+    }
+    let measured = InTurnsMeasured {
+        heads,
+        records: of_sides,
+        points,
+        rounds,
+        signal: outcome.signal,
+        complaint,
+        unrestored: outcome.unrestored,
+    };
+    Ok(ControlFlow::Continue(measured))
+}
+
+/// Whether two sides are named at all.
+pub(super) fn has_sides(args: &AbArgs) -> bool {
+    let programs = args.program_a.is_some() || args.program_b.is_some();
+    !args.commands.is_empty() || programs || conditions(args).is_some()
+}
+
+/// The states of the machine that the two sides are measured in, where they were named.
+fn conditions(args: &AbArgs) -> Option<[Condition; 2]> {
+    let condition =
+        |set: &[(PathBuf, String)], command: &Option<String>| Condition { set: set.to_vec(), command: command.clone() };
+    let both = [condition(&args.set_a, &args.before), condition(&args.set_b, &args.after)];
+    both.iter().any(|side| !side.is_empty()).then_some(both)
 }
 
 /// The commands behind which the workers of each side are started.
-fn sides(args: &AbArgs) -> Result<[Launcher; 2]> {
+fn sides(args: &AbArgs, conditions: Option<&[Condition; 2]>) -> Result<[Launcher; 2]> {
     let mut parts = args.commands.split(|word| word == "--").map(<[_]>::to_vec);
-    let (Some(a), Some(b), None) = (parts.next(), parts.next(), parts.next()) else {
-        bail!("expected two commands, each after its own --: groma ab ipc -- -- taskset -c 0 (the first is empty)");
+    let (a, b) = match (parts.next(), parts.next(), parts.next()) {
+        (Some(a), Some(b), None) => (a, b),
+        (Some(none), None, None) if none.is_empty() && conditions.is_some() => Default::default(),
+        _ => {
+            bail!("expected two commands, each after its own --: groma ab ipc -- -- taskset -c 0 (the first is empty)")
+        }
     };
     let programs = [&args.program_a, &args.program_b];
-    if a == b && programs[0] == programs[1] && !args.same {
+    let one_state = conditions.is_none_or(|[a, b]| a == b);
+    if a == b && programs[0] == programs[1] && one_state && !args.same {
         bail!("both sides are the same, which shows the noise of this machine: add --same if that is meant");
     }
     for program in programs.into_iter().flatten() {
@@ -186,16 +234,25 @@ fn sides(args: &AbArgs) -> Result<[Launcher; 2]> {
     Ok([(a, of_a), (b, of_b)].map(|(command, program)| Launcher { command, program: program.clone(), inherits }))
 }
 
-/// The heads of the two runs: the first is that of the run, the second differs in its id.
-fn heads(first: &RunHeader, sides: &[Launcher], redactor: &Redactor) -> [RunHeader; 2] {
-    let ids = [first.run.clone(), run_identity::run_id(jiff::Timestamp::now(), run_identity::random_seed())];
+/// The heads of the two runs: the second differs in its id, in its condition, and in what the machine
+/// says of itself then.
+fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, redactor: &Redactor) -> [RunHeader; 2] {
+    let ids = [run.header().run.clone(), run_identity::run_id(jiff::Timestamp::now(), run_identity::random_seed())];
     [0, 1].map(|side: usize| {
-        let command = redactor.args(sides[side].words()).join(" ");
+        let (environment, set) = run.side(side);
+        let fact = |fact: Fact| Fact { key: redactor.text(&fact.key), value: redactor.text(&fact.value) };
+        let prepared_by = conditions.and_then(|both| both[side].command.as_deref()).map(|text| redactor.text(text));
         let mut head = RunHeader {
             run: ids[side].clone(),
             args: redactor.args(std::env::args_os().skip(1)),
-            in_turns: Some(InTurns { with: ids[1 - side].clone(), command }),
-            ..first.clone()
+            in_turns: Some(InTurns {
+                with: ids[1 - side].clone(),
+                command: redactor.args(sides[side].words()).join(" "),
+                set: set.into_iter().map(fact).collect(),
+                prepared_by: prepared_by.unwrap_or_default(),
+            }),
+            environment,
+            ..run.header().clone()
         };
         redactor.header(&mut head);
         head

@@ -37,7 +37,7 @@ pub(crate) fn gate(program: &Program, args: &GateArgs) -> Result<u8> {
     let sides = &args.measured;
     if !args.baseline.is_empty() {
         against_baseline(program, args)
-    } else if sides.commands.is_empty() && sides.program_a.is_none() && sides.program_b.is_none() {
+    } else if !ab::has_sides(sides) {
         bail!("expected --baseline RUN, or two sides: groma gate ipc -- -- taskset -c 0 (the first is nothing)")
     } else {
         in_turns(program, args)

@@ -2,7 +2,7 @@
 //! measured, and how it is shown, is the verb's.
 
 use super::earlier::Earlier;
-use super::{print, store_path, style};
+use super::{print, state_dir, store_path, style};
 use crate::flags::StoreArgs;
 use crate::program::Program;
 use crate::progress::Progress;
@@ -174,6 +174,7 @@ pub(super) fn begin(
     started: Instant,
     store: Option<&mut Store>,
 ) -> Result<ControlFlow<u8, (Run, Progress)>> {
+    restore_killed();
     let prepared = groma_runner::prepare(request)?;
     report_killed_runs(store);
     let mut progress = Progress::new(request.total_budget());
@@ -253,6 +254,16 @@ pub(super) fn open_store(none: bool, args: &StoreArgs) -> Result<Option<Store>> 
             warn!("results are shown, not kept: {e:#}");
             Ok(None)
         }
+    }
+}
+
+/// Restores what a killed run changed of the machine, and says so. Where that fails, this run is told
+/// and goes on: it measures what is there.
+fn restore_killed() {
+    match state_dir().map(|dir| groma_runner::recover(&dir)) {
+        Some(Ok(Some(restored))) => warn!("{}", plain(&restored)),
+        Some(Err(e)) => warn!("{}", plain(&format!("{e:#}"))),
+        _ => {}
     }
 }
 

@@ -149,7 +149,17 @@ pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
 
 /// The store unless another one is named; `None` without a home directory.
 fn default_store() -> Option<PathBuf> {
+    Some(base_dir("XDG_DATA_HOME", ".local/share")?.join("groma").join("groma.db"))
+}
+
+/// The directory for the state of programs; `None` without a home directory.
+pub(crate) fn state_dir() -> Option<PathBuf> {
+    base_dir("XDG_STATE_HOME", ".local/state")
+}
+
+/// A directory of the XDG base directory specification: the variable's, or its default below the
+/// home directory.
+fn base_dir(variable: &str, default: &str) -> Option<PathBuf> {
     let absolute = |var: &str| std::env::var_os(var).map(PathBuf::from).filter(|p| p.is_absolute());
-    let data = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")))?;
-    Some(data.join("groma").join("groma.db"))
+    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(default)))
 }

@@ -75,7 +75,6 @@ fn request(args: &RunArgs) -> RunRequest {
     RunRequest {
         profile: if everything { Profile::Complete } else { args.profile.into() },
         survey: is_survey(args),
-        sides: Vec::new(),
         full: args.full,
         params: args.params.clone(),
         placement: args.placement.clone(),
@@ -90,6 +89,7 @@ fn request(args: &RunArgs) -> RunRequest {
         require: args.require.map(Into::into),
         work_dir: args.work_dir.clone(),
         tags: args.tags.tags.iter().cloned().collect(),
+        ..RunRequest::new(args.profile.into())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `groma ab` takes.
 
 use super::StoreArgs;
-use super::parse::{parse_compare_format, parse_setting, parse_time};
+use super::parse::{parse_compare_format, parse_setting, parse_state, parse_time};
 use clap::Args;
 use groma_model::Placement;
 use groma_runner::Setting;
@@ -13,12 +13,19 @@ pub(super) const HELP: &str = "Examples:
   groma ab -- -- bwrap --bind / / --dev /dev --proc /proc   nothing beside a sandbox, in a minute
   groma ab syscall ipc --budget 2m -- -- unshare -Urn       some groups beside a user and network namespace
   groma ab mem.latency -- taskset -c 0 -- taskset -c 1      two CPUs
+  groma ab vm.fault --set-a vm.overcommit_memory=0 --set-b vm.overcommit_memory=1   a setting of the kernel
+  groma ab net --before 'tc qdisc del dev lo root; true' --after 'tc qdisc add dev lo root fq'   what a script does
   groma ab --program-b target/release/groma -- --           this groma beside another one
   groma ab --same -- --                                     the same twice: what is found is noise
 
 Each worker is started behind the command of its side, which gets the path of groma and an argument and has to
 pass standard input, output and error on; starting it is not measured. Rounds come in pairs, one of each side in
-random order, with the same seed. Both sides are kept as runs, and groma compare A B shows them again. For an exit code use groma gate.";
+random order, with the same seed. Both sides are kept as runs, and groma compare A B shows them again. For an exit code use
+groma gate.
+
+What --set-a and --set-b write, groma itself restores at the end, also when it is interrupted or fails; after
+SIGKILL the next groma run does. For what --before and --after change it runs --before again. These two are
+never timed; what they leave running in the background is ended with them.";
 
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
@@ -34,6 +41,21 @@ pub(crate) struct AbArgs {
     /// The same for the second side
     #[arg(long, value_name = "FILE")]
     pub(crate) program_b: Option<PathBuf>,
+    /// A file that holds this value in the rounds of the first side, such as
+    /// /sys/kernel/mm/transparent_hugepage/enabled=never, or a sysctl: vm.swappiness=10; a file that only the
+    /// other side names has its present value
+    #[arg(long, value_name = "FILE=VALUE", value_parser = parse_state)]
+    pub(crate) set_a: Vec<(PathBuf, String)>,
+    /// The same for the second side
+    #[arg(long, value_name = "FILE=VALUE", value_parser = parse_state)]
+    pub(crate) set_b: Vec<(PathBuf, String)>,
+    /// A shell command that puts the machine into the state of the first side, which is the one of now; run when
+    /// the sides change, and at the end
+    #[arg(long, value_name = "CMD", requires = "after", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) before: Option<String>,
+    /// The same for the second side
+    #[arg(long, value_name = "CMD", requires = "before", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) after: Option<String>,
     /// Both sides are the same on purpose
     #[arg(long)]
     pub(crate) same: bool,
@@ -49,7 +71,7 @@ pub(crate) struct AbArgs {
     /// Where to run, as of groma run
     #[arg(long)]
     pub(crate) placement: Option<Placement>,
-    /// The longest that one round may take before it is killed
+    /// The longest that one round, or a shell command, may take before it is killed
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) deadline: Option<Duration>,
     /// The seed of every random choice

@@ -24,7 +24,7 @@ be told; 4 something failed to be measured.";
 pub(crate) struct GateArgs {
     /// What this machine is held against: a file of groma baseline, a tag (all of its runs), or a run.
     /// Without it two sides are measured in turns, as by groma ab
-    #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["commands", "program_a", "program_b", "same"])]
+    #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["commands", "program_a", "program_b", "same", "set_a", "set_b", "before", "after"])]
     pub(crate) baseline: Vec<String>,
     /// By how many percent something may become slower
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = super::parse::parse_percent)]

@@ -5,6 +5,7 @@ use groma_runner::Setting;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, civil};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) fn parse_format(text: &str) -> Result<Format, String> {
@@ -138,6 +139,20 @@ pub(super) fn parse_setting(text: &str) -> Result<Setting, String> {
     Ok(Setting { of, name, values })
 }
 
+/// Reads `/sys/kernel/mm/ksm/run=1`, or a sysctl: `vm.swappiness=10`.
+pub(super) fn parse_state(text: &str) -> Result<(PathBuf, String), String> {
+    let bad =
+        || "expected FILE=VALUE with an absolute path or the name of a sysctl, such as vm.swappiness=10".to_owned();
+    let (file, value) = text.split_once('=').ok_or_else(bad)?;
+    let is_sysctl = |name: &str| !name.contains('/') && name.split('.').all(|part| !part.is_empty());
+    let path = match file {
+        absolute if absolute.starts_with('/') => PathBuf::from(absolute),
+        name if is_sysctl(name) => PathBuf::from("/proc/sys").join(name.replace('.', "/")),
+        _ => return Err(bad()),
+    };
+    if value.trim().is_empty() { Err(bad()) } else { Ok((path, value.to_owned())) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,6 +214,16 @@ mod tests {
         assert_eq!(parse_setting("mem.mix:mix=1:2"), setting(Some("mem.mix"), "mix", "1:2"));
         for text in [":size=1", "mem.latency:=1", "mem.latency:size", "mem.latency:size="] {
             assert!(parse_setting(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn states() {
+        let is = |path: &str, value: &str| Ok((PathBuf::from(path), value.to_owned()));
+        assert_eq!(parse_state("vm.swappiness=10"), is("/proc/sys/vm/swappiness", "10"));
+        assert_eq!(parse_state("/sys/a/b.c=x=y z"), is("/sys/a/b.c", "x=y z"));
+        for text in ["", "=", "vm.swappiness", "vm.swappiness=", "/sys/a= ", "a/b=1", "..=1", ".a=1", "../a=1", "=1"] {
+            assert!(parse_state(text).is_err(), "{text}");
         }
     }
 

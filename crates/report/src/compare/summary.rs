@@ -4,7 +4,7 @@
 use groma_analysis::compare::{ASSUMED_NOISE, Pair, Verdict, Why};
 use groma_analysis::point::family;
 use groma_model::page::Shown;
-use groma_model::{Families, Record, RunHeader};
+use groma_model::{Families, InTurns, Record, RunHeader};
 
 use super::lines::title;
 use super::{Compared, Relative, Side, change, difference, letter, sign};
@@ -94,11 +94,22 @@ fn run(side: Side<'_>) -> String {
     let when = minute(&side.head.started);
     let id = if side.name == side.head.run { String::new() } else { format!("{}: ", side.name) };
     let more = if side.runs > 1 { format!(" and {} more", side.runs - 1) } else { String::new() };
-    let behind = side.head.in_turns.as_ref().map_or(String::new(), |turns| match turns.command.as_str() {
-        "" => " behind nothing".to_owned(),
-        command => format!(" behind {command}"),
-    });
-    format!("{id}run {}{more}{behind}, {when} UTC, groma {}", side.head.run, side.head.groma)
+    let condition = side.head.in_turns.as_ref().map_or(String::new(), condition);
+    format!("{id}run {}{more}{condition}, {when} UTC, groma {}", side.head.run, side.head.groma)
+}
+
+/// What was particular to the rounds of one side.
+fn condition(turns: &InTurns) -> String {
+    let mut words: Vec<String> = turns.set.iter().map(|fact| format!(" with {}={}", fact.key, fact.value)).collect();
+    if !turns.prepared_by.is_empty() {
+        words.push(format!(" after '{}'", turns.prepared_by));
+    }
+    match turns.command.as_str() {
+        "" if words.is_empty() => words.push(" behind nothing".to_owned()),
+        "" => {}
+        command => words.push(format!(" behind {command}")),
+    }
+    words.concat()
 }
 
 fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, style: &Style) -> Vec<String> {
@@ -125,7 +136,8 @@ fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, styl
     if !unclear.is_empty() {
         counts.push(format!("{} cannot be told ({})", unclear.len(), reasons(&unclear)));
     }
-    out.push(format!("{} metrics: {}.", pairs.len(), counts.join(", ")));
+    let metrics = if pairs.len() == 1 { "metric" } else { "metrics" };
+    out.push(format!("{} {metrics}: {}.", pairs.len(), counts.join(", ")));
     for (word, worst_first) in [("slower", true), ("faster", false)] {
         let mut some: Vec<&Pair<'_>> = pairs.iter().filter(is(word)).collect();
         some.sort_by(|a, b| b.cost().total_cmp(&a.cost()));

@@ -4,7 +4,7 @@ use crate::style::columns;
 use groma_analysis::compare::compare as records_beside;
 use groma_analysis::compare::environment::differences;
 use groma_analysis::point::family;
-use groma_model::Fact;
+use groma_model::{Fact, InTurns};
 
 /// The survey again, with another kernel: system calls slower by 15 %, the round trips faster by
 /// 30 %, the rest as it was; and without one metric.
@@ -115,6 +115,25 @@ fn a_change_is_said_as_people_say_it() {
         assert_eq!(change(ratio), said);
     }
     assert_eq!(change(f64::NAN), units::NONE);
+}
+
+#[test]
+fn sides_say_what_was_set_and_run_for_them() {
+    let (first, records) = fixtures::survey();
+    let turns = |command: &str, value: &str, prepared_by: &str| InTurns {
+        with: "other".to_owned(),
+        command: command.to_owned(),
+        set: vec![Fact::new("/sys/kernel/mm/transparent_hugepage/enabled", value)],
+        prepared_by: prepared_by.to_owned(),
+    };
+    let heads = [turns("", "never", ""), turns("taskset -c 1", "always", "load on")]
+        .map(|turns| RunHeader { in_turns: Some(turns), ..first.clone() });
+    let side = |i: usize| Side { name: &heads[i].run, head: &heads[i], runs: 1, like: 0 };
+    let comparison = records_beside(&records, &records, &|_| Vec::new());
+    let differences = differences(&heads[0], &heads[1]);
+    let others = [Compared { side: side(1), differences, comparison, in_turns: true }];
+    let text = summary::summary(fixtures::families(), side(0), &others, Relative::Absolute, &Style::plain(100));
+    insta::assert_snapshot!("sides_of_two_states", text);
 }
 
 #[test]

@@ -1,0 +1,246 @@
+//! The states of the machine that two sides are measured in: what is written or run before a round of
+//! either, and how all of it is undone at the end.
+//!
+//! Before the first change a journal says how to undo it (`conditions/journal.rs`); it goes when that
+//! is done, on every way out of a run. After SIGKILL the next start does it ([`recover`]). Nothing
+//! here is in the timed path of a worker.
+
+mod file;
+mod journal;
+
+use crate::shell;
+use anyhow::{Context, Result, anyhow, bail};
+use file::{StateFile, shown};
+use groma_harness::model::Fact;
+use groma_harness::sys::signals::Watch;
+use journal::{Journal, Undo};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The longest that a command may take that puts back what a killed run changed.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// The state of the machine that one side is measured in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// Files, and the values that they have then.
+    pub set: Vec<(PathBuf, String)>,
+    /// A shell command that makes the rest of it; for the first side also that of before the run.
+    pub command: Option<String>,
+}
+
+impl Condition {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.command.is_none()
+    }
+}
+
+/// Why a side was not entered.
+#[derive(Debug)]
+pub(crate) enum NotEntered {
+    /// This signal came.
+    Signal(i32),
+    /// It cannot be made; in one line.
+    Failed(anyhow::Error),
+}
+
+/// What is kept of one side.
+#[derive(Debug)]
+struct Wanted {
+    /// What each of the files holds.
+    contents: Vec<Vec<u8>>,
+    command: Option<String>,
+}
+
+/// The conditions of two sides. Dropping it undoes them.
+#[derive(Debug)]
+pub(crate) struct Conditions {
+    /// All files that one of the sides names.
+    files: Vec<StateFile>,
+    sides: [Wanted; 2],
+    /// The side whose command was run last.
+    side: Option<usize>,
+    undo: Undo,
+    journal: Journal,
+    /// Whether there is something to undo.
+    changed: bool,
+    deadline: Duration,
+}
+
+impl Conditions {
+    /// Holds the journal below `state` and looks at the files; changes nothing.
+    ///
+    /// # Errors
+    /// In one line, with the file that cannot be read or written.
+    pub(crate) fn new(sides: &[Condition; 2], state: &Path, deadline: Duration) -> Result<Conditions> {
+        let journal = Journal::hold(state).context("the journal of what is changed")?;
+        let mut files: Vec<StateFile> = Vec::new();
+        let mut named: [Vec<Option<Vec<u8>>>; 2] = Default::default();
+        for (side, condition) in sides.iter().enumerate() {
+            for (path, value) in &condition.set {
+                let file = StateFile::named(path)?;
+                let at = files.iter().position(|known| *known == file).unwrap_or_else(|| {
+                    files.push(file);
+                    named.iter_mut().for_each(|side| side.push(None));
+                    files.len() - 1
+                });
+                if named[side][at].replace(format!("{value}\n").into_bytes()).is_some() {
+                    bail!("{}: set twice for one side", path.display());
+                }
+            }
+        }
+        let before = files.iter().map(|file| Ok(file.to_restore(&file.read()?))).collect::<Result<Vec<Vec<u8>>>>()?;
+        let mut named = named.map(|side| {
+            let contents = side.into_iter().zip(&before);
+            Some(contents.map(|(value, before)| value.unwrap_or_else(|| before.clone())).collect())
+        });
+        let mut wanted = |side: usize| Wanted {
+            contents: named[side].take().unwrap_or_default(),
+            command: sides[side].command.clone(),
+        };
+        let paths = files.iter().map(|file| file.path().to_owned());
+        let undo = Undo { command: sides[0].command.clone(), files: paths.zip(before).collect() };
+        Ok(Conditions { sides: [wanted(0), wanted(1)], files, side: None, undo, journal, changed: false, deadline })
+    }
+
+    /// Makes the state of a side, as far as it is not there.
+    pub(crate) fn enter(&mut self, side: usize, signals: &Watch) -> Result<(), NotEntered> {
+        let command = self.sides[side].command.clone().filter(|_| self.side != Some(side));
+        if let Some(command) = command {
+            self.record().map_err(NotEntered::Failed)?;
+            let flag = ["--before", "--after"][side];
+            match shell::run(&command, self.deadline, Some(signals)) {
+                Ok(None) => {}
+                Ok(Some(signal)) => return Err(NotEntered::Signal(signal)),
+                Err(e) => return Err(NotEntered::Failed(anyhow!("{flag} {e:#}"))),
+            }
+        }
+        self.side = Some(side);
+        self.set(side).map_err(|e| NotEntered::Failed(e.context(["--set-a", "--set-b"][side])))
+    }
+
+    /// Writes the files of a side that do not hold what they should.
+    fn set(&mut self, side: usize) -> Result<()> {
+        for at in 0..self.files.len() {
+            if !self.files[at].is_same(&self.files[at].read()?, &self.sides[side].contents[at]) {
+                self.record()?;
+                self.files[at].write(&self.sides[side].contents[at])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the journal, before the first change.
+    fn record(&mut self) -> Result<()> {
+        if !self.changed {
+            self.journal.write(&self.undo)?;
+            self.changed = true;
+        }
+        Ok(())
+    }
+
+    /// Puts back what was there before, once.
+    ///
+    /// # Errors
+    /// In one line, with what could not be put back; the next start tries it again.
+    pub(crate) fn restore(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.changed) {
+            return Ok(());
+        }
+        self.undo.undo(self.deadline, false).with_context(|| {
+            format!("not everything is restored (the next run tries it again: {})", self.journal.path().display())
+        })?;
+        self.journal.remove()
+    }
+
+    /// The files, and what they hold for a side.
+    pub(crate) fn facts(&self, side: usize) -> Vec<Fact> {
+        let all = self.files.iter().zip(&self.sides[side].contents);
+        all.map(|(file, content)| Fact::new(file.path().display().to_string(), shown(content))).collect()
+    }
+}
+
+impl Drop for Conditions {
+    fn drop(&mut self) {
+        // Who wants to know calls it before; the journal stays where it fails.
+        let _ = self.restore();
+    }
+}
+
+/// Restores what a killed run changed; the line that says so, or `None` where there was nothing.
+/// `state` is the directory for the state of programs, as of [`crate::RunRequest::state_dir`].
+///
+/// # Errors
+/// In one line: what cannot be restored, or a journal that is not ours to follow.
+pub fn recover(state: &Path) -> Result<Option<String>> {
+    journal::recover(state, DEADLINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signals::watch_signals;
+
+    /// A directory of its own with a file `a` that holds `before`.
+    fn place(name: &str) -> (PathBuf, PathBuf) {
+        let dir = std::env::temp_dir().join(format!("groma-{name}-{}", groma_harness::sys::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir(&dir).expect("a directory");
+        let dir = dir.canonicalize().expect("it is there");
+        let file = dir.join("a");
+        std::fs::write(&file, "before").expect("a file");
+        (dir, file)
+    }
+
+    fn sides(file: &Path) -> [Condition; 2] {
+        ["1", "2"].map(|value| Condition { set: vec![(file.to_owned(), value.to_owned())], command: None })
+    }
+
+    fn read(file: &Path) -> String {
+        std::fs::read_to_string(file).expect("the file")
+    }
+
+    #[test]
+    fn a_panic_restores_what_was_there() {
+        let (dir, file) = place("panic");
+        let panicked = std::panic::catch_unwind(|| {
+            let mut all = Conditions::new(&sides(&file), &dir, DEADLINE).expect("conditions");
+            let signals = watch_signals().expect("signals");
+            for (side, value) in [(1, "2\n"), (0, "1\n"), (0, "1\n")] {
+                all.enter(side, &signals).expect("a side");
+                assert_eq!(read(&file), value);
+            }
+            panic!("on purpose");
+        });
+        assert!(panicked.is_err());
+        assert_eq!(read(&file), "before");
+        assert!(recover(&dir).expect("a journal").is_none(), "there is none");
+        std::fs::remove_dir_all(&dir).expect("nothing left");
+    }
+
+    #[test]
+    fn what_cannot_be_restored_stays_in_the_journal_until_it_can() {
+        let (dir, file) = place("later");
+        let mut all = Conditions::new(&sides(&file), &dir, DEADLINE).expect("conditions");
+        let signals = watch_signals().expect("signals");
+        all.enter(1, &signals).expect("a side");
+        let away = dir.join("away");
+        std::fs::rename(&file, &away).expect("it moves");
+        let error = format!("{:#}", all.restore().expect_err("there is no file"));
+        assert!(error.starts_with("not everything is restored (the next run tries it again: "), "{error}");
+        assert!(recover(&dir).expect("a journal").is_none(), "while its owner lives, it is left alone");
+        drop(all);
+        // A link in its place is not followed.
+        std::os::unix::fs::symlink(&away, &file).expect("a link");
+        let error = format!("{:#}", recover(&dir).expect_err("a link"));
+        assert!(error.contains("it is a symbolic link"), "{error}");
+        assert_eq!(read(&away), "2\n");
+        let error = format!("{:#}", Conditions::new(&sides(&file), &dir, DEADLINE).expect_err("a journal is left"));
+        assert!(error.contains("what a killed run changed is not restored"), "{error}");
+        std::fs::rename(&away, &file).expect("it moves back");
+        let said = recover(&dir).expect("it works now").expect("a line");
+        assert_eq!((read(&file).as_str(), said.ends_with("restored")), ("before", true));
+        std::fs::remove_dir_all(&dir).expect("nothing left");
+    }
+}

@@ -1,0 +1,171 @@
+//! A file whose content is a state of the machine: a setting of the kernel, or an ordinary file.
+
+use anyhow::{Context, Result, bail};
+use groma_harness::sys::opened::{Identity, Kind, Writing, to_write};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+/// No setting is longer.
+const LONGEST: u64 = 64 << 10;
+
+/// A file that can be read and written, by the path that leads to it without symbolic links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StateFile(PathBuf);
+
+impl StateFile {
+    /// The file that a user named.
+    ///
+    /// # Errors
+    /// Names the file: it is missing, not a regular file, or cannot be written.
+    pub(crate) fn named(path: &Path) -> Result<StateFile> {
+        let found = path.canonicalize().map(StateFile).with_context(|| path.display().to_string())?;
+        found.open().with_context(|| path.display().to_string())?;
+        Ok(found)
+    }
+
+    /// The file of this path, which a journal holds.
+    ///
+    /// # Errors
+    /// When the path leads through a symbolic link by now, or anywhere but to a regular file.
+    pub(crate) fn recorded(path: &Path) -> Result<StateFile> {
+        let file = StateFile(path.to_owned());
+        file.open().with_context(|| path.display().to_string())?;
+        Ok(file)
+    }
+
+    /// Its path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Whether the kernel makes its content up: a value there has a form of its own, and none
+    /// survives a restart.
+    pub(crate) fn is_kernels(&self) -> bool {
+        StateFile::is_kernels_path(&self.0)
+    }
+
+    /// The same, of a path.
+    pub(crate) fn is_kernels_path(path: &Path) -> bool {
+        ["/proc", "/sys"].iter().any(|kernel| path.starts_with(kernel))
+    }
+
+    fn open(&self) -> io::Result<File> {
+        if self.0.canonicalize()? != self.0 {
+            return Err(io::Error::other("it is a symbolic link"));
+        }
+        let before = Identity::of_path(&self.0)?;
+        if before.kind != Kind::Regular {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        let file = to_write(&self.0, Writing::default())?;
+        if !Identity::of_open(file.as_fd())?.is(&before) {
+            return Err(io::Error::other("somebody replaced it"));
+        }
+        Ok(file)
+    }
+
+    /// What it holds.
+    ///
+    /// # Errors
+    /// Names the file: it cannot be read, or holds more or something else than a setting.
+    pub(crate) fn read(&self) -> Result<Vec<u8>> {
+        let name = || self.0.display().to_string();
+        let mut content = Vec::new();
+        File::open(&self.0).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut content)).with_context(name)?;
+        if content.len() as u64 > LONGEST || content.contains(&0) {
+            bail!("{}: holds more than a setting: expected text of at most 64 KiB", name());
+        }
+        Ok(content)
+    }
+
+    /// Replaces what it holds.
+    ///
+    /// # Errors
+    /// Names the file: it cannot be written, or does not hold the content afterwards.
+    pub(crate) fn write(&self, content: &[u8]) -> Result<()> {
+        let name = || format!("{}: writing '{}'", self.0.display(), shown(content));
+        let write = || {
+            let mut file = self.open()?;
+            if !self.is_kernels() {
+                file.set_len(0)?;
+            }
+            // One call: the kernel takes each for a value of its own.
+            file.write_all(content)
+        };
+        write().with_context(name)?;
+        let now = self.read()?;
+        if !self.is_same(&now, content) {
+            bail!("{}: it reads '{}' after '{}' was written", self.0.display(), shown(&now), shown(content));
+        }
+        Ok(())
+    }
+
+    /// What has to be written so that the file holds again what it holds now.
+    pub(crate) fn to_restore(&self, content: &[u8]) -> Vec<u8> {
+        if self.is_kernels() {
+            format!("{}\n", chosen(&String::from_utf8_lossy(content))).into()
+        } else {
+            content.into()
+        }
+    }
+
+    /// Whether a file that holds `content` has this value.
+    pub(crate) fn is_same(&self, content: &[u8], value: &[u8]) -> bool {
+        let (content, value) = (String::from_utf8_lossy(content), String::from_utf8_lossy(value));
+        if self.is_kernels() {
+            chosen(&content).split_whitespace().eq(value.split_whitespace())
+        } else {
+            content.trim_end() == value.trim_end()
+        }
+    }
+}
+
+/// The value of a setting of the kernel: of several words, as `always madvise [never]`, that in
+/// brackets.
+fn chosen(content: &str) -> &str {
+    let mut bracketed = content
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
+        .filter(|w| !w.is_empty());
+    match (bracketed.next(), bracketed.next()) {
+        (Some(word), None) => word,
+        _ => content.trim(),
+    }
+}
+
+/// A content in a line: its first words, or how long it is.
+pub(crate) fn shown(content: &[u8]) -> String {
+    const SHORT: usize = 80;
+    let text = String::from_utf8_lossy(content);
+    let text = text.trim();
+    if text.len() <= SHORT && !text.contains('\n') { text.to_owned() } else { format!("({} bytes)", content.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_in_brackets_is_the_value() {
+        for (content, value) in [
+            ("always madvise [never]\n", "never"),
+            ("[none] mq-deadline\n", "none"),
+            ("60\n", "60"),
+            ("4096\t131072\t6291456\n", "4096\t131072\t6291456"),
+            ("[a] [b]", "[a] [b]"),
+            ("[]", "[]"),
+        ] {
+            assert_eq!(chosen(content), value);
+        }
+        let kernels = StateFile("/proc/sys/net/ipv4/tcp_rmem".into());
+        assert!(kernels.is_same(b"4096\t131072\t6291456\n", b"4096 131072 6291456\n"));
+        assert!(!kernels.is_same(b"16\n", b"0x10\n"));
+        assert_eq!(kernels.to_restore(b"always [madvise] never\n"), b"madvise\n");
+        // Of an ordinary file, brackets are content.
+        let ordinary = StateFile("/tmp/procedure".into());
+        assert!(!ordinary.is_same(b"a [b]", b"b") && ordinary.is_same(b"a [b]", b"a [b]\n"));
+        assert_eq!(ordinary.to_restore(b"a [b] "), b"a [b] ");
+    }
+}

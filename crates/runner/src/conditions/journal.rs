@@ -1,0 +1,241 @@
+//! What a run has changed of the machine, on the disk before it is changed, so that the next start
+//! can restore it after SIGKILL.
+//!
+//! There is one journal for each user and machine, in a directory that only this user may enter; a
+//! lock on the directory says that its owner lives. The journal is opened by descriptors and never
+//! through a symbolic link ([`groma_harness::sys::dirs`]).
+
+use super::file::StateFile;
+use crate::{identity, shell};
+use anyhow::{Context, Result, anyhow, bail};
+use groma_harness::sys::dirs::Dir;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The file's name.
+const NAME: &str = "changed";
+/// How it begins, and how it ends: one that is cut off was left before anything was changed.
+const HEAD: &[u8] = b"groma changed 1";
+const END: &[u8] = b"end";
+/// Bytes of the longest: some hundred files of 64 KiB.
+const LONGEST: usize = 16 << 20;
+
+/// How a machine becomes again what it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Undo {
+    /// A shell command, which is run first.
+    pub(super) command: Option<String>,
+    /// Files, and what is written to them.
+    pub(super) files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Undo {
+    /// Runs the command and writes what is not as it was. Goes on after an error.
+    ///
+    /// # Errors
+    /// All that went wrong, in one line.
+    pub(super) fn undo(&self, deadline: Duration, restarted: bool) -> Result<()> {
+        let command = self.command.iter().map(|command| shell::run(command, deadline, None).map(drop));
+        let write = |(path, content): &(PathBuf, Vec<u8>)| {
+            // A restart has undone what was set in the kernel.
+            if restarted && StateFile::is_kernels_path(path) {
+                return Ok(());
+            }
+            let file = StateFile::recorded(path)?;
+            let is_there = |now: Vec<u8>| if file.is_kernels() { file.is_same(&now, content) } else { now == *content };
+            if file.read().is_ok_and(is_there) { Ok(()) } else { file.write(content) }
+        };
+        // All of the commands first: one of them may change a file as well.
+        let done: Vec<Result<()>> =
+            command.collect::<Vec<_>>().into_iter().chain(self.files.iter().map(write)).collect();
+        let wrong: Vec<String> = done.into_iter().filter_map(|one| one.err().map(|e| format!("{e:#}"))).collect();
+        if wrong.is_empty() { Ok(()) } else { Err(anyhow!(wrong.join("; "))) }
+    }
+
+    /// What it restores, for a sentence.
+    fn what(&self) -> String {
+        let files = self.files.iter().map(|(path, _)| path.display().to_string());
+        files
+            .chain(self.command.iter().map(|command| format!("what '{command}' stands for")))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// As fields that end with a NUL, which neither a path nor a setting holds.
+    fn to_bytes(&self) -> Vec<u8> {
+        let boot = identity::boot_id();
+        let mut fields: Vec<&[u8]> = vec![HEAD, boot.as_bytes()];
+        if let Some(command) = &self.command {
+            fields.extend([b"run", command.as_bytes()]);
+        }
+        for (path, content) in &self.files {
+            fields.extend([b"write", path.as_os_str().as_bytes(), content]);
+        }
+        fields.push(END);
+        fields.into_iter().flat_map(|field| [field, b"\0"].concat()).collect()
+    }
+
+    /// Reads it, and whether the machine was restarted since. `Ok(None)`: it is cut off.
+    fn from_bytes(bytes: &[u8]) -> Result<Option<(Undo, bool)>, &'static str> {
+        if bytes.len() < HEAD.len() && HEAD.starts_with(bytes) {
+            return Ok(None);
+        }
+        let Some(rest) = bytes.strip_prefix(HEAD) else { return Err("it is no journal of this groma") };
+        let Some(rest) = rest.strip_suffix(b"\0end\0") else { return Ok(None) };
+        let mut fields = rest.split(|byte| *byte == 0).skip(1);
+        let Some(boot) = fields.next() else { return Err("it is malformed") };
+        let mut undo = Undo::default();
+        while let Some(kind) = fields.next() {
+            let mut field = || fields.next().ok_or("it is malformed");
+            match kind {
+                b"run" => undo.command = Some(String::from_utf8(field()?.to_vec()).map_err(|_| "it is malformed")?),
+                b"write" => {
+                    let path = PathBuf::from(OsString::from_vec(field()?.to_vec()));
+                    if !path.is_absolute() {
+                        return Err("it is malformed");
+                    }
+                    undo.files.push((path, field()?.to_vec()));
+                }
+                _ => return Err("it is malformed"),
+            }
+        }
+        Ok(Some((undo, boot != identity::boot_id().as_bytes())))
+    }
+}
+
+/// The place of the journal, and the lock that says that its owner lives.
+#[derive(Debug)]
+pub(super) struct Journal {
+    dir: Dir,
+    path: PathBuf,
+}
+
+impl Journal {
+    /// The directory below `state`, which is made where `make` says so. `Ok(None)` where it is
+    /// missing, or another groma holds it.
+    fn open(state: &Path, make: bool) -> Result<Option<Journal>> {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        // A home directory may be shared by machines.
+        let host = format!("on-{}", host.trim().replace('/', "-"));
+        let place = state.join("groma").join(&host);
+        let open = || -> io::Result<Dir> {
+            let mut dir = Dir::open(state)?;
+            for name in [OsStr::new("groma"), OsStr::new(&host)] {
+                dir = match dir.directory(name) {
+                    Err(e) if e.kind() == ErrorKind::NotFound && make => dir.make(name)?,
+                    found => found?,
+                };
+            }
+            Ok(dir)
+        };
+        if make {
+            std::fs::create_dir_all(state).with_context(|| state.display().to_string())?;
+        }
+        let dir = match open() {
+            Err(e) if e.kind() == ErrorKind::NotFound && !make => return Ok(None),
+            found => found.with_context(|| place.display().to_string())?,
+        };
+        if !dir.is_private()? {
+            bail!(
+                "{}: others may enter it, or own it: expected a directory of this user with mode 0700",
+                place.display()
+            );
+        }
+        match dir.try_lock() {
+            Ok(()) => Ok(Some(Journal { dir, path: place.join(NAME) })),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(e) => Err(e).with_context(|| format!("{}: locking it", place.display())),
+        }
+    }
+
+    /// Holds the journal of this machine, which must be empty.
+    ///
+    /// # Errors
+    /// When another groma holds it, a run was killed and could not be undone, or it cannot be made.
+    pub(super) fn hold(state: &Path) -> Result<Journal> {
+        let Some(journal) = Journal::open(state, true)? else {
+            bail!("another groma is changing the state of this machine: wait until it has ended");
+        };
+        let is_it = |name: &OsStr| name == NAME;
+        if !journal.dir.names(is_it)?.is_empty() {
+            bail!("{}: what a killed run changed is not restored: see there, and remove it", journal.path.display());
+        }
+        Ok(journal)
+    }
+
+    /// Writes down what is about to be changed.
+    ///
+    /// # Errors
+    /// Those of the file system, naming the file.
+    pub(super) fn write(&self, undo: &Undo) -> Result<()> {
+        self.dir.write_durably(OsStr::new(NAME), &undo.to_bytes()).with_context(|| self.path.display().to_string())
+    }
+
+    /// Removes it: everything is as it was.
+    ///
+    /// # Errors
+    /// Those of the file system, naming the file.
+    pub(super) fn remove(&self) -> Result<()> {
+        self.dir.unlink(OsStr::new(NAME)).with_context(|| self.path.display().to_string())
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Restores what a killed run changed, and says so in a line; `None` where there is nothing to do.
+pub(super) fn recover(state: &Path, deadline: Duration) -> Result<Option<String>> {
+    let Some(journal) = Journal::open(state, false)? else { return Ok(None) };
+    let path = journal.path.display();
+    let bytes = match journal.dir.read_own(OsStr::new(NAME), LONGEST) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|e| anyhow!("{path}: not followed: {e}"))?,
+    };
+    let Some((undo, restarted)) = Undo::from_bytes(&bytes).map_err(|why| anyhow!("{path}: not followed: {why}"))?
+    else {
+        // Killed while it was written: nothing was changed yet.
+        journal.remove()?;
+        return Ok(None);
+    };
+    let what = undo.what();
+    undo.undo(deadline, restarted)
+        .with_context(|| format!("a killed run changed {what}, which cannot be restored (remove {path} to give up)"))?;
+    journal.remove()?;
+    Ok(Some(format!("a killed run had changed {what}: restored")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_reads_back_and_one_that_is_cut_off_is_no_danger() {
+        let undo = Undo {
+            command: Some("true \n".to_owned()),
+            files: vec![("/proc/sys/a".into(), b"1\n".to_vec()), ("/tmp/b c".into(), Vec::new())],
+        };
+        let bytes = undo.to_bytes();
+        assert_eq!(Undo::from_bytes(&bytes), Ok(Some((undo.clone(), false))));
+        for end in 0..bytes.len() {
+            assert_eq!(Undo::from_bytes(&bytes[..end]), Ok(None), "{end}");
+        }
+        let boot = identity::boot_id();
+        let earlier = String::from_utf8(bytes).expect("text").replace(&boot, &"0".repeat(boot.len()));
+        assert_eq!(Undo::from_bytes(earlier.as_bytes()), Ok(Some((undo, true))));
+    }
+
+    #[test]
+    fn what_is_no_journal_is_refused() {
+        let malformed = ["\0boot\0walk\0x\0end\0", "\0boot\0write\0relative\0x\0end\0", "\0boot\0write\0/a\0end\0"];
+        for text in
+            malformed.map(|rest| format!("groma changed 1{rest}")).iter().map(String::as_str).chain(["#!/bin/sh"])
+        {
+            assert!(Undo::from_bytes(text.as_bytes()).is_err(), "{text:?}");
+        }
+    }
+}

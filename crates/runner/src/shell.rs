@@ -1,0 +1,112 @@
+//! Runs a command of the user in a shell: with a deadline, as a process group, and never for longer
+//! than until a signal comes. Measures nothing.
+
+use crate::supervise::{Source, WorkerOutput, reap, wait_for};
+use anyhow::{Context, Result, bail};
+use groma_harness::sys::process;
+use groma_harness::sys::signals::Watch;
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often a command that says nothing is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Runs it and ends whatever is left of its process group; the signal that ended it early, if one of
+/// `signals` came.
+///
+/// # Errors
+/// One line with the command, how it ended, and the last line of its standard error.
+pub(crate) fn run(command: &str, deadline: Duration, signals: Option<&Watch>) -> Result<Option<i32>> {
+    let mut child = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("'{command}' cannot be started"))?;
+    let group = child.id() as i32;
+    let until = Instant::now() + deadline;
+    let mut err = child.stderr.take();
+    let mut output = WorkerOutput::default();
+    let (mut signal, mut late) = (None, false);
+    // What it leaves in the background may hold the pipe open, so its end is not that of the pipe.
+    while signal.is_none() && !late && !process::has_ended(group).unwrap_or(true) {
+        late = Instant::now() >= until;
+        let mut sources: Vec<(Source, BorrowedFd<'_>)> = signals.iter().map(|s| (Source::Signals, s.as_fd())).collect();
+        sources.extend(err.as_ref().map(|err| (Source::Err, err.as_fd())));
+        for source in wait_for(&sources, LOOK) {
+            match source {
+                Source::Signals => signal = signals.and_then(Watch::next),
+                Source::Err | Source::Out => listen(&mut err, &mut output),
+            }
+        }
+    }
+    if signal.is_some() || late {
+        process::kill_group(group);
+    }
+    let status = reap(&mut child, group);
+    while err.as_ref().is_some_and(|err| !wait_for(&[(Source::Err, err.as_fd())], Duration::ZERO).is_empty()) {
+        listen(&mut err, &mut output);
+    }
+    if signal.is_some() {
+        return Ok(signal);
+    }
+    let how = match status {
+        _ if late => format!("did not end within {:.1} s (--deadline)", deadline.as_secs_f64()),
+        Some(status) if status.success() => return Ok(None),
+        Some(status) => match (status.signal(), status.code()) {
+            (Some(signal), _) => format!("was ended by signal {signal} ({})", process::signal_name(signal)),
+            (_, code) => format!("exited with code {}", code.unwrap_or_default()),
+        },
+        None => "cannot be ended".to_owned(),
+    };
+    match output.last_line() {
+        Some(line) => bail!("'{command}' {how}: {line}"),
+        None => bail!("'{command}' {how}"),
+    }
+}
+
+fn listen(err: &mut Option<impl Read>, output: &mut WorkerOutput) {
+    let mut block = [0u8; 4096];
+    match err.as_mut().map(|err| err.read(&mut block)) {
+        Some(Ok(n)) if n > 0 => output.complain(&block[..n]),
+        _ => *err = None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn how_a_command_ended_is_said_in_a_line() {
+        assert_eq!(run("true", LONG, None).expect("it ends well"), None);
+        let error = |command: &str, deadline| format!("{:#}", run(command, deadline, None).expect_err(command));
+        let twice = "echo one >&2; echo two >&2; exit 7";
+        assert_eq!(error(twice, LONG), format!("'{twice}' exited with code 7: two"));
+        assert_eq!(error("exit 3", LONG), "'exit 3' exited with code 3");
+        assert_eq!(error("kill -9 $$", LONG), "'kill -9 $$' was ended by signal 9 (SIGKILL)");
+        let late = error("echo waiting >&2; sleep 1000", Duration::from_millis(100));
+        assert!(late.ends_with("did not end within 0.1 s (--deadline): waiting"), "{late}");
+    }
+
+    #[test]
+    fn what_a_command_leaves_in_the_background_is_ended_and_not_waited_for() {
+        let file = std::env::temp_dir().join(format!("groma-shell-{}", process::id()));
+        let command = format!("sleep 1000 & echo $! > {}", file.display());
+        assert_eq!(run(&command, LONG, None).expect("it ends well"), None);
+        let left = std::fs::read_to_string(&file).expect("a process id").trim().parse().expect("a number");
+        // Whoever adopts it may take a moment to reap it.
+        let stat = || std::fs::read_to_string(format!("/proc/{left}/stat")).unwrap_or_default();
+        while process::exists(left) && !stat().contains(") Z ") {
+            std::thread::yield_now();
+        }
+        std::fs::remove_file(&file).expect("the file");
+    }
+}

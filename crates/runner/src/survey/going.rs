@@ -1,0 +1,221 @@
+//! How far a run has come: what is kept of each point, which points a round has and in which order,
+//! and how the rest of the budget is divided. Measures nothing.
+
+use super::{RunOutcome, Survey};
+use crate::effort::Effort;
+use crate::plan::Planned;
+use crate::shares;
+use anyhow::Result;
+use groma_analysis::is_precise;
+use groma_harness::Rng;
+use groma_harness::model::{Round, RoundResult, State};
+use std::time::{Duration, Instant};
+
+/// What is kept for a point while the run goes on.
+pub(super) struct PointProgress {
+    pub(super) rounds: Vec<Round>,
+    /// Iterations per interval by series, from the first good round.
+    pub(super) frozen: Vec<(String, u64)>,
+    /// The wall time of its last round.
+    pub(super) cost: Duration,
+    /// Wall time spent on it.
+    pub(super) spent: Duration,
+    /// Rounds that its share of the budget allows.
+    pub(super) target: u32,
+    /// Not measured again.
+    pub(super) settled: bool,
+}
+
+/// The longest that one point may take in all rounds together (docs/methods/timing.md#budget).
+const POINT_CAP: Duration = Duration::from_secs(20);
+/// Kept back from the budget for statistics and output: of everything, and for each point besides.
+const CLOSING: Duration = Duration::from_millis(500);
+/// See [`CLOSING`]: a complete run of 376 points took 5 s for its statistics.
+const CLOSING_POINT: Duration = Duration::from_millis(10);
+
+/// What the end of a run of so many points takes.
+fn closing(points: usize) -> Duration {
+    CLOSING + CLOSING_POINT * points as u32
+}
+
+impl PointProgress {
+    /// Learns from a round about those to come: their cost, their iterations, and whether more of
+    /// them are useful.
+    pub(super) fn learn(&mut self, result: &RoundResult, took: Duration) {
+        self.cost = took;
+        self.spent += took;
+        if self.frozen.is_empty() && result.state == State::Ok {
+            self.frozen = result.output.series.iter().map(|s| (s.name.clone(), s.iters)).collect();
+        }
+        // One bad round decides the state of the metric; more would only repeat it.
+        self.settled = result.state != State::Ok;
+    }
+
+    /// Ends the point with a round that was not measured, and the reason.
+    pub(super) fn close(
+        &mut self,
+        point: usize,
+        round: u32,
+        state: State,
+        why: String,
+        keep: &mut impl FnMut(usize, &mut Round) -> Result<()>,
+    ) -> Result<()> {
+        let mut round = Round { round, result: RoundResult::ended(state, why) };
+        keep(point, &mut round)?;
+        self.rounds.push(round);
+        self.settled = true;
+        Ok(())
+    }
+}
+
+/// How far a run has come.
+pub(super) struct Going<'p> {
+    pub(super) plan: &'p [Planned],
+    /// The sides of the plan: with two, the points `2k` and `2k + 1` are a pair.
+    pub(super) sides: usize,
+    pub(super) points: Vec<PointProgress>,
+    /// The effort of the current round.
+    pub(super) effort: Effort,
+    pub(super) round: u32,
+    /// The warm-up of points whose sides wake each other on different CPUs.
+    pub(super) settling: Duration,
+    /// When the budget ends.
+    pub(super) until: Instant,
+    /// The smallest share of the full sampling time that a round had.
+    pub(super) least_sampling: f64,
+    /// Points that did not get the rounds allocated to them.
+    pub(super) short: u32,
+    pub(super) outcome: RunOutcome,
+}
+
+/// The shortest warm-up of points whose sides wake each other on different CPUs: idle governors, halt
+/// polling and the scheduler adapt over tenths of a second (docs/methods/timing.md#warm-up). Where
+/// there are many such points, what a part of the budget has for each round of each.
+fn settling(survey: &Survey, plan: &[Planned]) -> Duration {
+    const FULL: Duration = Duration::from_millis(200);
+    const PART_OF_BUDGET: f64 = 0.2;
+    let points = plan.iter().filter(|planned| planned.wakes && planned.unsupported.is_none()).count();
+    let rounds = survey.effort.rounds.max(1) as usize * points.max(1);
+    FULL.min(survey.budget.mul_f64(PART_OF_BUDGET / rounds as f64))
+}
+
+impl<'p> Going<'p> {
+    pub(super) fn new(survey: &Survey, plan: &'p [Planned]) -> Going<'p> {
+        let fresh = |_| PointProgress {
+            rounds: Vec::new(),
+            frozen: Vec::new(),
+            cost: Duration::ZERO,
+            spent: Duration::ZERO,
+            target: survey.effort.rounds,
+            settled: false,
+        };
+        Going {
+            plan,
+            sides: survey.launchers.len(),
+            points: plan.iter().map(fresh).collect(),
+            effort: survey.effort,
+            round: 0,
+            settling: settling(survey, plan),
+            until: survey.started + survey.budget.saturating_sub(closing(plan.len()).min(survey.budget / 10)),
+            least_sampling: 1.0,
+            short: 0,
+            outcome: RunOutcome::default(),
+        }
+    }
+
+    /// The effort for this point: those that wake other CPUs warm up longer.
+    pub(super) fn warmed(&self, i: usize) -> Effort {
+        let settling = if self.plan[i].wakes { self.settling } else { Duration::ZERO };
+        Effort { warm_up: self.effort.warm_up.max(settling), ..self.effort }
+    }
+
+    /// The other side of a point, where there is one.
+    pub(super) fn other_side(&self, i: usize) -> Option<usize> {
+        (self.sides == 2).then_some(i ^ 1)
+    }
+
+    /// The points in random order: pairs stay together, and which side is first is random as well.
+    pub(super) fn in_random_order(&self, points: &[usize], rng: &mut Rng) -> Vec<usize> {
+        let mut pairs: Vec<Vec<usize>> =
+            points.chunk_by(|a, b| a / self.sides == b / self.sides).map(<[usize]>::to_vec).collect();
+        rng.shuffle(&mut pairs);
+        pairs.iter_mut().for_each(|pair| rng.shuffle(pair));
+        pairs.concat()
+    }
+
+    /// The points that may still be measured.
+    pub(super) fn open(&self) -> impl Iterator<Item = usize> {
+        self.points.iter().enumerate().filter(|(_, point)| !point.settled).map(|(i, _)| i)
+    }
+
+    /// The points of the next round, and whether it is one of those that were allocated.
+    pub(super) fn next_points(&self, full: &Effort) -> (Vec<usize>, bool) {
+        let allocated: Vec<usize> = self.open().filter(|&i| self.round < self.points[i].target).collect();
+        if !allocated.is_empty() {
+            return (allocated, true);
+        }
+        // All points have had their rounds; go on with those that are not precise enough.
+        let imprecise = self.open().filter(|&i| {
+            let point = &self.points[i];
+            point.rounds.len() < full.most_rounds as usize
+                && point.spent < POINT_CAP
+                && !(self.is_precise(i) && self.other_side(i).is_none_or(|other| self.is_precise(other)))
+        });
+        (imprecise.collect(), false)
+    }
+
+    pub(super) fn is_precise(&self, i: usize) -> bool {
+        is_precise(&self.plan[i].point, &self.points[i].rounds)
+    }
+
+    /// The iterations that the rounds of a point have: those of its first good round, or of that of
+    /// its other side.
+    pub(super) fn frozen(&self, i: usize) -> &[(String, u64)] {
+        let own = &self.points[i].frozen;
+        match self.other_side(i) {
+            Some(other) if own.is_empty() => &self.points[other].frozen,
+            _ => own,
+        }
+    }
+
+    /// Allocates what is left of the budget: rounds after the first one, sampling time after each.
+    pub(super) fn allocate(&mut self, full: &Effort) {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if self.round == 1 {
+            let open: Vec<usize> = self.open().collect();
+            let spent: Vec<Duration> = open.iter().map(|&i| self.points[i].cost).collect();
+            let more_rounds = shares::allocate_rounds(full, &self.effort, &spent, left);
+            for (&i, more) in open.iter().zip(&more_rounds) {
+                self.points[i].target = 1 + more;
+            }
+            // A round of one side is worth nothing without that of the other.
+            for pair in self.points.chunks_mut(self.sides) {
+                let least = pair.iter().map(|point| point.target).min().unwrap_or(0);
+                pair.iter_mut().for_each(|point| point.target = least);
+            }
+            let name = |at: usize| self.plan[open[at]].point.name();
+            self.outcome.costs.extend(shares::costs(&more_rounds, full.rounds, &spent, name));
+        }
+        let owed: Vec<(Duration, u32)> =
+            self.open().map(|i| (self.points[i].cost, self.points[i].target.saturating_sub(self.round))).collect();
+        // Rounds beyond those allocated sample as long as the last of these: their cost is known.
+        if owed.iter().any(|(_, rounds)| *rounds > 0) {
+            let sampling = shares::sampling(full, &self.effort, &owed, left);
+            self.effort = full.thinned(sampling);
+            self.least_sampling = self.least_sampling.min(sampling);
+        }
+    }
+
+    pub(super) fn end(self) -> RunOutcome {
+        let mut outcome = self.outcome;
+        if self.least_sampling < 1.0 {
+            outcome.costs.insert(0, format!("sampling cut to {:.0} % to fit", self.least_sampling * 100.0));
+        }
+        if self.short > 0 {
+            let points = self.plan.len();
+            outcome.costs.push(format!("{} of {points} points not reached in their last rounds", self.short));
+        }
+        outcome.rounds = self.points.into_iter().map(|point| point.rounds).collect();
+        outcome
+    }
+}

@@ -1,0 +1,138 @@
+use super::going::PointProgress;
+use super::*;
+use groma_harness::model::{Labels, Params, Placement, Point, Profile, RoundOutput, Series, Timing, WorkerKind};
+use std::collections::BTreeSet;
+
+fn planned(bench: &str, workers: u32) -> Planned {
+    Planned {
+        point: Point {
+            bench: bench.to_owned(),
+            version: 1,
+            params: Params::default(),
+            params_text: String::new(),
+            placement: Placement::SameCpu,
+            workers,
+            worker_kind: WorkerKind::Threads,
+            timing: Timing::Batched,
+            drops: Labels::NONE,
+            target_half_width: 0.01,
+            metrics: Vec::new(),
+        },
+        cpus: Cpus::Each(vec![3, 3]),
+        group: workers > 1,
+        unsupported: None,
+        wakes: false,
+        work_dir: false,
+        side: 0,
+    }
+}
+
+fn progress(frozen: Vec<(String, u64)>) -> PointProgress {
+    PointProgress { rounds: Vec::new(), frozen, cost: Duration::ZERO, spent: Duration::ZERO, target: 9, settled: false }
+}
+
+/// A run of a minute with this seed, before its first round, with so many sides.
+fn survey(seed: u64, sides: usize) -> Survey {
+    Survey {
+        core: CoreRates::default(),
+        launchers: vec![Launcher::default(); sides],
+        supervisor: Supervisor::new().expect("a supervisor"),
+        effort: Effort::of(Profile::Standard),
+        host: Host { timeslice_ns: 7.0, ..Host::UNKNOWN },
+        seed,
+        chooser: Chooser::new(&[]),
+        started: Instant::now(),
+        budget: Duration::from_secs(60),
+        deadline: Duration::from_secs(10),
+        fill: Duration::ZERO,
+        work_dir: None,
+        conditions: None,
+        remote: None,
+    }
+}
+
+/// The jobs of `rounds` rounds of three points, in a run with this seed.
+fn jobs(seed: u64, rounds: u32) -> Vec<Job> {
+    let mut survey = survey(seed, 1);
+    let effort = survey.effort;
+    let frozen = [("a".to_owned(), 12)];
+    let points = [planned("a.one", 1), planned("a.two", 1), planned("a.two", 4)];
+    let mut rng = Rng::new(survey.seed);
+    (0..rounds)
+        .flat_map(|round| points.iter().map(move |point| (round, point)))
+        .map(|(round, point)| survey.job(point, &frozen, round, (&effort, 3), &mut rng).expect("a job"))
+        .collect()
+}
+
+#[test]
+fn every_round_of_every_point_has_a_seed_of_its_own_that_comes_from_the_seed_of_the_run() {
+    let seeds = |run: u64| -> Vec<u64> { jobs(run, 5).iter().map(|job| job.seed).collect() };
+    let (one, again, other) = (seeds(1), seeds(1), seeds(2));
+    assert_eq!(one, again);
+    let distinct: BTreeSet<u64> = one.iter().chain(&other).copied().collect();
+    assert_eq!(distinct.len(), 30, "{one:?} {other:?}");
+}
+
+#[test]
+fn both_sides_of_a_pair_are_neighbours_in_random_order() {
+    let survey = survey(5, 2);
+    let plan: Vec<Planned> = (0..5).flat_map(|_| [0, 1].map(|side| Planned { side, ..planned("a.one", 1) })).collect();
+    let going = Going::new(&survey, &plan);
+    let mut rng = Rng::new(survey.seed);
+    let mut orders = BTreeSet::new();
+    for _ in 0..50 {
+        // The last point has one side left.
+        let order = going.in_random_order(&[0, 1, 2, 3, 4, 5, 8], &mut rng);
+        let mut pairs: Vec<&[usize]> = order.chunk_by(|a, b| a / 2 == b / 2).collect();
+        assert_eq!(pairs.len(), 4, "{order:?}");
+        pairs.retain(|pair| pair.len() == 2);
+        assert_eq!(pairs.len(), 3, "{order:?}");
+        orders.insert((order[0], pairs.iter().map(|pair| pair[0] % 2).collect::<Vec<_>>()));
+    }
+    assert!(orders.len() > 15, "both the pairs and their sides are shuffled: {}", orders.len());
+    // Iterations are those of whichever side was measured first.
+    let mut going = going;
+    going.points[3].frozen = vec![("a".to_owned(), 9)];
+    assert_eq!((going.frozen(2), going.frozen(3)), (&[("a".to_owned(), 9)][..], &[("a".to_owned(), 9)][..]));
+    assert!(going.frozen(4).is_empty());
+}
+
+fn with_iterations(iters: u64) -> RoundResult {
+    let series = Series { name: "a".to_owned(), iters, per_iter: 1.0, ..Series::default() };
+    RoundResult::ok(RoundOutput { series: vec![series], ..RoundOutput::default() })
+}
+
+#[test]
+fn the_iterations_of_the_first_good_round_stay() {
+    let mut progress = progress(Vec::new());
+    for (iters, ms) in [(12, 5), (13, 7), (14, 9)] {
+        progress.learn(&with_iterations(iters), Duration::from_millis(ms));
+        assert_eq!(progress.frozen, [("a".to_owned(), 12)]);
+        assert_eq!(progress.cost, Duration::from_millis(ms));
+    }
+    assert_eq!((progress.spent, progress.settled), (Duration::from_millis(21), false));
+}
+
+#[test]
+fn only_what_went_well_is_measured_again() {
+    for state in [State::Unsupported, State::Denied, State::Failed, State::Timeout] {
+        let mut progress = progress(Vec::new());
+        progress.learn(&RoundResult::ended(state, "a reason"), Duration::ZERO);
+        assert!(progress.settled && progress.frozen.is_empty(), "{state:?}");
+    }
+}
+
+#[test]
+fn a_job_is_what_was_planned() {
+    let jobs = jobs(1, 2);
+    for (i, job) in jobs.iter().enumerate() {
+        assert_eq!((job.round, job.workers), ([0, 1][i / 3], [1, 1, 4][i % 3]));
+        assert_eq!((job.id.as_str(), &job.placement), (["a.one", "a.two", "a.two"][i % 3], &Placement::SameCpu));
+        assert_eq!((job.cpus.as_slice(), job.frozen.as_slice()), (&[3, 3][..], &[("a".to_owned(), 12)][..]));
+        assert_eq!((job.intervals, job.warm_ns, job.worker_kind), (25, 10_000_000, WorkerKind::Threads));
+        assert_eq!((job.host.timeslice_ns, job.work_dir.as_ref()), (7.0, None));
+        // A worker group has the interval that its rule wants, as far as the budget has room:
+        // 60 s over 12 over 3 points.
+        assert_eq!(job.time_limit_ns, if job.workers == 1 { 40_000_000 } else { 1_666_666_666 });
+    }
+}
