@@ -5,6 +5,7 @@ mod catalogue;
 mod compare;
 mod dd;
 mod earlier;
+mod export;
 mod forget;
 mod hammer;
 mod history;
@@ -45,6 +46,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Tag(args) => tag::tag(&args),
         Command::Forget(args) => forget::forget(&args),
         Command::Merge(args) => merge::merge(&args),
+        Command::Export(args) => export::export(program, &args),
         Command::Ab(args) => ab::ab(program, &args),
         Command::Compare(args) => compare::compare(program, &args),
         Command::Trend(args) => trend::trend(program, &args),
