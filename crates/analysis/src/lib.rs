@@ -10,7 +10,7 @@
 //! | the records of a point | [`summarise`] |
 //! | which of its samples do not count | [`drops`] |
 //! | whether it needs more rounds | [`is_precise`] |
-//! | the value of each round | [`round_values`] |
+//! | the value of each round | [`round_values`], [`values_by_round`] |
 //! | records that differ in one number | [`curve::curves`] |
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
 //! | whether earlier runs say something else, and what they say | [`earlier::contradiction`], [`earlier::values`] |
@@ -43,6 +43,6 @@ mod worker_group;
 
 pub use own_core::drops;
 pub use precision::is_precise;
-pub use round_value::round_values;
+pub use round_value::{round_values, values_by_round};
 pub use samples::sample_value;
 pub use summarise::summarise;

@@ -17,11 +17,20 @@ pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64
     values_of(&counted(point, metric, rounds), metric, rounds)
 }
 
+/// The same for every round, also where it brought none.
+pub fn values_by_round(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<Option<f64>> {
+    by_round(&counted(point, metric, rounds), metric, rounds)
+}
+
 /// The same, where it is known which labels drop a sample.
 pub(crate) fn values_of(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
-    let values = |which| rounds.iter().filter_map(|r| round_value(point, metric, &r.result, which)).collect();
-    let clean: Vec<f64> = values(Which::Clean);
-    if clean.is_empty() { values(Which::All) } else { clean }
+    by_round(point, metric, rounds).into_iter().flatten().collect()
+}
+
+fn by_round(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<Option<f64>> {
+    let values = |which| rounds.iter().map(|r| round_value(point, metric, &r.result, which)).collect();
+    let clean: Vec<Option<f64>> = values(Which::Clean);
+    if clean.iter().all(Option::is_none) { values(Which::All) } else { clean }
 }
 
 /// What stands for the metric: the median of its rounds with its interval, or a value of all

@@ -51,7 +51,9 @@ mod entry;
 mod flags;
 #[doc(hidden)]
 pub mod lineage;
+mod lmbench;
 mod message;
+mod out_file;
 mod program;
 mod progress;
 

@@ -132,6 +132,7 @@ fn commands_in_documents_work() {
         "groma calibrate",
         "groma gate",
         "groma compare",
+        "groma export",
         "groma trend",
         "groma serve",
         "groma show",

@@ -175,6 +175,12 @@ fn no_view_of_a_hostile_store_controls_the_terminal() {
         &["show", "--format", "csv", "--samples"],
         &["show", "--format", "markdown"],
         &["show", "--format", "markdown", "--hardware"],
+        &["export", "--format", "csv"],
+        &["export", "--format", "csv", "--table", "rounds"],
+        &["export", "--format", "csv", "--table", "samples"],
+        &["export", "--format", "json"],
+        &["export", "--format", "ndjson"],
+        &["export", "--format", "openmetrics"],
         &["plot", "mem.bandwidth"],
         &["plot", "mem.bandwidth", "-o", &svg],
         &["plot", "syscall.getppid", "--histogram"],
@@ -189,6 +195,10 @@ fn no_view_of_a_hostile_store_controls_the_terminal() {
             assert_eq!(ended.err, "", "{args:?}");
         }
     }
+    // It says on standard error what is blank.
+    let summary = ask("200", &["export", "--format", "lmbench"]);
+    assert_eq!(summary.code, Some(0), "{summary:?}");
+    is_harmless("lmbench's summary", &(summary.out + &summary.err));
     // The human-readable views escape odd characters and do not drop them.
     for args in [&["runs"][..], &["show", "--all"], &["show", "--format", "markdown"], &["show", "--hardware"]] {
         let shown = ask("200", args).out;

@@ -5,104 +5,50 @@
 //! so gets an apostrophe before it, as they themselves mark a text; a number, also a negative one,
 //! stays a number.
 
-use groma_model::{Record, RunHeader, plain_lines};
+use std::io::{self, Write};
 
-const HEAD: &str = "run,id,version,params,placement,workers,crew,state,reason,quantity,unit,better,value,ci_low,ci_high,\
-                    p10,p50,p90,p99,max,interference,cycles,rounds,samples,clean,labels,flags\n";
+use groma_model::plain_lines;
 
-/// One line a metric.
-pub(crate) fn csv(run: &RunHeader, records: &[Record]) -> String {
-    let mut out = HEAD.to_owned();
-    for r in records {
-        let labels: Vec<String> = r.labels.0.iter().map(|(letter, n)| format!("{letter}:{n}")).collect();
-        let fields = [
-            text(&run.run),
-            text(&r.id),
-            r.version.to_string(),
-            text(&r.params.to_string()),
-            text(&r.placement.to_string()),
-            r.workers.to_string(),
-            text(r.worker_kind.word()),
-            text(r.state.word()),
-            text(&r.reason),
-            text(r.quantity.word()),
-            text(r.unit.symbol()),
-            text(better(r)),
-            number(r.value),
-            number(r.ci.map(|ci| ci[0])),
-            number(r.ci.map(|ci| ci[1])),
-            number(r.p10),
-            number(r.p50),
-            number(r.p90),
-            number(r.p99),
-            number(r.max),
-            number(r.interference),
-            number(r.cycles),
-            r.rounds.to_string(),
-            r.samples.to_string(),
-            r.clean.to_string(),
-            text(&labels.join(" ")),
-            text(&r.flags.join("; ")),
-        ];
-        line(&mut out, &fields);
-    }
-    out
+use crate::export::{Cell, Table, TableWriter};
+
+/// A table, line by line.
+pub(crate) struct Csv<W> {
+    out: W,
+    line: String,
 }
 
-const SAMPLES_HEAD: &str = "run,id,params,placement,workers,round,series,index,worker,cpu,t0_ns,elapsed_ns,iters,per_iter,\
-                            clock_ns,cpu_ns,labels,value\n";
-
-/// One line a raw sample, of the records that carry theirs; `value` is for values that a benchmark
-/// stated outright, in SI units. `(elapsed_ns / iters - clock_ns) / per_iter` is the
-/// time of one operation.
-pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
-    let mut out = SAMPLES_HEAD.to_owned();
-    for r in records {
-        for round in r.round_samples.iter().flatten() {
-            for series in &round.result.output.series {
-                let head = [
-                    text(&run.run),
-                    text(&r.id),
-                    text(&r.params.to_string()),
-                    text(&r.placement.to_string()),
-                    r.workers.to_string(),
-                    round.round.to_string(),
-                    text(&series.name),
-                ];
-                for (i, s) in series.samples.iter().enumerate() {
-                    let fields = [
-                        i.to_string(),
-                        s.worker.to_string(),
-                        s.cpu.to_string(),
-                        s.t0_ns.to_string(),
-                        s.elapsed_ns.to_string(),
-                        s.iters.to_string(),
-                        series.per_iter.to_string(),
-                        series.clock_ns.to_string(),
-                        s.cpu_ns.to_string(),
-                        text(&s.labels.letters()),
-                        String::new(),
-                    ];
-                    line(&mut out, &[&head[..], &fields[..]].concat());
-                }
-                for (i, value) in series.values.iter().enumerate() {
-                    let mut fields = vec![String::new(); 11];
-                    fields[0] = i.to_string();
-                    fields[10] = number(Some(*value));
-                    line(&mut out, &[&head[..], &fields[..]].concat());
-                }
-            }
-        }
+impl<W: Write> Csv<W> {
+    /// Writes the names of the columns: in quotes, from which readers that guess (DuckDB) learn that
+    /// a field may have them, although the first one that does comes 20,000 rows later.
+    pub(crate) fn new(table: Table, out: W) -> io::Result<Csv<W>> {
+        let mut csv = Csv { out, line: String::new() };
+        let names: Vec<String> = table.columns().into_iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        line(&mut csv.line, &names);
+        csv.out.write_all(csv.line.as_bytes())?;
+        Ok(csv)
     }
-    out
 }
 
-pub(crate) fn better(record: &Record) -> &'static str {
-    use groma_model::Better;
-    match record.better {
-        Better::Lower => "lower",
-        Better::Higher => "higher",
-        Better::Neither => "neither",
+impl<W: Write> TableWriter for Csv<W> {
+    fn row(&mut self, row: &[Cell<'_>]) -> io::Result<()> {
+        let fields: Vec<String> = row.iter().map(field).collect();
+        self.line.clear();
+        line(&mut self.line, &fields);
+        self.out.write_all(self.line.as_bytes())
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn field(cell: &Cell<'_>) -> String {
+    match cell {
+        Cell::Nothing => String::new(),
+        Cell::Text(cell) => text(cell),
+        Cell::Int(n) => n.to_string(),
+        Cell::Float(value) => number(Some(*value)),
+        Cell::Flag(flag) => flag.to_string(),
     }
 }
 
@@ -145,24 +91,30 @@ fn line(out: &mut String, fields: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::{Exported, csv_records, csv_text};
     use crate::fixtures;
+    use groma_model::Record;
+
+    fn csv(records: &[Record]) -> String {
+        csv_records(&fixtures::header(), records)
+    }
 
     #[test]
     fn one_line_a_metric() {
         let records: Vec<Record> =
             fixtures::records().into_iter().filter(|r| r.id.starts_with("ipc") || r.id.starts_with("net")).collect();
-        insta::assert_snapshot!(csv(&fixtures::header(), &records));
+        insta::assert_snapshot!(csv(&records));
     }
 
     #[test]
     fn every_line_has_every_field_and_quotes_survive() {
         let mut record = fixtures::records().remove(0);
         record.reason = "he said \"no\",\nand left".to_owned();
-        let text = csv(&fixtures::header(), &[record]);
+        let text = csv(&[record]);
         assert!(text.contains("\"he said \"\"no\"\",\nand left\""), "{text}");
         let fields = |line: &str| line.matches(',').count();
-        let text = csv(&fixtures::header(), &fixtures::records()[..4]);
-        assert!(text.lines().all(|l| fields(l) == fields(HEAD)), "{text}");
+        let text = csv(&fixtures::records()[..4]);
+        assert!(text.lines().all(|l| fields(l) == Table::Records.columns().len() - 1), "{text}");
     }
 
     #[test]
@@ -183,7 +135,7 @@ mod tests {
         }
         let mut record = fixtures::records().remove(0);
         (record.value, record.reason) = (Some(-2.5e-12), "-2.5e-12".to_owned());
-        let line = csv(&fixtures::header(), &[record]);
+        let line = csv(&[record]);
         assert!(line.contains(",-2.5e-12,") && line.contains(",\"'-2.5e-12\","), "{line}");
     }
 
@@ -198,7 +150,9 @@ mod tests {
 
     #[test]
     fn samples_one_line_each() {
-        let text = csv_samples(&fixtures::header(), &[fixtures::sampled()]);
+        let (point, rounds) = fixtures::sampled_point();
+        let run = Exported { head: &fixtures::header(), points: &[point], rounds: &[rounds], records: &[] };
+        let text = csv_text(Table::Samples, &run);
         assert_eq!(text.lines().count(), 1 + 3 * 400);
         let head: Vec<&str> = text.lines().take(3).collect();
         insta::assert_snapshot!(head.join("\n"));

@@ -15,9 +15,9 @@ pub(crate) fn families() -> groma_model::Families<'static> {
 pub(crate) use survey::{guest, nodes, pairs, survey, two_caches};
 
 use groma_model::{
-    End, Fact, Host, Interference, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement, Point,
-    Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader, SCHEMA, Sample, Series, State,
-    StateCounts, Timing, Value, WorkerKind, parse_size, size_text,
+    Derivation, End, Fact, Host, Interference, Label, LabelCounts, Labels, Machine, Metric, NoiseVerdict, Params,
+    Placement, Point, Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader, SCHEMA, Sample,
+    Series, State, StateCounts, Timing, Value, WorkerKind, parse_size, size_text,
 };
 use std::collections::BTreeSet;
 
@@ -311,6 +311,27 @@ pub(crate) fn sampled() -> Record {
     }];
     record.round_samples = Some(rounds);
     record
+}
+
+/// The point of [`sampled`] and its rounds.
+pub(crate) fn sampled_point() -> (Point, Vec<Round>) {
+    let record = sampled();
+    let metric = Metric {
+        id: record.id.clone(),
+        summary: record.summary.clone(),
+        quantity: record.quantity,
+        better: record.better,
+        derivation: Derivation::Series(String::new()),
+        detail: false,
+    };
+    let point = Point {
+        params: record.params.clone(),
+        params_text: record.params_text.clone(),
+        placement: record.placement.clone(),
+        metrics: vec![metric],
+        ..point(&record.id)
+    };
+    (point, record.round_samples.unwrap_or_default())
 }
 
 /// A point without metrics.

@@ -2,7 +2,7 @@
 
 use groma_model::{End, Families, Record, RunHeader};
 
-use crate::{Style, csv, hardware, json, markdown, page, table};
+use crate::{Style, export, hardware, json, markdown, page, table};
 
 /// A format of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -61,7 +61,7 @@ pub fn render(
             }
         }),
         Format::Json => json::json(run, records, end),
-        Format::Csv => csv::csv(run, records),
+        Format::Csv => export::csv_records(run, records),
         Format::Markdown => match pages(&markdown::in_a_block(style)) {
             Some(pages) => markdown::block(&pages),
             None => markdown::markdown(families, run, records, end, style),

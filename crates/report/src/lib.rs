@@ -10,6 +10,9 @@
 //! | the hardware of a run on one page | [`hardware()`] |
 //! | one metric on a card | [`card()`] |
 //! | runs side by side | [`compare()`] |
+//! | runs in the layout of lmbench | [`lmbench()`] |
+//! | runs for Prometheus | [`openmetrics()`] |
+//! | runs as a table for other programs | [`write_rows`] into a [`csv_table`] or a [`parquet_table`] |
 //! | a metric over the runs of a machine | [`trend()`], [`trend_changes`], [`trend_json`], [`trend_csv`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
@@ -27,6 +30,7 @@ mod card;
 mod compare;
 mod csv;
 mod explain;
+mod export;
 mod floors;
 mod format;
 mod gate;
@@ -35,8 +39,10 @@ mod hardware;
 mod json;
 mod layout;
 mod list;
+mod lmbench;
 mod machine;
 mod markdown;
+mod openmetrics;
 mod page;
 mod plot;
 mod point;
@@ -57,15 +63,17 @@ mod hierarchy;
 
 pub use card::{Beside, card};
 pub use compare::{CompareFormat, Compared, Relative, Side, compare};
-pub use csv::csv_samples;
 pub use explain::{explain, measures};
+pub use export::{Cell, Exported, Kind, Table, TableWriter, csv_table, csv_text, parquet_table, write_rows};
 pub use floors::floors;
 pub use format::{Format, render};
 pub use gate::gate;
 pub use hardware::hardware;
 pub use list::{lineage, list, list_json};
+pub use lmbench::{LmbenchColumn, LmbenchTable, lmbench};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
+pub use openmetrics::openmetrics;
 pub use plot::{Chart, Source, histogram, is_distribution, plot, takes};
 pub use point::{typed_params, typed_place};
 pub use runs::{RunLine, RunStatus, runs, runs_json, tags};

@@ -1,9 +1,9 @@
 //! A watch of the CPUs: a line a second, a summary, OpenMetrics text.
 
 use groma_model::{CpuShare, Second, Watched};
-use std::fmt::Write;
 
 use crate::grid::{Align, Cell, Grid};
+use crate::openmetrics::{OpenMetrics, labels};
 use crate::style::{Ink, Style, wrap_behind};
 use crate::units;
 
@@ -75,25 +75,16 @@ pub fn watched(watched: &Watched, style: &Style) -> String {
 
 /// The summary as OpenMetrics text.
 pub fn watch_openmetrics(watched: &Watched) -> String {
-    let mut out = String::new();
+    let mut out = OpenMetrics::default();
     let mut gauge = |name: &str, unit: &str, help: &str, value: &dyn Fn(&CpuShare) -> Option<f64>| {
-        let _ = writeln!(out, "# TYPE {name} gauge");
-        if !unit.is_empty() {
-            let _ = writeln!(out, "# UNIT {name} {unit}");
-        }
-        let _ = writeln!(out, "# HELP {name} {help}");
-        for cpu in &watched.cpus {
-            if let Some(value) = value(cpu) {
-                let _ = writeln!(out, "{name}{{cpu=\"{}\"}} {value}", cpu.cpu);
-            }
-        }
+        let sample = |cpu: &CpuShare| Some((labels(&[("cpu", &cpu.cpu.to_string())]), value(cpu)?));
+        out.gauge(name, unit, help, &watched.cpus.iter().filter_map(sample).collect::<Vec<_>>());
     };
     gauge("groma_core_shared_ratio", "ratio", "Share of probes that found a busy sibling thread.", &|cpu| cpu.shared);
     gauge("groma_core_stolen_ratio", "ratio", "Share of the time stolen by the host.", &|cpu| cpu.stolen);
     gauge("groma_core_clock_hertz", "hertz", "Clock of the core.", &|cpu| cpu.core_hz);
     gauge("groma_core_probes", "", "Probes behind the shares.", &|cpu| Some(cpu.probes as f64));
-    out.push_str("# EOF\n");
-    out
+    out.end()
 }
 
 /// The clocks, as one number or a range.

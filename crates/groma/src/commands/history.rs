@@ -7,7 +7,7 @@ use crate::message::name;
 use crate::program::Program;
 use anyhow::{Result, bail};
 use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
-use groma_report::{self as report, Format};
+use groma_report::{self as report, Exported, Format, Table};
 use groma_runner::select::names_metric;
 use groma_store::{Filter, Store, StoredRun, ndjson};
 use std::path::Path;
@@ -32,6 +32,13 @@ impl Shown {
             groma_analysis::drops(point, metric, record.round_samples.as_deref().unwrap_or_default())
         };
         found.map_or(Labels::NONE, drops)
+    }
+
+    /// Keeps the metrics that are wanted, and the points that report any.
+    pub(crate) fn keep_metrics(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.keep_points(&wanted);
+        self.points.iter_mut().for_each(|point| point.metrics.retain(|metric| wanted(&metric.id)));
+        self.records.retain(|record| wanted(&record.id));
     }
 
     /// Keeps the points that report a metric that is wanted, each with all of its records.
@@ -180,7 +187,8 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
         return Ok(0);
     }
     let text = if args.samples && args.format == Format::Csv {
-        report::csv_samples(&shown.head, &shown.records)
+        let Shown { head, points, rounds, records, .. } = &shown;
+        report::csv_text(Table::Samples, &Exported { head, points, rounds, records })
     } else {
         report::render(families, &shown.head, &shown.records, shown.end.as_ref(), args.format, &style)
     };

@@ -7,6 +7,7 @@ mod catalogue;
 mod compare;
 mod dd;
 mod earlier;
+mod export;
 mod forget;
 mod gate;
 mod hammer;
@@ -50,6 +51,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Tag(args) => tag::tag(&args),
         Command::Forget(args) => forget::forget(&args),
         Command::Merge(args) => merge::merge(&args),
+        Command::Export(args) => export::export(program, &args),
         Command::Ab(args) => ab::ab(program, &args),
         Command::Compare(args) => compare::compare(program, &args),
         Command::Gate(args) => gate::gate(program, &args),

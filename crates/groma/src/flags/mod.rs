@@ -6,6 +6,7 @@ mod baseline;
 mod calibrate;
 mod compare;
 mod dd;
+mod export;
 mod forget;
 mod gate;
 mod hammer;
@@ -26,6 +27,7 @@ pub(crate) use baseline::BaselineVerb;
 pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use dd::DdArgs;
+pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use forget::ForgetArgs;
 pub(crate) use gate::GateArgs;
 pub(crate) use hammer::HammerArgs;
@@ -89,6 +91,7 @@ const EXAMPLES: &str = concat!(
   groma compare                        the latest run beside the one before it
   groma gate --baseline base.ndjson    exit code 1 if something became slower
   groma trend ipc.pipe_rtt             one metric over all runs, and where it changed
+  groma export -o run.parquet          for DuckDB, pandas and their like; also csv, json, Prometheus
   groma watch --for 1m                 how much of each core others take
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
   groma hammer 32768 100               random stores, alone and on all CPUs together
@@ -150,6 +153,9 @@ pub(crate) enum Command {
     /// Take the runs of other stores and of streams with samples into the store
     #[command(after_help = merge::HELP)]
     Merge(MergeArgs),
+    /// Write runs for other programs: CSV, JSON, Parquet, Prometheus, the layout of lmbench
+    #[command(after_help = export::HELP)]
+    Export(ExportArgs),
     /// Measure two conditions in turns and compare them: what a sandbox costs, or another groma
     #[command(after_help = ab::HELP)]
     Ab(AbArgs),

@@ -1,6 +1,7 @@
 //! Values as people type them: times, addresses, tokens, settings.
 
-use groma_report::{CompareFormat, Format};
+use super::ExportFormat;
+use groma_report::{CompareFormat, Format, Table};
 use groma_runner::Setting;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, civil};
@@ -14,6 +15,14 @@ pub(super) fn parse_format(text: &str) -> Result<Format, String> {
 
 pub(super) fn parse_compare_format(text: &str) -> Result<CompareFormat, String> {
     one_of(text, &CompareFormat::ALL, CompareFormat::word)
+}
+
+pub(super) fn parse_export_format(text: &str) -> Result<ExportFormat, String> {
+    one_of(text, &ExportFormat::ALL, ExportFormat::word)
+}
+
+pub(super) fn parse_table(text: &str) -> Result<Table, String> {
+    one_of(text, &Table::ALL, Table::word)
 }
 
 /// The one whose word it is.

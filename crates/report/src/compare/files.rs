@@ -71,7 +71,7 @@ pub(super) fn csv(first: Side<'_>, others: &[Compared<'_>]) -> String {
                 crate::csv::text(&a.placement.to_string()),
                 a.workers.to_string(),
                 crate::csv::text(a.unit.symbol()),
-                crate::csv::text(crate::csv::better(a)),
+                crate::csv::text(crate::export::better(a)),
                 crate::csv::number(a.value),
                 crate::csv::number(b.value),
                 crate::csv::number(Some(pair.ratio)),

@@ -1,0 +1,146 @@
+//! A file that is complete or not there: written beside its place and renamed.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Stdout, Write};
+use std::path::{Path, PathBuf};
+
+/// Where an export goes.
+pub(crate) enum OutFile {
+    /// Standard output.
+    Stdout(Stdout),
+    /// A pipe or a device, which stays what it is.
+    Direct(BufWriter<File>),
+    /// A file that gets its name when it is complete.
+    Beside(Beside),
+}
+
+/// A file under another name, removed unless it gets its own.
+pub(crate) struct Beside {
+    file: BufWriter<File>,
+    name: PathBuf,
+    place: PathBuf,
+    is_complete: bool,
+}
+
+impl OutFile {
+    /// Opens an output; `-` is standard output. A file that is there keeps its contents until
+    /// [`finish`](OutFile::finish), and its permissions.
+    ///
+    /// # Errors
+    /// When nothing can be written there.
+    pub(crate) fn create(path: &Path) -> io::Result<OutFile> {
+        if path.as_os_str() == "-" {
+            return Ok(OutFile::Stdout(io::stdout()));
+        }
+        let there = fs::metadata(path).ok();
+        if let Some(there) = &there
+            && !there.is_file()
+        {
+            return Ok(OutFile::Direct(BufWriter::new(File::create(path)?)));
+        }
+        if there.is_some() {
+            // A file that must not be written is not replaced either.
+            File::options().append(true).open(path)?;
+        }
+        // A link stays one, and the file it names is replaced.
+        let place = if there.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
+        let mut name = OsString::from(".");
+        name.push(place.file_name().ok_or(io::ErrorKind::InvalidFilename)?);
+        name.push(format!(".{}.part", std::process::id()));
+        let name = place.with_file_name(name);
+        let file = File::options().write(true).create_new(true).open(&name)?;
+        let beside = Beside { file: BufWriter::new(file), name, place, is_complete: false };
+        if let Some(there) = there {
+            beside.file.get_ref().set_permissions(there.permissions())?;
+        }
+        Ok(OutFile::Beside(beside))
+    }
+
+    /// Writes what is left, and gives the file its name.
+    ///
+    /// # Errors
+    /// Those of the writes and of the rename; the file of that name is then as before.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.flush()?;
+        if let OutFile::Beside(beside) = &mut self {
+            fs::rename(&beside.name, &beside.place)?;
+            beside.is_complete = true;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            // Whoever is told why the export failed is told enough.
+            let _ = fs::remove_file(&self.name);
+        }
+    }
+}
+
+impl Write for OutFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            OutFile::Stdout(out) => out.write(bytes),
+            OutFile::Direct(file) => file.write(bytes),
+            OutFile::Beside(beside) => beside.file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            OutFile::Stdout(out) => out.flush(),
+            OutFile::Direct(file) => file.flush(),
+            OutFile::Beside(beside) => beside.file.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let names = fs::read_dir(dir).expect("the directory").flatten();
+        names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_file_is_complete_or_as_before() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("run.csv");
+        fs::write(&path, "before").expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("permissions");
+        let mut given_up = OutFile::create(&path).expect("an output");
+        given_up.write_all(b"half").expect("written");
+        given_up.flush().expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "before");
+        drop(given_up);
+        assert_eq!((fs::read_to_string(&path).expect("the file").as_str(), names(dir.path()).len()), ("before", 1));
+        let mut out = OutFile::create(&path).expect("an output");
+        out.write_all(b"after").expect("written");
+        out.finish().expect("renamed");
+        assert_eq!((fs::read_to_string(&path).expect("the file").as_str(), names(dir.path()).len()), ("after", 1));
+        assert_eq!(fs::metadata(&path).expect("the file").permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_link_stays_a_link_and_a_device_a_device() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        fs::write(&file, "before").expect("a file");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        let mut out = OutFile::create(&link).expect("an output");
+        out.write_all(b"after").expect("written");
+        out.finish().expect("renamed");
+        assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
+        assert_eq!(fs::read_to_string(&file).expect("the file"), "after");
+        let mut null = OutFile::create(Path::new("/dev/null")).expect("a device");
+        null.write_all(b"nothing").expect("written");
+        null.finish().expect("done");
+        assert!(!fs::metadata("/dev/null").expect("the device").is_file());
+    }
+}

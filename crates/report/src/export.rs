@@ -1,0 +1,167 @@
+//! Runs as tables with typed columns: the one model of rows behind CSV and Parquet. No statistics,
+//! and no layout for people.
+//!
+//! Values are in SI units; a cell without a value is empty. Text has plain characters only, as in all
+//! views.
+
+mod cells;
+mod parquet;
+
+use std::io;
+
+use groma_model::{Point, Record, Round, RunHeader};
+
+pub(crate) use cells::better;
+
+use crate::csv::Csv;
+
+/// A run, whole or in part: `points` with the rounds of each, and the records of their metrics in the
+/// same order.
+#[derive(Clone, Copy, Debug)]
+pub struct Exported<'a> {
+    /// Its head.
+    pub head: &'a RunHeader,
+    /// What was measured.
+    pub points: &'a [Point],
+    /// The rounds of each point.
+    pub rounds: &'a [Vec<Round>],
+    /// The records of each metric of each point.
+    pub records: &'a [Record],
+}
+
+/// What a row is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// A metric at a point, over all rounds.
+    #[default]
+    Records,
+    /// A metric at a point in one round.
+    Rounds,
+    /// One timed interval, or one value that a benchmark stated.
+    Samples,
+}
+
+impl Table {
+    /// All tables.
+    pub const ALL: [Table; 3] = [Table::Records, Table::Rounds, Table::Samples];
+
+    /// The word used on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Table::Records => "records",
+            Table::Rounds => "rounds",
+            Table::Samples => "samples",
+        }
+    }
+
+    /// Its columns, in order, with what they hold.
+    pub fn columns(self) -> Vec<(&'static str, Kind)> {
+        [cells::OF_RUN, cells::of(self)].concat()
+    }
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// A moment, as RFC 3339 in UTC.
+    Time,
+    /// An integer.
+    Int,
+    /// A number.
+    Float,
+    /// True or false.
+    Flag,
+}
+
+/// One value of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// There is none.
+    Nothing,
+    /// A text or a moment.
+    Text(&'a str),
+    /// An integer.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// True or false.
+    Flag(bool),
+}
+
+/// Takes the rows of one table. Whoever makes one has opened its output.
+pub trait TableWriter {
+    /// Writes a row: a cell for each column.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn row(&mut self, row: &[Cell<'_>]) -> io::Result<()>;
+
+    /// Writes what is left. Without it a file is not complete.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+/// A table as comma-separated values, every digit kept.
+///
+/// # Errors
+/// Those of the output.
+pub fn csv_table<'w>(table: Table, out: impl io::Write + 'w) -> io::Result<Box<dyn TableWriter + 'w>> {
+    Ok(Box::new(Csv::new(table, out)?))
+}
+
+/// A table as Parquet, compressed with Snappy.
+///
+/// # Errors
+/// Those of the output.
+pub fn parquet_table<'w>(table: Table, out: impl io::Write + Send + 'w) -> io::Result<Box<dyn TableWriter + 'w>> {
+    Ok(Box::new(parquet::Parquet::new(table, out)?))
+}
+
+/// Writes the rows of a run.
+///
+/// # Errors
+/// Those of the output.
+pub fn write_rows(table: Table, run: &Exported<'_>, out: &mut dyn TableWriter) -> io::Result<()> {
+    cells::rows(table, run, out)
+}
+
+/// The records of a run as comma-separated values.
+pub(crate) fn csv_records(head: &RunHeader, records: &[Record]) -> String {
+    let run = Exported { head, points: &[], rounds: &[], records };
+    csv_text(Table::Records, &run)
+}
+
+/// One table of one run as comma-separated values.
+pub fn csv_text(table: Table, run: &Exported<'_>) -> String {
+    let mut bytes = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = csv_table(table, &mut bytes).and_then(|mut out| {
+        write_rows(table, run, out.as_mut())?;
+        out.finish()
+    });
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Seconds since 1970 of a moment as runs have it, `2026-11-21T07:38:12Z`; nothing for other text.
+pub(crate) fn unix_seconds(moment: &str) -> Option<i64> {
+    let (date, time) = moment.strip_suffix('Z')?.split_once('T')?;
+    let three = |text: &str, by: char| -> Option<[i64; 3]> {
+        let parts: Vec<i64> = text.split(by).map(|part| part.parse().ok()).collect::<Option<_>>()?;
+        parts.try_into().ok()
+    };
+    let [year, month, day] = three(date, '-')?;
+    let [hour, minute, second] = three(time.split('.').next()?, ':')?;
+    let is_one = (0..10_000).contains(&year) && (1..13).contains(&month) && (1..32).contains(&day);
+    // Years that begin in March end with the leap day.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
+    let days = || 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
+    let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..61).contains(&second);
+    (is_one && is_time).then(|| ((days() * 24 + hour) * 60 + minute) * 60 + second)
+}
+
+#[cfg(test)]
+mod tests;

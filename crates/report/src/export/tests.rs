@@ -1,0 +1,117 @@
+//! Tables of runs, and Parquet read back by the crate's own reader.
+
+use super::*;
+use crate::fixtures;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::{Field, Row};
+
+/// The names and values of the rows of a Parquet file, and its row groups.
+fn read(bytes: Vec<u8>) -> (Vec<Row>, usize) {
+    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a Parquet file");
+    let rows = file.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
+    (rows, file.num_row_groups())
+}
+
+fn parquet_of(table: Table, run: &Exported<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut out = parquet_table(table, &mut bytes).expect("a file");
+    write_rows(table, run, out.as_mut()).expect("rows");
+    out.finish().expect("written");
+    bytes
+}
+
+/// Keeps the rows as they come.
+struct Kept<'k>(&'k mut Vec<Vec<String>>);
+
+impl TableWriter for Kept<'_> {
+    fn row(&mut self, row: &[Cell<'_>]) -> io::Result<()> {
+        self.0.push(row.iter().map(|cell| format!("{cell:?}")).collect());
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn every_row_has_every_column_and_every_column_its_kind() {
+    let records = fixtures::records();
+    let (point, rounds) = fixtures::sampled_point();
+    let head = fixtures::header();
+    let run = Exported { head: &head, points: &[point], rounds: &[rounds], records: &records };
+    for (table, number) in [(Table::Records, records.len()), (Table::Rounds, 3), (Table::Samples, 1200)] {
+        let mut rows = Vec::new();
+        write_rows(table, &run, &mut Kept(&mut rows)).expect("rows");
+        assert_eq!(rows.len(), number, "{table:?}");
+        let columns = table.columns();
+        for row in &rows {
+            assert_eq!(row.len(), columns.len(), "{table:?}");
+            for (cell, (name, kind)) in row.iter().zip(&columns) {
+                let of_kind = match kind {
+                    Kind::Text | Kind::Time => "Text(",
+                    Kind::Int => "Int(",
+                    Kind::Float => "Float(",
+                    Kind::Flag => "Flag(",
+                };
+                assert!(cell == "Nothing" || cell.starts_with(of_kind), "{table:?} {name}: {cell}");
+            }
+        }
+        for (i, (name, _)) in columns.iter().enumerate() {
+            assert!(columns[..i].iter().all(|(other, _)| other != name), "{table:?}: {name} is there twice");
+        }
+    }
+}
+
+#[test]
+fn parquet_reads_back_as_it_was_written() {
+    let records = fixtures::records();
+    let head = fixtures::header();
+    let run = Exported { head: &head, points: &[], rounds: &[], records: &records };
+    let (rows, _) = read(parquet_of(Table::Records, &run));
+    assert_eq!(rows.len(), records.len());
+    let of = |row: &Row, name: &str| {
+        row.get_column_iter().find(|(column, _)| *column == name).expect("the column").1.clone()
+    };
+    for (row, record) in rows.iter().zip(&records) {
+        assert_eq!(of(row, "id"), Field::Str(record.id.clone()));
+        assert_eq!(of(row, "value"), record.value.map_or(Field::Null, Field::Double), "{}", record.id);
+        assert_eq!(of(row, "ci_high"), record.ci.map_or(Field::Null, |ci| Field::Double(ci[1])));
+        assert_eq!(of(row, "samples"), Field::Long(record.samples as i64));
+        assert_eq!(of(row, "detail"), Field::Bool(record.detail));
+        assert_eq!(of(row, "started"), Field::TimestampMillis(1_795_246_692_000));
+    }
+}
+
+#[test]
+fn rows_beyond_a_group_begin_another() {
+    let (point, mut rounds) = fixtures::sampled_point();
+    let samples = &mut rounds[0].result.output.series[0].samples;
+    let one = samples[0];
+    *samples = (0..250_001).map(|t0_ns| groma_model::Sample { t0_ns, ..one }).collect();
+    rounds.truncate(1);
+    let head = fixtures::header();
+    let run = Exported { head: &head, points: &[point], rounds: &[rounds], records: &[] };
+    let (rows, groups) = read(parquet_of(Table::Samples, &run));
+    assert_eq!((rows.len(), groups), (250_001, 3));
+    let t0 = |row: &Row| row.get_column_iter().find(|(name, _)| *name == "t0_ns").map(|(_, field)| field.clone());
+    assert!(rows.iter().enumerate().all(|(i, row)| t0(row) == Some(Field::Long(i as i64))));
+}
+
+#[test]
+fn moments() {
+    for (moment, seconds) in [
+        ("1970-01-01T00:00:00Z", 0),
+        ("2000-02-29T23:59:59Z", 951_868_799),
+        ("2026-11-21T07:38:12Z", 1_795_246_692),
+        ("2026-11-21T07:38:12.75Z", 1_795_246_692),
+        ("2100-03-01T00:00:00Z", 4_107_542_400),
+    ] {
+        assert_eq!(unix_seconds(moment), Some(seconds), "{moment}");
+    }
+    for text in
+        ["", "soon", "2026-11-21", "2026-11-21T07:38Z", "2026-13-01T00:00:00Z", "9223372036854775807-11-01T00:00:00Z"]
+    {
+        assert_eq!(unix_seconds(text), None, "{text}");
+    }
+}
