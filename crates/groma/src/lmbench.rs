@@ -191,9 +191,15 @@ pub(crate) const TABLES: &[LmbenchTable] = &[
     },
 ];
 
+/// Parameters of a benchmark with their values.
+type Settings<'s> = Vec<(&'s str, Vec<&'s str>)>;
+
+/// Parameters with the values to measure.
+type Wanted<'n> = Vec<(&'n str, Vec<&'n str>)>;
+
 /// The command that measures every metric of the tables, each by its first alternative.
 pub(crate) fn command(program: &Program) -> String {
-    let mut benches: Vec<(&str, Vec<(&str, Vec<&str>)>)> = Vec::new();
+    let mut benches: Vec<(&str, Settings<'_>)> = Vec::new();
     let shown = TABLES.iter().flat_map(|table| table.columns).filter_map(|column| column.of.first());
     for shown in shown.copied().flatten() {
         let is_it =

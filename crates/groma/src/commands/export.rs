@@ -2,6 +2,7 @@
 
 use super::earlier::Earlier;
 use super::history::{self, Shown, is_stream};
+use super::run::count;
 use super::{existing_store, print, style};
 use crate::flags::{ExportArgs, ExportFormat};
 use crate::lmbench;
@@ -43,15 +44,16 @@ fn format_of(args: &ExportArgs) -> Result<ExportFormat> {
     let ending = args.output.extension().and_then(|ending| ending.to_str());
     let found = ExportFormat::ALL.into_iter().find(|format| ending.is_some() && format.ending() == ending);
     found.with_context(|| {
-        let path = args.output.display();
         let endings: Vec<String> =
             ExportFormat::ALL.iter().filter_map(|format| Some(format!(".{}", format.ending()?))).collect();
-        let formats: Vec<&str> = ExportFormat::ALL.into_iter().map(ExportFormat::word).collect();
-        format!(
-            "-o {path}: its ending names no format: use one of {}, or --format {}",
-            endings.join(" "),
-            formats.join("|")
-        )
+        let (endings, formats) = (endings.join(" "), ExportFormat::ALL.map(ExportFormat::word).join("|"));
+        if args.output.as_os_str() == "-" {
+            return format!(
+                "no format: name one with --format {formats}, or a file with -o, which ends in one of {endings}"
+            );
+        }
+        let path = args.output.display();
+        format!("-o {path}: its ending names no format: use one of {endings}, or --format {formats}")
     })
 }
 
@@ -141,11 +143,15 @@ fn load(program: &Program, args: &ExportArgs, run: &str, samples: bool) -> Resul
     let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
     let what = args.select.join(", ");
     let mut shown = history::load(program, &args.store, run, samples, &what, selected, |r| selected(&r.id))?;
+    shown.keep_points(selected);
     if !is_stream(run) {
         let store = existing_store(&args.store)?;
         Earlier::before(&shown.head, &store).flag_contradictions(&shown.points, &mut shown.records);
     }
     shown.keep_metrics(selected);
+    if let Some(end) = shown.end.as_mut().filter(|_| !args.select.is_empty()) {
+        end.states = count(&shown.records);
+    }
     if shown.records.is_empty() {
         let why = if args.select.is_empty() { String::new() } else { format!(" that {what} names") };
         bail!("run {} holds no metric{why} ({} show lists them)", shown.head.run, name());
