@@ -15,6 +15,7 @@
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
 //! | where its time went | [`times()`], [`times_json`] |
+//! | published tables, with machines among their rows | [`papers`], [`paper_list`] |
 //! | how much of the cores others take | [`watch_line`], [`watched`], [`watch_openmetrics`] |
 //! | what there is | [`runs()`], [`runs_json`] |
 //!
@@ -36,6 +37,7 @@ mod list;
 mod machine;
 mod markdown;
 mod page;
+mod paper;
 mod plot;
 mod point;
 mod rows;
@@ -62,6 +64,7 @@ pub use hardware::hardware;
 pub use list::{lineage, list, list_json};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
+pub use paper::{Paper, PaperFormat, PaperMachine, PaperRow, paper_list, papers};
 pub use plot::{Chart, Source, histogram, is_distribution, plot, takes};
 pub use point::{typed_params, typed_place};
 pub use runs::{RunLine, RunStatus, runs, runs_json};

@@ -10,6 +10,7 @@ mod hammer;
 mod history;
 mod machine;
 mod merge;
+mod paper;
 mod plot;
 mod run;
 mod runs;
@@ -48,6 +49,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Ab(args) => ab::ab(program, &args),
         Command::Compare(args) => compare::compare(program, &args),
         Command::Trend(args) => trend::trend(program, &args),
+        Command::Paper(args) => paper::paper(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
         Command::Watch(args) => watch::watch(&args),
         Command::Dd(args) => dd::dd(&args),

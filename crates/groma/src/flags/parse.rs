@@ -1,6 +1,6 @@
 //! Values as people type them: times, addresses, tokens, settings.
 
-use groma_report::{CompareFormat, Format};
+use groma_report::{CompareFormat, Format, PaperFormat};
 use groma_runner::Setting;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, civil};
@@ -13,6 +13,10 @@ pub(super) fn parse_format(text: &str) -> Result<Format, String> {
 
 pub(super) fn parse_compare_format(text: &str) -> Result<CompareFormat, String> {
     one_of(text, &CompareFormat::ALL, CompareFormat::word)
+}
+
+pub(super) fn parse_paper_format(text: &str) -> Result<PaperFormat, String> {
+    one_of(text, &PaperFormat::ALL, PaperFormat::word)
 }
 
 /// The one whose word it is.

@@ -1,0 +1,56 @@
+//! Closson's Silly Little Benchmark, with what readers measured.
+
+use crate::{Document, Quantity, Shape, Table, of, without};
+
+const METRIC: &str = "as a metric";
+const FOLLOWS: &str = "follows from the latency";
+const BUDGET: &str = "rounds end by time, not after so many stores; `groma hammer` counts as there";
+
+const MEMHAMMER: &[Quantity] = &[
+    of("latency", "mem.random_write_latency", "", METRIC),
+    without("elapsed", "mem.random_write_elapsed", "", BUDGET),
+    without("rate", "mem.random_write_rate", "", FOLLOWS),
+    without("stores", "mem.random_write_ops", "", BUDGET),
+];
+const THREADS: &[Quantity] = &[
+    of("latency", "mem.random_write_latency", "", METRIC),
+    without("times slower", "mem.random_write_slowdown", "", "of other threads than ours"),
+    without("elapsed", "mem.random_write_elapsed", "", BUDGET),
+    without("rate", "mem.random_write_rate", "", FOLLOWS),
+];
+
+macro_rules! table {
+    ($name:literal, $title:literal, $file:literal, $shape:expr, $quantities:expr) => {
+        Table {
+            name: $name,
+            title: $title,
+            csv: include_str!(concat!("../data/slb/", $file, ".csv")),
+            shape: $shape,
+            quantities: $quantities,
+        }
+    };
+}
+
+pub(crate) const DOCUMENT: Document = Document {
+    name: "slb",
+    title: "Closson's Silly Little Benchmark, a weblog post and its readers' comments",
+    year: "",
+    tables: &[
+        table!(
+            "memhammer",
+            "Stores to random pages, alone and in pairs",
+            "memhammer_runs",
+            Shape::Systems(None),
+            MEMHAMMER
+        ),
+        table!(
+            "threads",
+            "One to twelve threads of a dual Opteron 2427",
+            "opteron2427_threads",
+            Shape::Systems(None),
+            THREADS
+        ),
+        table!("text", "Numbers in the post", "text_values", Shape::Quantities, &[]),
+        table!("systems", "The machines", "systems", Shape::Raw, &[]),
+    ],
+};
