@@ -2,6 +2,21 @@
 
 use crate::{Document, Quantity, Shape, Table, Take, of, take, without};
 
+const DECLARED: &str = "a data sheet's number";
+const MACHINE: &[Quantity] = &[
+    without("clock of the processor", "cpu.clock_rate", "", DECLARED),
+    without("cores", "cpu.cores", "type=physical", DECLARED),
+    without("hardware threads", "cpu.cores", "type=logical", DECLARED),
+    without("L1 for instructions", "mem.cache_size", "level=L1I", DECLARED),
+    without("L1 for data", "mem.cache_size", "level=L1", DECLARED),
+    without("L2", "mem.cache_size", "level=L2", DECLARED),
+    without("L3", "mem.cache_size", "level=L3", DECLARED),
+    without("memory bus", "mem.bus_clock", "", DECLARED),
+    without("memory", "mem.size", "", DECLARED),
+    without("disk", "disk.size", "", DECLARED),
+    without("buffer of the disk", "disk.buffer_size", "", DECLARED),
+    without("network", "net.link_rate", "", DECLARED),
+];
 const OVERHEAD: &[Quantity] = &[
     of("reading the time", "timer.read", "call=mach_absolute_time", "reading"),
     of("loop of 250000 turns", "loop.overhead", "iterations=250000", "loop"),
@@ -20,17 +35,21 @@ const CALL: &[Quantity] = &[
     without("each argument", "call.procedure_per_arg", "", "derived from the rows above"),
 ];
 const SYSTEM_CALL: &[Quantity] = &[of("stat", "syscall.stat", "", "")];
-const RATIO: &str = "derived from the rows above";
 const CREATION: &[Quantity] = &[
     of("process", "proc.create", "", "process"),
     of("thread", "thread.create", "", "thread"),
-    without("process over thread", "proc_thread.create_ratio", "", RATIO),
+    take("process over thread", "proc_thread.create_ratio", "", "process", Take::Ratio("process", "thread")),
 ];
 const SWITCH: &[Quantity] = &[
     of("process", "ctx.process", "method=pipe", "process"),
     of("thread", "ctx.thread", "method=sched_yield", "thread"),
-    without("difference", "ctx.process_thread_difference", "", RATIO),
-    without("process over thread", "ctx.process_thread_ratio", "", RATIO),
+    without(
+        "process beyond thread",
+        "ctx.process_thread_difference",
+        "",
+        "predicted in words; the next row is what was measured",
+    ),
+    take("process over thread", "ctx.process_thread_ratio", "", "process", Take::Ratio("process", "thread")),
 ];
 const LATENCY: &[Quantity] = &[
     take("L1 latency", "mem.latency", "level=L1", "", Take::Latency(1)),
@@ -46,19 +65,24 @@ const BANDWIDTH: &[Quantity] = &[
     of("write, non-temporal", "mem.write_bw", "method=non_temporal", "non-temporal"),
     of("write, rep stosq", "mem.write_bw", "method=rep_stosq size=1G", "rep stosq"),
     of("read, rep lodsq", "mem.read_bw", "method=rep_lodsq size=1G", "rep lodsq"),
-    without("write, most", "mem.write_bw", "", "the data sheet's number"),
-    without("read, most", "mem.read_bw", "", "the data sheet's number"),
+    without("write, most", "mem.write_bw", "", DECLARED),
+    without("read, most", "mem.read_bw", "", DECLARED),
 ];
 const FAULT: &[Quantity] = &[
+    of("first run, rounded", "page_fault.service", "runs=first rounded=yes", "first run"),
     of("first run", "page_fault.service", "runs=first", "first run"),
     of("later runs", "page_fault.service", "runs=repeated", "later runs"),
-    without("any run", "page_fault.service", "", "predicted for both rows below"),
+    without("any run", "page_fault.service", "", "predicted for the rows below"),
+    without("first run, a byte", "page_fault.per_byte", "", "derived from the first run"),
+    without("write to memory, a byte", "mem.write_per_byte", "", "derived from the bandwidth"),
+    without("disk", "disk.latency", "", DECLARED),
 ];
 
 macro_rules! table {
     ($name:literal, $title:literal, $file:literal, $shape:expr, $quantities:expr) => {
         Table {
             name: $name,
+            row: $name,
             title: $title,
             csv: include_str!(concat!("../data/cse221/", $file, ".csv")),
             shape: $shape,
@@ -74,7 +98,7 @@ pub(crate) const DOCUMENT: Document = Document {
     title: "Kalyanaraman and Ganapathy, \"Systems Measurement\", report in CSE 221, 2014",
     year: "2014",
     tables: &[
-        table!("table1", "The machine", "table01_machine", Q, &[]),
+        table!("table1", "The machine", "table01_machine", Q, MACHINE),
         table!("measurement_overhead", "Measurement overhead", "measurement_overhead", Q, OVERHEAD),
         table!("procedure_call", "Procedure call", "procedure_call", Q, CALL),
         table!("system_call", "System call", "system_call", Q, SYSTEM_CALL),

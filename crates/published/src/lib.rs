@@ -39,6 +39,8 @@ pub struct Document {
 pub struct Table {
     /// `table7`, as a lineage calls it; `figure1`.
     pub name: &'static str,
+    /// The row of the lineage whose commands repeat it, which is called as the table nearly always.
+    pub row: &'static str,
     /// What it shows.
     pub title: &'static str,
     csv: &'static str,
@@ -109,6 +111,8 @@ pub enum Take {
     Relative,
     /// A bandwidth for each MIPS, likewise.
     PerMips,
+    /// The value of one quantity of the table over that of another, by their heads.
+    Ratio(&'static str, &'static str),
     /// Nothing, and why.
     Nothing(&'static str),
 }

@@ -94,10 +94,21 @@ const FIGURE2: &[Quantity] = &[
     take("64K", "ctx.pipe", "size=64K", "", NET),
 ];
 
+const LABEL: &str = "a label of the figure";
+const LABELS1: &[Quantity] = &[
+    without("L1 size", "mem.cache_size", "level=L1", LABEL),
+    without("second L1 size", "mem.cache_size", "level=L1.5", LABEL),
+    without("L2 size", "mem.cache_size", "level=L2", LABEL),
+    without("memory latency", "mem.latency", "level=main", LABEL),
+];
+const LABELS2: &[Quantity] =
+    &[without("overhead", "ctx.overhead", "", LABEL), without("L2 size", "mem.cache_size", "level=L2", LABEL)];
+
 macro_rules! table {
     ($name:literal, $title:literal, $file:literal, $shape:expr, $quantities:expr) => {
         Table {
             name: $name,
+            row: $name,
             title: $title,
             csv: include_str!(concat!("../data/lmbench1996/", $file, ".csv")),
             shape: $shape,
@@ -134,7 +145,7 @@ pub(crate) const DOCUMENT: Document = Document {
         table!("table16", "File system latency", "table16_fs_latency", by(1), TABLE16),
         table!("table17", "SCSI I/O overhead", "table17_disk_overhead", by(0), TABLE17),
         table!("figure1", "Memory latency by size and stride", "figure1_points", Shape::Figure(SIZES), FIGURE1),
-        table!("figure1_text", "Labels of figure 1", "figure1_text", Shape::Quantities, &[]),
+        table!("figure1_text", "Labels of figure 1", "figure1_text", Shape::Quantities, LABELS1),
         table!(
             "figure2",
             "Context switches by processes and size",
@@ -142,7 +153,7 @@ pub(crate) const DOCUMENT: Document = Document {
             Shape::Figure(PROCESSES),
             FIGURE2
         ),
-        table!("figure2_text", "Overheads in figure 2", "figure2_text", Shape::Quantities, &[]),
+        table!("figure2_text", "Overheads in figure 2", "figure2_text", Shape::Quantities, LABELS2),
         table!("systems", "The machines", "systems", Shape::Raw, &[]),
     ],
 };

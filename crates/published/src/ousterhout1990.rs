@@ -57,10 +57,20 @@ const TABLE10: &[Quantity] = &[
     take("MIPS-relative", "file.create_delete.mips_relative", "bytes=0", "no data", Take::Relative),
 ];
 
+const ELSEWHERE: &str = "of one system's file system or library";
+const TEXT: &[Quantity] = &[
+    without("getpid", "syscall.getpid", "", ELSEWHERE),
+    without("create and delete, no data", "file.create_delete", "bytes=0", ELSEWHERE),
+    without("create and delete, 10 kbytes", "file.create_delete", "bytes=10240", ELSEWHERE),
+    without("create and delete, 100 kbytes", "file.create_delete", "bytes=102400", ELSEWHERE),
+    without("write, 100 kbytes", "file.write_bw", "bytes=102400", ELSEWHERE),
+];
+
 macro_rules! table {
     ($name:literal, $title:literal, $file:literal, $sorted:expr, $quantities:expr) => {
         Table {
             name: $name,
+            row: $name,
             title: $title,
             csv: include_str!(concat!("../data/ousterhout1990/", $file, ".csv")),
             shape: Shape::Systems($sorted),
@@ -86,13 +96,15 @@ pub(crate) const DOCUMENT: Document = Document {
         table!("table10", "Create, write, close, read and delete a file", "table10_create_delete", Some(0), TABLE10),
         Table {
             name: "text",
+            row: "text",
             title: "Numbers in captions and prose",
             csv: include_str!("../data/ousterhout1990/text_values.csv"),
             shape: Shape::Quantities,
-            quantities: &[],
+            quantities: TEXT,
         },
         Table {
             name: "systems",
+            row: "systems",
             title: "The machines",
             csv: include_str!("../data/ousterhout1990/systems.csv"),
             shape: Shape::Raw,

@@ -141,12 +141,14 @@ impl Table {
         if self.shape == Shape::Raw { Vec::new() } else { csv::lines(self.csv).skip(1).filter_map(Cell::of).collect() }
     }
 
-    /// Its texts, of [`Shape::Raw`].
+    /// Its texts, of [`Shape::Raw`]; without the remarks, which the file has.
     pub fn raw(&self) -> Raw {
         let mut lines = csv::lines(self.csv);
         let head = lines.next().unwrap_or_default();
         let rows: Vec<Vec<String>> = lines.collect();
-        let shown: Vec<usize> = (1..head.len())
+        let is_text = |i: &usize| !["source", "table", "note"].contains(&head[*i].as_str());
+        let shown: Vec<usize> = (0..head.len())
+            .filter(is_text)
             .filter(|i| rows.iter().any(|row| row.get(*i).is_some_and(|text| !text.is_empty())))
             .collect();
         let pick = |row: &Vec<String>| shown.iter().map(|i| row.get(*i).cloned().unwrap_or_default()).collect();
@@ -168,17 +170,13 @@ impl Table {
 
     fn by_system(&self) -> Sheet {
         let cells = self.cells();
-        let parts = distinct(cells.iter().map(|cell| cell.table.clone())).len() > 1;
         let unit = |i: usize| cells.iter().find(|cell| self.quantity_of(cell) == Some(i)).map(|cell| cell.unit.clone());
         let column = |(i, q): (usize, &Quantity)| Column { head: q.head.to_owned(), unit: unit(i).unwrap_or_default() };
         let columns: Vec<Column> = self.quantities.iter().enumerate().map(column).collect();
         let (mut rows, mut of_rows): (Vec<Row>, Vec<Pairs>) = (Vec::new(), Vec::new());
         for cell in &cells {
             let Some(at) = self.quantity_of(cell) else { continue };
-            let mut key = cell.beyond(Some(&self.quantities[at]));
-            if parts {
-                key.insert(0, ("part".to_owned(), cell.table.clone()));
-            }
+            let key = cell.beyond(Some(&self.quantities[at]));
             // A file may hold a measurement twice.
             let same = |i: &usize| rows[*i].name == cell.system && of_rows[*i] == key && rows[*i].cells[at].is_empty();
             let found = (0..rows.len()).find(same).unwrap_or_else(|| {
@@ -199,7 +197,8 @@ impl Table {
     fn by_quantity(&self) -> Sheet {
         const OF_COLUMN: [&str; 2] = ["kind", "bound"];
         let cells = self.cells();
-        let kinds = distinct(cells.iter().map(|cell| cell.param("kind").unwrap_or("value").to_owned()));
+        let mut kinds = distinct(cells.iter().map(|cell| cell.param("kind").unwrap_or("value").to_owned()));
+        kinds.sort_by_key(|kind| ["predicted", "measured"].iter().position(|known| known == kind).unwrap_or(2));
         let several = distinct(cells.iter().map(|cell| cell.system.clone())).len() > 1;
         let mut rows: Vec<Row> = Vec::new();
         for cell in &cells {

@@ -19,10 +19,17 @@ const THREADS: &[Quantity] = &[
     without("rate", "mem.random_write_rate", "", FOLLOWS),
 ];
 
+const TEXT: &[Quantity] = &[
+    without("latency", "mem.random_write_latency", "", "table memhammer has it"),
+    without("elapsed", "mem.random_write_elapsed", "", BUDGET),
+];
+const RUNS: Shape = Shape::Systems(None);
+
 macro_rules! table {
-    ($name:literal, $title:literal, $file:literal, $shape:expr, $quantities:expr) => {
+    ($name:literal, $row:literal, $title:literal, $file:literal, $shape:expr, $quantities:expr) => {
         Table {
             name: $name,
+            row: $row,
             title: $title,
             csv: include_str!(concat!("../data/slb/", $file, ".csv")),
             shape: $shape,
@@ -38,19 +45,21 @@ pub(crate) const DOCUMENT: Document = Document {
     tables: &[
         table!(
             "memhammer",
+            "memhammer",
             "Stores to random pages, alone and in pairs",
             "memhammer_runs",
-            Shape::Systems(None),
+            RUNS,
             MEMHAMMER
         ),
         table!(
             "threads",
+            "memhammer",
             "One to twelve threads of a dual Opteron 2427",
             "opteron2427_threads",
-            Shape::Systems(None),
+            RUNS,
             THREADS
         ),
-        table!("text", "Numbers in the post", "text_values", Shape::Quantities, &[]),
-        table!("systems", "The machines", "systems", Shape::Raw, &[]),
+        table!("text", "text", "Numbers in the post", "text_values", Shape::Quantities, TEXT),
+        table!("systems", "systems", "The machines", "systems", Shape::Raw, &[]),
     ],
 };

@@ -8,6 +8,9 @@ mod html;
 mod laid;
 mod lines;
 
+#[cfg(test)]
+mod tests;
+
 use groma_published::{DOCUMENTS, Document, Shape, Table};
 
 use crate::style::Style;
@@ -23,6 +26,8 @@ pub struct Paper<'a> {
     pub machines: Vec<PaperMachine>,
     /// What is to be known of columns: their heads, and a text.
     pub notes: Vec<(String, String)>,
+    /// Further columns of a table of texts: their heads, and a cell for each row.
+    pub beside: Vec<(String, Vec<String>)>,
 }
 
 /// A machine beside the published ones.

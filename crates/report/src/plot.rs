@@ -9,6 +9,7 @@ mod drawing;
 mod heat;
 mod histogram;
 mod png;
+mod published;
 mod runs;
 mod svg;
 mod terminal;

@@ -2,13 +2,17 @@
 
 mod machines;
 mod measure;
+mod names;
 mod repeats;
+mod taken;
 mod values;
+
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use groma_harness::sys::topology::Topology;
 use groma_published::{Checked, DOCUMENTS, Document, Table, check};
-use groma_report::{self as report, Paper, PaperFormat};
+use groma_report::{self as report, Chart, Paper, PaperFormat};
 use groma_runner::Planned;
 
 use super::{print, style};
@@ -46,6 +50,10 @@ pub(crate) fn paper(program: &Program, args: &PaperArgs) -> Result<u8> {
             args.document.as_deref().unwrap_or("these tables")
         );
     }
+    if let Some(file) = args.output.as_deref().filter(|file| ends_in(file, &["svg", "png"])) {
+        drawn(&papers, file)?;
+        return Ok(code);
+    }
     let text = report::papers(&papers, format(args), &style(false));
     match &args.output {
         None => print(&text)?,
@@ -67,13 +75,29 @@ fn shown(args: &PaperArgs, points: &[&Planned]) -> Result<Vec<Machine>> {
 
 /// The format that was named, or that a file's name ends in.
 fn format(args: &PaperArgs) -> PaperFormat {
-    let ends = |ending: &str| args.output.as_ref().is_some_and(|file| file.extension().is_some_and(|e| e == ending));
+    let ends = |ending: &str| args.output.as_ref().is_some_and(|file| ends_in(file, &[ending]));
     args.format.unwrap_or(match () {
         () if ends("html") => PaperFormat::Html,
         () if ends("md") => PaperFormat::Markdown,
         () if ends("csv") => PaperFormat::Csv,
         () => PaperFormat::Table,
     })
+}
+
+/// Draws a figure into a file.
+fn drawn(papers: &[Paper<'_>], file: &Path) -> Result<()> {
+    let of_file = || format!("--output {}", file.display());
+    let [one] = papers else { bail!("{}: a picture shows one figure, such as lmbench1996 figure1", of_file()) };
+    let chart = Chart::published(one).with_context(|| {
+        format!("{}: {} {} is no figure; name a file ending in .html", of_file(), one.document.name, one.table.name)
+    })?;
+    let bytes =
+        if ends_in(file, &["png"]) { chart.png(2.0).map_err(anyhow::Error::msg)? } else { chart.svg().into_bytes() };
+    std::fs::write(file, bytes).with_context(of_file)
+}
+
+fn ends_in(file: &Path, endings: &[&str]) -> bool {
+    file.extension().is_some_and(|own| endings.iter().any(|ending| own == *ending))
 }
 
 /// The tables that are asked for; none for the list of them.

@@ -43,7 +43,7 @@ pub(crate) struct PaperArgs {
     /// The format: table, markdown, html or csv [default: table; html where the file of -o ends so]
     #[arg(long, value_parser = parse_paper_format)]
     pub(crate) format: Option<groma_report::PaperFormat>,
-    /// Write to this file instead
+    /// Write to this file instead; of a figure also .svg or .png
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! Published tables as one page of HTML that needs no other file.
 
 use super::Paper;
+use crate::plot::Chart;
 use crate::plot::escape as markup;
 use groma_model::plain;
 
@@ -52,13 +53,30 @@ fn anchor(paper: &Paper<'_>) -> String {
 }
 
 fn section(paper: &Paper<'_>) -> String {
-    let laid = paper.laid();
     let mut out = format!("<h3 id=\"{}\">{}</h3>\n", anchor(paper), escape(&paper.title()));
     for line in paper.sentences() {
         out += &format!("<p>{}</p>\n", escape(&line));
     }
+    match Chart::published(paper) {
+        Some(chart) => out += &format!("<div class=\"wide\">{}</div>\n", chart.svg()),
+        None => out += &table(paper),
+    }
+    let notes = paper.footnotes();
+    if !notes.is_empty() {
+        out += "<ul>\n";
+        for (head, note) in notes {
+            let head = if head.is_empty() { String::new() } else { format!("<b>{}</b>: ", escape(&head)) };
+            out += &format!("<li>{head}{}</li>\n", escape(&note));
+        }
+        out += "</ul>\n";
+    }
+    out
+}
+
+fn table(paper: &Paper<'_>) -> String {
+    let laid = paper.laid();
     let class = |i: usize| if i < laid.texts { "" } else { " class=\"n\"" };
-    out += "<div class=\"wide\"><table>\n<tr>";
+    let mut out = "<div class=\"wide\"><table>\n<tr>".to_owned();
     for (i, head) in laid.heads.iter().enumerate() {
         let unit = laid.units.get(i).filter(|unit| !unit.is_empty());
         let unit = unit.map(|unit| format!("<br><span class=\"unit\">{}</span>", escape(unit))).unwrap_or_default();
@@ -72,17 +90,7 @@ fn section(paper: &Paper<'_>) -> String {
         }
         out += "</tr>\n";
     }
-    out += "</table></div>\n";
-    let notes = paper.footnotes();
-    if !notes.is_empty() {
-        out += "<ul>\n";
-        for (head, note) in notes {
-            let head = if head.is_empty() { String::new() } else { format!("<b>{}</b>: ", escape(&head)) };
-            out += &format!("<li>{head}{}</li>\n", escape(&note));
-        }
-        out += "</ul>\n";
-    }
-    out
+    out + "</table></div>\n"
 }
 
 /// A text in plain characters, as text.

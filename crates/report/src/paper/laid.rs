@@ -46,17 +46,28 @@ impl Paper<'_> {
 
     /// The table as texts.
     pub(super) fn laid(&self) -> Laid {
-        match self.table.sheet() {
+        let mut laid = match self.table.sheet() {
             None => self.laid_raw(),
             Some(sheet) if self.table.shape == Shape::Quantities => self.laid_by_quantity(&sheet),
             Some(sheet) => self.laid_by_system(&sheet),
+        };
+        // A table of constants names no system.
+        if laid.rows.iter().all(|(_, cells)| cells[0].is_empty()) {
+            laid.heads.remove(0);
+            laid.rows.iter_mut().for_each(|(_, cells)| drop(cells.remove(0)));
+            laid.units.drain(..1.min(laid.units.len()));
+            laid.texts -= 1;
         }
+        laid
     }
 
     fn laid_raw(&self) -> Laid {
         let raw = self.table.raw();
-        let texts = raw.head.len();
-        Laid { heads: raw.head, units: Vec::new(), rows: raw.rows.into_iter().map(|row| (false, row)).collect(), texts }
+        let further = |i: usize| self.beside.iter().map(move |(_, cells)| cells.get(i).cloned().unwrap_or_default());
+        let row = |(i, row): (usize, Vec<String>)| (false, row.into_iter().chain(further(i)).collect());
+        let heads: Vec<String> = raw.head.into_iter().chain(self.beside.iter().map(|(head, _)| head.clone())).collect();
+        let rows = raw.rows.into_iter().enumerate().map(row).collect();
+        Laid { texts: heads.len(), heads, units: Vec::new(), rows }
     }
 
     fn laid_by_system(&self, sheet: &Sheet) -> Laid {
@@ -87,7 +98,9 @@ impl Paper<'_> {
     fn laid_by_quantity(&self, sheet: &Sheet) -> Laid {
         let names = [&[sheet.rows_are.to_owned()], &sheet.keys[..], &["unit".to_owned()]].concat();
         let row = |row: &Row| {
-            let texts = [&[row.name.clone()], &row.keys[..], &[row.unit().to_owned()]].concat();
+            let keys = row.keys.iter().map(String::as_str);
+            let texts: Vec<String> =
+                [row.name.as_str()].into_iter().chain(keys).chain([row.unit()]).map(str::to_owned).collect();
             let values = row.cells.iter().map(|cells| published(cells, row.unit()));
             let ours = self.of_quantity(row).into_iter().map(|(value, quantity)| match quantity {
                 Some(quantity) => own(value, quantity),
@@ -211,6 +224,7 @@ pub(super) fn is_bound(quantity: &Quantity) -> bool {
 fn own(value: Option<f64>, quantity: &Quantity) -> String {
     match value {
         None => NONE.to_owned(),
+        Some(value) if matches!(quantity.take, Take::Capacity(_)) && value.fract() == 0.0 => value.to_string(),
         Some(value) if is_bound(quantity) => format!("≤ {}", significant(value, 3)),
         Some(value) => significant(value, 3),
     }

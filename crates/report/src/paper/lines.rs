@@ -5,6 +5,7 @@ use groma_published::{Document, Shape};
 use super::Paper;
 use super::laid::{DOUBT, OURS};
 use crate::grid::{Align, Cell, Grid};
+use crate::plot::Chart;
 use crate::style::{Ink, Style, wrap_behind};
 
 /// A table with its sentence, its rows and its notes.
@@ -14,6 +15,23 @@ pub(super) fn text(paper: &Paper<'_>, style: &Style) -> String {
         out += &wrap_behind("", &style.text(&line), style.width);
     }
     out.push('\n');
+    match Chart::published(paper) {
+        Some(chart) => out = chart.terminal(style),
+        None => out += &table(paper, style),
+    }
+    let notes = paper.footnotes();
+    if !notes.is_empty() {
+        out.push('\n');
+    }
+    for (head, note) in notes {
+        let head = if head.is_empty() { String::new() } else { format!("{head}: ") };
+        out += &wrap_behind("", &style.text(&format!("{head}{note}")), style.width);
+    }
+    out
+}
+
+/// The rows in columns.
+fn table(paper: &Paper<'_>, style: &Style) -> String {
     let laid = paper.laid();
     let columns = laid.heads.len();
     let align = |i: usize| if i < laid.texts { Align::Left } else { Align::Right };
@@ -26,16 +44,7 @@ pub(super) fn text(paper: &Paper<'_>, style: &Style) -> String {
         let ink = if *ours { Ink::First } else { Ink::Plain };
         grid.row(cells.iter().map(|cell| Cell::ink(cell.as_str(), ink)).collect());
     }
-    out += &grid.render();
-    let notes = paper.footnotes();
-    if !notes.is_empty() {
-        out.push('\n');
-    }
-    for (head, note) in notes {
-        let head = if head.is_empty() { String::new() } else { format!("{head}: ") };
-        out += &wrap_behind("", &style.text(&format!("{head}{note}")), style.width);
-    }
-    out
+    grid.render()
 }
 
 impl Paper<'_> {

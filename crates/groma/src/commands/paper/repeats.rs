@@ -9,6 +9,7 @@ use groma_published::{Document, Quantity, Table, Take};
 use groma_runner::{Planned, plan};
 
 use super::super::run::request;
+use super::names;
 use crate::flags::Command;
 use crate::lineage::REPEATS;
 use crate::program::Program;
@@ -36,11 +37,13 @@ impl Repeats {
         for (document, table) in tables {
             for quantity in table.quantities.iter().filter(|quantity| quantity.is_repeated()) {
                 wanted.push((source(document, table), quantity.repeat));
-                if matches!(quantity.take, Take::Relative | Take::PerMips) {
+                let in_cycles = |cell: &groma_published::Cell| cell.unit == "cycles" && quantity.is_of(cell);
+                if matches!(quantity.take, Take::Relative | Take::PerMips) || table.cells().iter().any(in_cycles) {
                     wanted.push((SPEED.0.to_owned(), SPEED.1));
                 }
             }
         }
+        wanted.extend(tables.iter().flat_map(|(document, table)| names::wanted(document, table)));
         wanted.sort_unstable();
         wanted.dedup();
         let named = |repeat: &&Repeat| {
@@ -60,6 +63,11 @@ impl Repeats {
         all
     }
 
+    /// All commands.
+    pub(super) fn all(&self) -> &[Planning] {
+        &self.0
+    }
+
     /// The command of a column.
     pub(super) fn find(&self, source: &str, column: &str) -> Option<&Planning> {
         self.0.iter().find(|planning| planning.repeat.source == source && planning.repeat.column == column)
@@ -71,9 +79,9 @@ impl Repeats {
     }
 }
 
-/// As a lineage names a table.
+/// The row of the lineage that a table is.
 pub(super) fn source(document: &Document, table: &Table) -> String {
-    format!("{}:{}", document.name, table.name)
+    format!("{}:{}", document.name, table.row)
 }
 
 /// What a command measures; nothing where this program lacks its benchmark. Of several values of a

@@ -1,14 +1,16 @@
 //! What a machine's records are in the columns of a published table: the document's quantity in the
 //! document's unit, or the reason why there is none.
 
-use groma_analysis::curve::{Level, Rank, curves, for_levels, levels};
-use groma_harness::model::{Record, State, Unit};
-use groma_published::{Axes, Cell, Checked, Document, Quantity, Shape, Table, Take, check, relative};
+use groma_harness::model::Record;
+use groma_published::{Axes, Cell, Checked, DOCUMENTS, Document, Quantity, Shape, Table, Take, check, relative};
 use groma_report::units::significant;
 use groma_report::{Paper, PaperMachine, PaperRow};
 
-use super::machines::{Machine, is_of};
+use super::machines::Machine;
+use super::names;
 use super::repeats::{Planning, Repeats, SPEED};
+use super::taken::{NOT_YET, Why, found, in_unit, missing, no_cycles, of_level, scale};
+use crate::message::name;
 
 /// What stands in the text columns of a machine's row: its values are of a local file system, and of
 /// one process.
@@ -23,29 +25,34 @@ pub(super) fn paper<'a>(
     machines: &[Machine],
 ) -> Paper<'a> {
     let joined = Joined { document, table, repeats, cells: document.tables.iter().flat_map(|t| t.cells()).collect() };
-    let mut notes = joined.differences();
-    notes.extend(joined.rating(machines));
-    notes.extend(joined.errors());
     let mut shown = Vec::new();
+    let mut without = Vec::new();
     for machine in machines {
-        let (rows, without) = joined.rows(machine);
-        let empty = rows.iter().all(|row| row.values.iter().all(Option::is_none));
+        let (rows, missing) = joined.rows(machine);
+        let is_empty = rows.iter().all(|row| row.values.iter().all(Option::is_none));
         let whose = if machines.len() > 1 { format!("{}: ", machine.name) } else { String::new() };
-        notes.extend(grouped(without).into_iter().map(|(heads, why)| (heads, format!("– {whose}{why}"))));
-        if !empty {
+        without.extend(
+            joined.reasons(missing, is_empty).into_iter().map(|(heads, why)| (heads, format!("– {whose}{why}"))),
+        );
+        if !is_empty {
             let os = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.head.environment.get(key));
             let os = os.collect::<Vec<_>>().join(" ");
-            shown.push(PaperMachine { name: machine.name.clone(), os, runs: joined.runs(machine), rows });
+            shown.push(PaperMachine { name: machine.name.clone(), os, runs: machine.runs.clone(), rows });
         }
     }
     if machines.is_empty() {
-        notes.extend(grouped(joined.unmeasured()));
+        without = joined.reasons(joined.unmeasured(), true);
     }
-    Paper { document, table, machines: shown, notes }
+    let mut notes = Vec::new();
+    if !shown.is_empty() {
+        notes.extend(joined.differences());
+        notes.extend(joined.units());
+    }
+    notes.extend(joined.rating(machines));
+    notes.extend(joined.errors());
+    notes.extend(without);
+    Paper { document, table, machines: shown, notes, beside: names::beside(document, table, repeats, machines) }
 }
-
-/// Why a value is not there.
-type Why = String;
 
 /// A table and what repeats it.
 struct Joined<'a> {
@@ -118,6 +125,11 @@ impl Joined<'_> {
         let planning = self.planning(table, quantity).ok_or("no command repeats it")?;
         match quantity.take {
             Take::Relative | Take::PerMips => self.relative(quantity, planning, machine),
+            Take::Ratio(a, b) => {
+                let of = |head: &str| table.quantities.iter().find(|quantity| quantity.head == head);
+                let value = |head: &str| self.value(table, of(head).ok_or("it has no such row")?, machine);
+                Ok(value(a)? / value(b)?)
+            }
             _ => self.taken(quantity, planning, machine),
         }
     }
@@ -141,19 +153,25 @@ impl Joined<'_> {
     /// Millions of dependent integer additions a second.
     fn mips(&self, machine: &Machine) -> Result<f64, Why> {
         let planning = self.repeats.find(SPEED.0, SPEED.1).ok_or("no command measures the speed of the processor")?;
-        Ok(found(planning, machine, None)?.0 / 1e6)
+        let table = DOCUMENTS
+            .iter()
+            .find_map(|document| document.table("table6").filter(|_| SPEED.0.starts_with(document.name)));
+        let quantity = table.and_then(|table| table.quantities.iter().find(|quantity| quantity.repeat == SPEED.1));
+        let quantity = quantity.ok_or("no document has the clock of its processors")?;
+        Ok(found(planning, quantity, machine, None)?.0 / 1e6)
     }
 
     /// What a quantity takes of the records of a command, in its unit.
     fn taken(&self, quantity: &Quantity, planning: &Planning, machine: &Machine) -> Result<f64, Why> {
         let unit = self.unit(quantity);
-        let scaled = |(value, record): (f64, &Record)| in_unit(value, record, &unit);
+        let scaled = |(value, record): (f64, &Record)| in_unit(value, record, &unit, &|| Ok(self.mips(machine)? * 1e6));
         match quantity.take {
-            Take::Half => scaled(found(planning, machine, None)?).map(|value| value / 2.0),
-            Take::Period => Ok(scale(&unit)? / found(planning, machine, None)?.0),
-            Take::Outputs(outputs) => {
-                outputs.iter().map(|output| scaled(found(planning, machine, Some(output))?)).sum::<Result<f64, Why>>()
-            }
+            Take::Half => scaled(found(planning, quantity, machine, None)?).map(|value| value / 2.0),
+            Take::Period => Ok(scale(&unit)? / found(planning, quantity, machine, None)?.0),
+            Take::Outputs(outputs) => outputs
+                .iter()
+                .map(|output| scaled(found(planning, quantity, machine, Some(output))?))
+                .sum::<Result<f64, Why>>(),
             Take::Latency(level) => {
                 let level = of_level(planning, machine, level)?;
                 if unit == "cycles" { level.cycles.ok_or_else(no_cycles) } else { Ok(level.latency * scale(&unit)?) }
@@ -162,7 +180,7 @@ impl Joined<'_> {
                 let size = of_level(planning, machine, level)?.capacity;
                 Ok(size.ok_or("its end was not seen")? * scale(&unit)?)
             }
-            _ => scaled(found(planning, machine, None)?),
+            _ => scaled(found(planning, quantity, machine, None)?),
         }
     }
 
@@ -173,9 +191,17 @@ impl Joined<'_> {
         measured.or_else(|| all.next()).map(|cell| cell.unit.clone()).unwrap_or_default()
     }
 
-    /// The runs of a machine that hold something of this table.
-    fn runs(&self, machine: &Machine) -> Vec<String> {
-        machine.runs.clone()
+    /// Why values are missing, by columns; in one line where measuring would give them all.
+    fn reasons(&self, mut all: Vec<(&'static str, Why)>, nothing: bool) -> Vec<(String, String)> {
+        let not_yet = all.iter().filter(|(_, why)| why.starts_with(NOT_YET)).count();
+        let mut out = Vec::new();
+        if nothing && not_yet > 0 {
+            all.retain(|(_, why)| !why.starts_with(NOT_YET));
+            let command = format!("{} paper {} {} --measure", name(), self.document.name, self.table.name);
+            out.push((String::new(), format!("Nothing of it is measured here yet: {command}")));
+        }
+        out.extend(grouped(all));
+        out
     }
 
     /// What the commands do differently, by columns; and the command, where there is one for all.
@@ -184,11 +210,9 @@ impl Joined<'_> {
             let differs = self.planning(self.table, quantity).filter(|_| quantity.is_repeated())?.repeat.differs;
             (!differs.is_empty()).then(|| (quantity.head, differs.to_owned()))
         };
-        // A unit that the table's own is converted to, and a copy that counts once, are no differences
-        // any more.
-        let resolved =
-            |quantity: &&Quantity| !matches!(quantity.take, Take::Half | Take::Period | Take::Outputs(["net"]));
-        grouped(self.table.quantities.iter().filter(resolved).filter_map(of).collect())
+        // A copy that counts once, and a rate that became a period, differ no more.
+        let differs = |quantity: &&Quantity| !matches!(quantity.take, Take::Half | Take::PerMips | Take::Period);
+        grouped(self.table.quantities.iter().filter(differs).filter_map(of).collect())
     }
 
     /// What MIPS are taken for.
@@ -207,6 +231,24 @@ impl Joined<'_> {
             rated.join(", ")
         );
         vec![(quantity.head.to_owned(), text)]
+    }
+
+    /// What units are taken for where the document does not say it.
+    fn units(&self) -> Vec<(String, String)> {
+        let cells = self.table.cells();
+        let unsaid = cells.iter().find(|cell| cell.note.contains("not stated")).map(|cell| {
+            (
+                cell.unit.clone(),
+                "10^6 bytes on machines of today; the paper does not say whether 10^6 or 2^20".to_owned(),
+            )
+        });
+        let cycles = cells.iter().find(|cell| cell.unit == "cycles").map(|cell| {
+            (
+                cell.unit.clone(),
+                "those counted beside the time, else the time at the clock of `cpu.frequency`".to_owned(),
+            )
+        });
+        unsaid.into_iter().chain(cycles).collect()
     }
 
     /// The paper's own errors in this table.
@@ -235,84 +277,6 @@ pub(super) fn said(one: &Checked) -> String {
     let computed = if low == high { low } else { format!("{low} to {high}") };
     let what = cell.metric.rsplit('.').next().unwrap_or_default().replace('_', "-");
     format!("{}{access}, {what}: printed {}, its own numbers give {computed}", cell.system, cell.value)
-}
-
-/// The value of a command's one point, or of an output beside it, with its record.
-fn found<'m>(planning: &Planning, machine: &'m Machine, output: Option<&str>) -> Result<(f64, &'m Record), Why> {
-    let planned = planning.points.first().ok_or_else(|| missing(planning))?;
-    let id = match output {
-        None => planned.point.bench.clone(),
-        Some(output) => format!("{}.{output}", planned.point.bench),
-    };
-    let mut all = machine.records.iter().filter(|record| record.id == id && is_of(record, &planned.point));
-    let newest = all.clone().next();
-    let measured = all.find_map(|record| Some((record.value?, record)));
-    measured.ok_or_else(|| match newest {
-        Some(record) if record.state != State::Ok => format!("{}: {}", record.state.word(), record.reason),
-        _ => missing(planning),
-    })
-}
-
-/// Why a command has no value.
-fn missing(planning: &Planning) -> Why {
-    let unsupported = planning.points.first().and_then(|planned| planned.unsupported.clone());
-    let command = planning.repeat.command;
-    match unsupported {
-        Some(why) => format!("not possible here: {why}"),
-        None if command.contains("ADDRESS") => format!("needs another machine: {command}"),
-        None => format!("not measured yet: {command} (or --measure)"),
-    }
-}
-
-/// A level of the memory hierarchy, of the curve that a command measures; 0 is memory.
-fn of_level(planning: &Planning, machine: &Machine, level: usize) -> Result<Level, Why> {
-    let wanted = |record: &&Record| {
-        planning.points.iter().any(|planned| planned.point.bench == record.id && is_of(record, &planned.point))
-    };
-    let mut records: Vec<&Record> = Vec::new();
-    // The newest of each size.
-    for record in machine.records.iter().filter(wanted).filter(|record| record.value.is_some()) {
-        if !records.iter().any(|known| known.params == record.params) {
-            records.push(record);
-        }
-    }
-    if records.len() < planning.points.len() {
-        return Err(missing(planning));
-    }
-    let curves = curves(&records, "size");
-    let found = for_levels(&curves).map(levels).unwrap_or_default();
-    let largest = || format!("the largest buffer of the paper does not leave the caches of this machine");
-    let rank = if level == 0 { Rank::Memory } else { Rank::Cache(level) };
-    let none = || if level == 0 { largest() } else { "no such level is seen in the paper's sizes".to_owned() };
-    found.into_iter().find(|found| found.rank == rank).ok_or_else(none)
-}
-
-fn no_cycles() -> Why {
-    "the clock of the core was not seen".to_owned()
-}
-
-/// A value of a record in a unit of a document.
-fn in_unit(value: f64, record: &Record, unit: &str) -> Result<f64, Why> {
-    match (unit, record.unit) {
-        ("cycles", Unit::Seconds) => record.cycles.ok_or_else(no_cycles),
-        _ => Ok(value * scale(unit)?),
-    }
-}
-
-/// How many of a document's unit an SI unit is.
-fn scale(unit: &str) -> Result<f64, Why> {
-    Ok(match unit {
-        "s" => 1.0,
-        "ms" => 1e3,
-        "us" => 1e6,
-        "ns" => 1e9,
-        "MB/s" => 1e-6,
-        // Of CSE 221 alone, which divides by 2^30.
-        "GB/s" => 1.0 / f64::from(1 << 30),
-        "KiB" => 1.0 / f64::from(1 << 10),
-        "MiB" => 1.0 / f64::from(1 << 20),
-        other => return Err(format!("nothing is measured in {other}")),
-    })
 }
 
 /// Columns of which the same is to be said, in one line.
