@@ -99,6 +99,37 @@ fn a_measured_value_stands_in_its_place() {
     assert!(html.contains("<tr class=\"ours\">") && html.contains("times as fast as the best of 1996"), "{html}");
 }
 
+/// A copy counts half, a bandwidth for each MIPS is of the rate of additions, and a clock is a period.
+#[test]
+fn values_are_converted_to_what_the_papers_print() {
+    let place = Place::new();
+    let measured = paper(&place, &["ousterhout1990", "table5", "--measure", "--format", "csv"]);
+    assert_eq!(measured.code, Some(0), "{measured:?}");
+    let run = place.json(&["show", "--format", "json"]);
+    let record = |id: &str, buffer: Option<u64>| {
+        let all = run["metrics"].as_array().expect("metrics").iter();
+        let mut own = all.filter(|m| m["id"] == id && buffer.is_none_or(|size| m["params"]["buffer"] == size));
+        own.next().and_then(|m| m["value"].as_f64()).expect("a value")
+    };
+    let shown = |text: &str, metric: &str, params: &str| -> f64 {
+        let own = text.lines().find(|l| l.contains("measured by groma") && l.contains(&format!(",{metric},{params},")));
+        let own = own.unwrap_or_else(|| panic!("no {metric} {params} in {text}"));
+        let value = own.split(&format!(",{metric},{params},")).nth(1).and_then(|rest| rest.split(',').next());
+        value.and_then(|value| value.parse().ok()).expect("a number")
+    };
+    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
+    let (cached, uncached) = (record("mem.libc", Some(16 << 10)), record("mem.libc", Some(128 << 20)));
+    let hertz = record("cpu.frequency", None);
+    close(shown(&measured.out, "mem.bcopy_libc_bw", "cached=yes"), cached / 2.0 / 1e6);
+    close(shown(&measured.out, "mem.bcopy_libc_bw", "cached=no"), uncached / 2.0 / 1e6);
+    close(shown(&measured.out, "mem.bcopy_libc_bw.mb_per_mips", "cached=no"), uncached / 2.0 / hertz);
+    let clock = paper(&place, &["lmbench1996", "table6", "--format", "csv"]);
+    close(shown(&clock.out, "cpu.clock_period", ""), 1e9 / hertz);
+    // As text, it says that this is a bound and of what.
+    let text = paper(&place, &["ousterhout1990", "table5"]).out;
+    assert!(text.contains("≤ ") && text.contains("the rate of integer additions that wait for each other"), "{text}");
+}
+
 #[test]
 fn the_list_names_every_table() {
     let list = paper(&Place::new(), &[]);

@@ -1,7 +1,7 @@
 //! Every value of every file is in its table once, and the tables are sorted as the documents sort
 //! them.
 
-use groma_published::{Cell, DOCUMENTS, Shape, check, mips};
+use groma_published::{Cell, DOCUMENTS, Shape, check, mips, relative};
 
 /// The values of each document, by the counts that the transcription was made with.
 const VALUES: [(&str, usize); 5] =
@@ -115,4 +115,23 @@ fn ratings_are_found_by_the_hardware() {
     assert_eq!(mips("DS3100 Ultrix 3.1"), Some(12.0));
     assert_eq!(mips("MVAX2 Ultrix 3.0"), Some(0.9));
     assert_eq!(mips("PDP-11"), None);
+}
+
+/// Twice the time of another on a processor of twice the speed is a quarter; the reference is 1.
+#[test]
+fn what_is_relative_to_mips_is_relative_to_the_reference_machine() {
+    let all: Vec<Cell> =
+        DOCUMENTS.iter().flat_map(|document| document.tables).flat_map(|table| table.cells()).collect();
+    let find = |metric: &str, access: Option<&str>| {
+        all.iter().find(|c| c.source == "ousterhout1990" && c.metric == metric && c.param("access") == access)
+    };
+    let pipe = find("pipe.latency", None).expect("table 3");
+    assert_eq!(relative(3.66, 0.9, pipe), Some(1.0));
+    assert!((relative(7.32, 1.8, pipe).expect("a number") - 0.25).abs() < 1e-12);
+    let read = find("file.reread_bw", None).expect("table 6");
+    let doubled = relative(2.0, 0.9, read).zip(relative(1.0, 0.9, read)).map(|(two, one)| two / one);
+    assert_eq!(doubled, Some(2.0), "of a bandwidth more is better");
+    // Over a network it is relative to the reference machine over a network.
+    let [local, remote] = ["local", "nfs"].map(|access| find("andrew.total", Some(access)).expect("table 7"));
+    assert_eq!((relative(1416.0, 0.9, local), relative(1707.0, 0.9, remote)), (Some(1.0), Some(1.0)));
 }

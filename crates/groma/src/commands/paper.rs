@@ -11,7 +11,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use groma_harness::sys::topology::Topology;
-use groma_published::{Checked, DOCUMENTS, Document, Table, check};
+use groma_published::{Checked, DOCUMENTS, Document, Shape, Table, check};
 use groma_report::{self as report, Chart, Paper, PaperFormat};
 use groma_runner::Planned;
 
@@ -53,6 +53,11 @@ pub(crate) fn paper(program: &Program, args: &PaperArgs) -> Result<u8> {
     if let Some(file) = args.output.as_deref().filter(|file| ends_in(file, &["svg", "png"])) {
         drawn(&papers, file)?;
         return Ok(code);
+    }
+    let texts = papers.iter().filter(|paper| paper.table.shape == Shape::Raw).map(|paper| paper.table.name);
+    let texts: Vec<&str> = texts.collect();
+    if format(args) == PaperFormat::Csv && papers.len() > 1 && !texts.is_empty() {
+        warn!("left out, because their columns are others: {}; each alone is a file", texts.join(", "));
     }
     let text = report::papers(&papers, format(args), &style(false));
     match &args.output {

@@ -46,7 +46,7 @@ pub(super) fn csv(all: &[Paper<'_>]) -> String {
         for entry in paper.entries(&sheet) {
             match entry {
                 Entry::Published(row) => row.cells.iter().flatten().for_each(|cell| published(&mut out, cell)),
-                Entry::Ours(machine, row) => ours(&mut out, paper, machine, row),
+                Entry::Ours(machine, row) => ours(&mut out, paper, &sheet.keys, machine, row),
             }
         }
     }
@@ -62,14 +62,14 @@ fn published(out: &mut String, cell: &Cell) {
     csv::line(out, &fields);
 }
 
-fn ours(out: &mut String, paper: &Paper<'_>, machine: &PaperMachine, row: &PaperRow) {
+fn ours(out: &mut String, paper: &Paper<'_>, keys: &[String], machine: &PaperMachine, row: &PaperRow) {
     let cells = paper.table.cells();
     let values =
         row.values.iter().zip(paper.table.quantities).filter_map(|(value, quantity)| Some(((*value)?, quantity)));
     for (value, quantity) in values {
         // What the document says of the same quantity, for its unit.
         let Some(like) = like(&cells, quantity, paper.table.shape) else { continue };
-        let keys = row.keys.iter().map(|(key, text)| format!("{key}={text}"));
+        let keys = row.keys.iter().filter(|(key, _)| keys.contains(key)).map(|(key, text)| format!("{key}={text}"));
         let params = quantity.params.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).chain(keys);
         let params = params.collect::<Vec<_>>().join(" ");
         let note = format!("measured by groma, run {}", machine.runs.join(" "));

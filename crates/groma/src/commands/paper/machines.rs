@@ -17,14 +17,35 @@ pub(super) struct Machine {
     pub(super) name: String,
     /// The head of the newest of its runs.
     pub(super) head: RunHeader,
-    /// The runs that the records are of, newest first.
-    pub(super) runs: Vec<String>,
     pub(super) records: Vec<Record>,
+    /// The runs that the records are of, in their order, and how many records are of each.
+    runs: Vec<(String, usize)>,
+}
+
+impl Machine {
+    /// The runs of which the values of these points are.
+    pub(super) fn runs_of<'p>(&self, points: impl Iterator<Item = &'p Planned>) -> Vec<String> {
+        let of_value = |planned: &Planned| {
+            self.records.iter().position(|record| record.value.is_some() && is_of(record, &planned.point))
+        };
+        let used: Vec<usize> = points.filter_map(of_value).collect();
+        let mut from = 0;
+        let mut out = Vec::new();
+        for (run, records) in &self.runs {
+            let own = from..from + records;
+            from = own.end;
+            if used.iter().any(|at| own.contains(at)) {
+                out.push(run.clone());
+            }
+        }
+        out
+    }
 }
 
 /// This machine, if the store holds anything of it that is wanted.
 pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machine>> {
-    if wanted.is_empty() || !store_path(args)?.exists() {
+    // Without a store, or a home for one, the tables are as they were printed.
+    if wanted.is_empty() || !store_path(args).is_ok_and(|path| path.exists()) {
         return Ok(None);
     }
     let store = existing_store(args)?;
@@ -44,17 +65,14 @@ pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machi
         let has_value = |planned: &Planned| {
             found.records.iter().any(|record| record.value.is_some() && is_of(record, &planned.point))
         };
-        let before = left.len();
         left.retain(|planned| !has_value(planned));
         let machine = machine.get_or_insert_with(|| Machine {
             name: name(&found.head),
             head: found.head.clone(),
-            runs: Vec::new(),
             records: Vec::new(),
+            runs: Vec::new(),
         });
-        if left.len() < before {
-            machine.runs.push(id);
-        }
+        machine.runs.push((id, found.records.len()));
         machine.records.extend(found.records);
         if left.is_empty() {
             break;
@@ -67,12 +85,8 @@ pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machi
 pub(super) fn of_run(args: &StoreArgs, run: &str, wanted: &[&Planned]) -> Result<Machine> {
     let mut found = read(args, run)?;
     found.records.retain(|record| wanted.iter().any(|planned| is_of(record, &planned.point)));
-    Ok(Machine {
-        name: name(&found.head),
-        runs: vec![found.head.run.clone()],
-        records: found.records,
-        head: found.head,
-    })
+    let runs = vec![(found.head.run.clone(), found.records.len())];
+    Ok(Machine { name: name(&found.head), records: found.records, runs, head: found.head })
 }
 
 /// Puts the run behind the names that several have.

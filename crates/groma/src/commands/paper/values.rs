@@ -6,6 +6,8 @@ use groma_published::{Axes, Cell, Checked, DOCUMENTS, Document, Quantity, Shape,
 use groma_report::units::significant;
 use groma_report::{Paper, PaperMachine, PaperRow};
 
+use groma_runner::Planned;
+
 use super::machines::Machine;
 use super::names;
 use super::repeats::{Planning, Repeats, SPEED};
@@ -37,7 +39,7 @@ pub(super) fn paper<'a>(
         if !is_empty {
             let os = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.head.environment.get(key));
             let os = os.collect::<Vec<_>>().join(" ");
-            shown.push(PaperMachine { name: machine.name.clone(), os, runs: machine.runs.clone(), rows });
+            shown.push(PaperMachine { name: machine.name.clone(), os, runs: machine.runs_of(joined.points()), rows });
         }
     }
     if machines.is_empty() {
@@ -111,6 +113,13 @@ impl Joined<'_> {
         let place = |x: u64| if axes.x.starts_with("log2") { (x as f64).log2().to_string() } else { x.to_string() };
         let row = |(x, values): (u64, Vec<Option<f64>>)| PaperRow { keys: vec![(axes.x.to_owned(), place(x))], values };
         (all.into_iter().map(row).collect(), without)
+    }
+
+    /// The points that the table's values are of.
+    fn points(&self) -> impl Iterator<Item = &Planned> {
+        let quantities = self.table.quantities.iter().filter(|quantity| quantity.is_repeated());
+        let own = quantities.filter_map(|quantity| self.planning(self.table, quantity));
+        own.flat_map(|planning| &planning.points)
     }
 
     fn planning(&self, table: &Table, quantity: &Quantity) -> Option<&Planning> {
