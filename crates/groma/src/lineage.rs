@@ -295,7 +295,7 @@ pub const REPEATS: &[Repeat] = rows! {
         "run mix.andrew --param tree=andrew --param jobs=1", "80 s and 133 s (DS3100 Ultrix, local)",
         "a tree of the same size, and groma's own small compiler";
     "ousterhout1990:table8", "", "its time relative to the processor's speed",
-        "run mix.andrew --param tree=andrew --param jobs=1", "0.88 (M2000 RISC/os)", "the time; no MIPS rating is measured";
+        "run mix.andrew --param tree=andrew --param jobs=1", "0.88 (M2000 RISC/os)", "a tree of the same size, and groma's own small compiler; `groma run` prints the time";
     "ousterhout1990:table9", "foo", "open and close of a file in the directory",
         "run syscall.open_close --param depth=1", "0.27 ms (DS3100 Ultrix)", CALLS_ALONE;
     "ousterhout1990:table9", "a/b/c/foo", "open and close of a file three directories down",
@@ -330,13 +330,13 @@ pub const REPEATS: &[Repeat] = rows! {
         "L1 2 to 3 ns, L2 10 to 15 ns, L3 25 to 30 ns (Core i5-4258U)", "";
     "cse221:ram_bandwidth", "array", "an array written by assignments",
         "run mem.bandwidth --param op=write --param size=128M --param kernel=portable", "9.34 GiB/s (Core i5-4258U)",
-        "GB are 10^9 bytes";
+        "`groma run` prints GB of 10^9 bytes";
     "cse221:ram_bandwidth", "non-temporal", "an array written past the caches",
-        "run mem.bandwidth --param op=write_nt --param size=128M", "13.65 GiB/s (Core i5-4258U)", "GB are 10^9 bytes";
+        "run mem.bandwidth --param op=write_nt --param size=128M", "13.65 GiB/s (Core i5-4258U)", "`groma run` prints GB of 10^9 bytes";
     "cse221:ram_bandwidth", "rep stosq", "1 GB written by rep stosq",
-        "run mem.bandwidth --param op=rep_stos --param size=1G", "19.98 GiB/s (Core i5-4258U)", "GB are 10^9 bytes";
+        "run mem.bandwidth --param op=rep_stos --param size=1G", "19.98 GiB/s (Core i5-4258U)", "`groma run` prints GB of 10^9 bytes";
     "cse221:ram_bandwidth", "rep lodsq", "1 GB read by rep lodsq",
-        "run mem.bandwidth --param op=rep_lods --param size=1G", "22.21 GiB/s (Core i5-4258U)", "GB are 10^9 bytes";
+        "run mem.bandwidth --param op=rep_lods --param size=1G", "22.21 GiB/s (Core i5-4258U)", "`groma run` prints GB of 10^9 bytes";
     "cse221:page_fault", "first run", "the first touch of a page of a file that is not in memory",
         "run vm.fault_major", "16619 ns (Core i5-4258U)", "";
     "cse221:page_fault", "later runs", "the same with the file in memory",

@@ -138,6 +138,7 @@ fn commands_in_documents_work() {
         "groma show",
         "groma runs",
         "groma plot",
+        "groma paper lmbench1996 table2 --run",
         "groma machine",
         "groma tag",
         "groma forget",

@@ -78,7 +78,7 @@ pub(crate) fn text(text: &str) -> String {
     }
 }
 
-fn line(out: &mut String, fields: &[String]) {
+pub(crate) fn line(out: &mut String, fields: &[String]) {
     for (i, field) in fields.iter().enumerate() {
         if i > 0 {
             out.push(',');

@@ -18,6 +18,7 @@
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
 //! | where its time went | [`times()`], [`times_json`] |
+//! | published tables, with machines among their rows | [`papers`], [`paper_list`] |
 //! | how much of the cores others take | [`watch_line`], [`watched`], [`watch_openmetrics`] |
 //! | what there is | [`runs()`], [`runs_json`] |
 //!
@@ -44,6 +45,7 @@ mod machine;
 mod markdown;
 mod openmetrics;
 mod page;
+mod paper;
 mod plot;
 mod point;
 mod rows;
@@ -74,6 +76,7 @@ pub use lmbench::{LmbenchColumn, LmbenchTable, lmbench};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
 pub use openmetrics::openmetrics;
+pub use paper::{Paper, PaperFormat, PaperMachine, PaperRow, paper_list, papers};
 pub use plot::{Chart, Source, histogram, is_distribution, plot, takes};
 pub use point::{typed_params, typed_place};
 pub use runs::{RunLine, RunStatus, runs, runs_json, tags};

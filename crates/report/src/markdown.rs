@@ -95,7 +95,7 @@ fn code(id: &str) -> String {
 
 /// Text from outside as Markdown that shows just this text: it neither ends a cell, nor becomes
 /// markup or HTML, nor begins a heading, a list or a quotation where it begins a line.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let text = plain(text);
     let mut out = String::with_capacity(text.len() + 8);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -9,12 +9,14 @@ mod drawing;
 mod heat;
 mod histogram;
 mod png;
+mod published;
 mod runs;
 mod svg;
 mod terminal;
 
 pub use histogram::histogram;
 pub use runs::Source;
+pub(crate) use svg::escape;
 
 use groma_analysis::claims::declared_caches;
 use groma_analysis::curve::{Curve, Level, curves, for_levels, levels, numbers, widest};

@@ -51,6 +51,7 @@ impl Style {
                 'µ' => out.push('u'),
                 '±' => out.push_str("+-"),
                 '–' => out.push('-'),
+                '≤' => out.push_str("<="),
                 '×' => out.push('x'),
                 '·' => out.push(','),
                 '→' => out.push_str("->"),

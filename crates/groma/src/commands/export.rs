@@ -2,7 +2,7 @@
 
 use super::earlier::Earlier;
 use super::history::{self, Shown, is_stream};
-use super::run::count;
+use super::measure::count;
 use super::{existing_store, print, style};
 use crate::flags::{ExportArgs, ExportFormat};
 use crate::lmbench;

@@ -15,6 +15,7 @@ mod history;
 mod machine;
 mod measure;
 mod merge;
+mod paper;
 mod plot;
 mod run;
 mod runs;
@@ -58,6 +59,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Baseline(verb) => baseline::baseline(program, &verb),
         Command::Calibrate(args) => calibrate::calibrate(program, &args),
         Command::Trend(args) => trend::trend(program, &args),
+        Command::Paper(args) => paper::paper(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
         Command::Watch(args) => watch::watch(&args),
         Command::Dd(args) => dd::dd(&args),

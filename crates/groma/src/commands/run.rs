@@ -70,7 +70,7 @@ fn is_survey(args: &RunArgs) -> bool {
     plain && here && !args.all && !args.full && matches!(profile, Profile::Quick | Profile::Standard)
 }
 
-fn request(args: &RunArgs) -> RunRequest {
+pub(super) fn request(args: &RunArgs) -> RunRequest {
     let everything = args.select.is_empty() && args.all && Profile::from(args.profile) == Profile::Standard;
     RunRequest {
         profile: if everything { Profile::Complete } else { args.profile.into() },

@@ -12,6 +12,7 @@ mod gate;
 mod hammer;
 mod list;
 mod merge;
+mod paper;
 mod parse;
 mod plot;
 mod run;
@@ -33,6 +34,7 @@ pub(crate) use gate::GateArgs;
 pub(crate) use hammer::HammerArgs;
 pub(crate) use list::ListArgs;
 pub(crate) use merge::MergeArgs;
+pub(crate) use paper::PaperArgs;
 pub(crate) use parse::parse_time;
 pub(crate) use plot::PlotArgs;
 pub(crate) use run::RunArgs;
@@ -94,6 +96,7 @@ const EXAMPLES: &str = concat!(
   groma export -o run.parquet          for DuckDB, pandas and their like; also csv, json, Prometheus
   groma watch --for 1m                 how much of each core others take
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
+  groma paper lmbench1996 table7       the system calls of 1996, and this machine's among them
   groma hammer 32768 100               random stores, alone and on all CPUs together
   groma plot mem.latency -o caches.svg a curve
   groma plot syscall.getppid --over P  the same over the sizes of the worker groups
@@ -174,6 +177,9 @@ pub(crate) enum Command {
     /// Show a metric over the runs of a machine, where it changed, and what else changed then
     #[command(after_help = trend::HELP)]
     Trend(TrendArgs),
+    /// Show the tables of the papers that came before, with this machine among their rows
+    #[command(after_help = paper::HELP)]
+    Paper(PaperArgs),
     /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of
     /// its samples
     #[command(after_help = plot::HELP)]

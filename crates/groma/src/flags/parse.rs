@@ -1,7 +1,7 @@
 //! Values as people type them: times, addresses, tokens, settings.
 
 use super::ExportFormat;
-use groma_report::{CompareFormat, Format, Table};
+use groma_report::{CompareFormat, Format, PaperFormat, Table};
 use groma_runner::Setting;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Timestamp, civil};
@@ -23,6 +23,10 @@ pub(super) fn parse_export_format(text: &str) -> Result<ExportFormat, String> {
 
 pub(super) fn parse_table(text: &str) -> Result<Table, String> {
     one_of(text, &Table::ALL, Table::word)
+}
+
+pub(super) fn parse_paper_format(text: &str) -> Result<PaperFormat, String> {
+    one_of(text, &PaperFormat::ALL, PaperFormat::word)
 }
 
 /// The one whose word it is.

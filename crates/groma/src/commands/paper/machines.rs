@@ -1,0 +1,126 @@
+//! The machines beside the published ones: what stored runs hold of the points that tables want.
+
+use anyhow::Result;
+use groma_harness::model::{Placement, Point, Record, RunHeader};
+use groma_runner::{Planned, identity};
+use groma_store::{Filter, HOST_NAME};
+
+use super::super::history::{read, records};
+use super::super::{existing_store, store_path};
+use crate::flags::StoreArgs;
+
+/// Runs that are looked through for what is wanted, newest first.
+const RUNS: usize = 300;
+
+/// A machine, and its newest records of what is wanted.
+pub(super) struct Machine {
+    pub(super) name: String,
+    /// The head of the newest of its runs.
+    pub(super) head: RunHeader,
+    pub(super) records: Vec<Record>,
+    /// The runs that the records are of, in their order, and how many records are of each.
+    runs: Vec<(String, usize)>,
+}
+
+impl Machine {
+    /// The runs of which the values of these points are.
+    pub(super) fn runs_of<'p>(&self, points: impl Iterator<Item = &'p Planned>) -> Vec<String> {
+        let of_value = |planned: &Planned| {
+            self.records.iter().position(|record| record.value.is_some() && is_of(record, &planned.point))
+        };
+        let used: Vec<usize> = points.filter_map(of_value).collect();
+        let mut from = 0;
+        let mut out = Vec::new();
+        for (run, records) in &self.runs {
+            let own = from..from + records;
+            from = own.end;
+            if used.iter().any(|at| own.contains(at)) {
+                out.push(run.clone());
+            }
+        }
+        out
+    }
+}
+
+/// This machine, if the store holds anything of it that is wanted.
+pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machine>> {
+    // Without a store, or a home for one, the tables are as they were printed.
+    if wanted.is_empty() || !store_path(args).is_ok_and(|path| path.exists()) {
+        return Ok(None);
+    }
+    let store = existing_store(args)?;
+    let mut benches: Vec<String> = wanted.iter().map(|planned| planned.point.bench.clone()).collect();
+    benches.sort_unstable();
+    benches.dedup();
+    let host = identity::machine().get(HOST_NAME).map(str::to_owned);
+    let ids = store.ids_that(&Filter { host, benches: Some(benches), ..Filter::default() }, RUNS)?;
+    let mut left: Vec<&Planned> = wanted.to_vec();
+    let mut machine: Option<Machine> = None;
+    for id in ids {
+        // A run that only a newer groma can read is none of ours.
+        let Ok(run) = store.load_part(&id, |point| left.iter().any(|planned| is_same(&planned.point, point))) else {
+            continue;
+        };
+        let found = records(run, false);
+        let has_value = |planned: &Planned| {
+            found.records.iter().any(|record| record.value.is_some() && is_of(record, &planned.point))
+        };
+        left.retain(|planned| !has_value(planned));
+        let machine = machine.get_or_insert_with(|| Machine {
+            name: name(&found.head),
+            head: found.head.clone(),
+            records: Vec::new(),
+            runs: Vec::new(),
+        });
+        machine.runs.push((id, found.records.len()));
+        machine.records.extend(found.records);
+        if left.is_empty() {
+            break;
+        }
+    }
+    Ok(machine)
+}
+
+/// The machine of a run, with what is wanted of it.
+pub(super) fn of_run(args: &StoreArgs, run: &str, wanted: &[&Planned]) -> Result<Machine> {
+    let mut found = read(args, run)?;
+    found.records.retain(|record| wanted.iter().any(|planned| is_of(record, &planned.point)));
+    let runs = vec![(found.head.run.clone(), found.records.len())];
+    Ok(Machine { name: name(&found.head), records: found.records, runs, head: found.head })
+}
+
+/// Puts the run behind the names that several have.
+pub(super) fn tell_apart(all: &mut [Machine]) {
+    let names: Vec<String> = all.iter().map(|machine| machine.name.clone()).collect();
+    for machine in all {
+        if names.iter().filter(|name| **name == machine.name).count() > 1 {
+            machine.name = format!("{} ({})", machine.name, machine.head.run);
+        }
+    }
+}
+
+/// Host and processor, without the marks of trade.
+fn name(head: &RunHeader) -> String {
+    let cpu = head.environment.get("cpu.model").unwrap_or_default().replace("(R)", "").replace("(TM)", "");
+    let cpu = cpu.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = [head.environment.get(HOST_NAME).unwrap_or_default(), &cpu];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether both are one point: class of core and node are a matter of the machine.
+fn is_same(a: &Point, b: &Point) -> bool {
+    let same = a.bench == b.bench && a.version == b.version && a.params == b.params && a.workers == b.workers;
+    same && is_like(&a.placement, &b.placement)
+}
+
+/// Whether a record is of a point.
+pub(super) fn is_of(record: &Record, point: &Point) -> bool {
+    let of_it = point.metrics.iter().any(|metric| metric.id == record.id);
+    let same = record.version == point.version && record.params == point.params && record.workers == point.workers;
+    of_it && same && is_like(&record.placement, &point.placement)
+}
+
+fn is_like(a: &Placement, b: &Placement) -> bool {
+    let single = |placement: &Placement| matches!(placement, Placement::Pinned | Placement::On(_));
+    a == b || single(a) && single(b)
+}

@@ -1,0 +1,173 @@
+//! `groma paper`: rows of the lineage against columns of the published tables, a stored value in its
+//! place, and input that is refused.
+
+mod common;
+use common::{Ended, Place};
+use groma::lineage::REPEATS;
+use groma_published::{DOCUMENTS, Document, Quantity, Table, Take};
+
+fn quantities() -> impl Iterator<Item = (&'static Document, &'static Table, &'static Quantity)> {
+    let tables = DOCUMENTS.iter().flat_map(|document| document.tables.iter().map(move |table| (document, table)));
+    tables.flat_map(|(document, table)| table.quantities.iter().map(move |quantity| (document, table, quantity)))
+}
+
+/// A row of the lineage with a published value is a column of a table, or a column says why not.
+#[test]
+fn every_published_row_of_the_lineage_is_joined_or_has_a_reason() {
+    let mut joined = 0;
+    for repeat in REPEATS.iter().filter(|repeat| !repeat.published.is_empty()) {
+        let of = |(document, table, _): &(&Document, &Table, &Quantity)| {
+            repeat.source == format!("{}:{}", document.name, table.row)
+        };
+        let own: Vec<_> = quantities().filter(of).filter(|(.., quantity)| quantity.repeat == repeat.column).collect();
+        assert!(!own.is_empty(), "{} {}: no column of a table", repeat.source, repeat.column);
+        let is_joined = |(.., quantity): &(&Document, &Table, &Quantity)| quantity.is_repeated();
+        if own.iter().any(is_joined) {
+            joined += 1;
+        } else {
+            let reasons = own.iter().filter_map(|(.., quantity)| match quantity.take {
+                Take::Nothing(why) => Some(why),
+                _ => None,
+            });
+            assert!(reasons.into_iter().all(|why| why.len() > 10), "{} {}", repeat.source, repeat.column);
+        }
+    }
+    // All but the verb `hammer`, which stores nothing of a latency alone.
+    assert_eq!(joined, REPEATS.iter().filter(|repeat| !repeat.published.is_empty()).count() - 1);
+}
+
+/// A column that is repeated names a row of the lineage, and takes half where a copy counts twice.
+#[test]
+fn every_repeated_column_has_its_command() {
+    for (document, table, quantity) in quantities().filter(|(.., quantity)| quantity.is_repeated()) {
+        let source = format!("{}:{}", document.name, table.row);
+        let repeat = REPEATS.iter().find(|repeat| repeat.source == source && repeat.column == quantity.repeat);
+        let repeat = repeat.unwrap_or_else(|| panic!("{source}: no command for the column {}", quantity.head));
+        let twice = repeat.differs.contains("counts twice");
+        assert_eq!(twice, matches!(quantity.take, Take::Half | Take::PerMips), "{source} {}", quantity.head);
+        let net = repeat.differs.contains("`ctx.switch.net`");
+        assert_eq!(net, quantity.take == Take::Outputs(&["net"]), "{source} {}", quantity.head);
+    }
+}
+
+/// Runs `groma paper` with these arguments.
+fn paper(place: &Place, args: &[&str]) -> Ended {
+    place.groma(&[&["paper"], args].concat())
+}
+
+#[test]
+fn a_measured_value_stands_in_its_place() {
+    let place = Place::new();
+    let before = paper(&place, &["lmbench1996", "table7"]);
+    assert_eq!(before.code, Some(0), "{before:?}");
+    assert!(before.out.contains("Nothing of it is measured here yet: groma paper lmbench1996 table7 --measure"));
+    let measured = paper(&place, &["lmbench1996", "table7", "--measure"]);
+    assert_eq!(measured.code, Some(0), "{measured:?}");
+    assert!(measured.err.contains("measuring 1 point in at most"), "{measured:?}");
+    let rows: Vec<&str> =
+        measured.out.lines().skip_while(|line| !line.starts_with("system")).skip(1).take(16).collect();
+    assert_eq!(rows.iter().filter(|row| row.starts_with("→ ")).count(), 1, "{measured:?}");
+    // What is there is not measured again, and the value is the record's, in microseconds.
+    let again = paper(&place, &["lmbench1996", "table7", "--measure", "--format", "csv"]);
+    assert_eq!((again.code, again.err.as_str()), (Some(0), ""));
+    let run = place.json(&["show", "--format", "json"]);
+    let value = common::metric(&run, "syscall.write_libc")["value"].as_f64().expect("a value");
+    let own = again.out.lines().find(|line| line.contains("measured by groma")).expect("a line of this machine");
+    let shown: f64 = own
+        .split(",us,")
+        .next()
+        .and_then(|line| line.rsplit(',').next())
+        .and_then(|v| v.parse().ok())
+        .expect("a number");
+    assert!((shown / (value * 1e6) - 1.0).abs() < 1e-9, "{own} {value}");
+    assert_eq!(again.out.lines().count(), 1 + 15 + 1);
+    // Named runs: each its row, told apart where host and processor are the same.
+    let id = run["run"]["run"].as_str().expect("an id");
+    let two = paper(&place, &["lmbench1996", "table7", "--run", id, "--run", "latest"]);
+    assert_eq!(
+        two.out.lines().filter(|line| line.starts_with("→ ") && line.contains(&format!("({id})"))).count(),
+        4,
+        "{two:?}"
+    );
+    // A run that holds nothing of a table.
+    let none = paper(&place, &["lmbench1996", "table11", "--run", id]);
+    assert_eq!((none.code, none.err), (Some(2), format!("groma: run {id} holds no value of lmbench1996 table11\n")));
+    let page = place.path("all.html");
+    let all = paper(&place, &["--all", "-o", page.to_str().expect("a path")]);
+    assert_eq!((all.code, all.out.as_str()), (Some(0), ""), "{all:?}");
+    let html = std::fs::read_to_string(page).expect("the page");
+    assert!(html.contains("<tr class=\"ours\">") && html.contains("times as fast as the best of 1996"), "{html}");
+}
+
+/// A copy counts half, a bandwidth for each MIPS is of the rate of additions, and a clock is a period.
+#[test]
+fn values_are_converted_to_what_the_papers_print() {
+    let place = Place::new();
+    let measured = paper(&place, &["ousterhout1990", "table5", "--measure", "--format", "csv"]);
+    assert_eq!(measured.code, Some(0), "{measured:?}");
+    let run = place.json(&["show", "--format", "json"]);
+    let record = |id: &str, buffer: Option<u64>| {
+        let all = run["metrics"].as_array().expect("metrics").iter();
+        let mut own = all.filter(|m| m["id"] == id && buffer.is_none_or(|size| m["params"]["buffer"] == size));
+        own.next().and_then(|m| m["value"].as_f64()).expect("a value")
+    };
+    let shown = |text: &str, metric: &str, params: &str| -> f64 {
+        let own = text.lines().find(|l| l.contains("measured by groma") && l.contains(&format!(",{metric},{params},")));
+        let own = own.unwrap_or_else(|| panic!("no {metric} {params} in {text}"));
+        let value = own.split(&format!(",{metric},{params},")).nth(1).and_then(|rest| rest.split(',').next());
+        value.and_then(|value| value.parse().ok()).expect("a number")
+    };
+    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
+    let (cached, uncached) = (record("mem.libc", Some(16 << 10)), record("mem.libc", Some(128 << 20)));
+    let hertz = record("cpu.frequency", None);
+    close(shown(&measured.out, "mem.bcopy_libc_bw", "cached=yes"), cached / 2.0 / 1e6);
+    close(shown(&measured.out, "mem.bcopy_libc_bw", "cached=no"), uncached / 2.0 / 1e6);
+    close(shown(&measured.out, "mem.bcopy_libc_bw.mb_per_mips", "cached=no"), uncached / 2.0 / hertz);
+    let clock = paper(&place, &["lmbench1996", "table6", "--format", "csv"]);
+    close(shown(&clock.out, "cpu.clock_period", ""), 1e9 / hertz);
+    // As text, it says that this is a bound and of what.
+    let text = paper(&place, &["ousterhout1990", "table5"]).out;
+    assert!(text.contains("≤ ") && text.contains("the rate of integer additions that wait for each other"), "{text}");
+}
+
+#[test]
+fn the_list_names_every_table() {
+    let list = paper(&Place::new(), &[]);
+    assert_eq!(list.code, Some(0), "{list:?}");
+    for document in &DOCUMENTS {
+        assert!(list.out.contains(document.title), "{}", document.name);
+        for table in document.tables {
+            let line =
+                |line: &&str| line.trim_start().starts_with(&format!("{} ", table.name)) && line.contains(table.title);
+            assert!(list.out.lines().any(|l| line(&l)), "{} {}", document.name, table.name);
+        }
+    }
+    let errors = paper(&Place::new(), &["ousterhout1990", "--check"]);
+    assert!(
+        errors.out.starts_with("ousterhout1990: 10 of 194 derived numbers are not what the others give"),
+        "{errors:?}"
+    );
+    assert_eq!(errors.out.lines().count(), 11);
+}
+
+#[test]
+fn bad_input_is_refused_in_a_line() {
+    let place = Place::new();
+    for (args, expected) in [
+        (
+            &["lmbench"][..],
+            "there is no document 'lmbench' (known: lmbench1996, lmbench3, ousterhout1990, cse221, slb)",
+        ),
+        (&["lmbench1996", "table99"], "lmbench1996 has no table 'table99' (known: table1, table2"),
+        (&["--measure"], "name a document, or all of them with --all"),
+        (&["slb", "--format", "xml"], "expected one of table, markdown, html, csv"),
+        (&["slb", "memhammer", "--run", "nope"], "groma.db: no store here yet"),
+        (&["slb", "memhammer", "-o", "x.svg"], "--output x.svg: slb memhammer is no figure"),
+        (&["slb", "-o", "x.svg"], "--output x.svg: a picture shows one figure"),
+        (&["slb", "-o", "/nonexistent/x.html"], "--output /nonexistent/x.html: No such file"),
+    ] {
+        let ended = paper(&place, args);
+        assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+        assert!(ended.err.contains(expected) && ended.out.is_empty(), "{args:?}: {ended:?}");
+    }
+}

@@ -1,0 +1,250 @@
+//! A table's values put into rows and columns. Nothing is rounded, converted or left out.
+
+use crate::{Quantity, Shape, Table, Take, csv};
+
+/// Names and their values.
+pub type Pairs = Vec<(String, String)>;
+
+/// A value as it was printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The document of the file.
+    pub source: String,
+    /// The table of the document, as the file calls it.
+    pub table: String,
+    /// The system that it was measured on.
+    pub system: String,
+    /// Its operating system.
+    pub os: String,
+    /// What it is.
+    pub hardware: String,
+    /// What was measured.
+    pub metric: String,
+    /// With which parameters.
+    pub params: Pairs,
+    /// The number, with the document's own digits.
+    pub value: String,
+    /// Its unit.
+    pub unit: String,
+    /// Whether more is better: `higher` or `lower`.
+    pub better: String,
+    /// What is to be known of it.
+    pub note: String,
+}
+
+/// A column of values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What stands above it.
+    pub head: String,
+    /// The unit of its values, unless a value has another; empty where each row has its own.
+    pub unit: String,
+}
+
+/// A row: a system, or a quantity.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What the row is called.
+    pub name: String,
+    /// The texts behind its name, one for each key of the sheet.
+    pub keys: Vec<String>,
+    /// Which of the table's quantities it is of, where it is one of them.
+    pub quantity: Option<usize>,
+    /// The values of each column; two are the ends of a range.
+    pub cells: Vec<Vec<Cell>>,
+}
+
+/// A table in rows and columns.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    /// What the rows are: `system`, `quantity`.
+    pub rows_are: &'static str,
+    /// What tells rows of one name apart: `fs`, `access`.
+    pub keys: Vec<String>,
+    /// What all rows have in common.
+    pub common: Pairs,
+    /// The columns of values.
+    pub columns: Vec<Column>,
+    /// The rows, in the order of the document.
+    pub rows: Vec<Row>,
+}
+
+/// A table of texts: the head, and the lines.
+#[derive(Clone, Debug)]
+pub struct Raw {
+    /// The names of the columns that are not empty.
+    pub head: Vec<String>,
+    /// The lines.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Cell {
+    /// Whether the text that it is from does not settle it.
+    pub fn is_doubtful(&self) -> bool {
+        self.note.contains("DOUBT")
+    }
+
+    /// The value as a number.
+    pub fn number(&self) -> f64 {
+        self.value.parse().unwrap_or(f64::NAN)
+    }
+
+    /// A parameter.
+    pub fn param(&self, key: &str) -> Option<&str> {
+        self.params.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+
+    fn of(fields: Vec<String>) -> Option<Cell> {
+        let [source, table, system, os, hardware, metric, params, value, unit, better, note] =
+            <[String; 11]>::try_from(fields).ok()?;
+        let pair = |word: &str| word.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let params = params.split(' ').filter_map(pair).collect();
+        Some(Cell { source, table, system, os, hardware, metric, params, value, unit, better, note })
+    }
+
+    /// What its parameters, and the part of the document, say beyond a quantity.
+    fn beyond(&self, quantity: Option<&Quantity>) -> Pairs {
+        let said = |key: &str| quantity.is_some_and(|q| words(q.params).any(|(name, _)| name == key));
+        self.params.iter().filter(|(key, _)| !said(key)).cloned().collect()
+    }
+}
+
+/// `a=1 b=2` as pairs.
+fn words(params: &str) -> impl Iterator<Item = (&str, &str)> {
+    params.split(' ').filter_map(|word| word.split_once('='))
+}
+
+impl Quantity {
+    /// Whether a value is one of it.
+    pub fn is_of(&self, cell: &Cell) -> bool {
+        self.metric == cell.metric && words(self.params).all(|(key, value)| cell.param(key) == Some(value))
+    }
+
+    /// Whether a command repeats it.
+    pub fn is_repeated(&self) -> bool {
+        !matches!(self.take, Take::Nothing(_))
+    }
+}
+
+impl Row {
+    /// The unit of a row of one quantity: that of what was measured, else of its first value.
+    pub fn unit(&self) -> &str {
+        let mut all = self.cells.iter().flatten();
+        let measured = all.clone().find(|cell| cell.param("kind") == Some("measured"));
+        measured.or_else(|| all.next()).map_or("", |cell| &cell.unit)
+    }
+}
+
+impl Table {
+    /// Its values, in the order of its file; none of [`Shape::Raw`].
+    pub fn cells(&self) -> Vec<Cell> {
+        if self.shape == Shape::Raw { Vec::new() } else { csv::lines(self.csv).skip(1).filter_map(Cell::of).collect() }
+    }
+
+    /// Its texts, of [`Shape::Raw`]; without the remarks, which the file has.
+    pub fn raw(&self) -> Raw {
+        let mut lines = csv::lines(self.csv);
+        let head = lines.next().unwrap_or_default();
+        let rows: Vec<Vec<String>> = lines.collect();
+        let is_text = |i: &usize| !["source", "table", "note"].contains(&head[*i].as_str());
+        let shown: Vec<usize> = (0..head.len())
+            .filter(is_text)
+            .filter(|i| rows.iter().any(|row| row.get(*i).is_some_and(|text| !text.is_empty())))
+            .collect();
+        let pick = |row: &Vec<String>| shown.iter().map(|i| row.get(*i).cloned().unwrap_or_default()).collect();
+        Raw { head: pick(&head), rows: rows.iter().map(pick).collect() }
+    }
+
+    /// Its values in rows and columns; `None` of [`Shape::Raw`].
+    pub fn sheet(&self) -> Option<Sheet> {
+        match self.shape {
+            Shape::Systems(_) | Shape::Figure(_) => Some(self.by_system()),
+            Shape::Quantities => Some(self.by_quantity()),
+            Shape::Raw => None,
+        }
+    }
+
+    fn quantity_of(&self, cell: &Cell) -> Option<usize> {
+        self.quantities.iter().position(|quantity| quantity.is_of(cell))
+    }
+
+    fn by_system(&self) -> Sheet {
+        let cells = self.cells();
+        let unit = |i: usize| cells.iter().find(|cell| self.quantity_of(cell) == Some(i)).map(|cell| cell.unit.clone());
+        let column = |(i, q): (usize, &Quantity)| Column { head: q.head.to_owned(), unit: unit(i).unwrap_or_default() };
+        let columns: Vec<Column> = self.quantities.iter().enumerate().map(column).collect();
+        let (mut rows, mut of_rows): (Vec<Row>, Vec<Pairs>) = (Vec::new(), Vec::new());
+        for cell in &cells {
+            let Some(at) = self.quantity_of(cell) else { continue };
+            let key = cell.beyond(Some(&self.quantities[at]));
+            // A file may hold a measurement twice.
+            let same = |i: &usize| rows[*i].name == cell.system && of_rows[*i] == key && rows[*i].cells[at].is_empty();
+            let found = (0..rows.len()).find(same).unwrap_or_else(|| {
+                let empty = vec![Vec::new(); columns.len()];
+                rows.push(Row { name: cell.system.clone(), keys: Vec::new(), quantity: None, cells: empty });
+                of_rows.push(key);
+                rows.len() - 1
+            });
+            rows[found].cells[at].push(cell.clone());
+        }
+        let (keys, common) = keys_of(&of_rows);
+        for (row, key) in rows.iter_mut().zip(&of_rows) {
+            row.keys = keys.iter().map(|name| value_of(key, name)).collect();
+        }
+        Sheet { rows_are: "system", keys, common, columns, rows }
+    }
+
+    fn by_quantity(&self) -> Sheet {
+        const OF_COLUMN: [&str; 2] = ["kind", "bound"];
+        let cells = self.cells();
+        let mut kinds = distinct(cells.iter().map(|cell| cell.param("kind").unwrap_or("value").to_owned()));
+        kinds.sort_by_key(|kind| ["predicted", "measured"].iter().position(|known| known == kind).unwrap_or(2));
+        let several = distinct(cells.iter().map(|cell| cell.system.clone())).len() > 1;
+        let mut rows: Vec<Row> = Vec::new();
+        for cell in &cells {
+            let at = self.quantity_of(cell);
+            let quantity = at.map(|i| &self.quantities[i]);
+            let rest = cell.beyond(quantity).into_iter().filter(|(key, _)| !OF_COLUMN.contains(&key.as_str()));
+            let rest: Vec<String> = rest.map(|(key, value)| format!("{key}={value}")).collect();
+            let head = quantity.map_or(cell.metric.as_str(), |quantity| quantity.head);
+            let name = [&[head.to_owned()], &rest[..]].concat().join(" ");
+            let keys = if several { vec![cell.system.clone()] } else { Vec::new() };
+            let kind = cell.param("kind").unwrap_or("value");
+            let of_kind = kinds.iter().position(|known| known == kind).unwrap_or(0);
+            match rows.iter_mut().find(|row| row.name == name && row.keys == keys) {
+                Some(row) => row.cells[of_kind].push(cell.clone()),
+                None => {
+                    let mut own = vec![Vec::new(); kinds.len()];
+                    own[of_kind].push(cell.clone());
+                    rows.push(Row { name, keys, quantity: at, cells: own });
+                }
+            }
+        }
+        let columns = kinds.into_iter().map(|head| Column { head, unit: String::new() }).collect();
+        let keys = if several { vec!["system".to_owned()] } else { Vec::new() };
+        Sheet { rows_are: "quantity", keys, common: Vec::new(), columns, rows }
+    }
+}
+
+fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for one in all {
+        if !out.contains(&one) {
+            out.push(one);
+        }
+    }
+    out
+}
+
+fn value_of(pairs: &Pairs, key: &str) -> String {
+    pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone()).unwrap_or_default()
+}
+
+/// The keys in which rows differ, and what all have in common.
+fn keys_of(rows: &[Pairs]) -> (Vec<String>, Pairs) {
+    let names = distinct(rows.iter().flatten().map(|(key, _)| key.clone()));
+    let values = |key: &str| distinct(rows.iter().map(|row| value_of(row, key)));
+    let (common, keys): (Vec<String>, Vec<String>) = names.into_iter().partition(|key| values(key).len() == 1);
+    let common = common.into_iter().map(|key| (key.clone(), values(&key).swap_remove(0))).collect();
+    (keys, common)
+}
