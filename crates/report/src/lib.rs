@@ -62,7 +62,7 @@ pub use hardware::hardware;
 pub use list::{lineage, list, list_json};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
-pub use plot::{Chart, Source, histogram, is_distribution, plot, takes};
+pub use plot::{Chart, Source, histogram, is_distribution, plot, takes, trend_chart};
 pub use point::{typed_params, typed_place};
 pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::{Style, for_terminal, wrapped};
