@@ -194,9 +194,6 @@ pub(crate) const TABLES: &[LmbenchTable] = &[
 /// Parameters of a benchmark with their values.
 type Settings<'s> = Vec<(&'s str, Vec<&'s str>)>;
 
-/// Parameters with the values to measure.
-type Wanted<'n> = Vec<(&'n str, Vec<&'n str>)>;
-
 /// The command that measures every metric of the tables, each by its first alternative.
 pub(crate) fn command(program: &Program) -> String {
     let mut benches: Vec<(&str, Settings<'_>)> = Vec::new();

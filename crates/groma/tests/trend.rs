@@ -76,6 +76,23 @@ fn injected_steps_are_found_where_they_are() {
 }
 
 #[test]
+fn a_plot_has_a_dot_for_each_run_and_a_line_for_each_change() {
+    let place = two_hundred_runs();
+    let (svg, png) = (place.path("trend.svg"), place.path("trend.png"));
+    for file in [&svg, &png] {
+        let ended = place.groma(&["trend", "syscall.getppid", "-o", file.to_str().expect("a path")]);
+        assert!(ended.code == Some(0) && ended.out.is_empty(), "{ended:?}");
+    }
+    let svg = std::fs::read_to_string(&svg).expect("an SVG");
+    assert_eq!((svg.matches("<circle").count(), svg.matches("stroke-dasharray").count()), (200, 3));
+    assert!(svg.contains("kernel.release 5.4 → 5.5") && svg.contains("syscall.getppid over 200 runs"));
+    assert!(std::fs::read(&png).expect("a PNG").starts_with(b"\x89PNG"));
+    // In the terminal it stands below the text.
+    let text = place.groma(&["trend", "syscall.getppid"]).out;
+    assert!(text.contains("┊ changes") && text.contains("2020-01-01"), "{text}");
+}
+
+#[test]
 fn what_cannot_be_shown_is_refused_in_a_line() {
     let place = Place::new();
     assert_eq!(place.groma(&["run", "syscall.getppid", "--profile", "quick", "--rounds", "1"]).code, Some(0));
@@ -85,6 +102,8 @@ fn what_cannot_be_shown_is_refused_in_a_line() {
         (&["trend", "syscall.getppid", "--host", "nowhere"], "no complete run of these holds syscall.getppid"),
         (&["trend", "syscall.getppid", "--format", "markdown"], "trend has table, json and csv"),
         (&["trend", "syscall.getppid", "--since", "soon"], "--since"),
+        (&["trend", "syscall.getppid", "-o", "trend.pdf"], "trend.pdf: a plot's file ends in .svg or .png"),
+        (&["trend", "syscall.getppid", "-o", "trend.svg"], "syscall.getppid has a value in one run"),
     ] {
         let ended = place.groma(args);
         assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");

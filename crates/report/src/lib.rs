@@ -77,7 +77,7 @@ pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
 pub use openmetrics::openmetrics;
 pub use paper::{Paper, PaperFormat, PaperMachine, PaperRow, paper_list, papers};
-pub use plot::{Chart, Source, histogram, is_distribution, plot, takes};
+pub use plot::{Chart, Source, histogram, is_distribution, plot, takes, trend_chart};
 pub use point::{typed_params, typed_place};
 pub use runs::{RunLine, RunStatus, runs, runs_json, tags};
 pub use style::{Style, for_terminal, wrapped};

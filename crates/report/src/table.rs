@@ -46,7 +46,8 @@ pub(crate) fn table(
     let mut out = head(run, style) + "\n" + &grid.render() + &summary(run, records, end, style);
     if shown.len() < records.len() {
         let what = format!("controls and raw loops are kept as well: {} show --all", style.program);
-        out += &style.text(&format!("{} {what}\n", records.len() - shown.len()));
+        out += &style.text(&format!("{} {what}", records.len() - shown.len()));
+        out.push('\n');
     }
     out
 }

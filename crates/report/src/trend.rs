@@ -39,7 +39,8 @@ pub fn trend(series: &[Series<'_>], style: &Style) -> String {
         out += &style.paint(Ink::Strong, &style.text(&name(newest)));
         let span = if one.runs.len() == 1 { day(last) } else { format!("{} to {}", day(first), day(last)) };
         let runs = if one.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", one.runs.len()) };
-        out += &style.text(&format!(": {runs}, {span}\n"));
+        out += &style.text(&format!(": {runs}, {span}"));
+        out.push('\n');
         let values: Vec<f64> = one.runs.iter().filter_map(|(_, record)| record.value).collect();
         let picture = sparkline(&thinned(&values, PICTURE.min(style.width.saturating_sub(4))), style.unicode);
         out += &format!("  {}\n", style.paint(Ink::First, &picture));
@@ -47,9 +48,11 @@ pub fn trend(series: &[Series<'_>], style: &Style) -> String {
         let half = units::interval(newest).map(|half| format!(" ± {half}")).unwrap_or_default();
         let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
         let range = units::range(least, most, Scale::of(newest));
-        out += &style.text(&format!("  now {value}{half}; all runs {range}\n"));
+        out += &style.text(&format!("  now {value}{half}; all runs {range}"));
+        out.push('\n');
         if one.changes.is_empty() {
-            out += &style.text(&format!("  {}\n", no_change(values.len())));
+            out += &style.text(&format!("  {}", no_change(values.len())));
+            out.push('\n');
         }
         for change in &one.changes {
             out += &wrap_behind("  ", &style.text(&sentence(one, change, style)), style.width);
@@ -66,7 +69,7 @@ pub fn trend_changes(series: &[Series<'_>], style: &Style) -> String {
     let most = series.iter().map(|one| one.runs.len()).max().unwrap_or(0);
     if all.is_empty() {
         let metrics = series.len();
-        return style.text(&format!("{metrics} metrics of up to {most} runs: {}\n", no_change(most)));
+        return style.text(&format!("{metrics} metrics of up to {most} runs: {}", no_change(most))) + "\n";
     }
     let mut grid = Grid::new(&[Align::Left, Align::Left, Align::Right, Align::Left], style);
     grid.row(["metric", "since", "change", "what else changed"].iter().map(|h| Cell::ink(*h, Ink::Strong)).collect());
@@ -155,7 +158,7 @@ fn sentence(series: &Series<'_>, step: &Change, style: &Style) -> String {
 }
 
 /// What else changed between the two runs.
-fn causes(step: &Change, style: &Style) -> String {
+pub(crate) fn causes(step: &Change, style: &Style) -> String {
     let named = step.environment.iter().take(CAUSES);
     let mut parts: Vec<String> = named.map(|d| difference(d, FACT, style)).collect();
     let more = step.environment.len().saturating_sub(CAUSES);
@@ -175,7 +178,8 @@ fn ink(record: &Record, step: &Change) -> Ink {
     }
 }
 
-fn day(head: &RunHeader) -> String {
+/// The day on which a run began.
+pub(crate) fn day(head: &RunHeader) -> String {
     head.started.get(..10).unwrap_or(&head.started).to_owned()
 }
 
@@ -187,14 +191,15 @@ fn thinned(values: &[f64], most: usize) -> Vec<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::fixtures;
     use groma_analysis::trend::series;
     use groma_model::Fact;
 
-    /// Forty runs, of which the second half is slower by 20 % and has another kernel.
-    fn runs() -> Vec<(RunHeader, Vec<Record>)> {
+    /// Forty runs: from the 15th on the round trips are slower by 20 % and the kernel is another one,
+    /// from the 29th on they are faster again by a tenth.
+    pub(crate) fn runs() -> Vec<(RunHeader, Vec<Record>)> {
         let of = |i: usize| {
             let (mut head, records) = fixtures::survey();
             let kind = |record: &&Record| ["syscall.getppid", "ipc.pipe_rtt"].contains(&record.id.as_str());
@@ -202,11 +207,12 @@ mod tests {
             head.run = format!("202611{:02}T070000Z-0000", i / 2 + 1);
             head.started = format!("2026-11-{:02}T07:00:00Z", i / 2 + 1);
             head.environment.facts.retain(|fact| fact.key != "kernel.release");
-            head.environment.facts.push(Fact::new("kernel.release", if i < 20 { "6.17" } else { "6.18" }));
+            head.environment.facts.push(Fact::new("kernel.release", if i < 14 { "6.17" } else { "6.18" }));
             let noise = 1.0 + 0.004 * (i * 7 % 5) as f64;
             for record in &mut records {
-                let step = if i >= 20 && record.id == "ipc.pipe_rtt" { 1.2 } else { 1.0 };
+                let step = if record.id == "ipc.pipe_rtt" { [1.0, 1.2, 1.08][i / 14] } else { 1.0 };
                 record.value = record.value.map(|value| value * noise * step);
+                record.ci_display = record.value.map(|value| [value * 0.99, value * 1.01]);
             }
             (head, records)
         };

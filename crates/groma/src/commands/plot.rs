@@ -9,17 +9,11 @@ use anyhow::{Context, Result, bail};
 use groma_harness::model::{Families, Record, plain};
 use groma_report::{self as report, Chart, Source};
 use groma_runner::select::names_metric;
+use std::path::Path;
 
 /// Plots a metric of a run, or of several.
 pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
-    let kind = match &args.output {
-        None => None,
-        Some(path) => match path.extension().and_then(|e| e.to_str()) {
-            Some("svg") => Some("svg"),
-            Some("png") => Some("png"),
-            _ => bail!("{}: a plot's file ends in .svg or .png", path.display()),
-        },
-    };
+    let file = args.output.as_deref().map(PlotFile::new).transpose()?;
     let families = program.known_families();
     let runs = args.run.iter().map(|run| load(program, args, run)).collect::<Result<Vec<Shown>>>()?;
     for (i, run) in runs.iter().enumerate() {
@@ -40,23 +34,46 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
         report::plot(families, &sources, args.over.as_deref(), &asked)
     };
     let chart: Chart = chart.map_err(anyhow::Error::msg)?;
-    match (&args.output, kind) {
-        (Some(path), Some("png")) => {
-            let bytes = chart.png(2.0).map_err(anyhow::Error::msg)?;
-            std::fs::write(path, bytes).with_context(|| path.display().to_string())?;
-        }
-        (Some(path), _) => std::fs::write(path, chart.svg()).with_context(|| path.display().to_string())?,
-        (None, _) => print(&chart.terminal(&style(false)))?,
+    match file {
+        Some(file) => file.write(&chart)?,
+        None => print(&chart.terminal(&style(false)))?,
     }
     Ok(0)
 }
 
+/// A file for a plot, in the form that its ending says.
+pub(super) struct PlotFile<'p> {
+    path: &'p Path,
+    is_png: bool,
+}
+
+impl PlotFile<'_> {
+    /// Refuses endings that are none of a plot, before anything is read.
+    pub(super) fn new(path: &Path) -> Result<PlotFile<'_>> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some(ending @ ("svg" | "png")) => Ok(PlotFile { path, is_png: ending == "png" }),
+            _ => bail!("{}: a plot's file ends in .svg or .png", path.display()),
+        }
+    }
+
+    /// Writes it.
+    pub(super) fn write(&self, chart: &Chart) -> Result<()> {
+        let bytes = if self.is_png { chart.png(2.0).map_err(anyhow::Error::msg)? } else { chart.svg().into_bytes() };
+        std::fs::write(self.path, bytes).with_context(|| self.path.display().to_string())
+    }
+}
+
 /// Whether a record has the values, the placement and the worker group that were asked for.
 fn is_chosen(args: &PlotArgs, record: &Record) -> bool {
+    has_values(record, &args.params) && is_placed(args, record)
+}
+
+/// Whether a record has one of the values of each parameter.
+pub(super) fn has_values(record: &Record, params: &[(String, Vec<String>)]) -> bool {
     let has = |(name, values): &(String, Vec<String>)| {
         record.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text)))
     };
-    args.params.iter().all(has) && is_placed(args, record)
+    params.iter().all(has)
 }
 
 fn is_placed(args: &PlotArgs, record: &Record) -> bool {

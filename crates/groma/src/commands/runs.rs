@@ -16,15 +16,7 @@ pub(crate) fn runs(program: &Program, args: &RunsArgs) -> Result<u8> {
         [] => None,
         named => Some(program.select(named, Tier::Full)?.iter().map(|bench| bench.info.id.to_owned()).collect()),
     };
-    let filter = Filter {
-        host: args.host.clone(),
-        tag: args.tag.clone(),
-        kernel: args.kernel.clone(),
-        since: args.since.clone(),
-        before: args.until.clone(),
-        benches,
-        ..Filter::default()
-    };
+    let filter = Filter { kernel: args.kernel.clone(), benches, ..args.runs.filter() };
     let lines: Vec<RunLine> = existing_store(&args.store)?.runs_that(&filter)?.into_iter().map(line).collect();
     print(&match lines.as_slice() {
         _ if args.json => report::runs_json(&lines),

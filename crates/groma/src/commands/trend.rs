@@ -1,13 +1,14 @@
 //! `groma trend`: a metric over the runs of a machine.
 
 use anyhow::{Context, Result, bail};
-use groma_analysis::trend::series;
+use groma_analysis::trend::{Series, series};
 use groma_harness::model::{Point, Record, RunHeader};
-use groma_report::{self as report, Format};
+use groma_report::{self as report, Format, Style};
 use groma_runner::select::names_metric;
 use groma_store::{Filter, HOST_NAME, RunStatus, Store};
 
 use super::history::{benches_that_report, records};
+use super::plot::{PlotFile, has_values};
 use super::{existing_store, print, style};
 use crate::flags::TrendArgs;
 use crate::message::name;
@@ -21,6 +22,7 @@ pub(crate) fn trend(program: &Program, args: &TrendArgs) -> Result<u8> {
     if args.format == Format::Markdown {
         bail!("--format markdown: trend has table, json and csv");
     }
+    let file = args.output.as_deref().map(PlotFile::new).transpose()?;
     let store = existing_store(&args.store)?;
     let wanted = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
     let runs = runs(program, args, &store, &wanted)?;
@@ -28,14 +30,52 @@ pub(crate) fn trend(program: &Program, args: &TrendArgs) -> Result<u8> {
     if all.is_empty() {
         bail!("{}", none(args));
     }
+    if let Some(file) = file {
+        file.write(&report::trend_chart(only(args, &all)?).map_err(anyhow::Error::msg)?)?;
+        return Ok(0);
+    }
     let style = style(false);
     print(&match args.format {
         Format::Table if args.changes => report::trend_changes(&all, &style),
-        Format::Table | Format::Markdown => report::trend(&all, &style),
+        Format::Table | Format::Markdown => report::trend(&all, &style) + &plotted(args, &all, &style),
         Format::Json => report::trend_json(&all),
         Format::Csv => report::trend_csv(&all),
     })?;
     Ok(0)
+}
+
+/// A plot below the text, of one metric at one point with runs that are worth it.
+fn plotted(args: &TrendArgs, all: &[Series<'_>], style: &Style) -> String {
+    const ENOUGH: usize = 5;
+    let one = only(args, all).ok().filter(|one| one.runs.len() >= ENOUGH);
+    match one.and_then(|one| report::trend_chart(one).ok()) {
+        None => String::new(),
+        Some(chart) if all.len() == 1 => format!("\n{}", chart.terminal_alone(style)),
+        Some(chart) => format!("\n{}", chart.terminal(style)),
+    }
+}
+
+/// The one series that a plot is of: the only one, or the only one whose id was typed as it is.
+fn only<'s, 'r>(args: &TrendArgs, all: &'s [Series<'r>]) -> Result<&'s Series<'r>> {
+    let newest = |one: &'s Series<'r>| one.runs.last().map(|(_, record)| *record);
+    let is_named = |one: &&'s Series<'r>| newest(one).is_some_and(|record| args.select.contains(&record.id));
+    let named: Vec<&'s Series<'r>> = all.iter().filter(is_named).collect();
+    match (all, &named[..]) {
+        ([one], _) => Ok(one),
+        (_, [one]) => Ok(*one),
+        (_, named) => {
+            let of: Vec<&'s Series<'r>> = if named.is_empty() { all.iter().collect() } else { named.to_vec() };
+            let point = |one: &&'s Series<'r>| {
+                newest(one).map(|record| format!("{}{}", record.id, report::typed_params(record)))
+            };
+            let some: Vec<String> = of.iter().take(3).filter_map(point).collect();
+            bail!(
+                "--output: a plot is of one metric at one point, and {} are named: {}, ...",
+                of.len(),
+                some.join(", ")
+            )
+        }
+    }
 }
 
 /// That no run has what was asked for.
@@ -53,13 +93,9 @@ fn runs(
     wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<(RunHeader, Vec<Record>)>> {
     let mut filter = Filter {
-        host: args.host.clone(),
         status: Some(RunStatus::Complete),
-        tag: args.tag.clone(),
-        since: args.since.clone(),
-        before: args.until.clone(),
         benches: Some(benches_that_report(program, store, wanted)?),
-        ..Filter::default()
+        ..args.runs.filter()
     };
     if filter.host.is_none() {
         let newest = store.ids_that(&filter, 1)?;
@@ -74,6 +110,7 @@ fn runs(
         let Ok(stored) = store.load_part(id, holds) else { continue };
         let mut shown = records(stored, false);
         shown.records.retain(|record| wanted(&record.id) && !(record.detail && args.select.is_empty()));
+        shown.records.retain(|record| has_values(record, &args.params));
         runs.push((shown.head, shown.records));
     }
     Ok(runs)

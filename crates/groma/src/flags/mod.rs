@@ -48,6 +48,7 @@ pub(crate) use watch::WatchArgs;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 use groma_model::Tag;
+use groma_store::Filter;
 use std::path::PathBuf;
 
 const STYLES: Styles = Styles::styled()
@@ -208,6 +209,36 @@ pub(crate) struct StoreArgs {
     /// The store: an SQLite file [default: groma/groma.db in the XDG data directory]
     #[arg(long, value_name = "FILE", env = "GROMA_STORE", hide_env_values = true)]
     pub(crate) store: Option<PathBuf>,
+}
+
+/// Which runs of a store are meant.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct WhichRuns {
+    /// Only runs of this machine
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+    /// Only runs with this tag
+    #[arg(long)]
+    tag: Option<Tag>,
+    /// Only runs that began then or later: 2026-11-22, 2026-11-22T10:00, or 3d (three days ago)
+    #[arg(long, value_name = "DATE", value_parser = parse::parse_since)]
+    since: Option<String>,
+    /// Only runs that began then or earlier
+    #[arg(long, value_name = "DATE", value_parser = parse::parse_until)]
+    until: Option<String>,
+}
+
+impl WhichRuns {
+    /// What they have in common.
+    pub(crate) fn filter(&self) -> Filter {
+        Filter {
+            host: self.host.clone(),
+            tag: self.tag.clone(),
+            since: self.since.clone(),
+            before: self.until.clone(),
+            ..Filter::default()
+        }
+    }
 }
 
 #[derive(Clone, Debug, Args)]

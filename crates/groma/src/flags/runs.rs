@@ -1,9 +1,7 @@
 //! What `groma runs` takes.
 
-use super::StoreArgs;
-use super::parse::{parse_since, parse_until};
+use super::{StoreArgs, WhichRuns};
 use clap::Args;
-use groma_model::Tag;
 
 pub(super) const HELP: &str = "Examples:
   groma runs --since 3d                 those of the last three days
@@ -21,21 +19,11 @@ Days are those of UTC, as the times of the list.";
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
-    /// Only runs of this machine
-    #[arg(long, value_name = "NAME")]
-    pub(crate) host: Option<String>,
-    /// Only runs with this tag
-    #[arg(long)]
-    pub(crate) tag: Option<Tag>,
+    #[command(flatten)]
+    pub(crate) runs: WhichRuns,
     /// Only runs with a kernel whose release begins so: 6.18
     #[arg(long, value_name = "RELEASE")]
     pub(crate) kernel: Option<String>,
-    /// Only runs that began then or later: 2026-11-22, 2026-11-22T10:00, or 3d (three days ago)
-    #[arg(long, value_name = "DATE", value_parser = parse_since)]
-    pub(crate) since: Option<String>,
-    /// Only runs that began then or earlier
-    #[arg(long, value_name = "DATE", value_parser = parse_until)]
-    pub(crate) until: Option<String>,
     /// Only runs that measured one of these: ids, groups or patterns
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     pub(crate) bench: Vec<String>,

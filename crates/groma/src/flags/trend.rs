@@ -1,18 +1,19 @@
 //! What `groma trend` takes.
 
-use super::StoreArgs;
-use super::parse::{parse_format, parse_since, parse_until};
+use super::parse::{parse_format, parse_param};
+use super::{StoreArgs, WhichRuns};
 use clap::Args;
-use groma_model::Tag;
+use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
   groma trend ipc.pipe_rtt                     its values over the last 200 runs, and where they changed
   groma trend --changes                        everything that changed, in the order of time
   groma trend syscall --since 2026-10-01 --changes     the system calls, since then
+  groma trend ipc.pipe_rtt -o trend.svg        values, levels and changes as a picture
   groma trend mem.latency --format csv         for a spreadsheet
 
 A change is a step that lasts for three runs or more and is clearer than in 198 of 199 random orders of the
-runs; it takes twelve runs to see one.";
+runs; it takes twelve runs to see one. Runs are those of the machine of the newest one unless --host names one.";
 
 #[derive(Debug, Args)]
 pub(crate) struct TrendArgs {
@@ -22,18 +23,14 @@ pub(crate) struct TrendArgs {
     /// Only what changed, of all metrics unless some are named, in the order of time
     #[arg(long)]
     pub(crate) changes: bool,
-    /// The machine [default: that of the newest run]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) host: Option<String>,
-    /// Only runs with this tag
-    #[arg(long)]
-    pub(crate) tag: Option<Tag>,
-    /// Only runs that began then or later: 2026-11-22, 2026-11-22T10:00, or 3d (three days ago)
-    #[arg(long, value_name = "DATE", value_parser = parse_since)]
-    pub(crate) since: Option<String>,
-    /// Only runs that began then or earlier
-    #[arg(long, value_name = "DATE", value_parser = parse_until)]
-    pub(crate) until: Option<String>,
+    /// Only the points with this value of a parameter, or one of these: size=64K
+    #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
+    pub(crate) params: Vec<(String, Vec<String>)>,
+    /// Write a plot of one metric into an SVG or PNG file, by its ending, and nothing else
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["changes", "format"])]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) runs: WhichRuns,
     /// The newest runs of these at most
     #[arg(long, value_name = "RUNS", default_value_t = 200)]
     pub(crate) last: usize,

@@ -41,6 +41,8 @@ pub(super) struct Axis {
     scale: Scale,
     from: f64,
     to: f64,
+    /// What stands at 0, 1, 2 and so on, instead of numbers.
+    names: Vec<String>,
 }
 
 impl Axis {
@@ -70,12 +72,27 @@ impl Axis {
         Axis::sound(growth, scale, from, to)
     }
 
+    /// An axis that is as narrow as the values, for what changes little: it does not begin at zero.
+    pub(super) fn narrow(values: &[f64], scale: Scale) -> Axis {
+        let (low, high) = ends(values);
+        // Of equal values a hundredth on either side.
+        let (low, high) = if high > low { (low, high) } else { (low - low.abs() / 100.0, high + high.abs() / 100.0) };
+        let step = nice_step((high - low).max(f64::MIN_POSITIVE) / 5.0);
+        Axis::sound(Growth::Even, scale, (low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step)
+    }
+
+    /// An axis of things in a row, each with its name.
+    pub(super) fn of_names(names: Vec<String>) -> Axis {
+        let last = names.len().saturating_sub(1).max(1) as f64;
+        Axis { names, ..Axis::sound(Growth::Even, Scale::Count, 0.0, last) }
+    }
+
     /// An axis that has a beginning, an end and a way between them, whatever the values were.
     fn sound(growth: Growth, scale: Scale, from: f64, to: f64) -> Axis {
         let from = if from.is_finite() { from } else { 0.0 };
         let to = if to.is_finite() && to > from { to } else { from + from.abs().max(1.0) };
         let growth = if from > 0.0 { growth } else { Growth::Even };
-        Axis { label: String::new(), growth, scale, from, to }
+        Axis { label: String::new(), growth, scale, from, to, names: Vec::new() }
     }
 
     pub(super) fn named(mut self, label: &str) -> Axis {
@@ -128,11 +145,16 @@ impl Axis {
     }
 
     fn even_step(&self, most: usize) -> f64 {
-        nice_step((self.to - self.from) / most.saturating_sub(1).max(1) as f64)
+        let step = nice_step((self.to - self.from) / most.saturating_sub(1).max(1) as f64);
+        // There is nothing between two things in a row.
+        if self.names.is_empty() { step } else { step.max(1.0) }
     }
 
     /// A tick's text: the value without the digits that ticks do not need.
     fn tick_text(&self, value: f64, most: usize) -> String {
+        if !self.names.is_empty() {
+            return self.names.get(value.round() as usize).cloned().unwrap_or_default();
+        }
         if value == 0.0 {
             return "0".to_owned();
         }
@@ -140,7 +162,10 @@ impl Axis {
             let decimals = (-self.even_step(most).log10().floor()).max(0.0) as usize;
             return format!("{value:.decimals$}");
         }
-        let text = units::value(value, self.scale, None);
+        // Ticks that are close to each other need the digits that tell them apart.
+        let step =
+            (self.growth == Growth::Even).then(|| self.even_step(most)).filter(|step| *step < value.abs() / 50.0);
+        let text = units::value(value, self.scale, step);
         let (number, unit) = text.split_once(' ').map_or((text.as_str(), ""), |(n, u)| (n, u));
         let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
         if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
@@ -193,6 +218,16 @@ mod tests {
         assert_eq!(texts(&axis, 6), ["0", "50 GB/s", "100 GB/s", "150 GB/s", "200 GB/s"]);
         let axis = Axis::values(&[0.0, 7.0], Growth::Even, Scale::Count, 1.0);
         assert_eq!(texts(&axis, 6), ["0", "2", "4", "6", "8"]);
+    }
+
+    #[test]
+    fn narrow_axes_hold_the_values_and_little_more() {
+        let axis = Axis::narrow(&[6.29e-6, 6.33e-6], Scale::Time);
+        assert_eq!(texts(&axis, 6), ["6.29 µs", "6.3 µs", "6.31 µs", "6.32 µs", "6.33 µs"]);
+        let axis = Axis::narrow(&[5.0, 5.0], Scale::Count);
+        assert!((axis.place(5.0) - 0.5).abs() < 1e-6);
+        let axis = Axis::of_names(["a", "b", "c"].map(str::to_owned).to_vec());
+        assert_eq!(texts(&axis, 9), ["a", "b", "c"]);
     }
 
     #[test]

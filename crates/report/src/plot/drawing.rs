@@ -1,6 +1,8 @@
 //! Where the ink of a chart goes, in pixels: shared by SVG and PNG. Knows no colours, only what a
 //! mark stands for.
 
+mod series;
+
 use groma_model::plain;
 
 use super::axis::Axis;
@@ -73,6 +75,8 @@ const TITLE_SIZE: u32 = 17;
 const SIZE: u32 = 12;
 /// What a character of [`SIZE`] takes, on the wide side.
 const CHARACTER: f64 = 7.3;
+/// What a bold one takes of that.
+const OF_BOLD: f64 = 1.07;
 /// What it takes in a sentence.
 const OF_SENTENCE: f64 = 6.8;
 /// What a bold one of [`TITLE_SIZE`] takes in a sentence.
@@ -118,12 +122,12 @@ fn draw_plane(page: &mut Page, plane: &Plane, below: f64) -> f64 {
     let y_ticks = plane.y.ticks(10);
     let left = MARGIN + 8.0 + widest(y_ticks.iter().map(|t| t.1.as_str())).max(30.0);
     let ends = end_labels(plane);
-    // Bold letters are a little wider.
-    let beside = widest(ends.iter().map(|end| end.text.as_str())) * 1.07;
+    let beside = widest(ends.iter().map(|end| end.text.as_str())) * OF_BOLD;
     let right = WIDTH - (beside + 24.0).max(28.0);
     // Names of borders stand between the names of the axis and of what is drawn, and the field.
     let keys = below + 28.0;
-    let top = keys + if plane.borders.is_empty() { 12.0 } else { 26.0 };
+    let above = plane.series.as_ref().map_or(0.0, |series| series.changes.len() as f64 * LEADING);
+    let top = keys + above + if plane.borders.is_empty() { 12.0 } else { 26.0 };
     let mut field = Canvas { left, right, top, bottom: top + FIELD, x: &plane.x, y: &plane.y, page };
     if let Some([low, high]) = plane.band {
         field.band(low, high);
@@ -141,7 +145,7 @@ fn draw_plane(page: &mut Page, plane: &Plane, below: f64) -> f64 {
     for plateau in &plane.levels {
         field.plateau(plateau);
     }
-    let mut with_bars = false;
+    let mut with_bars = plane.series.as_ref().is_some_and(|series| field.series(series));
     for (i, line) in plane.lines.iter().enumerate().rev() {
         with_bars |= field.line(i, line);
     }
@@ -158,6 +162,7 @@ fn draw_keys(page: &mut Page, plane: &Plane, with_bars: bool, y: f64) {
         (plane.band.is_some(), "band: 95 % interval over rounds"),
         (with_bars, "bars: 95 % interval over rounds"),
         (few, "rings: too few for a line"),
+        (plane.series.is_some(), "lines: levels (medians)"),
         (!plane.levels.is_empty(), "dashes: levels measured"),
         (!plane.borders.is_empty(), "grey: caches declared"),
     ];

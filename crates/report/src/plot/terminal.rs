@@ -13,7 +13,12 @@ pub(super) fn terminal(chart: &Chart, style: &Style) -> String {
         out += &paragraph(text, Ink::Faint, style);
     }
     out.push('\n');
-    out + &match &chart.field {
+    out + &field(chart, style)
+}
+
+/// What is between the axes, and the axes.
+pub(super) fn field(chart: &Chart, style: &Style) -> String {
+    match &chart.field {
         Field::Plane(plane) if plane.bars.is_empty() => lines(plane, style),
         Field::Plane(plane) => bars(plane, style),
         Field::Heat(_, Some(sentence)) => paragraph(sentence, Ink::Plain, style),
@@ -161,6 +166,17 @@ fn lines(chart: &Plane, style: &Style) -> String {
             canvas.mark(row_of(point.y), column_of(point.x), ring(style), INKS[i % INKS.len()]);
         }
     }
+    if let Some(series) = &chart.series {
+        for [from, to, level] in &series.levels {
+            canvas.stroke((across(*from), down(*level)), (across(*to), down(*level)), 1);
+        }
+        for point in &series.points {
+            canvas.dot(across(point.x).round() as usize, down(point.y).round() as usize, 0);
+        }
+        for change in &series.changes {
+            canvas.rule(column_of(change.x), rule(style));
+        }
+    }
     for level in &chart.levels {
         // Below its end, or a little to the right, where the next rise leaves room.
         let (end, row) = (column_of(level.to) + 1, row_of(level.y));
@@ -199,7 +215,11 @@ fn lines(chart: &Plane, style: &Style) -> String {
         out.truncate(out.trim_end().len());
         out.push('\n');
     }
-    let key = if chart.borders.is_empty() { String::new() } else { format!("   {} caches as declared", rule(style)) };
+    let key = match &chart.series {
+        Some(series) if !series.changes.is_empty() => format!("   {} changes", rule(style)),
+        _ if chart.borders.is_empty() => String::new(),
+        _ => format!("   {} caches as declared", rule(style)),
+    };
     out + &x_axis(&chart.x, &key, left, width, style)
 }
 

@@ -117,7 +117,12 @@ impl Journal {
     /// The directory below `state`, which is made where `make` says so. `Ok(None)` where it is
     /// missing, or another groma holds it.
     fn open(state: &Path, make: bool) -> Result<Option<Journal>> {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        // Where nothing was ever changed, nothing is opened.
+        let missing = |e: io::Error| e.kind() == ErrorKind::NotFound;
+        if !make && state.join("groma").symlink_metadata().is_err_and(missing) {
+            return Ok(None);
+        }
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").context("the name of this machine")?;
         // A home directory may be shared by machines.
         let host = format!("on-{}", host.trim().replace('/', "-"));
         let place = state.join("groma").join(&host);

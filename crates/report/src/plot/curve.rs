@@ -1,0 +1,141 @@
+//! The curves of a metric over one of its numbers as a chart: a line each, named by what tells it from
+//! the others, and the levels and borders of caches.
+
+use groma_analysis::claims::declared_caches;
+use groma_analysis::curve::{Curve, Level, curves, for_levels, levels};
+use groma_analysis::point::{WORKERS, measured};
+use groma_model::Record;
+
+use super::axis::{Axis, Growth};
+use super::{Border, Chart, Field, Line, Plane, Plateau, Point, Shape, Source, runs};
+use crate::hardware::OPS;
+use crate::point::{level_name, point_without};
+use crate::units::{self, Scale};
+
+/// The curves of a metric over one number.
+pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked: &[&str]) -> Result<Chart, String> {
+    let first = sources.iter().find_map(|source| source.records.first()).copied();
+    let Some(first) = first else { return Err("there are no records of it".to_owned()) };
+    let mut of_runs = Vec::new();
+    for (source, run) in sources.iter().zip(runs::names(sources)) {
+        let drawn = if let Shape::Bandwidth = shape { usual(&source.records, asked) } else { source.records.clone() };
+        of_runs.extend(curves(&drawn, over).into_iter().map(|curve| (run.clone(), curve)));
+    }
+    of_runs.retain(|(_, curve)| curve.measured().len() >= 2);
+    let (of_runs, curves): (Vec<String>, Vec<Curve<'_>>) = of_runs.into_iter().unzip();
+    if curves.is_empty() {
+        return Err(format!("{} was measured at fewer than two points over {}", first.id, x_label(over)));
+    }
+    let scale = Scale::of(first);
+    let (xs, ys): (Vec<f64>, Vec<f64>) = curves.iter().flat_map(Curve::measured).unzip();
+    let sizes = curves.iter().any(|c| c.sizes);
+    let x_growth = if sizes { Growth::Doubling } else { Growth::of_counts(&xs) };
+    let x = Axis::over(&xs, x_growth, if sizes { Scale::Size } else { Scale::Count }).named(x_label(over));
+    let with_levels = if let [_] = sources { for_levels(&curves) } else { None };
+    let levels = with_levels.map(plateaus).unwrap_or_default();
+    // Levels are labelled below their line.
+    let lowest = if levels.is_empty() { 1.0 } else { 0.5 };
+    let y = Axis::values(&ys, Growth::of(&ys), scale, lowest).named(first.quantity.word());
+    let of_caches = sizes && matches!(shape, Shape::Sizes | Shape::Bandwidth);
+    let borders = if of_caches { borders(sources, &x) } else { Vec::new() };
+    let densest = curves.iter().map(|c| c.measured().len()).max().unwrap_or(0);
+    let words: Vec<Vec<String>> = of_runs.iter().zip(&curves).map(|(run, curve)| words(run, curve)).collect();
+    let lines = curves.iter().zip(labels(&words)).map(|(c, label)| line(c, label, densest)).collect();
+    Ok(Chart {
+        title: first.summary.clone(),
+        sources: runs::lines(sources),
+        about: about(&curves, &words, first, over),
+        field: Field::Plane(Plane { lines, levels, borders, ..Plane::new(x, y) }),
+    })
+}
+
+/// The records of a bandwidth that are drawn when nobody asks for others: reads, writes and copies by
+/// the fastest instructions. All, where none of these was measured.
+fn usual<'a>(records: &[&'a Record], asked: &[&str]) -> Vec<&'a Record> {
+    let only = |records: Vec<&'a Record>, name: &str, words: &[&str]| -> Vec<&'a Record> {
+        let is_usual = |r: &&&Record| r.params.word(name).is_some_and(|word| words.contains(&word));
+        let few: Vec<&Record> = records.iter().filter(is_usual).copied().collect();
+        if few.is_empty() || asked.contains(&name) { records } else { few }
+    };
+    only(only(records.to_vec(), "op", &OPS), "kernel", &["best"])
+}
+
+/// The caches that the machine declares, where all machines declare the same.
+fn borders(sources: &[Source<'_>], x: &Axis) -> Vec<Border> {
+    let mut declared = sources.iter().map(|source| declared_caches(&source.run.environment));
+    let Some(sizes) = declared.next().filter(|sizes| declared.all(|other| other == *sizes)) else { return Vec::new() };
+    let inside = |size: &f64| (0.0..=1.0).contains(&x.place(*size));
+    let border = |(size, name): (Option<f64>, _)| Some(Border { x: size.filter(inside)?, name });
+    sizes.into_iter().zip(["L1d", "L2", "L3"]).filter_map(border).collect()
+}
+
+fn x_label(over: &str) -> &str {
+    if over == WORKERS { "members of the worker group" } else { over }
+}
+
+/// A line of this many points is dense: beside it, one of half as many or fewer is not joined.
+const DENSE: usize = 12;
+
+fn line(curve: &Curve<'_>, label: String, densest: usize) -> Line {
+    let point =
+        |(x, record): &(u64, &Record)| Some(Point { x: *x as f64, y: measured(record)?, interval: record.ci_display });
+    let points: Vec<Point> = curve.points.iter().filter_map(point).collect();
+    let joined = densest < DENSE || points.len() * 2 > densest;
+    Line { label, points, joined }
+}
+
+fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
+    let plateau = |level: Level| {
+        let capacity = level.capacity.map(|c| format!(" {}", units::size(c)));
+        let cycles = level.cycles.map(|c| format!(", {}", units::cycles(c)));
+        let time = units::time(level.latency);
+        Plateau {
+            from: level.span[0],
+            to: level.span[1],
+            y: level.latency,
+            name: level_name(level.rank) + &capacity.unwrap_or_default(),
+            cost: time + &cycles.unwrap_or_default(),
+        }
+    };
+    levels(curve).into_iter().map(plateau).collect()
+}
+
+/// What is said of a curve besides its metric: the run, parameters, and the rest of its point.
+fn words(run: &str, curve: &Curve<'_>) -> Vec<String> {
+    let Some((_, record)) = curve.points.first() else { return Vec::new() };
+    let mut words = vec![run.to_owned()];
+    let params = crate::point::params(record).filter(|(name, _)| *name != curve.over);
+    words.extend(params.map(|(name, text)| format!("{name}={text}")));
+    let names: Vec<&str> = record.params.0.iter().map(|(name, _)| name.as_str()).collect();
+    words.push(point_without(record, &[&names[..], &[curve.over.as_str()]].concat()));
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether all curves have this word.
+fn shared(all: &[Vec<String>], word: &String) -> bool {
+    all.iter().all(|words| words.contains(word))
+}
+
+/// What tells the curves apart: the words that not all share; of a parameter its value alone.
+fn labels(all: &[Vec<String>]) -> Vec<String> {
+    let value = |word: &String| word.split_once('=').map_or(word.as_str(), |(_, value)| value).to_owned();
+    let own = |words: &Vec<String>| words.iter().filter(|w| !shared(all, w)).map(value).collect::<Vec<_>>().join(" ");
+    all.iter().map(own).collect()
+}
+
+/// What is drawn: the metric, what the curves share, and how many points were measured.
+fn about(curves: &[Curve<'_>], words: &[Vec<String>], first: &Record, over: &str) -> String {
+    let points: usize = curves.iter().map(|c| c.measured().len()).sum();
+    let planned: usize = curves.iter().map(|c| c.points.len()).sum();
+    let mut text = format!("{} over {}", first.id, x_label(over));
+    let all_share: Vec<&str> =
+        words.iter().take(1).flatten().filter(|word| shared(words, word)).map(String::as_str).collect();
+    if !all_share.is_empty() {
+        text += &format!("; {}", all_share.join(" "));
+    }
+    if points < planned {
+        text += &format!("; {points} of {planned} points measured");
+    }
+    text
+}
