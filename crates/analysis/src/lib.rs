@@ -15,6 +15,7 @@
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
 //! | whether earlier runs say something else, and what they say | [`earlier::contradiction`], [`earlier::values`] |
 //! | whether one run is faster than another | [`compare::compare`] |
+//! | of which measured costs a value consists | [`composition::explain`] |
 //! | where a metric changed over runs | [`trend::series`] |
 //! | what was measured between CPUs or nodes | [`matrix::Matrix`] |
 //! | what a machine declares beside what was measured | [`claims::claims`] |
@@ -22,6 +23,7 @@
 
 pub mod claims;
 pub mod compare;
+pub mod composition;
 pub mod curve;
 pub mod earlier;
 pub mod matrix;

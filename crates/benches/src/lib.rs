@@ -27,6 +27,7 @@ mod mem;
 mod mix;
 mod net;
 mod pages;
+mod parts;
 mod payload;
 mod peer;
 mod proc;

@@ -6,6 +6,7 @@
 //! the word.
 #![forbid(unsafe_code)]
 
+mod composition;
 mod core_probe;
 pub mod family;
 mod info;
@@ -27,6 +28,7 @@ mod text;
 mod verdict;
 mod watch;
 
+pub use composition::{Composition, Part, Times};
 pub use core_probe::{CoreProbe, CoreRates, IssueBlock, RateCounts};
 pub use family::{Families, Family};
 pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing};

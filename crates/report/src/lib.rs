@@ -11,6 +11,7 @@
 //! | one metric on a card | [`card()`] |
 //! | runs side by side | [`compare()`] |
 //! | a metric over the runs of a machine | [`trend()`], [`trend_changes`], [`trend_json`], [`trend_csv`] |
+//! | of which measured costs a value consists | [`composition()`], [`compositions`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
@@ -25,6 +26,7 @@ pub mod units;
 
 mod card;
 mod compare;
+mod composition;
 mod csv;
 mod explain;
 mod format;
@@ -55,6 +57,7 @@ mod hierarchy;
 
 pub use card::{Beside, card};
 pub use compare::{CompareFormat, Compared, Relative, Side, compare};
+pub use composition::{composition, compositions};
 pub use csv::csv_samples;
 pub use explain::{explain, measures};
 pub use format::{Format, render};

@@ -5,6 +5,7 @@ mod catalogue;
 mod compare;
 mod dd;
 mod earlier;
+mod explain;
 mod forget;
 mod hammer;
 mod history;
@@ -37,7 +38,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Run(args) => run::run(program, &args),
         Command::Serve(args) => serve::serve(&args),
         Command::List(args) => catalogue::list(program, &args),
-        Command::Explain { select } => catalogue::explain(program, &select),
+        Command::Explain(args) => catalogue::explain(program, &args),
         Command::Machine { record: Some(file), .. } => machine::record(&file),
         Command::Machine { json, no_gauge, all, record: None } => machine::machine(json, !no_gauge, all),
         Command::Show(args) => history::show(program, &args),

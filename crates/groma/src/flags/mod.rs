@@ -4,6 +4,7 @@
 mod ab;
 mod compare;
 mod dd;
+mod explain;
 mod forget;
 mod hammer;
 mod list;
@@ -21,6 +22,7 @@ mod watch;
 pub(crate) use ab::AbArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use dd::DdArgs;
+pub(crate) use explain::ExplainArgs;
 pub(crate) use forget::ForgetArgs;
 pub(crate) use hammer::HammerArgs;
 pub(crate) use list::ListArgs;
@@ -75,6 +77,7 @@ const EXAMPLES: &str = concat!(
   groma run syscall.getppid -P 1,2,4   as one, two and four processes at once
   groma list                           what there is to measure
   groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
+  groma explain ipc.pipe_rtt --run latest     of which measured costs its value consists
   groma show                           the latest results again
   groma show ipc.pipe_rtt              one metric: rounds, samples, proofs, earlier runs
   groma show --hardware                the hardware on one page, declared beside measured
@@ -103,12 +106,9 @@ pub(crate) enum Command {
     #[command(after_help = list::HELP)]
     List(ListArgs),
     /// Explain a benchmark: what it measures, how, and what can go wrong; or a word of the results,
-    /// such as noisy, drift or P
-    Explain {
-        /// Ids, groups or patterns, or states, flags and labels
-        #[arg(required = true, value_name = "SELECT")]
-        select: Vec<String>,
-    },
+    /// such as noisy, drift or P; or of which measured costs a value of a run consists
+    #[command(after_help = explain::HELP)]
+    Explain(ExplainArgs),
     /// Show what this machine declares about itself, and how busy it is
     Machine {
         /// As JSON
