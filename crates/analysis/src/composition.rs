@@ -28,12 +28,12 @@ impl Amount {
         Amount { value: self.value * count, interval: ends.map(|[a, b]| [a.min(b), a.max(b)]) }
     }
 
-    fn plus(self, other: Amount) -> Amount {
+    pub(crate) fn plus(self, other: Amount) -> Amount {
         let ends = self.interval.zip(other.interval).map(|([a, b], [c, d])| [a + c, b + d]);
         Amount { value: self.value + other.value, interval: ends }
     }
 
-    const NOTHING: Amount = Amount { value: 0.0, interval: Some([0.0; 2]) };
+    pub(crate) const NOTHING: Amount = Amount { value: 0.0, interval: Some([0.0; 2]) };
 }
 
 /// A record, and the run that it was found in where that is another one.
@@ -164,12 +164,12 @@ fn count(times: Times, record: &Record) -> Option<f64> {
     .filter(|count| count.is_finite())
 }
 
-/// What one of it takes: a byte of a bandwidth, one operation of a latency.
+/// What one of it takes: a byte of a bandwidth, an event of a rate, one operation of a latency.
 fn each(record: &Record) -> Option<Amount> {
     let value = measured(record)?;
     match record.unit {
         Unit::Seconds => Some(Amount { value, interval: record.ci }),
-        Unit::BytesPerSecond if value > 0.0 => {
+        Unit::BytesPerSecond | Unit::PerSecond if value > 0.0 => {
             let interval = record.ci.filter(|[low, _]| *low > 0.0).map(|[low, high]| [1.0 / high, 1.0 / low]);
             Some(Amount { value: 1.0 / value, interval })
         }
@@ -177,24 +177,36 @@ fn each(record: &Record) -> Option<Amount> {
     }
 }
 
-/// The sum of the costs that are known. Costs of one record are added before their intervals are.
+/// The sum of the costs that are known.
 fn sum(costs: &[Cost<'_>]) -> Option<Amount> {
-    let mut counts: BTreeMap<*const Record, (f64, &Record)> = BTreeMap::new();
-    let mut any = false;
-    for cost in costs {
-        let (Some(count), Some(source)) = (cost.count, cost.source) else { continue };
-        if cost.part.less.is_some() && cost.less.is_none() {
-            continue;
-        }
-        any = true;
-        let less = cost.less.map(|less| (less.record, -count));
-        for (record, count) in [(source.record, count)].into_iter().chain(less) {
-            counts.entry(std::ptr::from_ref(record)).or_insert((0.0, record)).0 += count;
-        }
+    let known = costs.iter().filter_map(|cost| terms(cost.part, cost.count?, cost.source, cost.less));
+    let known: Vec<(f64, &Record)> = known.flatten().collect();
+    if known.is_empty() { None } else { weighed(&known) }
+}
+
+/// A part as records, each with its count: what is subtracted is counted below zero. `None` where one
+/// of the records is missing.
+pub(crate) fn terms<'r>(
+    part: &Part,
+    count: f64,
+    source: Option<Source<'r>>,
+    less: Option<Source<'r>>,
+) -> Option<Vec<(f64, &'r Record)>> {
+    let mut terms = vec![(count, source?.record)];
+    if part.less.is_some() {
+        terms.push((-count, less?.record));
     }
-    let mut terms = counts.into_values().filter(|(count, _)| *count != 0.0);
-    let total = terms.try_fold(Amount::NOTHING, |sum, (count, record)| Some(sum.plus(each(record)?.times(count))));
-    total.filter(|_| any)
+    Some(terms)
+}
+
+/// The sum of these records, each so many times. Counts of one record are added before its interval is.
+pub(crate) fn weighed(terms: &[(f64, &Record)]) -> Option<Amount> {
+    let mut counts: BTreeMap<*const Record, (f64, &Record)> = BTreeMap::new();
+    for (count, record) in terms {
+        counts.entry(std::ptr::from_ref(*record)).or_insert((0.0, record)).0 += count;
+    }
+    let mut counts = counts.into_values().filter(|(count, _)| *count != 0.0);
+    counts.try_fold(Amount::NOTHING, |sum, (count, record)| Some(sum.plus(each(record)?.times(count))))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod lineage;
 pub mod page;
 mod param;
 mod placement;
+mod price;
 mod quantity;
 mod record;
 mod remark;
@@ -40,6 +41,7 @@ pub use lineage::Repeat;
 pub use page::Pages;
 pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
 pub use placement::{OneCpu, Placement};
+pub use price::{Price, Spent};
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{
     End, Fact, InTurns, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, SharedCore,

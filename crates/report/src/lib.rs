@@ -12,6 +12,7 @@
 //! | runs side by side | [`compare()`] |
 //! | a metric over the runs of a machine | [`trend()`], [`trend_changes`], [`trend_json`], [`trend_csv`] |
 //! | of which measured costs a value consists | [`composition()`], [`compositions`] |
+//! | where an application's time goes | [`prediction()`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
@@ -40,6 +41,7 @@ mod markdown;
 mod page;
 mod plot;
 mod point;
+mod predict;
 mod rows;
 mod runs;
 mod says;
@@ -67,6 +69,7 @@ pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
 pub use plot::{Chart, Source, histogram, is_distribution, plot, takes};
 pub use point::{typed_params, typed_place};
+pub use predict::{Machine, prediction};
 pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, summary};

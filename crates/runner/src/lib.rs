@@ -12,13 +12,14 @@
 //!
 //! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`,
 //! `supervise` and `workdir` know nothing of the others (`plan` uses `places`);
-//! `preflight` uses `supervise`; `survey` uses all of these; `run` uses `survey`.
+//! `preflight` and `observe` use `supervise`; `survey` uses all of these; `run` uses `survey`.
 #![forbid(unsafe_code)]
 
 mod chooser;
 mod effort;
 pub mod identity;
 mod launcher;
+pub mod observe;
 mod observer;
 mod places;
 pub mod plan;

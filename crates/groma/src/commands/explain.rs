@@ -67,7 +67,7 @@ fn missing(all: &[Explained<'_>], known: &Known<'_>) -> Vec<&'static Shown> {
 }
 
 /// The records of these metrics in other runs of the machine in the same state, the latest first.
-fn elsewhere(store: &StoreArgs, head: &RunHeader, missing: &[&Shown]) -> Result<Vec<(String, Vec<Record>)>> {
+pub(super) fn elsewhere(store: &StoreArgs, head: &RunHeader, missing: &[&Shown]) -> Result<Vec<(String, Vec<Record>)>> {
     if missing.is_empty() {
         return Ok(Vec::new());
     }
@@ -83,7 +83,7 @@ fn elsewhere(store: &StoreArgs, head: &RunHeader, missing: &[&Shown]) -> Result<
 }
 
 /// The command that measures these metrics.
-fn command(missing: &[&Shown]) -> Option<String> {
+pub(super) fn command(missing: &[&Shown]) -> Option<String> {
     let ids: BTreeSet<&str> = missing.iter().map(|shown| shown.metric).collect();
     let ids: Vec<&str> = ids.into_iter().collect();
     (!ids.is_empty()).then(|| format!("{} run {}", name(), ids.join(" ")))

@@ -12,6 +12,7 @@ mod history;
 mod machine;
 mod merge;
 mod plot;
+mod predict;
 mod run;
 mod runs;
 mod serve;
@@ -49,6 +50,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Ab(args) => ab::ab(program, &args),
         Command::Compare(args) => compare::compare(program, &args),
         Command::Trend(args) => trend::trend(program, &args),
+        Command::Predict(args) => predict::predict(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
         Command::Watch(args) => watch::watch(&args),
         Command::Dd(args) => dd::dd(&args),

@@ -11,6 +11,7 @@ mod list;
 mod merge;
 mod parse;
 mod plot;
+mod predict;
 mod run;
 mod runs;
 mod serve;
@@ -29,6 +30,7 @@ pub(crate) use list::ListArgs;
 pub(crate) use merge::MergeArgs;
 pub(crate) use parse::parse_time;
 pub(crate) use plot::PlotArgs;
+pub(crate) use predict::PredictArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use runs::RunsArgs;
 pub(crate) use serve::ServeArgs;
@@ -84,6 +86,7 @@ const EXAMPLES: &str = concat!(
   groma runs                           all runs in the store, and how to name one
   groma ab -- -- bwrap --ro-bind / /   what a sandbox costs, measured in turns
   groma compare                        the latest run beside the one before it
+  groma predict -- git status          which of its time a command spends on what the kernel does
   groma trend ipc.pipe_rtt             one metric over all runs, and where it changed
   groma watch --for 1m                 how much of each core others take
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
@@ -152,6 +155,9 @@ pub(crate) enum Command {
     /// Show a metric over the runs of a machine, where it changed, and what else changed then
     #[command(after_help = trend::HELP)]
     Trend(TrendArgs),
+    /// Predict what an application's system calls, faults and switches cost on a machine, and check it
+    #[command(after_help = predict::HELP)]
+    Predict(PredictArgs),
     /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of
     /// its samples
     #[command(after_help = plot::HELP)]
