@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use groma_model::{
-    Host, Labels, Machine, Metric, Params, Placement, Point, Profile, RunHeader, SCHEMA, Timing, WorkerKind,
+    Host, LabelCounts, Labels, Machine, Metric, Params, Placement, Point, Profile, Quantity, Record, RunHeader, SCHEMA,
+    State, Timing, WorkerKind,
 };
 
 /// A point without parameters that reports these metrics. Its samples are the values that a
@@ -43,5 +44,46 @@ pub(crate) fn header() -> RunHeader {
         noise: None,
         noise_lost: None,
         remarks: Vec::new(),
+    }
+}
+
+/// A record of a metric without parameters that is `ok`, without an interval.
+pub(crate) fn record(id: &str, quantity: Quantity, value: f64) -> Record {
+    Record {
+        id: id.to_owned(),
+        version: 1,
+        summary: String::new(),
+        params: Params::default(),
+        params_text: String::new(),
+        placement: Placement::Pinned,
+        workers: 1,
+        worker_kind: WorkerKind::Processes,
+        state: State::Ok,
+        reason: String::new(),
+        quantity,
+        unit: quantity.unit(),
+        better: quantity.better(),
+        timing: Timing::Batched,
+        detail: false,
+        value: Some(value),
+        ci: None,
+        ci_display: None,
+        p10: None,
+        p50: None,
+        p90: None,
+        p99: None,
+        max: None,
+        interference: None,
+        cycles: None,
+        rounds: 9,
+        samples: 100,
+        clean: 100,
+        labels: LabelCounts::default(),
+        shared: None,
+        proofs: Vec::new(),
+        round_values: Vec::new(),
+        flags: Vec::new(),
+        facts: Vec::new(),
+        round_samples: None,
     }
 }

@@ -15,6 +15,8 @@
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
 //! | whether earlier runs say something else, and what they say | [`earlier::contradiction`], [`earlier::values`] |
 //! | whether one run is faster than another | [`compare::compare`] |
+//! | of which measured costs a value consists | [`composition::explain`] |
+//! | what an application's counts cost | [`predict::predict`] |
 //! | where a metric changed over runs | [`trend::series`] |
 //! | what was measured between CPUs or nodes | [`matrix::Matrix`] |
 //! | what a machine declares beside what was measured | [`claims::claims`] |
@@ -22,12 +24,14 @@
 
 pub mod claims;
 pub mod compare;
+pub mod composition;
 pub mod curve;
 pub mod earlier;
 pub mod floors;
 pub mod gate;
 pub mod matrix;
 pub mod point;
+pub mod predict;
 pub mod trend;
 
 #[cfg(test)]

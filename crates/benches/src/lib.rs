@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 
 use groma_harness::Benchmark;
-use groma_harness::model::{Family, Pages};
+use groma_harness::model::{Family, Pages, Price};
 use groma_harness::remote::Service;
 
 mod clock;
@@ -27,8 +27,10 @@ mod mem;
 mod mix;
 mod net;
 mod pages;
+mod parts;
 mod payload;
 mod peer;
+mod prices;
 mod proc;
 mod proofs;
 mod ready;
@@ -82,6 +84,11 @@ pub fn all() -> Vec<&'static Benchmark> {
 /// Every family, in the same order.
 pub fn families() -> Vec<&'static Family> {
     CATALOGUE.iter().map(|(family, _)| *family).collect()
+}
+
+/// What an application's counts cost.
+pub fn prices() -> &'static [Price] {
+    prices::PRICES
 }
 
 /// What a run shows first.

@@ -49,12 +49,15 @@ pub(crate) fn peer_ended_well(ctx: &mut Ctx, peer: &Exit) {
     ctx.prove("exit code of the peer", "0", f64::from(peer.code().unwrap_or(-1)), 0.0..=0.0);
 }
 
+/// The name of the proof of [`tasks_created`].
+pub(crate) const TASKS: &str = "tasks that the kernel made, per iteration";
+
 /// Proves that the kernel has created at least one task per iteration since it counted `before`.
 /// Other programs create tasks as well.
 pub(crate) fn tasks_created(ctx: &mut Ctx, before: Option<u64>) {
     if let (Some(before), Some(after)) = (before, counters::tasks_created()) {
         let each = after.saturating_sub(before) as f64 / ctx.iterations().max(1) as f64;
-        ctx.prove("tasks that the kernel made, per iteration", "1 or more", each, 1.0..);
+        ctx.prove(TASKS, "1 or more", each, 1.0..);
     }
 }
 

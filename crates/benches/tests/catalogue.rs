@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use groma_harness::model::{Info, Tier, Value};
+use groma_harness::model::page::Shown;
+use groma_harness::model::{Info, Placement, Tier, Times, Value};
 
 /// `family.name` of every file that holds a benchmark.
 fn files() -> BTreeSet<String> {
@@ -198,4 +199,57 @@ fn pages_show_what_a_survey_measures() {
         }
     }
     assert!(pages.shown().filter(|shown| shown.quick).count() <= 45, "a quick survey has ten seconds");
+}
+
+/// The benchmark that reports a metric, which a standard run measures at this point.
+fn that_measures(shown: &Shown) -> &'static str {
+    let all = groma_benches::all();
+    let reports = |info: &Info| info.outputs.iter().any(|output| info.metric(output) == shown.metric);
+    let bench = all.iter().find(|bench| reports(&bench.info)).unwrap_or_else(|| panic!("no metric {}", shown.metric));
+    let measured = bench.info.points(Tier::Standard).iter().any(|params| shown.has(params));
+    assert!(measured, "{} {:?} is not measured", shown.metric, shown.params);
+    // Every pair of CPUs becomes lists of two.
+    let pair = Placement::List(vec![0, 1]);
+    let fits = bench.info.placements.iter().chain([&pair]).any(|place| shown.rank(place, 1).is_some());
+    assert!(fits, "{} is not measured {:?}", shown.metric, shown.on);
+    bench.info.id
+}
+
+/// A model names metrics that exist, at points that a run of its benchmarks measures; what is explained
+/// is the benchmark's own.
+#[test]
+fn models_name_costs_that_are_measured() {
+    let all = groma_benches::all();
+    let mut explained = BTreeSet::new();
+    for bench in &all {
+        for model in bench.info.composed_of {
+            assert_eq!(that_measures(&model.of), bench.info.id);
+            assert!(!model.parts.is_empty() && !model.rest.is_empty(), "{}", model.of.metric);
+            assert!(model.shown().map(that_measures).count() >= model.parts.len());
+            let itself = model.shown().any(|shown| (shown.metric, shown.params) == (model.of.metric, model.of.params));
+            assert!(!itself, "{} explains itself", model.of.metric);
+            for part in model.parts.iter().chain(model.hardware) {
+                let declared = |name: &str| bench.info.params.iter().any(|param| param.name == name);
+                assert!(!matches!(part.times, Times::Param(_, name) if !declared(name)), "{}", part.what);
+            }
+            explained.insert(model.of.metric);
+        }
+    }
+    assert!(explained.len() >= 10, "{explained:?}");
+}
+
+#[test]
+fn prices_name_costs_that_are_measured_and_each_name_has_one() {
+    let mut names = BTreeSet::new();
+    for price in groma_benches::prices() {
+        assert!(!price.what.is_empty() && !price.each.is_empty());
+        for part in price.each.iter().chain(price.byte) {
+            assert!(matches!(part.times, Times::Fixed(times) if times != 0.0), "{}", price.what);
+            [Some(part.cost), part.less].iter().flatten().for_each(|shown| drop(that_measures(shown)));
+        }
+        for name in price.names {
+            assert!(names.insert(*name), "{name} has two prices");
+        }
+    }
+    assert!(names.len() > 100, "{}", names.len());
 }

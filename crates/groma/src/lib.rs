@@ -46,6 +46,7 @@ macro_rules! warn {
 }
 
 mod commands;
+mod counts;
 mod dd;
 mod entry;
 mod flags;

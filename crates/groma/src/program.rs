@@ -118,7 +118,7 @@ impl Program {
             return own;
         }
         // What is about groma's own benchmarks.
-        let hidden = ["hammer", "paper"].into_iter().chain(self.services.is_empty().then_some("serve"));
+        let hidden = ["hammer", "paper", "predict"].into_iter().chain(self.services.is_empty().then_some("serve"));
         let own = hidden.fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.hide(true)));
         ["show", "plot"].into_iter().fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.after_help("")))
     }

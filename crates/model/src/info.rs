@@ -1,7 +1,7 @@
 //! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the
 //! plan and the reports know of it.
 
-use crate::{Better, Label, Labels, Param, Params, Placement, Quantity, Tier};
+use crate::{Better, Composition, Label, Labels, Param, Params, Placement, Quantity, Tier};
 
 /// The text of a benchmark's module comment: what it measures and what not, its method, its traps,
 /// its source.
@@ -63,6 +63,8 @@ pub struct Info {
     /// The papers' tables and the programs that it corresponds to: `lmbench3:lat_pipe`,
     /// `ousterhout1990:table2`.
     pub lineage: &'static [&'static str],
+    /// Of which measured costs its values consist; empty for what is itself a primitive.
+    pub composed_of: &'static [Composition],
     /// Which labels drop a sample.
     pub interference: Interference,
     /// The half-width of the confidence interval, as a fraction of the value, at which the
@@ -92,6 +94,7 @@ impl Info {
             placements: &[Placement::Pinned],
             needs: &[],
             lineage: &[],
+            composed_of: &[],
             interference: Interference::Cpu,
             target_half_width: 0.01,
         }

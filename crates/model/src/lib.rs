@@ -6,6 +6,7 @@
 //! the word.
 #![forbid(unsafe_code)]
 
+mod composition;
 mod core_probe;
 pub mod family;
 mod info;
@@ -17,6 +18,7 @@ pub mod lineage;
 pub mod page;
 mod param;
 mod placement;
+mod price;
 mod quantity;
 mod record;
 mod remark;
@@ -27,6 +29,7 @@ mod text;
 mod verdict;
 mod watch;
 
+pub use composition::{Composition, Part, Times};
 pub use core_probe::{CoreProbe, CoreRates, IssueBlock, RateCounts};
 pub use family::{Families, Family};
 pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing};
@@ -38,6 +41,7 @@ pub use lineage::Repeat;
 pub use page::Pages;
 pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
 pub use placement::{OneCpu, Placement};
+pub use price::{Price, Spent};
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{
     End, Fact, InTurns, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, SharedCore,

@@ -14,6 +14,8 @@
 //! | runs for Prometheus | [`openmetrics()`] |
 //! | runs as a table for other programs | [`write_rows`] into a [`csv_table`] or a [`parquet_table`] |
 //! | a metric over the runs of a machine | [`trend()`], [`trend_changes`], [`trend_json`], [`trend_csv`] |
+//! | of which measured costs a value consists | [`composition()`], [`compositions`] |
+//! | where an application's time goes | [`prediction()`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
@@ -29,6 +31,7 @@ pub mod units;
 
 mod card;
 mod compare;
+mod composition;
 mod csv;
 mod explain;
 mod export;
@@ -48,6 +51,7 @@ mod page;
 mod paper;
 mod plot;
 mod point;
+mod predict;
 mod rows;
 mod runs;
 mod says;
@@ -65,6 +69,7 @@ mod hierarchy;
 
 pub use card::{Beside, card};
 pub use compare::{CompareFormat, Compared, Relative, Side, compare};
+pub use composition::{composition, compositions};
 pub use explain::{explain, measures};
 pub use export::{Cell, Exported, Kind, Table, TableWriter, csv_table, csv_text, parquet_table, write_rows};
 pub use floors::floors;
@@ -79,6 +84,7 @@ pub use openmetrics::openmetrics;
 pub use paper::{Paper, PaperFormat, PaperMachine, PaperRow, paper_list, papers};
 pub use plot::{Chart, Source, histogram, is_distribution, plot, takes, trend_chart};
 pub use point::{typed_params, typed_place};
+pub use predict::{Machine, prediction};
 pub use runs::{RunLine, RunStatus, runs, runs_json, tags};
 pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, summary};

@@ -1,7 +1,8 @@
 //! The catalogue as a list.
 
 use groma_model::{
-    Better, Info, Need, Output, Param, ParamKind, Placement, Profile, Repeat, Scaling, Tier, Timing, Unit, Value,
+    Better, Composition, Info, Need, Output, Param, ParamKind, Part, Placement, Profile, Repeat, Scaling, Tier, Times,
+    Timing, Unit, Value,
 };
 use serde_json::{Value as Json, json};
 
@@ -118,6 +119,8 @@ pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
     let mut facts = vec![("measures", measures(info)), ("iteration", info.iteration.to_owned())];
     facts.extend(info.params.iter().map(|p| ("parameter", param(p))));
     facts.extend(info.outputs.iter().filter(|o| !o.suffix.is_empty()).map(|o| ("reports", output(info, o))));
+    let composed = |model: &Composition| model.parts.iter().map(part).collect::<Vec<_>>().join(" + ");
+    facts.extend(info.composed_of.iter().map(|model| ("composed of", composed(model))));
     facts.push(("placements", words(info.placements, Placement::to_string)));
     let classes = match info.class_tier {
         Tier::Quick => "also on a core of each other class",
@@ -139,6 +142,18 @@ pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
     facts.push(("source", info.about.file.to_owned()));
     facts.retain(|(_, text)| !text.is_empty());
     facts
+}
+
+/// `2 ctx.futex.net less ctx.yield.net`.
+fn part(part: &Part) -> String {
+    let times = match part.times {
+        Times::Fixed(1.0) => String::new(),
+        Times::Fixed(count) => format!("{count} "),
+        Times::Param(count, name) | Times::Fact(count, name) => format!("{count} {name} "),
+        Times::Counted(name, _) => format!("({name}) "),
+    };
+    let less = part.less.map_or(String::new(), |less| format!(" less {}", less.metric));
+    format!("{times}{}{less}", part.cost.metric)
 }
 
 fn measures(info: &Info) -> String {

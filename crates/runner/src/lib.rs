@@ -13,6 +13,7 @@
 //! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`,
 //! `supervise` and `workdir` know nothing of the others (`plan` uses `places`);
 //! `preflight` and `shell` use `supervise`; `conditions` uses `shell`; `survey` uses all of these; `run` uses `survey`.
+//! `preflight` and `observe` use `supervise`; `survey` uses all of these; `run` uses `survey`.
 #![forbid(unsafe_code)]
 
 mod chooser;
@@ -20,6 +21,7 @@ mod conditions;
 mod effort;
 pub mod identity;
 mod launcher;
+pub mod observe;
 mod observer;
 mod places;
 pub mod plan;

@@ -56,7 +56,7 @@ const LONGEST_RESULT: usize = 64 << 20;
 /// It does not where it may get children that no worker started: a program that executed this one
 /// in its place may have had some, and the first process of a container inherits all orphans of it.
 /// These must not be ended. In a container everything ends with its first process anyway.
-fn adopt() -> bool {
+pub(crate) fn adopt() -> bool {
     process::id() != 1 && process::children().is_some_and(|all| all.is_empty()) && process::adopt_orphans().is_ok()
 }
 

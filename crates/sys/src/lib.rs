@@ -72,6 +72,7 @@ pub mod ticks;
 pub mod tlb;
 pub mod tmpfs;
 pub mod topology;
+pub mod trace;
 pub mod trap;
 mod tree;
 pub mod unix;

@@ -5,7 +5,7 @@
 //!
 //! # Safety
 //! Process ids are passed by value; out-parameters are owned and valid.
-#![expect(unsafe_code, reason = "prctl, kill, wait4, getauxval")]
+#![expect(unsafe_code, reason = "prctl, kill, wait4, getauxval, pre_exec")]
 
 use crate::counters::Usage;
 use crate::errno::checked;
@@ -100,6 +100,19 @@ pub fn die_with_parent(parent: i32) -> io::Result<()> {
         return Err(io::Error::other("the parent process has already ended"));
     }
     Ok(())
+}
+
+/// Makes the kernel kill the process that this command becomes when the thread that starts it ends.
+pub fn tie(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    let parent = id();
+    // SAFETY: prctl and getppid are async-signal-safe, and an error of this kind allocates nothing.
+    unsafe {
+        command.pre_exec(move || {
+            checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+            if libc::getppid() == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+        })
+    };
 }
 
 /// Makes this process the subreaper of its descendants, so that [`reap`] finds orphans.

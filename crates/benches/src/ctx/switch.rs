@@ -46,6 +46,7 @@
 //! hbench-OS for the two controls. See docs/methods/operating-system.md#context-switches.
 
 use super::tasks::Tasks;
+use crate::parts::{Composition, Part, Shown};
 use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
@@ -93,6 +94,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         combination_tier,
         scaling: Scaling::processes("each ring forks its tasks, which a process with threads must not"),
         placements: &[Placement::SameCpu],
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench1996:table10", "lmbench1996:figure2", "lmbench3:lat_ctx", "cse221:context_switch"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
@@ -102,6 +104,24 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("ctx.switch.net", RING),
+    hardware: &[REFILL],
+    parts: &[Part::of(1.0, "a switch without a working set", Shown::of("ctx.switch.net", SMALL)), REFILL],
+    rest: "misses one after the other instead of a stream; page tables fetched again",
+}];
+
+/// The ring of eight.
+const RING: &[(&str, &str)] = &[("tasks", "8"), ("working_set", "16K"), ("kind", "process"), ("access", "update")];
+/// The ring of two that touches nothing.
+const SMALL: &[(&str, &str)] = &[("tasks", "2"), ("working_set", "0"), ("kind", "process"), ("access", "update")];
+/// The working set, fetched from the cache that holds those of all eight.
+const REFILL: Part = Part::of(
+    16384.0,
+    "bytes of the working set, fetched again",
+    Shown::of("mem.bandwidth", &[("op", "read"), ("size", "128K"), ("kernel", "best")]),
+);
 
 /// Without `--full`: both kinds for the smallest ring, and a larger ring of processes with a working
 /// set.

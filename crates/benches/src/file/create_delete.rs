@@ -41,6 +41,7 @@
 use super::crowd::{made, name};
 use super::ring::{self, Maker};
 use super::{BOTH_PLACES, ENTRIES, OBJECT, directory_of_object};
+use crate::parts::{self, Composition, Part, Shown};
 use crate::scratch::Scratch;
 use crate::work::Done;
 use groma_harness::model::Params;
@@ -76,6 +77,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         combination_tier,
         needs: &[Need::WorkDir],
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench1996:table16", "lmbench3:lat_fs"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
@@ -84,6 +86,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("file.create_delete", &[("size", "10K"), ("entries", "16"), ("where", "tmpfs"), ("order", "turns")]),
+    hardware: &[parts::COPY_10K],
+    parts: &[Part::of(1.0, "an empty file created", EMPTY), Part::of(1.0, "write", parts::WRITE), parts::COPY_10K],
+    rest: "three pages taken, charged and entered in the file, each by itself",
+}];
+
+/// Creating an empty file in memory.
+const EMPTY: Shown = Shown::of(
+    "file.create_delete",
+    &[("size", "0"), ("entries", "16"), ("where", "tmpfs"), ("object", "private"), ("order", "turns")],
+);
 
 /// Batches of more files than the paper's take seconds.
 fn combination_tier(params: &Params) -> Tier {

@@ -18,6 +18,7 @@
 
 use super::crowd::{made, name};
 use super::{BOTH_PLACES, directory};
+use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::{files, io, raw};
@@ -34,6 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             BOTH_PLACES,
         ],
         needs: &[Need::WorkDir],
+        composed_of: COMPOSED_OF,
         lineage: &["ousterhout1990:table10"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
@@ -42,6 +44,23 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("file.create_write_read_delete", &[("size", "10K"), ("where", "work_dir")]),
+    hardware: &[Part { times: Times::Fixed(40960.0), ..parts::COPY_10K }],
+    parts: &[
+        Part::of(1.0, "a file of 10 KiB created and written", Shown::of("file.create_delete", MADE)),
+        Part::of(1.0, "opened again and closed", parts::OPEN_CLOSE),
+        Part::of(1.0, "read", parts::READ),
+        parts::COPY_10K,
+        Part::of(1.0, "removed", Shown::of("file.create_delete.delete", MADE)),
+    ],
+    rest: "what the file system saves or adds where a file lives for microseconds",
+}];
+
+/// The file that it is.
+const MADE: &[(&str, &str)] =
+    &[("size", "10K"), ("entries", "16"), ("where", "work_dir"), ("object", "private"), ("order", "turns")];
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = directory(ctx)?;

@@ -25,6 +25,7 @@
 
 use super::client::{Client, server_usage};
 use super::server::{BODY_MOST, SERVICE};
+use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::peer::Peer;
 use crate::proofs;
 use groma_harness::prelude::*;
@@ -51,6 +52,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("each copy forks its own server, which a process with threads must not"),
         placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],
         needs: &[Need::Loopback],
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench3:lat_http"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
@@ -59,6 +61,35 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[
+    Composition {
+        of: Shown::of("http.get", &[("connection", "keep_alive"), ("from", "memory")]),
+        hardware: &[BODY],
+        parts: &[Part::of(1.0, "a byte over TCP and back", parts::TCP), BODY],
+        rest: "the request and its head built and parsed, the body checked",
+    },
+    Composition {
+        of: Shown::of("http.get", &[("size", "1K"), ("connection", "close"), ("from", "memory")]),
+        hardware: &[BODY],
+        parts: &[
+            Part::of(1.0, "a request over a connection that stays", KEPT),
+            Part::of(1.0, "connecting", CONNECT),
+            Part::difference(1.0, "accepting", ACCEPT, CONNECT),
+        ],
+        rest: "the server woken twice, its poll, sockets made and closed on both sides, the end by a reset",
+    },
+];
+
+/// The body, copied to the socket and from it.
+const BODY: Part =
+    Part::of(0.0, "bytes of the body, read and written by two copies", parts::COPY).times(Times::Param(4.0, "size"));
+/// A request over a connection that stays.
+const KEPT: Shown = Shown::of("http.get", &[("size", "1K"), ("connection", "keep_alive"), ("from", "memory")]);
+/// Connecting to a server that accepts later.
+const CONNECT: Shown = Shown::of("net.tcp_connect", &[("acceptor", "later"), ("family", "v4")]);
+/// Connecting and accepting.
+const ACCEPT: Shown = Shown::of("net.tcp_accept", &[("family", "v4")]);
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");

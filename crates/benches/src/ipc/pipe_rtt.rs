@@ -23,6 +23,7 @@
 
 use super::ends::{Stream, message};
 use super::{ONE_PROCESS_EACH, sizes, trip};
+use crate::parts::{self, Composition, On, Shown};
 use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::pipe;
@@ -37,6 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[sizes(&["1", "64", "1K", "16K", "64K"])],
         scaling: ONE_PROCESS_EACH,
         placements: &Placement::TWO_SIDED,
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench1996:table11", "lmbench3:lat_pipe", "ousterhout1990:table3", "perf_bench:sched pipe"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
@@ -46,6 +48,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[
+    Composition {
+        of: Shown::of("ipc.pipe_rtt", &[("size", "1")]),
+        hardware: &[],
+        parts: &[parts::WRITES, parts::READS, parts::SWITCHES, parts::SLEEPS, parts::ADDRESS_SPACES],
+        rest: "the pipe: its lock, its buffer, finding out that the other side waits",
+    },
+    Composition {
+        of: Shown::of("ipc.pipe_rtt", &[("size", "1")]).on(On::Two),
+        hardware: parts::LINES,
+        parts: &[parts::WRITES, parts::READS, parts::WAKE_UPS_FAR],
+        rest: "the pipe; below zero where CPUs idle less deeply between trips than between single wake-ups",
+    },
+];
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let pipes = (pipe().context("making a pipe")?, pipe().context("making a pipe")?);

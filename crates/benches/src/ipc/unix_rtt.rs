@@ -26,6 +26,7 @@
 
 use super::ends::{Socket, message};
 use super::{NEAR, ONE_PROCESS_EACH, beyond, sizes, trip};
+use crate::parts::{self, Composition, Shown};
 use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::unix::{self, Kind};
@@ -46,6 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench3:lat_unix"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
@@ -55,6 +57,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("ipc.unix_rtt", &[("size", "1"), ("kind", "stream"), ("socket", "pair")]),
+    hardware: &[],
+    parts: &[parts::WRITES, parts::READS, parts::SWITCHES, parts::SLEEPS, parts::ADDRESS_SPACES],
+    rest: "the socket: a buffer made and freed for each message, and the sender woken as well",
+}];
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let message = message(ctx)?;

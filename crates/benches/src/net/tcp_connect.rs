@@ -33,6 +33,7 @@
 //! docs/methods/operating-system.md#tcp-connections.
 
 use super::{FAMILY, PLACEMENTS};
+use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::peer::{Family, Peer, Service, Session, Socket, Transport, hear, say};
 use crate::proofs;
 use groma_harness::prelude::*;
@@ -62,6 +63,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
         placements: PLACEMENTS,
         needs: &[Need::Loopback],
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench1996:table15", "lmbench3:lat_connect"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
@@ -70,6 +72,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("net.tcp_connect", &[("acceptor", "later"), ("family", "v4")]),
+    hardware: &[],
+    parts: &[
+        Part::of(1.0, "system call", parts::CALL),
+        Part { what: "three segments, each as half of two datagrams", ..parts::DATAGRAMS }.times(Times::Fixed(1.5)),
+    ],
+    rest: "the sockets of both sides, the choice of a port, the route, TCP's handshake",
+}];
 
 /// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.tcp_connect", transport: Transport::Tcp, serve };

@@ -25,6 +25,7 @@
 
 use super::{FAMILY, PLACEMENTS, within};
 use crate::echo::echo;
+use crate::parts::{self, Composition, Shown};
 use crate::peer::{Family, Peer, Service, Session, Transport, hear, say};
 use crate::proofs;
 use crate::work;
@@ -52,6 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
         placements: PLACEMENTS,
         needs: &[Need::Loopback],
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench1996:table12", "lmbench1996:table14", "lmbench3:lat_tcp"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
@@ -60,6 +62,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("net.tcp_rtt", &[("size", "1"), ("nodelay", "on"), ("family", "v4")]),
+    hardware: &[],
+    parts: &[parts::WRITES, parts::READS, parts::SWITCHES, parts::SLEEPS, parts::ADDRESS_SPACES, parts::DATAGRAMS],
+    rest: "TCP: acknowledgements, timers, the state of the connection",
+}];
 
 /// The share of segments that may be sent again. A segment is sent again when its acknowledgement
 /// is 200 ms late, which happens when the host takes the CPU away for that long. So few do not

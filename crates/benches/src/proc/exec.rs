@@ -32,6 +32,7 @@
 //! docs/methods/operating-system.md#exec-targets.
 
 use super::{BARE, DYNAMIC, MANY_LIBRARIES, PROCESSES, STATIC, Target, measure_children, state_parent};
+use crate::parts::{self, Composition, Part, Shown};
 use groma_harness::prelude::*;
 use groma_harness::sys::exec_evidence::Witness;
 use groma_harness::sys::spawn::{Command, Stack};
@@ -61,6 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         needs: &[Need::WorkDir],
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench1996:table9", "lmbench3:lat_proc exec", "libmicro:exec", "perf_bench:syscall execve"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
@@ -69,6 +71,55 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[
+    Composition {
+        of: parts::BARE,
+        hardware: &[],
+        parts: &[
+            Part::of(1.0, "a task without a copy of the memory, its end, the wait", parts::VFORK),
+            Part::of(1.0, "the file found and opened", parts::OPEN_CLOSE),
+            Part::of(3.0, "faults on pages of the program and its stack", parts::FILE_FAULT),
+            Part::of(4.0, "mappings made and removed: text, stack, what the kernel adds", MAP_UNMAP),
+            Part::of(1.0, "the target's write", parts::WRITE),
+        ],
+        rest: "execve itself: the old memory given up, a new address space, its mappings and its stack",
+    },
+    // Calls and faults as strace and getrusage count them with glibc 2.36, without those of `bare`.
+    Composition {
+        of: parts::STATIC,
+        hardware: &[],
+        parts: &[
+            Part::of(1.0, "the smallest program: process, execve, end, wait", parts::BARE),
+            Part::of(24.0, "page faults more than the smallest program has", parts::FILE_FAULT),
+            Part::of(13.0, "short calls of libc's start", parts::CALL),
+        ],
+        rest: "libc's start-up; in a virtual machine each of its CPUID instructions traps",
+    },
+    // What the loader does for a program that uses libc alone.
+    Composition {
+        of: parts::DYNAMIC,
+        hardware: &[],
+        parts: &[
+            Part::of(1.0, "the same program linked statically", parts::STATIC),
+            Part::of(2.0, "files opened: the loader's cache, libc", parts::OPEN_CLOSE),
+            Part::of(2.0, "fstat of them", Shown::of("syscall.fstat", &[])),
+            Part::of(9.0, "mappings made", MAP),
+            Part::of(1.0, "mapping removed", UNMAP),
+            Part::of(3.0, "mappings protected", Shown::of("vm.protect", &[("size", "4K"), ("pages", "present")])),
+            Part::of(3.0, "reads of headers", parts::READ),
+            Part::of(24.0, "page faults more than the static program has", parts::FILE_FAULT),
+        ],
+        rest: "the loader: symbols looked up, addresses filled in; more mappings and page tables to free",
+    },
+];
+
+/// A mapping made and removed.
+const MAP_UNMAP: Shown = Shown::of("vm.map", &[("size", "64K"), ("backing", "anon"), ("touch", "none")]);
+/// A mapping of memory that nobody touches.
+const MAP: Shown = Shown::of("vm.map.map", &[("size", "64K"), ("backing", "anon"), ("touch", "none")]);
+/// Its removal.
+const UNMAP: Shown = Shown::of("vm.map.unmap", &[("size", "64K"), ("backing", "anon"), ("touch", "none")]);
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let program = match ctx.word("target") {

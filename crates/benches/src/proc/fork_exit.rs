@@ -33,7 +33,8 @@
 //! **Sources:** lmbench 1996 table 9 ("fork & exit"); lmbench3 `lat_proc fork`; CSE 221 "process
 //! creation". See docs/methods/operating-system.md#fresh-small-worker.
 
-use super::{Children, FIRST, GOOD, LEAVE, PROCESSES, state_parent};
+use super::{Children, FAULTS, FIRST, GOOD, LEAVE, PROCESSES, state_parent};
+use crate::parts::{Composition, Part, Shown, Times};
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
 use groma_harness::sys::shared::Shared;
@@ -55,6 +56,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("pages", "page size of this memory", &["base", "huge"]).quick(&["base"]),
         ],
         scaling: PROCESSES,
+        composed_of: COMPOSED_OF,
         lineage: &[
             "lmbench1996:table9",
             "lmbench3:lat_proc fork",
@@ -69,6 +71,22 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("proc.fork_exit", &[("resident", "0"), ("pages", "base")]),
+    hardware: &[],
+    parts: &[
+        Part::of(1.0, "a task made and started, without memory", Shown::of("proc.vfork_exit.first", &[])),
+        Part::of(1.0, "faults of the child, each a copy of a page", Shown::of("vm.cow", &[]))
+            .times(Times::Counted(FAULTS, 0.0)),
+        Part::of(
+            1.0,
+            "the end of such a process, until its parent goes on",
+            Shown::of("proc.exit", &[("resident", "0")]),
+        ),
+    ],
+    rest: "the memory of the child: copied mappings and page tables",
+}];
 
 /// Name of the proof for the memory that a fork has to copy.
 const BALLAST: &str = "share of the touched memory that is there";
@@ -113,7 +131,6 @@ fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, BenchError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FAULTS;
     use super::*;
     use groma_harness::model::WorkerKind;
     use groma_harness::sys::counters::Usage;

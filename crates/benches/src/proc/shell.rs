@@ -21,6 +21,8 @@
 
 use super::exec::{BY, measure};
 use super::{BARE, GOOD, PROCESSES, Target, state_program};
+use crate::parts::{self, Composition, Part, Shown, Times};
+use crate::proofs::TASKS;
 use groma_harness::prelude::*;
 use groma_harness::sys::exec_evidence::Witness;
 use groma_harness::sys::spawn::Command;
@@ -42,6 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         needs: &[Need::Program(SHELL), Need::WorkDir],
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench1996:table9", "lmbench3:lat_proc shell", "libmicro:system"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
@@ -50,6 +53,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("proc.shell", &[("command", "target"), ("by", "vfork")]),
+    hardware: &[],
+    parts: &[
+        Part::of(1.0, "the shell, as the smallest dynamic program", parts::DYNAMIC),
+        Part::of(1.0, "processes that the shell makes", parts::VFORK).times(Times::Counted(TASKS, -1.0)),
+        Part::difference(1.0, "the program run, beyond its process", parts::BARE, parts::VFORK),
+    ],
+    rest: "the shell's start and its reading of the command",
+}];
 
 fn run(ctx: &mut Ctx) -> Outcome {
     state_program(ctx, "shell", Path::new(SHELL));

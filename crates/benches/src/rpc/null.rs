@@ -27,6 +27,7 @@
 
 use super::exchange::{self, Calls};
 use super::onc;
+use crate::parts::{self, Composition, Part, Shown};
 use crate::peer::{Peer, Service};
 use crate::proofs;
 use groma_harness::prelude::*;
@@ -49,6 +50,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
         placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],
         needs: &[Need::Loopback],
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench1996:table12", "lmbench1996:table13", "lmbench3:lat_rpc"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
@@ -57,6 +59,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[
+    Composition {
+        of: Shown::of("rpc.null", &[("transport", "tcp")]),
+        hardware: &[],
+        parts: &[Part::of(1.0, "a byte over TCP and back", parts::TCP)],
+        rest: "72 bytes instead of 2; the call built, read and checked",
+    },
+    Composition {
+        of: Shown::of("rpc.null", &[("transport", "udp")]),
+        hardware: &[],
+        parts: &[Part::of(1.0, "a datagram there and back", parts::UDP)],
+        rest: "64 bytes instead of 8; the call built, read and checked; time limits of the reads",
+    },
+];
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let [rpc_service, bare_service]: [&'static Service; 2] = match ctx.word("transport") {

@@ -21,6 +21,7 @@
 //! See docs/methods/operating-system.md#signals.
 
 use super::PROCESSES;
+use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::signals::{self, Myself, USER_1};
@@ -36,12 +37,28 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::named("net", "delivery alone: the main value less that of signal 0").difference("signal", "check"),
         ],
         scaling: PROCESSES,
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench1996:table8", "lmbench3:lat_sig catch"],
         target_half_width: 0.02,
         ..Info::new("signal.catch")
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("signal.catch", &[]),
+    hardware: &[FRAME],
+    parts: &[
+        Part::of(1.0, "the call, which sends nothing", Shown::of("signal.catch.check", &[])),
+        Part::of(1.0, "rt_sigreturn, as the cheapest call", parts::CALL),
+        FRAME,
+    ],
+    rest: "the signal queued, the state of the vector unit saved and restored, the handler entered",
+}];
+
+/// The frame on the stack: written, and read back.
+const FRAME: Part = Part::of(0.0, "bytes of the frame, written and read back", parts::COPY)
+    .times(Times::Fact(2.0, "signal.largest_frame"));
 
 fn run(ctx: &mut Ctx) -> Outcome {
     signals::count_arrivals(USER_1).context("installing the handler")?;

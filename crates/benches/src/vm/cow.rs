@@ -21,6 +21,7 @@
 //! **Sources:** See docs/methods/operating-system.md#page-faults.
 
 use super::walk::{AREA, Faults, Walk, write_each};
+use crate::parts::{self, Composition, Part, Shown};
 use groma_harness::prelude::*;
 use groma_harness::sys::fork::{self, Child};
 use groma_harness::sys::io::{pipe, read, read_full, write_full};
@@ -33,6 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("cow.rs"),
         iteration: "one touch of a page that a child shares",
         scaling: Scaling::processes("copy-on-write forks, which a process with threads must not"),
+        composed_of: COMPOSED_OF,
         interference: Interference::Faults,
         target_half_width: 0.02,
         tier: Tier::Standard,
@@ -40,6 +42,20 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("vm.cow", &[]),
+    hardware: &[COPY],
+    parts: &[parts::FAULTED, COPY],
+    rest: "a free page taken, charged and entered, the old one let go; pages of 4 KiB are assumed",
+}];
+
+/// The copy, of memory that is in a cache but not in the first.
+const COPY: Part = Part::of(
+    8192.0,
+    "bytes read and written by the copy",
+    Shown::of("mem.bandwidth", &[("op", "copy"), ("size", "16M"), ("kernel", "best")]),
+);
 
 fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();

@@ -43,6 +43,7 @@
 //! 1446 ns, are soft faults). See docs/methods/operating-system.md#page-faults.
 
 use super::walk::{AREA, Faults, Walk, read_each, write_each};
+use crate::parts::{self, Composition, Shown};
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -73,6 +74,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["private"])
             .named(&["shared"]),
         ],
+        composed_of: COMPOSED_OF,
         lineage: &["lmbench3:lat_pagefault", "cse221:page_fault"],
         interference: Interference::Faults,
         target_half_width: 0.02,
@@ -81,6 +83,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("vm.fault", &[("kind", "anon_write"), ("object", "private")]),
+    hardware: &[parts::ZEROES],
+    parts: &[parts::FAULTED, parts::ZEROES],
+    rest: "a free page taken, charged and entered in the kernel's lists; pages of 4 KiB are assumed",
+}];
 
 /// Pages of a file, each mapped by itself; a process may have 65530 mappings.
 const FILE_PAGES: usize = 1024;

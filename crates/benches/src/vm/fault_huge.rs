@@ -23,6 +23,7 @@
 //! **Sources:** lmbench has no counterpart. See docs/methods/operating-system.md#page-faults.
 
 use super::walk::{Faults, Walk};
+use crate::parts::{self, Composition, Part, Shown, Times};
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
 use groma_harness::sys::process;
@@ -32,6 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Page fault that brings a transparent huge page",
         about: about!("fault_huge.rs"),
         iteration: "one touch of a huge page that is not mapped",
+        composed_of: COMPOSED_OF,
         interference: Interference::Faults,
         target_half_width: 0.02,
         tier: Tier::Standard,
@@ -39,6 +41,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
+
+const COMPOSED_OF: &[Composition] = &[Composition {
+    of: Shown::of("vm.fault_huge", &[]),
+    hardware: &[ZEROES],
+    parts: &[parts::FAULTED, ZEROES],
+    rest: "512 pages in one piece found and entered; huge pages of 2 MiB are assumed",
+}];
+
+/// A huge page cleared.
+const ZEROES: Part = Part { times: Times::Fixed(2_097_152.0), ..parts::ZEROES };
 
 /// Huge pages that are touched in turn: few, since a host may take milliseconds to back each one in
 /// the first pass.

@@ -1,7 +1,7 @@
 //! `groma list` and `groma explain`: the catalogue, for people and for programs.
 
 use super::{print, style};
-use crate::flags::ListArgs;
+use crate::flags::{ExplainArgs, ListArgs};
 use crate::lineage::{DOCUMENTS, REPEATS};
 use crate::program::Program;
 use anyhow::{Result, bail};
@@ -61,10 +61,14 @@ fn meaning(word: &str) -> Option<String> {
     })
 }
 
-/// Explains words of results, and benchmarks.
-pub(crate) fn explain(program: &Program, texts: &[String]) -> Result<u8> {
+/// Explains words of results, benchmarks, and values of a run.
+pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<u8> {
+    if let Some(run) = &args.run {
+        return super::explain::in_run(program, args, run);
+    }
     let style = style(false);
-    let (words, ids): (Vec<String>, Vec<String>) = texts.iter().cloned().partition(|text| meaning(text).is_some());
+    let (words, ids): (Vec<String>, Vec<String>) =
+        args.select.iter().cloned().partition(|text| meaning(text).is_some());
     let mut parts: Vec<String> = Vec::new();
     let meanings = words.iter().filter_map(|word| meaning(word)).map(|text| report::wrapped(&text, &style));
     parts.extend((!words.is_empty()).then(|| meanings.collect()));

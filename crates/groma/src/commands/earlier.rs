@@ -38,6 +38,11 @@ impl<'s> Earlier<'s> {
         Earlier { store, runs }
     }
 
+    /// Their ids.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &str> {
+        self.runs.iter().map(|run| run.run.as_str())
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.runs.len()

@@ -7,6 +7,7 @@ mod catalogue;
 mod compare;
 mod dd;
 mod earlier;
+mod explain;
 mod export;
 mod forget;
 mod gate;
@@ -17,6 +18,7 @@ mod measure;
 mod merge;
 mod paper;
 mod plot;
+mod predict;
 mod run;
 mod runs;
 mod serve;
@@ -44,7 +46,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Run(args) => run::run(program, &args),
         Command::Serve(args) => serve::serve(&args),
         Command::List(args) => catalogue::list(program, &args),
-        Command::Explain { select } => catalogue::explain(program, &select),
+        Command::Explain(args) => catalogue::explain(program, &args),
         Command::Machine { record: Some(file), .. } => machine::record(&file),
         Command::Machine { json, no_gauge, all, record: None } => machine::machine(json, !no_gauge, all),
         Command::Show(args) => history::show(program, &args),
@@ -60,6 +62,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Calibrate(args) => calibrate::calibrate(program, &args),
         Command::Trend(args) => trend::trend(program, &args),
         Command::Paper(args) => paper::paper(program, &args),
+        Command::Predict(args) => predict::predict(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
         Command::Watch(args) => watch::watch(&args),
         Command::Dd(args) => dd::dd(&args),

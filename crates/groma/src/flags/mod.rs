@@ -6,6 +6,7 @@ mod baseline;
 mod calibrate;
 mod compare;
 mod dd;
+mod explain;
 mod export;
 mod forget;
 mod gate;
@@ -15,6 +16,7 @@ mod merge;
 mod paper;
 mod parse;
 mod plot;
+mod predict;
 mod run;
 mod runs;
 mod serve;
@@ -28,6 +30,7 @@ pub(crate) use baseline::BaselineVerb;
 pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use dd::DdArgs;
+pub(crate) use explain::ExplainArgs;
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use forget::ForgetArgs;
 pub(crate) use gate::GateArgs;
@@ -37,6 +40,7 @@ pub(crate) use merge::MergeArgs;
 pub(crate) use paper::PaperArgs;
 pub(crate) use parse::parse_time;
 pub(crate) use plot::PlotArgs;
+pub(crate) use predict::PredictArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use runs::RunsArgs;
 pub(crate) use serve::ServeArgs;
@@ -86,6 +90,7 @@ const EXAMPLES: &str = concat!(
   groma run syscall.getppid -P 1,2,4   as one, two and four processes at once
   groma list                           what there is to measure
   groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
+  groma explain ipc.pipe_rtt --run latest     of which measured costs its value consists
   groma show                           the latest results again
   groma show ipc.pipe_rtt              one metric: rounds, samples, proofs, earlier runs
   groma show --hardware                the hardware on one page, declared beside measured
@@ -93,6 +98,7 @@ const EXAMPLES: &str = concat!(
   groma ab -- -- bwrap --ro-bind / /   what a sandbox costs, measured in turns
   groma compare                        the latest run beside the one before it
   groma gate --baseline base.ndjson    exit code 1 if something became slower
+  groma predict -- git status          which of its time a command spends on what the kernel does
   groma trend ipc.pipe_rtt             one metric over all runs, and where it changed
   groma export -o run.parquet          for DuckDB, pandas and their like; also csv, json, Prometheus
   groma watch --for 1m                 how much of each core others take
@@ -117,12 +123,9 @@ pub(crate) enum Command {
     #[command(after_help = list::HELP)]
     List(ListArgs),
     /// Explain a benchmark: what it measures, how, and what can go wrong; or a word of the results,
-    /// such as noisy, drift or P
-    Explain {
-        /// Ids, groups or patterns, or states, flags and labels
-        #[arg(required = true, value_name = "SELECT")]
-        select: Vec<String>,
-    },
+    /// such as noisy, drift or P; or of which measured costs a value of a run consists
+    #[command(after_help = explain::HELP)]
+    Explain(ExplainArgs),
     /// Show what this machine declares about itself, and how busy it is
     Machine {
         /// As JSON
@@ -181,6 +184,9 @@ pub(crate) enum Command {
     /// Show the tables of the papers that came before, with this machine among their rows
     #[command(after_help = paper::HELP)]
     Paper(PaperArgs),
+    /// Predict what an application's system calls, faults and switches cost on a machine, and check it
+    #[command(after_help = predict::HELP)]
+    Predict(PredictArgs),
     /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of
     /// its samples
     #[command(after_help = plot::HELP)]

@@ -1,0 +1,73 @@
+//! The primitives that several composed costs consist of (`Info::composed_of`), each under one name.
+//!
+//! What is particular to one operation stands beside its benchmark.
+
+pub(crate) use groma_harness::model::page::{On, Shown};
+pub(crate) use groma_harness::model::{Composition, Part, Times};
+
+/// The cheapest system call.
+pub(crate) const CALL: Shown = Shown::of("syscall.getppid", &[]);
+/// A read of a byte that no other task has to write.
+pub(crate) const READ: Shown = Shown::of("syscall.read", &[]);
+/// A write of a byte that nobody reads.
+pub(crate) const WRITE: Shown = Shown::of("syscall.write", &[]);
+/// Opening a file by its path, and closing it.
+pub(crate) const OPEN_CLOSE: Shown = Shown::of("syscall.open_close", &[("depth", "1")]);
+/// The switch between two threads of which neither sleeps.
+const SWITCH: Shown = Shown::of("ctx.yield.net", &[]);
+/// The same where one falls asleep and the other one is woken, without the calls for it.
+const SWITCH_ASLEEP: Shown = Shown::of("ctx.futex.net", &[("kind", "thread")]);
+/// The same between processes.
+const SWITCH_PROCESS: Shown = Shown::of("ctx.futex.net", &[("kind", "process")]);
+/// A wake-up on another CPU that is idle, from the call until the woken task runs.
+pub(crate) const WAKE_FAR: Shown = Shown::of("sched.wakeup", &[("load", "0")]).on(On::Two);
+/// A round trip of a byte over two pipes.
+const PIPE: Shown = Shown::of("ipc.pipe_rtt", &[("size", "1")]);
+/// A round trip of a datagram on the loopback.
+pub(crate) const UDP: Shown = Shown::of("net.udp_rtt", &[("size", "4"), ("family", "v4")]);
+/// A round trip of a byte over TCP on the loopback.
+pub(crate) const TCP: Shown = Shown::of("net.tcp_rtt", &[("size", "1"), ("nodelay", "on"), ("family", "v4")]);
+/// A process without a copy of the memory, its end, and the wait for it.
+pub(crate) const VFORK: Shown = Shown::of("proc.vfork_exit", &[]);
+/// A process that runs the smallest program.
+pub(crate) const BARE: Shown = Shown::of("proc.exec", &[("target", "bare"), ("by", "vfork"), ("from", "file")]);
+/// A process that runs a program that is linked with libc.
+pub(crate) const STATIC: Shown = Shown::of("proc.exec", &[("target", "static"), ("by", "vfork"), ("from", "file")]);
+/// A process that runs a program with libc as a shared library.
+pub(crate) const DYNAMIC: Shown = Shown::of("proc.exec", &[("target", "dynamic"), ("by", "vfork"), ("from", "file")]);
+/// A fault that maps the page of zeroes, which is there already.
+pub(crate) const FAULT: Shown = Shown::of("vm.fault", &[("kind", "zero_page"), ("object", "private")]);
+/// A fault that maps a page of a cached file.
+pub(crate) const FILE_FAULT: Shown = Shown::of("vm.fault", &[("kind", "file_minor"), ("object", "private")]);
+/// Bandwidth of a copy that the first cache holds. A copied byte counts twice.
+pub(crate) const COPY: Shown = Shown::of("mem.bandwidth", &[("op", "copy"), ("size", "16K"), ("kernel", "best")]);
+/// Bandwidth of writing to as much memory as `vm.fault` touches.
+pub(crate) const FILL: Shown = Shown::of("mem.bandwidth", &[("op", "write"), ("size", "16M"), ("kernel", "best")]);
+
+/// Two switches between threads, of the two of a round trip on one CPU.
+pub(crate) const SWITCHES: Part = Part::of(2.0, "switches between two tasks", SWITCH);
+/// That one side sleeps and the other one wakes it, twice.
+pub(crate) const SLEEPS: Part =
+    Part::difference(2.0, "falling asleep and being woken, beyond the switch", SWITCH_ASLEEP, SWITCH);
+/// That the two sides have memory of their own.
+pub(crate) const ADDRESS_SPACES: Part =
+    Part::difference(2.0, "change of the address space", SWITCH_PROCESS, SWITCH_ASLEEP);
+/// The calls of a round trip.
+pub(crate) const WRITES: Part = Part::of(2.0, "writes of a byte", WRITE);
+/// The calls that wait for the other side.
+pub(crate) const READS: Part = Part::of(2.0, "reads of a byte", READ);
+/// The wake-ups of a round trip between two CPUs, with all that comes before the other side runs.
+pub(crate) const WAKE_UPS_FAR: Part = Part::of(2.0, "wake-ups of a sleeping task on another CPU", WAKE_FAR);
+/// Two lines that move between the CPUs of a round trip.
+pub(crate) const LINES: &[Part] = &[Part::of(2.0, "hand-overs of a cache line between the two CPUs", LINE)];
+/// The hand-over of a cache line, one way.
+const LINE: Shown = Shown::of("cpu.core_to_core", &[("protocol", "cas1")]).on(On::Two);
+/// A round trip through sockets, IP and the loopback, without TCP and beyond what a pipe takes.
+pub(crate) const DATAGRAMS: Part =
+    Part::difference(1.0, "two datagrams through sockets, IP and the loopback", UDP, PIPE);
+/// 10 KiB copied.
+pub(crate) const COPY_10K: Part = Part::of(20480.0, "bytes read and written by the copy", COPY);
+/// The part of a fault that any fault has.
+pub(crate) const FAULTED: Part = Part::of(1.0, "a fault that finds its page", FAULT);
+/// A page of 4 KiB cleared.
+pub(crate) const ZEROES: Part = Part::of(4096.0, "bytes zeroed", FILL);

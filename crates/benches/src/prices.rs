@@ -1,0 +1,216 @@
+//! What an application's counts cost: for each name that `strace`, `perf` or `groma predict` counts, the
+//! metrics that stand for it.
+//!
+//! A price is the nearest thing that groma measures. Names that nothing stands for are left out, so that a
+//! prediction lists them instead of guessing.
+
+use crate::parts::{CALL, OPEN_CLOSE, Part, READ, Shown, VFORK, WRITE};
+use groma_harness::model::{Price, Spent};
+
+const fn kernel(what: &'static str, names: &'static [&'static str], each: &'static [Part]) -> Price {
+    Price { what, names, each, byte: &[], spent: Spent::Kernel }
+}
+
+/// A part that occurs once.
+const fn one(cost: Shown) -> Part {
+    Part::of(1.0, "", cost)
+}
+
+/// A part that is half of what was measured: of a pair of calls.
+const fn half(cost: Shown) -> Part {
+    Part::of(0.5, "", cost)
+}
+
+/// A copy of a descriptor and its close.
+const DUP_CLOSE: Shown = Shown::of("syscall.dup_close", &[]);
+const FSTAT: Shown = Shown::of("syscall.fstat", &[]);
+const STAT: Shown = Shown::of("syscall.stat", &[("depth", "1")]);
+/// 4 KiB from the page cache.
+const PAGE_READ: Shown =
+    Shown::of("file.pread_random", &[("size", "8M"), ("where", "work_dir"), ("object", "private")]);
+/// A byte of it beyond the first.
+const BYTE: &[Part] = &[Part::difference(1.0 / 4096.0, "", PAGE_READ, READ)];
+/// A byte of a new part of a file: programs write files more often than they write over them.
+const WRITTEN_BYTE: &[Part] = &[Part::difference(
+    1.0 / 10_240.0,
+    "",
+    Shown::of("file.create_delete", FULL),
+    Shown::of("file.create_delete", FILE),
+)];
+const FULL: &[(&str, &str)] =
+    &[("size", "10K"), ("entries", "16"), ("where", "work_dir"), ("object", "private"), ("order", "turns")];
+/// A thousand names, of about 32 bytes each.
+const NAMES: Shown = Shown::of("file.readdir", &[("entries", "1000"), ("where", "work_dir")]);
+const MAP: Shown = Shown::of("vm.map.map", &[("size", "64K"), ("backing", "anon"), ("touch", "none")]);
+const UNMAP: Shown = Shown::of("vm.map.unmap", &[("size", "64K"), ("backing", "anon"), ("touch", "none")]);
+const PROTECT: Shown = Shown::of("vm.protect", &[("size", "4K"), ("pages", "present")]);
+const BRK: Shown = Shown::of("vm.brk", &[("size", "64K"), ("pages", "absent")]);
+const WRITTEN: Shown = Shown::of("vm.fault", &[("kind", "anon_write"), ("object", "private")]);
+const MAPPED: Shown = Shown::of("vm.fault", &[("kind", "file_minor"), ("object", "private")]);
+const FORK: Shown = Shown::of("proc.fork_exit", &[("resident", "0"), ("pages", "base")]);
+const EXEC: Shown = Shown::of("proc.exec", &[("target", "bare"), ("by", "vfork"), ("from", "file")]);
+const THREAD: Shown = Shown::of("thread.create_join", &[("kind", "pthread"), ("stack", "warm")]);
+const ASLEEP: Shown = Shown::of("ctx.futex.net", &[("kind", "process")]);
+const SWITCH: Shown = Shown::of("ctx.yield.net", &[]);
+const REMOVE: Shown = Shown::of("file.create_delete.delete", FILE);
+const FILE: &[(&str, &str)] =
+    &[("size", "0"), ("entries", "16"), ("where", "work_dir"), ("object", "private"), ("order", "turns")];
+const TREE: &[(&str, &str)] = &[("entries", "16"), ("where", "work_dir"), ("object", "private")];
+
+/// All prices. Of a name that stands twice, the first counts.
+pub(crate) static PRICES: &[Price] = &[
+    Price { byte: BYTE, ..kernel("reads", &["read", "pread64", "readv", "preadv"], &[one(READ)]) },
+    Price { byte: WRITTEN_BYTE, ..kernel("writes", &["write", "pwrite64", "writev", "pwritev"], &[one(WRITE)]) },
+    kernel("files opened", &["openat", "open", "openat2", "creat"], &[one(OPEN_CLOSE), Part::of(-0.5, "", DUP_CLOSE)]),
+    kernel("descriptors closed", &["close", "close_range"], &[half(DUP_CLOSE)]),
+    kernel("descriptors copied", &["dup", "dup2", "dup3"], &[half(DUP_CLOSE)]),
+    kernel("fstat", &["fstat", "fstatfs"], &[one(FSTAT)]),
+    kernel("paths looked up", PATHS, &[one(STAT)]),
+    Price {
+        byte: &[Part::of(1.0 / 32_000.0, "", NAMES)],
+        ..kernel("directories read", &["getdents64", "getdents"], &[one(CALL)])
+    },
+    kernel("seeks", &["lseek"], &[one(Shown::of("syscall.lseek", &[]))]),
+    kernel("mappings made", &["mmap"], &[one(MAP)]),
+    kernel("mappings removed", &["munmap"], &[one(UNMAP)]),
+    kernel("mappings protected", &["mprotect"], &[one(PROTECT)]),
+    kernel("heap moved", &["brk"], &[half(BRK)]),
+    kernel(
+        "minor faults",
+        &["minor-faults", "page-faults", "faults"],
+        // Programs touch fresh memory and pages of files; nothing counts them apart.
+        &[half(WRITTEN), half(MAPPED)],
+    ),
+    kernel("forks, with the child's end", &["fork", "clone"], &[one(FORK)]),
+    kernel("vforks, with the child's end", &["vfork"], &[one(VFORK)]),
+    kernel("programs executed", &["execve", "execveat"], &[Part::difference(1.0, "", EXEC, VFORK)]),
+    kernel("threads made and joined", &["thread", "clone3"], &[one(THREAD)]),
+    kernel(
+        "switches, asleep",
+        &["voluntary-switches", "voluntary_ctxt_switches", "context-switches", "cs"],
+        &[one(ASLEEP)],
+    ),
+    kernel("switches, preempted", &["involuntary-switches", "nonvoluntary_ctxt_switches"], &[one(SWITCH)]),
+    kernel("files removed", &["unlink", "unlinkat"], &[one(REMOVE)]),
+    kernel("directories made", &["mkdir", "mkdirat"], &[one(Shown::of("file.mkdir", TREE))]),
+    kernel("directories removed", &["rmdir"], &[one(Shown::of("file.mkdir.rmdir", TREE))]),
+    kernel(
+        "files renamed",
+        &["rename", "renameat", "renameat2"],
+        &[one(Shown::of("file.rename", &[("kind", "same_dir"), ("entries", "16"), ("where", "work_dir")]))],
+    ),
+    kernel("names linked", &["link", "linkat", "symlink", "symlinkat"], &[one(Shown::of("file.link", LINKS))]),
+    Price {
+        spent: Spent::Waiting,
+        ..kernel(
+            "data made durable",
+            &["fsync", "fdatasync"],
+            &[one(Shown::of("file.durable", &[("kind", "overwrite")]))],
+        )
+    },
+    kernel("locks on files", &["flock"], &[half(Shown::of("lock.file", &[("kind", "record"), ("object", "private")]))]),
+    kernel(
+        "futex calls",
+        &["futex"],
+        &[one(Shown::of("lock.futex", &[("op", "wake"), ("key", "private"), ("object", "private")]))],
+    ),
+    kernel("signal handlers installed", &["rt_sigaction"], &[one(Shown::of("signal.install", &[]))]),
+    kernel("signals sent", &["kill", "tkill", "tgkill"], &[one(Shown::of("signal.catch", &[]))]),
+    kernel(
+        "polls",
+        &["poll", "ppoll", "select", "pselect6"],
+        &[one(Shown::of("ready.select", &[("count", "1"), ("kind", "pipe"), ("ready", "none")]))],
+    ),
+    kernel(
+        "polls by epoll",
+        &["epoll_wait", "epoll_pwait"],
+        &[one(Shown::of("ready.epoll", &[("count", "100"), ("kind", "pipe"), ("ready", "first")]))],
+    ),
+    kernel("short calls", SHORT, &[one(CALL)]),
+    Price {
+        spent: Spent::User,
+        // A rate: what one takes is its inverse.
+        ..kernel(
+            "cycles of the program",
+            &["cycles:u", "cpu-cycles:u"],
+            &[one(Shown::of("cpu.frequency", &[("class", "integer")]))],
+        )
+    },
+];
+
+const LINKS: &[(&str, &str)] = &[("kind", "hard"), ("entries", "16"), ("where", "work_dir"), ("object", "private")];
+
+/// Calls that find a file by its path and say something of it.
+const PATHS: &[&str] = &[
+    "stat",
+    "lstat",
+    "newfstatat",
+    "fstatat64",
+    "statx",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "readlink",
+    "readlinkat",
+    "statfs",
+    "chdir",
+    "getxattr",
+    "lgetxattr",
+];
+
+/// Calls that do little more than enter the kernel and leave it.
+const SHORT: &[&str] = &[
+    "exit_group",
+    "exit",
+    "wait4",
+    "waitid",
+    "getpid",
+    "getppid",
+    "gettid",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "getresuid",
+    "getresgid",
+    "getpgrp",
+    "getpgid",
+    "getsid",
+    "setpgid",
+    "getgroups",
+    "umask",
+    "uname",
+    "sysinfo",
+    "times",
+    "getrusage",
+    "getrlimit",
+    "setrlimit",
+    "prlimit64",
+    "arch_prctl",
+    "prctl",
+    "set_tid_address",
+    "set_robust_list",
+    "rseq",
+    "getrandom",
+    "sigaltstack",
+    "rt_sigprocmask",
+    "rt_sigreturn",
+    "sched_getaffinity",
+    "sched_yield",
+    "fcntl",
+    "ioctl",
+    "getcwd",
+    "clock_gettime",
+    "gettimeofday",
+    "time",
+    "getcpu",
+    "fadvise64",
+    "alarm",
+    "setitimer",
+    "capget",
+    "membarrier",
+    "getpriority",
+    "pipe2",
+    "pipe",
+    "restart_syscall",
+];

@@ -1,0 +1,144 @@
+//! `groma predict`: an application's counts times the costs of a machine.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use super::explain::{command, elsewhere};
+use super::history::{is_stream, read};
+use super::{print, print_own, style};
+use crate::counts;
+use crate::flags::PredictArgs;
+use crate::message::name;
+use crate::program::Program;
+use anyhow::{Context, Result, bail};
+use groma_analysis::composition::Known;
+use groma_analysis::predict::{Counts, Prediction};
+use groma_harness::model::page::Shown;
+use groma_harness::model::plain;
+use groma_harness::sys::trace::call_name;
+use groma_report::{self as report, Format, Machine};
+use groma_runner::observe::{Observation, Observed, observe};
+use groma_runner::signals::exit_code;
+
+/// Predicts.
+pub(crate) fn predict(_: &Program, args: &PredictArgs) -> Result<u8> {
+    if !matches!(args.format, Format::Table | Format::Json) {
+        bail!("--format {}: predict has table and json", args.format.word());
+    }
+    let (counts, code) = match &args.counts {
+        Some(file) => (of_file(file)?, 0),
+        None => match of_command(&args.command, args.deadline)? {
+            Ok(counted) => counted,
+            Err(signal) => return Ok(exit_code(signal)),
+        },
+    };
+    if code != 0 {
+        warn!("{}: exited with code {code}", plain(&args.command[0].to_string_lossy()));
+    }
+    if args.format == Format::Json {
+        print_own(&format!("{:#}\n", counts::to_json(&counts)))?;
+        return Ok(0);
+    }
+    let mut machines = Vec::new();
+    let mut missing = BTreeSet::new();
+    for run in &args.run {
+        let (machine, lacks) = on_machine(args, run, &counts)?;
+        missing.extend(lacks.iter().map(|shown| shown.metric));
+        if machine.prediction.components.iter().all(|one| one.total.is_none())
+            && !machine.prediction.components.is_empty()
+        {
+            bail!(
+                "run {} holds none of the costs that are needed: {}",
+                machine.run,
+                command(&lacks).unwrap_or_default()
+            );
+        }
+        machines.push(machine);
+    }
+    let mut text = report::prediction(&counts, &machines, &style(false));
+    if !missing.is_empty() {
+        let ids: Vec<&str> = missing.into_iter().collect();
+        text += &format!("\nTo measure what is missing: {} run {}\n", name(), ids.join(" "));
+    }
+    print(&text)?;
+    Ok(0)
+}
+
+/// What the counts cost on the machine of a run, and what that run lacks.
+fn on_machine(args: &PredictArgs, run: &str, counts: &Counts) -> Result<(Machine, Vec<&'static Shown>)> {
+    let shown = read(&args.store, run)?;
+    let prices = groma_benches::prices();
+    let predicted = |others: &[(String, Vec<groma_harness::model::Record>)]| -> Prediction {
+        groma_analysis::predict::predict(counts, prices, &Known { own: &shown.records, others })
+    };
+    let mut prediction = predicted(&[]);
+    if !prediction.missing.is_empty() && !is_stream(run) {
+        prediction = predicted(&elsewhere(&args.store, &shown.head, &prediction.missing)?);
+    }
+    let missing = prediction.missing.clone();
+    Ok((Machine { run: shown.head.run, prediction }, missing))
+}
+
+/// The counts in a file.
+fn of_file(path: &Path) -> Result<Counts> {
+    let shown = plain(&path.to_string_lossy()).into_owned();
+    let file = File::open(path).with_context(|| shown.clone())?;
+    let mut bytes = Vec::new();
+    file.take(counts::LONGEST + 1).read_to_end(&mut bytes).with_context(|| shown.clone())?;
+    if bytes.len() as u64 > counts::LONGEST {
+        bail!("{shown}: longer than {} KiB, which no file of counts is", counts::LONGEST >> 10);
+    }
+    let text = String::from_utf8(bytes).ok().with_context(|| format!("{shown}: not UTF-8"))?;
+    counts::read(&text).map_err(|why| anyhow::anyhow!("{shown}: {why}"))
+}
+
+/// Runs a command; its counts and its exit code, or the signal that ended this.
+fn of_command(words: &[OsString], deadline: Duration) -> Result<Result<(Counts, i32), i32>> {
+    Ok(match observe(words, deadline)? {
+        Observation::Signal(signal) => Err(signal),
+        Observation::Made(observed) => Ok((counts_of(&observed), observed.calls.code)),
+    })
+}
+
+/// What was seen, as counts: means of the untraced runs, and the calls of the traced one.
+fn counts_of(observed: &Observed) -> Counts {
+    let runs = observed.runs.len().max(1) as f64;
+    let mean = |of: fn(&groma_runner::observe::OneRun) -> u64| {
+        observed.runs.iter().map(|run| of(run) as f64).sum::<f64>() / runs
+    };
+    let mut counts = Counts {
+        runs,
+        wall_s: Some(mean(|run| run.wall_ns) * 1e-9),
+        user_s: Some(mean(|run| run.user_ns) * 1e-9),
+        system_s: Some(mean(|run| run.system_ns) * 1e-9),
+        ..Counts::default()
+    };
+    for (number, calls) in &observed.calls.calls {
+        let name = call_name(*number).map_or_else(|| format!("system call {number}"), str::to_owned);
+        // These are known better: which of them made what.
+        if !["fork", "vfork", "clone", "clone3", "execve", "execveat"].contains(&name.as_str()) {
+            counts.add(&name, calls.count as f64, Some(calls.returned as f64));
+        }
+    }
+    let calls = &observed.calls;
+    // The command itself is made by a fork as well, in this program.
+    for (name, count) in
+        [("fork", calls.forks + 1), ("vfork", calls.vforks), ("thread", calls.clones), ("execve", calls.execs)]
+    {
+        counts.add(name, count as f64, None);
+    }
+    for (name, count) in [
+        ("minor-faults", mean(|run| run.minor_faults)),
+        ("major-faults", mean(|run| run.major_faults)),
+        ("voluntary-switches", mean(|run| run.voluntary)),
+        ("involuntary-switches", mean(|run| run.involuntary)),
+    ] {
+        counts.add(name, count, None);
+    }
+    counts.counted.retain(|counted| counted.count > 0.0);
+    counts
+}

@@ -1,0 +1,233 @@
+//! A composed cost beside what it consists of: the estimate from the hardware, the prediction from
+//! primitives, the measurement, and the rest.
+
+use groma_analysis::composition::{Amount, Cost, Explained, Source};
+use groma_model::page::Shown;
+use groma_model::{State, Times, Unit};
+use std::collections::BTreeSet;
+
+use crate::grid::{Align, Cell, Grid};
+use crate::point::name;
+use crate::style::{Ink, Style, wrap_behind};
+use crate::units::{self, NONE, Scale};
+
+/// One composed cost with all of its parts.
+pub fn composition(explained: &Explained<'_>, style: &Style) -> String {
+    let head = style.paint(Ink::Strong, &style.text(&name(explained.record)));
+    let mut out = format!("{head}: {}\n", verdict(explained));
+    let mut line = |label: &str, text: String| {
+        out += &wrap_behind(&format!("  {label:<18}"), &style.text(&text), style.width);
+    };
+    line(
+        "hardware estimate",
+        explained.estimate.as_ref().map_or("none: nothing of it follows from bytes or lines".to_owned(), amount),
+    );
+    let whole = if explained.is_whole() { "" } else { ", without the parts that were not measured" };
+    line("prediction", explained.predicted.as_ref().map_or(NONE.to_owned(), amount) + whole);
+    line("measurement", amount(&explained.measured));
+    let rest = match (&explained.rest, explained.rest_share()) {
+        (Some(rest), Some(share)) => {
+            format!("{}, {} of the measurement: {}", amount(rest), units::percent(share), explained.model.rest)
+        }
+        _ => NONE.to_owned(),
+    };
+    line("unexplained rest", rest);
+    out.push('\n');
+    out += &parts(explained, style);
+    for doubt in doubts(explained) {
+        out += &wrap_behind("  ", &style.text(&doubt), style.width);
+    }
+    out
+}
+
+/// How much of it is explained.
+fn verdict(explained: &Explained<'_>) -> String {
+    match explained.rest_share() {
+        Some(share) if share < 0.0 => format!("its parts predict {} too much", units::percent(-share)),
+        Some(share) => format!("its parts explain {}", units::percent(1.0 - share)),
+        None => "none of its parts was measured".to_owned(),
+    }
+}
+
+/// What makes the explanation uncertain: values that are noisy or of another run.
+fn doubts(explained: &Explained<'_>) -> Vec<String> {
+    let costs = explained.parts.iter().chain(&explained.hardware);
+    let sources: Vec<Source<'_>> = costs.flat_map(|cost| [cost.source, cost.less]).flatten().collect();
+    let own = [explained.record].into_iter().chain(sources.iter().map(|source| source.record));
+    let noisy: BTreeSet<&str> =
+        own.filter(|record| record.state == State::Noisy).map(|record| record.id.as_str()).collect();
+    let runs: BTreeSet<&str> = sources.iter().filter_map(|source| source.run).collect();
+    let list = |texts: BTreeSet<&str>| texts.into_iter().collect::<Vec<_>>().join(", ");
+    let mut doubts = Vec::new();
+    if !noisy.is_empty() {
+        doubts.push(format!("noisy: {}", list(noisy)));
+    }
+    if !runs.is_empty() {
+        doubts.push(format!("* from other runs of this machine in the same state: {}", list(runs)));
+    }
+    doubts
+}
+
+/// The table of the parts, those of the hardware estimate last.
+fn parts(explained: &Explained<'_>, style: &Style) -> String {
+    use Align::{Left, Right};
+    let mut grid = Grid::new(&[Right, Right, Right, Right, Left, Left], style);
+    let heads = ["count", "each", "together", "share", "what", "measured as"];
+    grid.row(heads.iter().map(|head| Cell::ink(*head, Ink::Faint)).collect());
+    let whole = explained.measured.value;
+    for cost in &explained.parts {
+        grid.row(row(cost, whole));
+    }
+    if let (Some(rest), Some(share)) = (explained.rest, explained.rest_share()) {
+        let cells =
+            [String::new(), String::new(), time(rest.value), units::percent(share), "unexplained rest".to_owned()];
+        grid.row(cells.map(|text| Cell::ink(text, Ink::Strong)).into());
+    }
+    for cost in &explained.hardware {
+        let mut cells = row(cost, whole);
+        cells[4] = Cell::new(format!("hardware: {}", cost.part.what));
+        grid.row(cells);
+    }
+    grid.render()
+}
+
+fn row(cost: &Cost<'_>, whole: f64) -> Vec<Cell> {
+    let total = cost.total.map(|total| total.value);
+    let each = match (cost.source, cost.less) {
+        (None, _) => NONE.to_owned(),
+        (Some(_), None) if cost.part.less.is_some() => NONE.to_owned(),
+        // A byte takes picoseconds; people know bandwidths.
+        (Some(source), _) if source.record.unit == Unit::BytesPerSecond => {
+            units::headline(source.record).unwrap_or_default()
+        }
+        _ => total.zip(cost.count).filter(|(_, count)| *count != 0.0).map_or(NONE.to_owned(), |(t, n)| time(t / n)),
+    };
+    let texts = [
+        cost.count.map_or(NONE.to_owned(), |count| count_text(cost.part.times, count)),
+        each,
+        total.map_or("not measured".to_owned(), time),
+        total.map_or(NONE.to_owned(), |total| units::percent(total / whole)),
+        cost.part.what.to_owned(),
+        measured_as(cost),
+    ];
+    texts.map(Cell::new).into()
+}
+
+/// A count; one that was counted in the run may be broken.
+fn count_text(times: Times, count: f64) -> String {
+    match times {
+        Times::Counted(..) => units::significant(count, 3),
+        _ => units::value(count, Scale::Count, None),
+    }
+}
+
+/// The metrics of a part, with what makes them uncertain.
+fn measured_as(cost: &Cost<'_>) -> String {
+    let of = |shown: &Shown, source: Option<Source<'_>>| {
+        let elsewhere = if source.is_some_and(|source| source.run.is_some()) { "*" } else { "" };
+        let params: String = shown.params.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+        format!("{}{params}{elsewhere}", shown.metric)
+    };
+    let less = cost.part.less.as_ref().map(|less| format!(" less {}", of(less, cost.less)));
+    of(&cost.part.cost, cost.source) + &less.unwrap_or_default()
+}
+
+/// Composed costs, a line each: what was predicted, what was measured, the rest.
+pub fn compositions(all: &[Explained<'_>], style: &Style) -> String {
+    use Align::{Left, Right};
+    let mut grid = Grid::new(&[Left, Right, Right, Right, Right, Left], style);
+    let mut heads = vec!["composed cost", "hardware", "predicted", "measured", "rest"];
+    if all.iter().any(|one| !one.is_whole()) {
+        heads.push("not measured");
+    }
+    grid.row(heads.iter().map(|head| Cell::ink(*head, Ink::Faint)).collect());
+    for one in all {
+        let unknown = one.parts.iter().filter(|cost| cost.total.is_none()).count();
+        let unknown = if unknown == 0 { String::new() } else { format!("{unknown} of {} parts", one.parts.len()) };
+        let value = |of: Option<Amount>| of.map_or(NONE.to_owned(), |amount| time(amount.value));
+        let share = one.rest_share().map_or(NONE.to_owned(), units::percent);
+        let cells =
+            [name(one.record), value(one.estimate), value(one.predicted), time(one.measured.value), share, unknown];
+        grid.row(cells.map(Cell::new).into());
+    }
+    grid.render()
+}
+
+/// A value with its interval.
+fn amount(amount: &Amount) -> String {
+    let interval = amount.interval.map(|[low, high]| format!(" ({} to {})", time(low), time(high)));
+    time(amount.value) + &interval.unwrap_or_default()
+}
+
+fn time(seconds: f64) -> String {
+    units::value(seconds, Scale::Time, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{record, without};
+    use groma_analysis::composition::{Known, explain};
+    use groma_model::{Composition, Part, Quantity, Record};
+
+    const SWITCH: Shown = Shown::of("ctx.yield.net", &[]);
+    const ASLEEP: Shown = Shown::of("ctx.futex.net", &[("kind", "thread")]);
+
+    static PIPE: Composition = Composition {
+        of: Shown::of("ipc.pipe_rtt", &[]),
+        hardware: &[Part::of(4.0, "bytes copied", Shown::of("mem.bandwidth", &[]))],
+        parts: &[
+            Part::of(2.0, "writes of a byte", Shown::of("syscall.write", &[])),
+            Part::of(2.0, "switches between two tasks", SWITCH),
+            Part::difference(2.0, "falling asleep and being woken", ASLEEP, SWITCH),
+        ],
+        rest: "the pipe: its lock and its buffer",
+    };
+
+    fn latency(id: &str, params: &str, value: f64) -> Record {
+        record(id, params, Quantity::Latency, value)
+    }
+
+    fn run() -> Vec<Record> {
+        vec![
+            latency("ipc.pipe_rtt", "size=1 B", 6.7e-6),
+            latency("syscall.write", "", 240e-9),
+            latency("ctx.yield.net", "", 900e-9),
+            latency("ctx.futex.net", "kind=thread", 2.2e-6),
+            record("mem.bandwidth", "", Quantity::Bandwidth, 12e9),
+        ]
+    }
+
+    #[test]
+    fn of_a_run_that_has_every_part() {
+        let own = run();
+        let all = explain(&[&PIPE], &Known { own: &own, others: &[] });
+        insta::assert_snapshot!(composition(&all[0], &Style::plain(100)));
+        insta::assert_snapshot!(compositions(&all, &Style::plain(80)));
+    }
+
+    #[test]
+    fn of_a_run_that_lacks_some_and_has_one_from_another() {
+        let mut own = run();
+        own[2] = without(own[2].clone(), State::Failed, "it did");
+        own[0].state = State::Noisy;
+        let switch = run().remove(1);
+        own.remove(1);
+        let others = [("20261120T010203Z-1a2b".to_owned(), vec![switch])];
+        let all = explain(&[&PIPE], &Known { own: &own, others: &others });
+        insta::assert_snapshot!(composition(&all[0], &Style::plain(100)));
+        insta::assert_snapshot!(compositions(&all, &Style::plain(80)));
+    }
+
+    #[test]
+    fn too_large_a_prediction_says_so() {
+        let mut own = run();
+        own[0].value = Some(2e-6);
+        let all = explain(&[&PIPE], &Known { own: &own, others: &[] });
+        let text = composition(&all[0], &Style::plain(100));
+        assert!(text.starts_with("ipc.pipe_rtt size=1 B: its parts predict 144 % too much\n"), "{text}");
+        let all = explain(&[&PIPE], &Known { own: &own[..1], others: &[] });
+        let text = composition(&all[0], &Style::plain(100));
+        assert!(text.starts_with("ipc.pipe_rtt size=1 B: none of its parts was measured\n"), "{text}");
+    }
+}

@@ -1,0 +1,259 @@
+//! A prediction: where an application's time goes by what it was counted to do, beside how long it ran.
+
+use groma_analysis::composition::Amount;
+use groma_analysis::predict::{Component, Counts, Prediction};
+use groma_model::Spent;
+
+use crate::grid::{Align, Cell, Grid};
+use crate::style::{Ink, Style, columns, wrap_behind};
+use crate::units::{self, NONE, Scale};
+
+/// What the counts cost on one machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The run that has its costs.
+    pub run: String,
+    /// The prediction.
+    pub prediction: Prediction,
+}
+
+/// Below so much CPU time, the kernel's division into user and system time is a guess: it looks at a
+/// task once in 1 to 10 ms.
+const GUESSED_BELOW_S: f64 = 0.1;
+
+/// Components below this part of the prediction are named in one line.
+const FOLDED_BELOW: f64 = 0.005;
+
+/// The prediction for one machine or several, which have the same components.
+pub fn prediction(counts: &Counts, machines: &[Machine], style: &Style) -> String {
+    let mut out = String::new();
+    let longest = machines.iter().map(|machine| columns(&machine.run)).max().unwrap_or_default();
+    let width = if machines.len() > 1 { longest + 2 } else { "predicted     ".len() };
+    let mut line = |label: &str, text: String| {
+        out += &wrap_behind(&format!("{label:<width$}"), &style.text(&text), style.width);
+    };
+    for machine in machines {
+        line(if machines.len() == 1 { "predicted" } else { &machine.run }, predicted(machine, counts));
+    }
+    if let Some(text) = measured(counts) {
+        line("measured", text);
+    }
+    if let [machine] = machines {
+        line("missed", missed(counts, &machine.prediction));
+    }
+    out.push('\n');
+    out += &components(counts, machines, style);
+    if let Some(first) = machines.first() {
+        out += &unknown(&first.prediction, style);
+    }
+    out
+}
+
+/// `12.3 ms in the kernel (11.9 ms to 13.0 ms), 90 % of its system time`.
+fn predicted(machine: &Machine, counts: &Counts) -> String {
+    let amount = |spent| machine.prediction.spent(spent);
+    let mut parts = Vec::new();
+    if let Some(kernel) = amount(Spent::Kernel) {
+        let share = counts.system_s.filter(|system| *system > 0.0).map(|system| kernel.value / system);
+        let share = share.map_or(String::new(), |share| format!(", {} of its system time", units::percent(share)));
+        parts.push(format!("{} in the kernel{share}", interval(&kernel)));
+    }
+    if let Some(waiting) = amount(Spent::Waiting) {
+        parts.push(format!("{} of waiting", interval(&waiting)));
+    }
+    if let Some(user) = amount(Spent::User) {
+        parts.push(format!("{} in the program", interval(&user)));
+    }
+    if let (Some(wall), Some(all)) = (counts.wall_s.filter(|wall| *wall > 0.0), with_user(counts, &machine.prediction))
+    {
+        parts.push(format!("with its user time {}, {} of the run", time(all), units::percent(all / wall)));
+    }
+    if parts.is_empty() { "nothing of it".to_owned() } else { parts.join("; ") }
+}
+
+/// Kernel, waiting and user time: predicted, but for the user time where it was measured.
+fn with_user(counts: &Counts, prediction: &Prediction) -> Option<f64> {
+    let value = |spent| prediction.spent(spent).map_or(0.0, |amount| amount.value);
+    let user = counts.user_s.or(prediction.spent(Spent::User).map(|amount| amount.value))?;
+    Some(value(Spent::Kernel) + value(Spent::Waiting) + user)
+}
+
+fn measured(counts: &Counts) -> Option<String> {
+    let named = [("from start to end", counts.wall_s), ("user", counts.user_s), ("system", counts.system_s)];
+    let parts: Vec<String> =
+        named.into_iter().filter_map(|(what, value)| Some(format!("{} {what}", time(value?)))).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What the prediction leaves open, in one sentence, from the numbers.
+fn missed(counts: &Counts, prediction: &Prediction) -> String {
+    let mut parts = Vec::new();
+    let kernel = prediction.spent(Spent::Kernel).map_or(0.0, |amount| amount.value);
+    if let Some(system) = counts.system_s {
+        let gap = system - kernel;
+        let share = if system > 0.0 { format!(" ({})", units::percent(gap.abs() / system)) } else { String::new() };
+        parts.push(if gap >= 0.0 {
+            format!("{}{share} of the system time is in nothing that was counted, or costs more here than where it was measured", time(gap))
+        } else {
+            format!("the prediction is {}{share} above the system time: what it counts costs less here than where it was measured", time(-gap))
+        });
+        if (counts.user_s.unwrap_or(0.0) + system) * counts.runs.max(1.0) < GUESSED_BELOW_S {
+            parts.push("in so short a time the kernel only estimates which of it was its own".to_owned());
+        }
+    }
+    if !prediction.unknown.is_empty() {
+        parts.push(format!("{} of the counts have no price", units::percent(prediction.unknown_share())));
+    }
+    if let (Some(wall), Some(user), Some(system)) = (counts.wall_s, counts.user_s, counts.system_s) {
+        let idle = wall - user - system;
+        if idle > 0.05 * wall {
+            parts.push(format!("for {} the command did not run at all", time(idle)));
+        }
+    }
+    if parts.is_empty() {
+        "how long it ran was not counted, so nothing can be compared".to_owned()
+    } else {
+        parts.join("; ")
+    }
+}
+
+/// The table of components, with a column for each machine.
+fn components(counts: &Counts, machines: &[Machine], style: &Style) -> String {
+    use Align::{Left, Right};
+    let several = machines.len() > 1;
+    let mut align = vec![Right; machines.len()];
+    align.extend([Right, Right, Right, Left, Left]);
+    let mut grid = Grid::new(&align, style);
+    let mut heads: Vec<String> =
+        machines.iter().map(|one| if several { one.run.clone() } else { "time".to_owned() }).collect();
+    let against = if counts.wall_s.is_some() { "of run" } else { "share" };
+    heads.extend([against, "count", "each", "what", "counted as"].map(str::to_owned));
+    grid.row(heads.into_iter().map(|head| Cell::ink(head, Ink::Faint)).collect());
+    let Some(first) = machines.first() else { return String::new() };
+    let all: f64 = first.prediction.components.iter().filter_map(|one| one.total).map(|total| total.value).sum();
+    let whole = counts.wall_s.filter(|wall| *wall > 0.0).unwrap_or(all);
+    let components = &first.prediction.components;
+    let shown = |one: &&Component| one.total.is_none_or(|total| total.value >= FOLDED_BELOW * all);
+    let folded: Vec<&Component> = components.iter().filter(|one| !shown(one)).collect();
+    for one in components.iter().filter(|one| shown(one) || folded.len() == 1) {
+        let same = |machine: &&Machine| {
+            machine
+                .prediction
+                .components
+                .iter()
+                .find(|other| std::ptr::eq(other.price, one.price))
+                .and_then(|other| other.total)
+        };
+        let text = |total: Option<Amount>| total.map_or("not measured".to_owned(), |total| time(total.value));
+        let mut cells: Vec<String> = machines.iter().map(|machine| text(same(&machine))).collect();
+        let value = one.total.map(|total| total.value);
+        cells.push(value.map_or(NONE.to_owned(), |value| units::percent(value / whole)));
+        cells.push(count(one.count));
+        cells.push(value.filter(|_| one.count > 0.0).map_or(NONE.to_owned(), |value| time(value / one.count)));
+        cells.push(what(one));
+        cells.push(one.names.join(", "));
+        grid.row(cells.into_iter().map(Cell::new).collect());
+    }
+    let mut text = grid.render();
+    if folded.len() > 1 {
+        let names: Vec<&str> = folded.iter().map(|one| one.price.what).collect();
+        let sum: f64 = folded.iter().filter_map(|one| one.total).map(|total| total.value).sum();
+        text += &wrap_behind(&format!("and {} for ", time(sum)), &style.text(&names.join(", ")), style.width);
+    }
+    text
+}
+
+/// `reads of 4.00 KiB on average`.
+fn what(component: &Component) -> String {
+    let bytes = component.bytes.filter(|_| !component.price.byte.is_empty() && component.count > 0.0);
+    let bytes =
+        bytes.map_or(String::new(), |bytes| format!(", {} each", units::size((bytes / component.count).round())));
+    format!("{}{bytes}", component.price.what)
+}
+
+/// What has no price, with how often it was counted.
+fn unknown(prediction: &Prediction, style: &Style) -> String {
+    if prediction.unknown.is_empty() {
+        return String::new();
+    }
+    let all: Vec<String> =
+        prediction.unknown.iter().map(|counted| format!("{} {}", count(counted.count), counted.name)).collect();
+    let text = format!("{} of the counts: {}", units::percent(prediction.unknown_share()), all.join(", "));
+    "\n".to_owned() + &wrap_behind("without price ", &style.text(&text), style.width)
+}
+
+fn count(number: f64) -> String {
+    if number.fract() == 0.0 { units::value(number, Scale::Count, None) } else { format!("{number:.1}") }
+}
+
+/// A value with its interval.
+fn interval(amount: &Amount) -> String {
+    let ends = amount.interval.map(|[low, high]| format!(" ({} to {})", time(low), time(high)));
+    time(amount.value) + &ends.unwrap_or_default()
+}
+
+fn time(seconds: f64) -> String {
+    units::time(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_analysis::predict::Counted;
+    use groma_model::{Part, Price, page::Shown};
+
+    static PRICES: [Price; 4] = [
+        price("reads", Spent::Kernel, &[Part::of(1.0, "", Shown::of("a", &[]))]),
+        price("data made durable", Spent::Waiting, &[]),
+        price("seeks", Spent::Kernel, &[]),
+        price("short calls", Spent::Kernel, &[]),
+    ];
+
+    const fn price(what: &'static str, spent: Spent, byte: &'static [Part]) -> Price {
+        Price { what, names: &[], each: &[], byte, spent }
+    }
+
+    fn component(price: usize, names: &[&str], count: f64, bytes: Option<f64>, value: Option<f64>) -> Component {
+        let total = value.map(|value| Amount { value, interval: Some([value * 0.9, value * 1.2]) });
+        Component { price: &PRICES[price], names: names.iter().map(|n| (*n).to_owned()).collect(), count, bytes, total }
+    }
+
+    fn machine(run: &str, slower: f64) -> Machine {
+        let components = vec![
+            component(0, &["read", "pread64"], 1000.0, Some(4_096_000.0), Some(600e-6 * slower)),
+            component(1, &["fsync"], 2.0, None, Some(4e-3 * slower)),
+            component(2, &["lseek"], 3.0, None, Some(1e-6 * slower)),
+            component(3, &["getpid"], 2.5, None, Some(2e-6 * slower)),
+        ];
+        let unknown = vec![Counted { name: "frob\u{1b}[2J".to_owned(), count: 15.0, bytes: None }];
+        Machine { run: run.to_owned(), prediction: Prediction { components, unknown, missing: Vec::new() } }
+    }
+
+    fn counts(times: [Option<f64>; 3]) -> Counts {
+        let [wall_s, user_s, system_s] = times;
+        Counts { counted: Vec::new(), runs: 1.0, wall_s, user_s, system_s }
+    }
+
+    #[test]
+    fn of_a_command_that_was_timed() {
+        let counts = counts([Some(9e-3), Some(2e-3), Some(1e-3)]);
+        insta::assert_snapshot!(prediction(&counts, &[machine("20261121T073812Z-5f3a", 1.0)], &Style::plain(100)));
+    }
+
+    #[test]
+    fn on_two_machines_and_with_something_not_measured() {
+        let mut second = machine("20261121T073812Z-0b0b", 2.0);
+        second.prediction.components[1].total = None;
+        let machines = [machine("20261121T073812Z-5f3a", 1.0), second];
+        insta::assert_snapshot!(prediction(&counts([None; 3]), &machines, &Style::plain(120)));
+    }
+
+    #[test]
+    fn a_prediction_above_what_was_measured_says_so() {
+        let text = prediction(&counts([Some(1.0), Some(0.5), Some(100e-6)]), &[machine("a", 1.0)], &Style::plain(400));
+        assert!(text.contains("the prediction is 503 µs (503 %) above the system time"), "{text}");
+        let long = prediction(&counts([Some(1.0), Some(0.5), Some(0.5)]), &[machine("a", 1.0)], &Style::plain(400));
+        assert!(long.contains("499 ms (100 %) of the system time is in nothing that was counted"), "{long}");
+        assert!(!long.contains("estimates") && !long.contains("did not run"), "{long}");
+    }
+}
