@@ -177,8 +177,7 @@ impl Table {
         for cell in &cells {
             let Some(at) = self.quantity_of(cell) else { continue };
             let key = cell.beyond(Some(&self.quantities[at]));
-            // A file may hold a measurement twice.
-            let same = |i: &usize| rows[*i].name == cell.system && of_rows[*i] == key && rows[*i].cells[at].is_empty();
+            let same = |i: &usize| rows[*i].name == cell.system && of_rows[*i] == key;
             let found = (0..rows.len()).find(same).unwrap_or_else(|| {
                 let empty = vec![Vec::new(); columns.len()];
                 rows.push(Row { name: cell.system.clone(), keys: Vec::new(), quantity: None, cells: empty });
