@@ -126,7 +126,7 @@ fn shell(line: &str, dir: &Path) -> Output {
 #[test]
 fn commands_in_documents_work() {
     /// Commands that need a run in the store, a second of gauging, or an address.
-    const LEFT_OUT: [&str; 11] = [
+    const LEFT_OUT: [&str; 12] = [
         "groma ab",
         "groma compare",
         "groma trend",
@@ -134,6 +134,7 @@ fn commands_in_documents_work() {
         "groma show",
         "groma runs",
         "groma plot",
+        "groma predict",
         "groma machine",
         "groma tag",
         "groma forget",
@@ -143,7 +144,7 @@ fn commands_in_documents_work() {
     for document in ["README.md", "CONTRIBUTING.md", "docs/writing-benchmarks.md", "docs/tasks.md"] {
         lines.extend(commands(document).into_iter().map(|line| (document, line)));
     }
-    lines.retain(|(_, line)| !LEFT_OUT.iter().any(|verb| line.starts_with(verb)));
+    lines.retain(|(_, line)| !LEFT_OUT.iter().any(|verb| line.starts_with(verb)) && !line.contains(" --run latest"));
     assert!(lines.len() >= 10, "only {} commands found: this test looks in the wrong place", lines.len());
     two_at_a_time(lines, |(document, line)| {
         let dir = tempfile::tempdir().expect("a temporary directory");

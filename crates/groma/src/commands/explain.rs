@@ -74,7 +74,7 @@ pub(super) fn elsewhere(store: &StoreArgs, head: &RunHeader, missing: &[&Shown])
     let store = existing_store(store)?;
     let wanted = |metrics: &[groma_harness::model::Metric]| missing.iter().any(|shown| shown.is_of(metrics));
     let mut found = Vec::new();
-    for run in Earlier::like(head, &[head.run.clone()], &store).runs() {
+    for run in Earlier::like(head, std::slice::from_ref(&head.run), &store).runs() {
         // What cannot be read was not there.
         let Ok(stored) = store.load_part(run, |point| wanted(&point.metrics)) else { continue };
         found.push((run.to_owned(), records(stored, false).records));
