@@ -126,7 +126,11 @@ fn shell(line: &str, dir: &Path) -> Output {
 #[test]
 fn commands_in_documents_work() {
     /// Commands that need a run in the store, a second of gauging, or an address.
+<<<<<<< HEAD
     const LEFT_OUT: &[&str] = &[
+=======
+    const LEFT_OUT: [&str; 12] = [
+>>>>>>> explain
         "groma ab",
         "groma baseline",
         "groma calibrate",
@@ -138,7 +142,11 @@ fn commands_in_documents_work() {
         "groma show",
         "groma runs",
         "groma plot",
+<<<<<<< HEAD
         "groma paper lmbench1996 table2 --run",
+=======
+        "groma predict",
+>>>>>>> explain
         "groma machine",
         "groma tag",
         "groma forget",
@@ -148,7 +156,7 @@ fn commands_in_documents_work() {
     for document in ["README.md", "CONTRIBUTING.md", "docs/writing-benchmarks.md", "docs/tasks.md"] {
         lines.extend(commands(document).into_iter().map(|line| (document, line)));
     }
-    lines.retain(|(_, line)| !LEFT_OUT.iter().any(|verb| line.starts_with(verb)));
+    lines.retain(|(_, line)| !LEFT_OUT.iter().any(|verb| line.starts_with(verb)) && !line.contains(" --run latest"));
     assert!(lines.len() >= 10, "only {} commands found: this test looks in the wrong place", lines.len());
     two_at_a_time(lines, |(document, line)| {
         let dir = tempfile::tempdir().expect("a temporary directory");

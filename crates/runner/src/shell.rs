@@ -1,7 +1,7 @@
 //! Runs a command of the user in a shell: with a deadline, as a process group, and never for longer
 //! than until a signal comes. Measures nothing.
 
-use crate::supervise::{Source, WorkerOutput, reap, wait_for};
+use crate::supervise::{GRACE, Source, WorkerOutput, reap, wait_for};
 use anyhow::{Context, Result, bail};
 use groma_harness::sys::process;
 use groma_harness::sys::signals::Watch;
@@ -48,7 +48,7 @@ pub(crate) fn run(command: &str, deadline: Duration, signals: Option<&Watch>) ->
     if signal.is_some() || late {
         process::kill_group(group);
     }
-    let status = reap(&mut child, group);
+    let status = reap(&mut child, group, GRACE);
     while err.as_ref().is_some_and(|err| !wait_for(&[(Source::Err, err.as_fd())], Duration::ZERO).is_empty()) {
         listen(&mut err, &mut output);
     }

@@ -41,7 +41,7 @@ pub(crate) struct Supervisor {
 }
 
 /// After its result a worker has this long to exit by itself.
-const GRACE: Duration = Duration::from_millis(500);
+pub(crate) const GRACE: Duration = Duration::from_millis(500);
 /// A killed process has this long to end: one that waits for a device or a server that is gone may
 /// never end.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -115,7 +115,10 @@ impl Supervisor {
         if !matches!(how, Listening::Complete | Listening::Silent) {
             process::kill_group(group);
         }
-        let status = reap(&mut child, group);
+        // How a worker ended that says nothing is all that is known of it. It may have given its output
+        // away and be at work: on a machine with a load of 13 it ended a second later.
+        let grace = if matches!(how, Listening::Silent) { PATIENCE } else { GRACE };
+        let status = reap(&mut child, group, grace);
         if self.adopts {
             process::end_descendants(PATIENCE, is_guardian);
         }
@@ -265,9 +268,9 @@ pub(crate) fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> 
     groma_harness::sys::io::readable(&fds, wait).into_iter().map(|i| sources[i].0).collect()
 }
 
-/// Lets the worker exit, ends it when it does not, and ends what is left of its group. `None` when
-/// it cannot be ended.
-pub(crate) fn reap(child: &mut Child, group: i32) -> Option<ExitStatus> {
+/// Lets the worker exit, ends it when it does not within `grace`, and ends what is left of its group.
+/// `None` when it cannot be ended.
+pub(crate) fn reap(child: &mut Child, group: i32, grace: Duration) -> Option<ExitStatus> {
     let ends_within = |time: Duration| {
         let until = Instant::now() + time;
         loop {
@@ -278,7 +281,7 @@ pub(crate) fn reap(child: &mut Child, group: i32) -> Option<ExitStatus> {
             }
         }
     };
-    ends_within(GRACE);
+    ends_within(grace);
     // Before the worker is reaped: until then no other group can have its number.
     process::kill_group(group);
     if ends_within(PATIENCE) { child.wait().ok() } else { None }
