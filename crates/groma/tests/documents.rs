@@ -126,11 +126,7 @@ fn shell(line: &str, dir: &Path) -> Output {
 #[test]
 fn commands_in_documents_work() {
     /// Commands that need a run in the store, a second of gauging, or an address.
-<<<<<<< HEAD
     const LEFT_OUT: &[&str] = &[
-=======
-    const LEFT_OUT: [&str; 12] = [
->>>>>>> explain
         "groma ab",
         "groma baseline",
         "groma calibrate",
@@ -142,11 +138,8 @@ fn commands_in_documents_work() {
         "groma show",
         "groma runs",
         "groma plot",
-<<<<<<< HEAD
         "groma paper lmbench1996 table2 --run",
-=======
         "groma predict",
->>>>>>> explain
         "groma machine",
         "groma tag",
         "groma forget",
