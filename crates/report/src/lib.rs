@@ -35,6 +35,7 @@ mod layout;
 mod list;
 mod machine;
 mod markdown;
+mod markup;
 mod page;
 mod plot;
 mod point;

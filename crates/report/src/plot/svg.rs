@@ -3,6 +3,7 @@
 
 use super::drawing::{Anchor, Drawing, Paint, Shape, WIDTH};
 use super::heat::{DEEP, STEPS};
+use crate::markup::escape;
 
 /// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour
 /// vision, the first five best; those of cells are from pale to deep and carry their own writing,
@@ -127,18 +128,4 @@ fn element(shape: &Shape) -> String {
             )
         }
     }
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
