@@ -13,6 +13,7 @@
 //! | a metric over the runs of a machine | [`trend()`], [`trend_changes`], [`trend_json`], [`trend_csv`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
+//! | runs in a browser | [`html()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
 //! | where its time went | [`times()`], [`times_json`] |
 //! | how much of the cores others take | [`watch_line`], [`watched`], [`watch_openmetrics`] |
@@ -30,6 +31,7 @@ mod explain;
 mod format;
 mod grid;
 mod hardware;
+mod html;
 mod json;
 mod layout;
 mod list;
@@ -60,6 +62,7 @@ pub use csv::csv_samples;
 pub use explain::{explain, measures};
 pub use format::{Format, render};
 pub use hardware::hardware;
+pub use html::{Report, ReportRun, html};
 pub use list::{lineage, list, list_json};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;

@@ -63,6 +63,13 @@ impl Markup {
         self.0 += ">";
     }
 
+    /// An element of SVG that has nothing inside.
+    pub(crate) fn leaf(&mut self, name: &'static str, attributes: &[(&'static str, &str)]) {
+        self.open(name, attributes);
+        self.0.pop();
+        self.0 += "/>";
+    }
+
     /// Text.
     pub(crate) fn text(&mut self, text: &str) {
         self.0 += &escape(text);
@@ -76,6 +83,16 @@ impl Markup {
     /// A tag of a class, and text inside.
     pub(crate) fn say_of(&mut self, name: &'static str, class: &str, text: &str) {
         self.with(name, &[("class", class)], |inside| inside.text(text));
+    }
+
+    /// Another part.
+    pub(crate) fn add(&mut self, part: Markup) {
+        self.0 += &part.0;
+    }
+
+    /// Rules of a style sheet on a light and on a dark ground; they are ours.
+    pub(crate) fn colours(&mut self, [light, dark]: &[String; 2]) {
+        let _ = write!(self.0, "{}@media (prefers-color-scheme:dark){{@media screen{{{}}}}}", escape(light), escape(dark));
     }
 
     /// A line break of the source, so that a diff of two documents can be read.

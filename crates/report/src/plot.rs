@@ -8,12 +8,16 @@ mod axis;
 mod drawing;
 mod heat;
 mod histogram;
+mod interactive;
+mod matrix;
 mod png;
 mod runs;
 mod svg;
 mod terminal;
 
 pub use histogram::histogram;
+pub(crate) use histogram::distribution;
+pub(crate) use interactive::colours;
 pub use runs::Source;
 
 use groma_analysis::claims::declared_caches;
@@ -110,13 +114,13 @@ struct Plateau {
 
 /// A stretch of a distribution.
 #[derive(Clone, Copy, Debug)]
-struct Bar {
-    low: f64,
-    high: f64,
+pub(crate) struct Bar {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
     /// Samples without a label.
-    clean: usize,
+    pub(crate) clean: usize,
     /// Samples during which something happened.
-    labelled: usize,
+    pub(crate) labelled: usize,
 }
 
 /// A plot of the records of one metric, of one run or of several: the curve over a number (a size, a
@@ -470,7 +474,7 @@ impl Chart {
     /// The plot as an SVG document on a transparent ground, which follows the reader's choice of
     /// dark or light.
     pub fn svg(&self) -> String {
-        svg::svg(&drawing::draw(self))
+        svg::svg(&drawing::draw(self, drawing::Media::File))
     }
 
     /// The plot as the bytes of a PNG file on a white ground; `scale` 1 is 860 by 480 pixels, 2 is
@@ -479,7 +483,7 @@ impl Chart {
     /// # Errors
     /// What the encoder says when it cannot.
     pub fn png(&self, scale: f32) -> Result<Vec<u8>, String> {
-        png::png(&drawing::draw(self), scale)
+        png::png(&drawing::draw(self, drawing::Media::File), scale)
     }
 
     /// The plot as text, `style.width` columns wide.

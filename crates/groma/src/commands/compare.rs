@@ -54,9 +54,7 @@ impl Runs {
 
     /// Whether these are one run each whose rounds were made in turns.
     fn is_in_turns_with(&self, other: &Runs) -> bool {
-        let with = |runs: &Runs| runs.head().in_turns.as_ref().map(|turns| turns.with.clone());
-        let alone = self.heads.len() == 1 && other.heads.len() == 1 && self.newest.points == other.newest.points;
-        alone && with(self).as_ref() == Some(&other.head().run) && with(other).as_ref() == Some(&self.head().run)
+        self.heads.len() == 1 && other.heads.len() == 1 && are_in_turns(&self.newest, &other.newest)
     }
 
     fn side(&self) -> Side<'_> {
@@ -65,10 +63,9 @@ impl Runs {
 
     /// What other runs of the same machine in the same state found of each metric.
     fn others(&mut self, store: &Store, sides: &[String]) -> HashMap<String, Vec<f64>> {
-        let earlier = Earlier::like(self.head(), sides, store);
-        self.like = earlier.count();
-        let values = earlier.histories(&self.newest.points, &self.newest.records);
-        self.newest.records.iter().map(identity).zip(values).collect()
+        let (like, values) = runs_like(&self.newest, sides, store);
+        self.like = like;
+        values
     }
 
     /// The records as multiples of something.
@@ -83,6 +80,21 @@ impl Runs {
         }
         Ok(())
     }
+}
+
+/// Whether the rounds of two runs were made in turns.
+pub(super) fn are_in_turns(a: &Shown, b: &Shown) -> bool {
+    let is_with =
+        |a: &Shown, b: &Shown| a.head.in_turns.as_ref().is_some_and(|turns| turns.with == b.head.run);
+    a.points == b.points && is_with(a, b) && is_with(b, a)
+}
+
+/// What other runs of the same machine in the same state, but for these, found of each metric by its
+/// identity; and how many runs they are.
+pub(super) fn runs_like(run: &Shown, except: &[String], store: &Store) -> (usize, HashMap<String, Vec<f64>>) {
+    let earlier = Earlier::like(&run.head, except, store);
+    let values = earlier.histories(&run.points, &run.records);
+    (earlier.count(), run.records.iter().map(identity).zip(values).collect())
 }
 
 /// Compares runs.

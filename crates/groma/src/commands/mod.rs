@@ -2,6 +2,7 @@
 
 mod ab;
 mod catalogue;
+mod chromium;
 mod compare;
 mod dd;
 mod earlier;
@@ -11,6 +12,7 @@ mod history;
 mod machine;
 mod merge;
 mod plot;
+mod report;
 mod run;
 mod runs;
 mod serve;
@@ -49,6 +51,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Compare(args) => compare::compare(program, &args),
         Command::Trend(args) => trend::trend(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
+        Command::Report(args) => report::report(program, &args),
         Command::Watch(args) => watch::watch(&args),
         Command::Dd(args) => dd::dd(&args),
         Command::Hammer(args) => hammer::hammer(program, &args),

@@ -48,22 +48,40 @@ pub(super) fn summary(
             out += &wrap_behind("", &style.text(&format!("Values are relative to {id}.")), style.width);
         }
     }
-    for (i, other) in others.iter().enumerate() {
+    let told = told(families, first, others, style);
+    for (i, sentences) in told.of_others.iter().enumerate() {
         out.push('\n');
         if others.len() > 1 {
             out += &style.paint(Ink::Strong, &format!("{} beside A", letter(i + 1)));
             out.push('\n');
         }
-        for text in sentences(families, first, other, style) {
-            out += &wrap_behind("", &style.text(&text), style.width);
+        for text in sentences {
+            out += &wrap_behind("", &style.text(text), style.width);
         }
     }
     out.push('\n');
+    for text in &told.of_all {
+        out += &wrap_behind("", &style.text(text), style.width);
+    }
+    out
+}
+
+/// What is said of a comparison, in sentences.
+pub(crate) struct Told {
+    /// Of each other side beside the first.
+    pub(crate) of_others: Vec<Vec<String>>,
+    /// What it rests on, and what the signs mean.
+    pub(crate) of_all: Vec<String>,
+}
+
+/// What is to be said of a comparison.
+pub(crate) fn told(families: Families<'_>, first: Side<'_>, others: &[Compared<'_>], style: &Style) -> Told {
     let in_turns = others.iter().all(|other| other.in_turns);
     let evidence = if in_turns { IN_TURNS.to_owned() } else { evidence(first) };
-    out += &wrap_behind("", &style.text(&evidence), style.width);
-    out += &wrap_behind("", &style.text(&legend(others, style)), style.width);
-    out
+    Told {
+        of_others: others.iter().map(|other| sentences(families, first, other, style)).collect(),
+        of_all: vec![evidence, legend(others, style)],
+    }
 }
 
 /// What a comparison of runs that were made in turns rests on.

@@ -80,7 +80,7 @@ pub(super) fn svg(drawing: &Drawing) -> String {
         out += &format!(".{class} {{ color: {dark} }}\n");
     }
     out += "}\n</style>\n";
-    for shape in &drawing.shapes {
+    for (_, shape) in &drawing.shapes {
         out += &element(shape);
         out.push('\n');
     }
@@ -100,13 +100,13 @@ fn element(shape: &Shape) -> String {
                 points.join(" ")
             )
         }
-        Shape::Dot { x, y, radius, paint } => {
+        Shape::Dot { x, y, radius, paint, .. } => {
             format!(
                 "<circle class=\"{}\" fill=\"currentColor\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>",
                 class(paint)
             )
         }
-        Shape::Ring { x, y, radius, paint } => format!(
+        Shape::Ring { x, y, radius, paint, .. } => format!(
             "<circle class=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.8\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>",
             class(paint)
         ),
