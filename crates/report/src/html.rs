@@ -115,7 +115,7 @@ fn sections(report: &Report<'_>, sheet: &Sheet<'_>) -> Vec<(&'static str, &'stat
         ("curves", "Curves and matrices", charts::charts(report)),
         ("values", "All values", values::values(report, sheet)),
         ("machine", "What the machine declares", head::facts(report)),
-        ("explanations", "What is measured", explanations::benchmarks(report)),
+        ("explanations", "What is measured", explanations::benchmarks(sheet)),
         ("words", "Signs and words", explanations::words(report)),
     ];
     all.into_iter().filter_map(|(id, name, body)| Some((id, name, body?))).collect()

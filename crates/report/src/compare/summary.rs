@@ -79,7 +79,7 @@ pub(crate) fn told(families: Families<'_>, first: Side<'_>, others: &[Compared<'
     let in_turns = others.iter().all(|other| other.in_turns);
     let evidence = if in_turns { IN_TURNS.to_owned() } else { evidence(first) };
     Told {
-        of_others: others.iter().map(|other| sentences(families, first, other, style)).collect(),
+        of_others: (1..).zip(others).map(|(i, other)| sentences(families, first, other, letter(i), style)).collect(),
         of_all: vec![evidence, legend(others, style)],
     }
 }
@@ -119,7 +119,7 @@ fn run(side: Side<'_>) -> String {
     format!("{id}run {}{more}{behind}, {when} UTC, groma {}", side.head.run, side.head.groma)
 }
 
-fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, style: &Style) -> Vec<String> {
+fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, called: char, style: &Style) -> Vec<String> {
     let pairs = &other.comparison.pairs;
     let is = |word: &'static str| move |pair: &&Pair<'_>| pair.verdict.word() == word;
     let count = |word| pairs.iter().filter(is(word)).count();
@@ -158,7 +158,7 @@ fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, styl
         }
     }
     out.extend(by_family(pairs));
-    let left_out = left_out(other);
+    let left_out = left_out(other, called);
     if !left_out.is_empty() {
         out.push(format!("Not compared: {} ({} compare --all lists them).", left_out.join(", "), style.program));
     }
@@ -260,13 +260,13 @@ fn by_family(pairs: &[Pair<'_>]) -> Option<String> {
 }
 
 /// What is not compared, counted.
-fn left_out(other: &Compared<'_>) -> Vec<String> {
+fn left_out(other: &Compared<'_>, called: char) -> Vec<String> {
     let comparison = &other.comparison;
     let counts = [
-        (comparison.alone[0].len(), "only in A"),
-        (comparison.alone[1].len(), "only in B"),
-        (comparison.without_value.len(), "without a value"),
-        (comparison.unlike.len(), "defined anew in between, or in other units or on other storage"),
+        (comparison.alone[0].len(), "only in A".to_owned()),
+        (comparison.alone[1].len(), format!("only in {called}")),
+        (comparison.without_value.len(), "without a value".to_owned()),
+        (comparison.unlike.len(), "defined anew in between, or in other units or on other storage".to_owned()),
     ];
     counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
 }

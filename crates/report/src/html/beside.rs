@@ -23,7 +23,9 @@ pub(super) fn comparison(report: &Report<'_>, sheet: &Sheet<'_>) -> Option<Marku
         out.with("ul", &[], |ul| sentences.iter().for_each(|sentence| ul.say("li", sentence)));
     }
     told.of_all.iter().for_each(|text| out.say_of("p", "note", text));
-    out.with("div", &[("class", "blocks")], |div| {
+    // As wide as the names, the values and the changes are.
+    let width = format!("columns: {}rem", 17 + 11 * others.len());
+    out.with("div", &[("class", "blocks wide"), ("style", &width)], |div| {
         stacks(report.families, others).iter().for_each(|stack| block(report, sheet, stack, div));
     });
     Some(out)

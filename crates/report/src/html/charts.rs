@@ -38,9 +38,14 @@ fn all(report: &Report<'_>) -> Vec<(String, String, Chart)> {
             ids.push(&record.id);
         }
     }
+    let letters: Vec<String> = (0..report.runs.len()).map(|run| letter(report, run)).collect();
     let mut charts = Vec::new();
     for id in ids {
-        let source = |run: usize| Source { run: report.runs[run].head, records: taken(report, run, id) };
+        let source = |run: usize| Source {
+            run: report.runs[run].head,
+            called: &letters[run],
+            records: taken(report, run, id),
+        };
         let sources: Vec<Source<'_>> =
             (0..report.runs.len()).map(source).filter(|source| !source.records.is_empty()).collect();
         match plot(report.families, &sources, None, &[]) {
@@ -51,9 +56,9 @@ fn all(report: &Report<'_>) -> Vec<(String, String, Chart)> {
                 for run in 0..report.runs.len() {
                     let one = [source(run)];
                     if let Ok(chart) = plot(report.families, &one, None, &[])
-                        && chart.series().is_empty()
+                        && chart.is_matrix()
                     {
-                        charts.push((id.to_owned(), format!("run {}", letter(report, run)), chart));
+                        charts.push((id.to_owned(), format!("run {}", letters[run]), chart));
                     }
                 }
             }
@@ -72,7 +77,7 @@ fn taken<'r>(report: &Report<'r>, run: usize, id: &str) -> Vec<&'r Record> {
 fn is_worth(chart: &Chart, sources: &[Source<'_>], id: &str) -> bool {
     let of_it: Vec<&Record> =
         sources.iter().flat_map(|source| &source.records).copied().filter(|record| record.id == id).collect();
-    chart.series().is_empty() || widest(&of_it).is_some_and(|(_, values)| values >= FEWEST)
+    chart.is_matrix() || widest(&of_it).is_some_and(|(_, values)| values >= FEWEST)
 }
 
 fn figure(number: usize, id: &str, note: &str, chart: &Chart, out: &mut Markup) {

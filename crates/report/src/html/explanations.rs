@@ -3,16 +3,15 @@
 use groma_model::{Info, Label};
 
 use super::Report;
+use super::sheet::Sheet;
 use crate::explain::{Part, about, label};
 use crate::list::facts;
 use crate::markup::Markup;
 
 /// The benchmarks that a run of the report has points of.
-pub(super) fn benchmarks(report: &Report<'_>) -> Option<Markup> {
-    let is_here = |info: &&&Info| report.runs.iter().flat_map(|run| run.points).any(|point| point.bench == info.id);
-    let infos: Vec<&&Info> = report.catalogue.iter().filter(is_here).collect();
+pub(super) fn benchmarks(sheet: &Sheet<'_>) -> Option<Markup> {
     let mut out = Markup::default();
-    for info in &infos {
+    for info in &sheet.explained {
         out.with("details", &[("class", "about"), ("id", &format!("about-{}", info.id))], |details| {
             details.tag("summary", |summary| {
                 summary.say("code", info.id);
@@ -23,11 +22,15 @@ pub(super) fn benchmarks(report: &Report<'_>) -> Option<Markup> {
         });
         out.newline();
     }
-    (!infos.is_empty()).then_some(out)
+    (!sheet.explained.is_empty()).then_some(out)
 }
 
 fn explanation(info: &Info, out: &mut Markup) {
-    for part in about(info) {
+    let letters = |text: &str| text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "");
+    // A module text usually begins with the summary, which stands above.
+    let is_summary =
+        |part: &Part| matches!(part, Part::Paragraph { text, .. } if letters(text) == letters(info.summary));
+    for part in about(info).into_iter().skip_while(is_summary) {
         match part {
             Part::Heading(text) => out.say("h4", &text),
             Part::Verbatim(lines) => out.say("pre", &lines.join("\n")),

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use groma_analysis::point::family;
 use groma_model::Fact;
 
 use super::{Report, ReportRun, differences, letter};
@@ -72,6 +71,17 @@ pub(super) fn facts(report: &Report<'_>) -> Option<Markup> {
         let text = "Marked rows differ between runs, but for facts that change by themselves (load, uptime).";
         out.say_of("p", "note", text);
     }
+    out.with("div", &[("class", "wide")], |div| table(report, &keys, &of_runs, &differing, div));
+    Some(out)
+}
+
+fn table(
+    report: &Report<'_>,
+    keys: &[&str],
+    of_runs: &[BTreeMap<&str, &Fact>],
+    differing: &[&str],
+    out: &mut Markup,
+) {
     out.with("table", &[("class", "data sortable filterable"), ("data-of", "facts")], |table| {
         table.say_of("caption", "sr", "Facts by key");
         table.tag("thead", |head| {
@@ -84,16 +94,15 @@ pub(super) fn facts(report: &Report<'_>) -> Option<Markup> {
         });
         table.tag("tbody", |body| {
             for key in keys {
-                let class = if differing.contains(&key) { "differs" } else { "" };
-                body.with("tr", &[("class", class), ("data-group", family(key))], |tr| {
+                let class = if differing.contains(key) { "differs" } else { "" };
+                body.with("tr", &[("class", class)], |tr| {
                     tr.with("th", &[("scope", "row")], |th| th.text(key));
-                    for facts in &of_runs {
-                        tr.say("td", &facts.get(key).map(|fact| value(fact)).unwrap_or_default());
+                    for facts in of_runs {
+                        tr.say("td", &facts.get(*key).map(|fact| value(fact)).unwrap_or_default());
                     }
                 });
                 body.newline();
             }
         });
     });
-    Some(out)
 }

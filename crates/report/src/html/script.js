@@ -13,6 +13,12 @@
     return parent.appendChild(element);
   };
 
+  // What was opened below a row of a table.
+  const close = opened => {
+    opened.previousSibling.querySelector(".rounds button").setAttribute("aria-expanded", "false");
+    opened.remove();
+  };
+
   // Tables: a click on a head sorts, and once more turns round; rows without a value come last.
   const key = (row, column) => {
     const cell = row.cells[column];
@@ -66,15 +72,15 @@
       label.append(` ${controls} controls and raw loops`);
     }
     const count = add(form, "output", { "aria-live": "polite" });
-    const texts = rows.map(row => row.textContent.toLowerCase());
+    let texts = null;
     const filter = () => {
       all("tr.opened", table).forEach(close);
       const wanted = words.value.toLowerCase().split(/\s+/).filter(word => word);
+      if (wanted.length) texts ??= rows.map(row => row.textContent.toLowerCase());
       let left = 0;
       rows.forEach((row, i) => {
-        const state = row.querySelector("[data-state]")?.dataset.state;
         const kept = wanted.every(word => texts[i].includes(word)) && (shown?.checked || row.className !== "control")
-          && (!select || select.value === "all" || state === select.value);
+          && (!select || select.value === "all" || row.querySelector("[data-state]").dataset.state === select.value);
         row.hidden = !kept;
         left += kept;
       });
@@ -86,7 +92,7 @@
   }
 
   // A value as people read it, in the units of the document.
-  const data = JSON.parse(document.getElementById("data").textContent);
+  let data = null;
   const said = (value, scale) => {
     const units = data.units[scale];
     const three = v => Number(v.toPrecision(3));
@@ -139,12 +145,8 @@
     axes(svg, low, high, scale, 5, WIDTH - 5, 135);
     add(svg, "text", { class: "f mid", x: WIDTH / 2, y: 166 }, `samples (grey: disturbed); ${below} lie below, ${beyond} beyond`);
   };
-  const buttonOf = row => row.querySelector(".rounds button");
-  const close = opened => {
-    buttonOf(opened.previousSibling)?.setAttribute("aria-expanded", "false");
-    opened.remove();
-  };
   const open = row => {
+    data ??= JSON.parse(document.getElementById("data").textContent);
     const metric = data.rows[Number(row.id.slice(1))];
     const opened = document.createElement("tr");
     opened.className = "opened";
@@ -157,8 +159,8 @@
       if (of.h) drawSamples(add(pair, "div"), of, metric.s);
       const list = add(cell, "dl");
       for (const [name, text] of of.t) {
-        add(list, "dt", {}, name);
-        add(list, "dd", {}, text);
+        add(list, "dt", {}, data.texts[name]);
+        add(list, "dd", {}, data.texts[text]);
       }
     });
     add(add(cell, "p", {}, "Again: "), "code", {}, metric.c);
@@ -240,7 +242,8 @@
     };
 
     // A closer look: places of the drawing, moved and stretched.
-    const parts = ["in", "xt", "yt"].flatMap(name => all(`g.${name} > *`, svg).map(element => {
+    let parts = null;
+    const collect = () => ["in", "xt", "yt"].flatMap(name => all(`g.${name} > *`, svg).map(element => {
       const names = { circle: ["cx", "cy"], text: ["x", "y"], rect: ["x", "y", "width", "height"] }[element.localName];
       const first = names ? names.map(n => Number(element.getAttribute(n))) : element.getAttribute("points").split(/[ ,]/).map(Number);
       return { element, name, names, first };
@@ -251,6 +254,7 @@
       const [x0, x1, y0, y1] = box ?? [left, right, top, bottom];
       const [kx, ky] = [(right - left) / (x1 - x0), (bottom - top) / (y1 - y0)];
       const [x, y] = [v => left + (v - x0) * kx, v => top + (v - y0) * ky];
+      parts ??= collect();
       for (const { element, name, names, first } of parts) {
         // The text of a tick stands 4 below its line.
         const below = name === "yt" && names ? 4 : 0;
@@ -278,7 +282,8 @@
     let from = null, lens = null;
     svg.onpointerdown = event => {
       const p = place(event);
-      if (event.button || event.pointerType === "touch" || p.x < left || p.x > right || p.y < top || p.y > bottom) return;
+      const near = p.x > left - 8 && p.x < right + 8 && p.y > top - 8 && p.y < bottom + 8;
+      if (event.button || event.pointerType === "touch" || !near) return;
       from = p;
       lens = add(svg, "rect", { class: "lens" });
       svg.setPointerCapture(event.pointerId);

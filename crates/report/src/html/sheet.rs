@@ -39,7 +39,8 @@ impl<'r> Row<'r> {
 pub(super) struct Sheet<'r> {
     pub(super) rows: Vec<Row<'r>>,
     places: HashMap<*const Record, usize>,
-    catalogue: &'r [&'r Info],
+    /// The benchmarks that a run has points of.
+    pub(super) explained: Vec<&'r Info>,
     program: &'static str,
 }
 
@@ -57,7 +58,10 @@ impl<'r> Sheet<'r> {
                 rows[place].of_runs[i] = Some(entry);
             }
         }
-        Sheet { rows, places, catalogue: report.catalogue, program: report.program }
+        let points = || report.runs.iter().flat_map(|run| run.points);
+        let is_here = |info: &&Info| points().any(|point| point.bench == info.id);
+        let explained = report.catalogue.iter().copied().filter(is_here).collect();
+        Sheet { rows, places, explained, program: report.program }
     }
 
     /// Where the row of a record is, as a link.
@@ -68,7 +72,7 @@ impl<'r> Sheet<'r> {
     /// Where a metric is explained, as a link; empty where it cannot be.
     pub(super) fn explanation(&self, id: &str) -> String {
         let is_of = |info: &&&Info| id.strip_prefix(info.id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        let info = self.catalogue.iter().filter(is_of).max_by_key(|info| info.id.len());
+        let info = self.explained.iter().filter(is_of).max_by_key(|info| info.id.len());
         info.map_or(String::new(), |info| format!("#about-{}", info.id))
     }
 
@@ -85,12 +89,14 @@ impl<'r> Sheet<'r> {
             ("ratio", Scale::Ratio),
         ];
         let scale = |record: &Record| scales.iter().position(|(_, scale)| *scale == Scale::of(record)).unwrap_or(0);
-        let row = |row: &Row<'r>| DataRow {
+        let mut texts = Texts::default();
+        let mut row = |row: &Row<'r>| DataRow {
             scale: scale(row.first()),
             again: again(row.first(), self.program),
-            runs: row.of_runs.iter().map(|entry| entry.as_ref().map(of_run)).collect(),
+            runs: row.of_runs.iter().map(|entry| entry.as_ref().map(|entry| of_run(entry, &mut texts))).collect(),
         };
-        Data { units: scales.map(|(_, scale)| scale.units().to_vec()).into(), rows: self.rows.iter().map(row).collect() }
+        let rows = self.rows.iter().map(&mut row).collect();
+        Data { units: scales.map(|(_, scale)| scale.units().to_vec()).into(), rows, texts: texts.all }
     }
 }
 
@@ -107,6 +113,24 @@ pub(super) struct Data {
     /// Of each scale its units, the largest first.
     units: Vec<Vec<(f64, &'static str)>>,
     rows: Vec<DataRow>,
+    /// Texts that many metrics share, each once.
+    texts: Vec<String>,
+}
+
+/// Texts and their places.
+#[derive(Default)]
+struct Texts {
+    all: Vec<String>,
+    places: HashMap<String, usize>,
+}
+
+impl Texts {
+    fn place(&mut self, text: String) -> usize {
+        *self.places.entry(text).or_insert_with_key(|text| {
+            self.all.push(text.clone());
+            self.all.len() - 1
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -131,9 +155,9 @@ struct DataOfRun {
     /// The value of each round.
     #[serde(rename = "r")]
     rounds: Vec<f64>,
-    /// What is to be read beside the pictures: quantiles, samples, flags, proofs.
+    /// What is to be read beside the pictures, by its place among the texts: what it is of, and what it says.
     #[serde(rename = "t")]
-    texts: Vec<[String; 2]>,
+    texts: Vec<[usize; 2]>,
     #[serde(rename = "h", skip_serializing_if = "Option::is_none")]
     samples: Option<Samples>,
 }
@@ -142,13 +166,13 @@ struct DataOfRun {
 #[derive(Serialize)]
 struct Samples([f64; 2], Vec<usize>, Vec<usize>, usize, usize);
 
-fn of_run(entry: &Entry<'_>) -> DataOfRun {
+fn of_run(entry: &Entry<'_>, known: &mut Texts) -> DataOfRun {
     let record = entry.record;
     DataOfRun {
         value: record.value.filter(|v| v.is_finite()).map(short),
         interval: record.ci_display.map(|ends| ends.map(short)),
         rounds: record.round_values.iter().copied().map(short).collect(),
-        texts: texts(record),
+        texts: texts(record).into_iter().map(|pair| pair.map(|text| known.place(text))).collect(),
         samples: samples(entry),
     }
 }

@@ -45,7 +45,7 @@ pub fn histogram<'r>(run: &RunHeader, record: &'r Record, drops: Labels) -> Resu
     let y = Axis::values(&[0.0, most * headroom], Growth::Even, Scale::Count, 1.0).named("samples");
     Ok(Chart {
         title: record.summary.clone(),
-        sources: runs::lines(&[Source { run, records: Vec::new() }]),
+        sources: runs::lines(&[Source { run, called: "", records: Vec::new() }]),
         about: format!(
             "{what}: {samples} samples of {} rounds, {labelled} disturbed; {below} lie below and {beyond} beyond, up to {}",
             rounds.len(),

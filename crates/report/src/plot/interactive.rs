@@ -24,11 +24,16 @@ impl Chart {
         }
     }
 
+    /// Whether it is a matrix of more than one pair.
+    pub(crate) fn is_matrix(&self) -> bool {
+        matches!(self.field, Field::Heat(_, None))
+    }
+
     /// The chart as an element of a page, on which `number` is its own.
     pub(crate) fn element(&self, number: usize, out: &mut Markup) {
         match &self.field {
             Field::Plane(_) => picture(&draw(self, Media::Page), number, out),
-            Field::Heat(heat, sentence) => matrix(heat, sentence.as_deref(), &self.title, out),
+            Field::Heat(heat, _) => matrix(heat, &self.title, out),
         }
     }
 }
@@ -116,11 +121,7 @@ fn add(shape: &Shape, out: &mut Markup) {
 }
 
 /// A matrix as a table: it can be read, copied and listened to.
-fn matrix(heat: &Heat, sentence: Option<&str>, title: &str, out: &mut Markup) {
-    if let Some(sentence) = sentence {
-        out.say("p", sentence);
-        return;
-    }
+fn matrix(heat: &Heat, title: &str, out: &mut Markup) {
     let [rows, columns] = heat.axes;
     let n = heat.names.len();
     let small = if n > NUMBERED { "matrix small" } else { "matrix" };
