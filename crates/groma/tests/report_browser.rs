@@ -1,9 +1,9 @@
 //! A report in a real browser: it loads without a complaint and without a request, and what it offers
 //! works. Skipped where there is no Chromium.
 
-mod common;
 #[path = "common/chromium.rs"]
 mod chromium;
+mod common;
 use chromium::Page;
 use common::Place;
 
@@ -11,7 +11,8 @@ use common::Place;
 fn reports(place: &Place) -> [std::path::PathBuf; 2] {
     let sizes = "size=4K,16K,64K,256K,1M,4M";
     for tag in ["before", "after"] {
-        let run = ["run", "mem.latency", "syscall", "--param", sizes, "--profile", "quick", "--rounds", "2", "--tag", tag];
+        let run =
+            ["run", "mem.latency", "syscall", "--param", sizes, "--profile", "quick", "--rounds", "2", "--tag", tag];
         let ended = place.groma(&run);
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
     }

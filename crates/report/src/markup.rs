@@ -92,7 +92,8 @@ impl Markup {
 
     /// Rules of a style sheet on a light and on a dark ground; they are ours.
     pub(crate) fn colours(&mut self, [light, dark]: &[String; 2]) {
-        let _ = write!(self.0, "{}@media (prefers-color-scheme:dark){{@media screen{{{}}}}}", escape(light), escape(dark));
+        let _ =
+            write!(self.0, "{}@media (prefers-color-scheme:dark){{@media screen{{{}}}}}", escape(light), escape(dark));
     }
 
     /// A line break of the source, so that a diff of two documents can be read.
@@ -125,7 +126,8 @@ mod tests {
     fn nothing_from_outside_becomes_markup() {
         let mut out = Markup::default();
         out.with("p", &[("title", HOSTILE), ("class", "")], |p| p.text(HOSTILE));
-        let escaped = "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&#39;&amp; \\u{202e}\\u{1b}[2J";
+        let escaped =
+            "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&#39;&amp; \\u{202e}\\u{1b}[2J";
         assert_eq!(out.into_string(), format!("<p title=\"{escaped}\">{escaped}</p>"));
     }
 

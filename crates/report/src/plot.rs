@@ -15,8 +15,8 @@ mod runs;
 mod svg;
 mod terminal;
 
-pub use histogram::histogram;
 pub(crate) use histogram::distribution;
+pub use histogram::histogram;
 pub(crate) use interactive::colours;
 pub use runs::Source;
 
@@ -710,7 +710,10 @@ mod tests {
         };
         let (a, b, c) = (point("size=1 MiB", 1), point("size=2 MiB", 1), point("size=1 MiB", 2));
         let later = later();
-        let sources = [Source { run: &RUN, called: "", records: vec![&a, &b] }, Source { run: &later, called: "", records: vec![&c] }];
+        let sources = [
+            Source { run: &RUN, called: "", records: vec![&a, &b] },
+            Source { run: &later, called: "", records: vec![&c] },
+        ];
         assert_eq!(
             plot(fixtures::families(), &sources, None, &[]).map(|chart| chart.title),
             Err("mem.latency has version 1 in run 20261121T073812Z-5f3a and version 2 in run \

@@ -84,8 +84,7 @@ impl Runs {
 
 /// Whether the rounds of two runs were made in turns.
 pub(super) fn are_in_turns(a: &Shown, b: &Shown) -> bool {
-    let is_with =
-        |a: &Shown, b: &Shown| a.head.in_turns.as_ref().is_some_and(|turns| turns.with == b.head.run);
+    let is_with = |a: &Shown, b: &Shown| a.head.in_turns.as_ref().is_some_and(|turns| turns.with == b.head.run);
     a.points == b.points && is_with(a, b) && is_with(b, a)
 }
 

@@ -112,9 +112,8 @@ fn html<'r>(program: &Program, runs: &'r [Shown], compared: Option<(Side<'_>, &[
 /// The pages of each run, and what differs.
 fn markdown(program: &Program, runs: &[Shown], compared: Option<(Side<'_>, &[Compared<'_>])>) -> String {
     let (families, style) = (program.known_families(), Style { colour: false, ..style(false) });
-    let pages = |run: &Shown| {
-        report::render(families, &run.head, &run.records, run.end.as_ref(), Format::Markdown, &style)
-    };
+    let pages =
+        |run: &Shown| report::render(families, &run.head, &run.records, run.end.as_ref(), Format::Markdown, &style);
     let mut parts: Vec<String> = runs.iter().map(pages).collect();
     if let Some((first, others)) = compared {
         let text = report::compare(families, first, others, Relative::Absolute, CompareFormat::Markdown, &style);

@@ -38,7 +38,13 @@ impl Page {
         // Its pipes are descriptors 3 and 4, which a shell gives it.
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"]).arg(program);
-        shell.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe"]);
+        shell.args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--remote-debugging-pipe",
+        ]);
         shell.arg(format!("--user-data-dir={}", profile.path().display())).arg("about:blank");
         let mut browser = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
         let (to, from) = (browser.stdin.take().expect("a pipe"), browser.stdout.take().expect("a pipe"));

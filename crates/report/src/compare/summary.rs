@@ -119,7 +119,13 @@ fn run(side: Side<'_>) -> String {
     format!("{id}run {}{more}{behind}, {when} UTC, groma {}", side.head.run, side.head.groma)
 }
 
-fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, called: char, style: &Style) -> Vec<String> {
+fn sentences(
+    families: Families<'_>,
+    first: Side<'_>,
+    other: &Compared<'_>,
+    called: char,
+    style: &Style,
+) -> Vec<String> {
     let pairs = &other.comparison.pairs;
     let is = |word: &'static str| move |pair: &&Pair<'_>| pair.verdict.word() == word;
     let count = |word| pairs.iter().filter(is(word)).count();

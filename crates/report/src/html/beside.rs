@@ -24,7 +24,7 @@ pub(super) fn comparison(report: &Report<'_>, sheet: &Sheet<'_>) -> Option<Marku
     }
     told.of_all.iter().for_each(|text| out.say_of("p", "note", text));
     // As wide as the names, the values and the changes are.
-    let width = format!("columns: {}rem", 17 + 11 * others.len());
+    let width = format!("columns: {}rem", 15 + 11 * others.len());
     out.with("div", &[("class", "blocks wide"), ("style", &width)], |div| {
         stacks(report.families, others).iter().for_each(|stack| block(report, sheet, stack, div));
     });

@@ -58,8 +58,11 @@ fn of_run(report: &Report<'_>, i: usize, run: &ReportRun<'_>, out: &mut Markup) 
 /// The facts of all machines, those that differ marked.
 pub(super) fn facts(report: &Report<'_>) -> Option<Markup> {
     let mut keys: Vec<&str> = Vec::new();
-    let of_runs: Vec<BTreeMap<&str, &Fact>> =
-        report.runs.iter().map(|run| run.head.environment.facts.iter().map(|fact| (fact.key.as_str(), fact)).collect()).collect();
+    let of_runs: Vec<BTreeMap<&str, &Fact>> = report
+        .runs
+        .iter()
+        .map(|run| run.head.environment.facts.iter().map(|fact| (fact.key.as_str(), fact)).collect())
+        .collect();
     for fact in report.runs.iter().flat_map(|run| &run.head.environment.facts) {
         if !keys.contains(&fact.key.as_str()) {
             keys.push(&fact.key);
@@ -75,13 +78,7 @@ pub(super) fn facts(report: &Report<'_>) -> Option<Markup> {
     Some(out)
 }
 
-fn table(
-    report: &Report<'_>,
-    keys: &[&str],
-    of_runs: &[BTreeMap<&str, &Fact>],
-    differing: &[&str],
-    out: &mut Markup,
-) {
+fn table(report: &Report<'_>, keys: &[&str], of_runs: &[BTreeMap<&str, &Fact>], differing: &[&str], out: &mut Markup) {
     out.with("table", &[("class", "data sortable filterable"), ("data-of", "facts")], |table| {
         table.say_of("caption", "sr", "Facts by key");
         table.tag("thead", |head| {

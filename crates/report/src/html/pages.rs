@@ -53,7 +53,9 @@ fn of_run(report: &Report<'_>, run: &ReportRun<'_>, sheet: &Sheet<'_>) -> Option
         notes(&found.of_levels, &mut out);
         structure(&found.claims, &mut out);
         notes(&found.of_claims, &mut out);
-        out.with("div", &[("class", "blocks")], |div| pages.hardware.iter().for_each(|b| block(b, records, sheet, div)));
+        out.with("div", &[("class", "blocks")], |div| {
+            pages.hardware.iter().for_each(|b| block(b, records, sheet, div))
+        });
     }
     Some(out)
 }

@@ -71,7 +71,8 @@ impl<'r> Sheet<'r> {
 
     /// Where a metric is explained, as a link; empty where it cannot be.
     pub(super) fn explanation(&self, id: &str) -> String {
-        let is_of = |info: &&&Info| id.strip_prefix(info.id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let is_of =
+            |info: &&&Info| id.strip_prefix(info.id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         let info = self.explained.iter().filter(is_of).max_by_key(|info| info.id.len());
         info.map_or(String::new(), |info| format!("#about-{}", info.id))
     }

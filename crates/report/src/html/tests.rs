@@ -4,7 +4,8 @@ use groma_analysis::compare::{compare, environment::differences};
 use groma_model::{Derivation, Fact, Metric};
 use sha2::{Digest, Sha256};
 
-const HOSTILE: &str = "</td></script><script>alert('x')</script><img src=x onerror=alert(1)>\" onload=\"&\u{1b}[2J\u{202e}";
+const HOSTILE: &str =
+    "</td></script><script>alert('x')</script><img src=x onerror=alert(1)>\" onload=\"&\u{1b}[2J\u{202e}";
 
 /// Runs with what they were made from.
 struct Runs(Vec<(RunHeader, Vec<Record>, Vec<Point>, Vec<Vec<Round>>, End)>);
@@ -15,7 +16,8 @@ impl Runs {
             let derivation = Derivation::Series(String::new());
             let Record { id, summary, quantity, better, detail, .. } = record.clone();
             let metrics = vec![Metric { id: id.clone(), summary, quantity, better, derivation, detail }];
-            let is_of = |bench: &&str| id.strip_prefix(bench).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            let is_of =
+                |bench: &&str| id.strip_prefix(bench).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
             let benches = groma_benches::all();
             let bench = benches.iter().map(|bench| bench.info.id).filter(is_of).max_by_key(|bench| bench.len());
             Point { metrics, params: record.params.clone(), ..fixtures::point(bench.unwrap_or(&id)) }

@@ -60,7 +60,7 @@ fn heads(report: &Report<'_>, several: bool, out: &mut Markup) {
     } else {
         ["value", "±", "cycles", "p90", "p99"].iter().for_each(|text| head("n", text, out));
     }
-    head("", "rounds", out);
+    head("rounds", "rounds", out);
     head("", "state", out);
 }
 

@@ -56,8 +56,13 @@ fn picture(drawing: &Drawing, number: usize, out: &mut Markup) {
     let view = format!("0 0 {WIDTH} {}", drawing.height);
     let ends = field.map(|end| format!("{end:.1}")).join(" ");
     let clip = format!("clip{number}");
-    let attributes =
-        [("class", "plot"), ("viewBox", &view), ("role", "group"), ("aria-label", &drawing.title), ("data-field", &ends)];
+    let attributes = [
+        ("class", "plot"),
+        ("viewBox", &view),
+        ("role", "group"),
+        ("aria-label", &drawing.title),
+        ("data-field", &ends),
+    ];
     out.with("svg", &attributes, |svg| {
         svg.with("clipPath", &[("id", &clip)], |path| {
             let [x, y] = [left - 5.0, top - 20.0].map(|v| format!("{v:.1}"));
