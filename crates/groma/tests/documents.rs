@@ -126,7 +126,7 @@ fn shell(line: &str, dir: &Path) -> Output {
 #[test]
 fn commands_in_documents_work() {
     /// Commands that need a run in the store, a second of gauging, or an address.
-    const LEFT_OUT: [&str; 11] = [
+    const LEFT_OUT: [&str; 12] = [
         "groma ab",
         "groma compare",
         "groma trend",
@@ -134,6 +134,7 @@ fn commands_in_documents_work() {
         "groma show",
         "groma runs",
         "groma plot",
+        "groma report",
         "groma machine",
         "groma tag",
         "groma forget",

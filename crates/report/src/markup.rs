@@ -107,7 +107,7 @@ impl Markup {
         // Only a map with keys that are no text could fail, and there is none in what is written.
         let json = serde_json::to_string(data).unwrap_or_default();
         let json = plain_json(&json).replace('<', "\\u003c");
-        let _ = write!(self.0, "<script type=\"application/json\" id=\"{id}\">{json}</script>\n");
+        let _ = writeln!(self.0, "<script type=\"application/json\" id=\"{id}\">{json}</script>");
     }
 
     /// The document.

@@ -9,6 +9,7 @@ mod drawing;
 mod heat;
 mod histogram;
 mod interactive;
+mod marks;
 mod matrix;
 mod png;
 mod runs;

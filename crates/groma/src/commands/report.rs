@@ -15,7 +15,8 @@ use super::compare::{are_in_turns, runs_like};
 use super::earlier::Earlier;
 use super::history::{Shown, is_stream, read};
 use super::{catalogue, existing_store, print, style};
-use crate::flags::{ReportArgs, ReportFormat};
+use crate::flags::ReportArgs;
+use crate::flags::report::ReportFormat;
 use crate::message::name;
 use crate::program::Program;
 

@@ -53,12 +53,11 @@ fn all(report: &Report<'_>) -> Vec<(String, String, Chart)> {
             Ok(_) => {}
             // A matrix is of one run.
             Err(_) if sources.len() > 1 => {
-                for run in 0..report.runs.len() {
-                    let one = [source(run)];
-                    if let Ok(chart) = plot(report.families, &one, None, &[])
+                for (run, letter) in letters.iter().enumerate() {
+                    if let Ok(chart) = plot(report.families, &[source(run)], None, &[])
                         && chart.is_matrix()
                     {
-                        charts.push((id.to_owned(), format!("run {}", letters[run]), chart));
+                        charts.push((id.to_owned(), format!("run {letter}"), chart));
                     }
                 }
             }

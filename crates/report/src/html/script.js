@@ -93,12 +93,12 @@
 
   // A value as people read it, in the units of the document.
   let data = null;
-  const said = (value, scale) => {
+  const said = (value, scale, significant = 3) => {
     const units = data.units[scale];
-    const three = v => Number(v.toPrecision(3));
-    const [unit, name] = units.find(([unit]) => Math.abs(three(value / unit)) >= 1) ?? units[units.length - 1];
+    const rounded = v => Number(v.toPrecision(significant));
+    const [unit, name] = units.find(([unit]) => Math.abs(rounded(value / unit)) >= 1) ?? units[units.length - 1];
     const scaled = value / unit;
-    const digits = scaled ? Math.max(0, 2 - Math.floor(Math.log10(Math.abs(three(scaled))))) : 0;
+    const digits = scaled ? Math.max(0, significant - 1 - Math.floor(Math.log10(Math.abs(rounded(scaled))))) : 0;
     return scaled.toFixed(Math.min(digits, 12)) + name;
   };
 
@@ -118,9 +118,14 @@
     const x = i => 80 + (i + 0.5) / of.r.length * (WIDTH - 90);
     if (of.i) add(svg, "rect", { class: "w", x: 75, y: y(of.i[1]), width: WIDTH - 80, height: Math.max(1, y(of.i[0]) - y(of.i[1])) });
     if (of.v !== undefined) add(svg, "polyline", { class: "t", points: `75,${y(of.v)} ${WIDTH - 5},${y(of.v)}` });
-    add(svg, "text", { class: "f right", x: 70, y: y(low) + 4 }, said(low, scale));
-    if (high > low) add(svg, "text", { class: "f right", x: 70, y: y(high) + 4 }, said(high, scale));
-    of.r.forEach((v, i) => add(add(svg, "circle", { class: "l0", cx: x(i), cy: y(v), r: 3.5 }), "title", {}, `round ${i + 1}: ${said(v, scale)}`));
+    // As many digits as tell the ends apart.
+    const digits = [3, 4, 5].find(n => said(low, scale, n) !== said(high, scale, n)) ?? 5;
+    add(svg, "text", { class: "f right", x: 70, y: y(low) + 4 }, said(low, scale, digits));
+    if (high > low) add(svg, "text", { class: "f right", x: 70, y: y(high) + 4 }, said(high, scale, digits));
+    of.r.forEach((v, i) => {
+      const dot = add(svg, "circle", { class: "l0", cx: x(i), cy: y(v), r: 3.5 });
+      add(dot, "title", {}, `round ${i + 1}: ${said(v, scale, digits)}`);
+    });
     add(svg, "text", { class: "f mid", x: WIDTH / 2 + 35, y: 160 }, `${of.r.length} rounds in order; band: 95 % interval`);
   };
   const drawSamples = (parent, of, scale) => {
@@ -150,9 +155,11 @@
     const metric = data.rows[Number(row.id.slice(1))];
     const opened = document.createElement("tr");
     opened.className = "opened";
-    const cell = add(opened, "td", { colspan: row.cells.length });
+    const whole = add(opened, "td", { colspan: row.cells.length });
+    const runs = add(whole, "div", { class: "runs" });
     metric.r.forEach((of, run) => {
       if (!of) return;
+      const cell = add(runs, "div");
       if (metric.r.length > 1) add(cell, "b", {}, "Run " + String.fromCharCode(65 + run));
       const pair = add(cell, "div", { class: "pair" });
       if (of.r.length) drawRounds(add(pair, "div"), of, metric.s);
@@ -163,7 +170,7 @@
         add(list, "dd", {}, data.texts[text]);
       }
     });
-    add(add(cell, "p", {}, "Again: "), "code", {}, metric.c);
+    add(add(whole, "p", {}, "Again: "), "code", {}, metric.c);
     row.after(opened);
   };
   for (const row of all("#all > tbody > tr")) {

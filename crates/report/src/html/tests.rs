@@ -8,7 +8,10 @@ const HOSTILE: &str =
     "</td></script><script>alert('x')</script><img src=x onerror=alert(1)>\" onload=\"&\u{1b}[2J\u{202e}";
 
 /// Runs with what they were made from.
-struct Runs(Vec<(RunHeader, Vec<Record>, Vec<Point>, Vec<Vec<Round>>, End)>);
+struct Runs(Vec<Whole>);
+
+/// A run with what it was made from.
+type Whole = (RunHeader, Vec<Record>, Vec<Point>, Vec<Vec<Round>>, End);
 
 impl Runs {
     fn of(runs: Vec<(RunHeader, Vec<Record>)>) -> Runs {
