@@ -186,7 +186,7 @@ pub fn views(data: &[u8]) {
         bounded("page", &groma_report::hardware(families, &head, &records, &style).unwrap_or_default());
         bounded("summary", &groma_report::summary(&head, &records, Some(&end), &style));
         let same: Vec<&Record> = records.iter().filter(|r| r.id == records[0].id).collect();
-        let source = groma_report::Source { run: &head, records: same };
+        let source = groma_report::Source { run: &head, called: "", records: same };
         let charts = [
             groma_report::plot(families, std::slice::from_ref(&source), None, &[]).ok(),
             groma_report::plot(families, &[source.clone(), source], None, &[]).ok(),

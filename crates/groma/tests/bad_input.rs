@@ -32,6 +32,9 @@ fn errors_name_the_input_and_what_was_expected() {
     refuses(&["explain", "pipe_rt"], "did you mean 'ipc.pipe_rtt'?");
     refuses(&["show"], "no store here yet: 'groma run' makes one");
     refuses(&["plot", "mem.latency", "-o", "x.gif"], "x.gif: a plot's file ends in .svg or .png");
+    refuses(&["report", "-o", "x.html"], "no store here yet: 'groma run' makes one");
+    refuses(&["report", "--format", "odt"], "invalid value 'odt' for '--format <FORMAT>'");
+    refuses(&["report", "--format", "pdf"], "name a file for the report: groma report -o report.html");
     refuses(&["__worker"], "is for groma's own use");
     let both = "--json and --out - both write to standard output";
     refuses(&["run", "syscall.getppid", "--json", "--out", "-"], both);

@@ -140,6 +140,7 @@ fn commands_in_documents_work() {
         "groma plot",
         "groma paper lmbench1996 table2 --run",
         "groma predict",
+        "groma report",
         "groma machine",
         "groma tag",
         "groma forget",

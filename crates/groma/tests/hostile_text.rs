@@ -181,6 +181,8 @@ fn no_view_of_a_hostile_store_controls_the_terminal() {
         &["export", "--format", "json"],
         &["export", "--format", "ndjson"],
         &["export", "--format", "openmetrics"],
+        &["report"],
+        &["report", "--format", "markdown"],
         &["plot", "mem.bandwidth"],
         &["plot", "mem.bandwidth", "-o", &svg],
         &["plot", "syscall.getppid", "--histogram"],
@@ -204,6 +206,9 @@ fn no_view_of_a_hostile_store_controls_the_terminal() {
         let shown = ask("200", args).out;
         assert!(shown.contains("\\u{1b}"), "{args:?}: {shown}");
     }
+    let report = ask("100", &["report"]).out;
+    assert!(report.contains("&lt;script&gt;&amp;\\u{1b}]0;owned"), "{report}");
+    assert_eq!(report.matches("<script").count(), 2, "{report}");
     for file in [&svg, &titled] {
         let drawn = std::fs::read_to_string(file).expect("a plot");
         is_harmless("an SVG file", &drawn);

@@ -89,7 +89,7 @@ fn rounds(record: &Record, style: &Style) -> String {
 }
 
 /// How many samples counted, what happened in the others, and their quantiles.
-fn samples(record: &Record, quantiles: &[String]) -> String {
+pub(crate) fn samples(record: &Record, quantiles: &[String]) -> String {
     if record.samples == 0 {
         return String::new();
     }
@@ -99,7 +99,7 @@ fn samples(record: &Record, quantiles: &[String]) -> String {
     format!("{} of {} undisturbed{labels}{shape}", record.clean, record.samples)
 }
 
-fn proof(proof: &Proof) -> String {
+pub(crate) fn proof(proof: &Proof) -> String {
     let verdict = if proof.holds { "holds" } else { "broken" };
     format!("{verdict}: {} is {}, expected {}", proof.name, units::significant(proof.seen, 4), proof.expected)
 }

@@ -18,6 +18,9 @@ use crate::markdown;
 use crate::style::Style;
 use crate::units;
 
+pub(crate) use lines::{Line, Stack, stacks};
+pub(crate) use summary::told;
+
 /// A side of a comparison as a person knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'r> {
@@ -144,7 +147,7 @@ pub(crate) fn change(ratio: f64) -> String {
 }
 
 /// The sign of a verdict.
-fn sign(verdict: Verdict, style: &Style) -> &'static str {
+pub(crate) fn sign(verdict: Verdict, style: &Style) -> &'static str {
     match (verdict, style.unicode) {
         (Verdict::Slower, true) => "▼",
         (Verdict::Slower, false) => "!",
@@ -168,7 +171,7 @@ fn why(why: Why) -> String {
 }
 
 /// A verdict in words, with what it is about.
-fn said(pair: &Pair<'_>) -> String {
+pub(crate) fn said(pair: &Pair<'_>) -> String {
     match pair.verdict {
         Verdict::Same { within } => format!("same within {}", units::percent(within)),
         Verdict::Unclear(reason) => format!("cannot tell: {}", why(reason)),

@@ -1,7 +1,7 @@
 //! `groma explain`: the text of a benchmark's module comment, rewrapped, and the data of its
 //! descriptor.
 
-use groma_model::Info;
+use groma_model::{Info, plain};
 
 use crate::list::facts;
 use crate::style::{Ink, Style, wrap_behind};
@@ -42,56 +42,80 @@ pub fn measures(info: &Info) -> String {
     if text.ends_with(':') { text.rfind(". ").map_or_else(String::new, |end| text[..=end].to_owned()) } else { text }
 }
 
-/// Rewraps the text of a module comment to the width. Paragraphs flow, list items hang, a heading
-/// has a line of its own, and a label (`**Measures:**`) that opens a paragraph loses its asterisks
-/// and is emphasised. Lines that are indented by four blanks, fenced, or rows of a table stay as
-/// they are.
-fn reflow(text: &str, style: &Style) -> String {
-    let mut out = String::new();
-    let mut pending: Option<(String, String)> = None;
+/// A part of the text of a module comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A line of its own above others.
+    Heading(String),
+    /// Text that flows, behind the marker of an item with its indent, or behind nothing.
+    Paragraph { marker: String, text: String },
+    /// Lines that stay as they are: indented by four blanks, fenced, or rows of a table.
+    Verbatim(Vec<String>),
+    /// A line between two paragraphs.
+    Blank,
+}
+
+/// The module comment of a benchmark.
+pub(crate) fn about(info: &Info) -> Vec<Part> {
+    parts(info.about.text)
+}
+
+/// The parts of a module comment, in order.
+fn parts(text: &str) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
     let mut fenced = false;
-    let flush = |out: &mut String, pending: &mut Option<(String, String)>| {
-        let Some((first, text)) = pending.take() else { return };
-        match label(&text) {
-            Some((label, rest)) => {
-                let shown = wrap_behind(&first, &format!("{label}{rest}"), style.width);
-                out.push_str(&shown.replacen(label, &style.paint(Ink::Strong, label), 1));
-            }
-            None => out.push_str(&wrap_behind(&first, &text, style.width)),
-        }
-    };
     for line in text.trim_end().lines() {
-        let line = style.text(line);
+        let line = plain(line);
         let line = line.trim_end();
         let bare = line.trim_start();
+        let flows = matches!(parts.last(), Some(Part::Paragraph { .. }));
         let fence = bare.starts_with("```");
-        let verbatim = fenced || fence || line.starts_with("    ") && pending.is_none() || bare.starts_with('|');
-        if verbatim || bare.is_empty() {
-            flush(&mut out, &mut pending);
-            out.push_str(line);
-            out.push('\n');
-            fenced ^= fence;
-        } else if let Some(heading) = bare.strip_prefix('#') {
-            flush(&mut out, &mut pending);
-            out.push_str(&style.paint(Ink::Strong, heading.trim_start_matches('#').trim_start()));
-            out.push('\n');
-        } else if let Some(marker) = marker(bare) {
-            flush(&mut out, &mut pending);
-            let indent = line.len() - bare.len();
-            pending = Some((" ".repeat(indent) + &bare[..marker], bare[marker..].to_owned()));
-        } else {
-            match &mut pending {
-                Some((_, text)) => text.extend([" ", bare]),
-                None => pending = Some((String::new(), bare.to_owned())),
+        if fenced || fence || line.starts_with("    ") && !flows || bare.starts_with('|') {
+            match parts.last_mut() {
+                Some(Part::Verbatim(lines)) => lines.push(line.to_owned()),
+                _ => parts.push(Part::Verbatim(vec![line.to_owned()])),
             }
+            fenced ^= fence;
+        } else if bare.is_empty() {
+            parts.push(Part::Blank);
+        } else if let Some(heading) = bare.strip_prefix('#') {
+            parts.push(Part::Heading(heading.trim_start_matches('#').trim_start().to_owned()));
+        } else if let Some(marker) = marker(bare) {
+            let indent = line.len() - bare.len();
+            let marked = " ".repeat(indent) + &bare[..marker];
+            parts.push(Part::Paragraph { marker: marked, text: bare[marker..].to_owned() });
+        } else if let Some(Part::Paragraph { text, .. }) = parts.last_mut() {
+            text.extend([" ", bare]);
+        } else {
+            parts.push(Part::Paragraph { marker: String::new(), text: bare.to_owned() });
         }
     }
-    flush(&mut out, &mut pending);
+    parts
+}
+
+/// Rewraps the text of a module comment to the width. A label (`**Measures:**`) that opens a
+/// paragraph loses its asterisks and is emphasised.
+fn reflow(text: &str, style: &Style) -> String {
+    let mut out = String::new();
+    for part in parts(text) {
+        out += &match part {
+            Part::Heading(text) => style.paint(Ink::Strong, &style.text(&text)) + "\n",
+            Part::Verbatim(lines) => lines.iter().map(|line| style.text(line) + "\n").collect(),
+            Part::Blank => "\n".to_owned(),
+            Part::Paragraph { marker, text } => match label(&style.text(&text)) {
+                Some((label, rest)) => {
+                    let shown = wrap_behind(&marker, &format!("{label}{rest}"), style.width);
+                    shown.replacen(label, &style.paint(Ink::Strong, label), 1)
+                }
+                None => wrap_behind(&marker, &style.text(&text), style.width),
+            },
+        };
+    }
     out
 }
 
 /// The label that opens a paragraph, without its `**`, and the rest of the paragraph.
-fn label(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn label(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix("**")?.split_once("**")
 }
 

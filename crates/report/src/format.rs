@@ -109,7 +109,7 @@ mod tests {
                 for record in &records {
                     crate::live_line(record, &style);
                     let same = records.iter().filter(|r| r.id == record.id).collect();
-                    let source = [crate::Source { run: &run, records: same }];
+                    let source = [crate::Source { run: &run, called: "", records: same }];
                     let curve = crate::plot(fixtures::families(), &source, None, &[]);
                     for chart in
                         [curve, crate::histogram(&run, record, groma_model::Labels::NONE)].into_iter().flatten()

@@ -9,7 +9,8 @@ mod claims;
 mod levels;
 mod sentences;
 
-pub(crate) use levels::OPS;
+pub(crate) use claims::{amount, name};
+pub(crate) use levels::{Level, OPS, gigabytes};
 
 use groma_analysis::claims::{Claim, Note, Seen, Verdict, claims, hierarchies};
 use groma_analysis::curve::{curves, for_levels};
@@ -35,39 +36,64 @@ pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], sty
     Some(out)
 }
 
-/// The lines of the page.
-pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<Vec<Strip>> {
-    let (seen, rows) = (Seen(records), families.rows());
-    let hierarchies = hierarchies(&rows, &seen);
-    let claims: Vec<Claim> = claims(&rows, &run.environment, &seen, &hierarchies);
-    let (of_levels, others): (Vec<&Claim>, Vec<&Claim>) =
-        claims.iter().filter(|claim| !says_nothing(claim)).partition(|claim| levels::is_level(claim.subject));
-    let (width, two) = column(style);
-    let blocks = families.pages.hardware.iter().map(|block| lines(block, records, width, style));
-    let blocks: Vec<Vec<Strip>> = blocks.filter(|block| !block.is_empty()).collect();
+/// What the page says, before anybody lays it out.
+pub(crate) struct Found<'r> {
+    /// The caches and the memory.
+    pub(crate) levels: Vec<Level<'r>>,
+    /// What is to be said of them, each with the names of what it is about; last what stands alone.
+    pub(crate) of_levels: Vec<(String, String)>,
+    /// The rest of what is declared and measured.
+    pub(crate) claims: Vec<Claim>,
+    /// What is to be said of it, in the same way.
+    pub(crate) of_claims: Vec<(String, String)>,
+}
+
+/// What the page says; `None` where the run holds too little of it.
+pub(crate) fn found<'r>(families: Families<'_>, run: &RunHeader, records: &'r [Record]) -> Option<Found<'r>> {
     let ids: Vec<&str> = families.pages.of_hardware().map(|shown| shown.metric).collect();
     let is_part = |record: &&Record| record.value.is_some() && ids.contains(&record.id.as_str());
     if records.iter().filter(is_part).count() < FEWEST {
         return None;
     }
+    let (seen, rows) = (Seen(records), families.rows());
+    let hierarchies = hierarchies(&rows, &seen);
+    let (of_levels, claims): (Vec<Claim>, Vec<Claim>) = claims(&rows, &run.environment, &seen, &hierarchies)
+        .into_iter()
+        .filter(|claim| !says_nothing(claim))
+        .partition(|claim| levels::is_level(claim.subject));
+    let alone = |text: String| (String::new(), text);
+    let mut found = Found {
+        levels: levels::levels(&of_levels, &rows, &seen),
+        of_levels: notes(&of_levels),
+        of_claims: notes(&claims),
+        claims,
+    };
+    found.of_levels.extend(sentences::caution(&rows, &seen, &hierarchies).map(alone));
+    found.of_claims.extend(rows.iter().filter_map(|row| sentences::transfers(row, &seen)).map(alone));
+    Some(found)
+}
+
+/// The lines of the page.
+pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<Vec<Strip>> {
+    let found = found(families, run, records)?;
+    let (width, two) = column(style);
+    let blocks = families.pages.hardware.iter().map(|block| lines(block, records, width, style));
     let mut page = vec![rule("HARDWARE", style)];
-    page.extend(levels::table(&of_levels, &rows, &seen, style));
-    page.extend(notes(&of_levels, style));
-    page.extend(sentences::caution(&rows, &seen, &hierarchies).into_iter().flat_map(|text| wrapped(&text, style)));
-    let curve = latency_curve(&rows, &seen, style);
+    page.extend(levels::table(&found.levels, style));
+    page.extend(found.of_levels.iter().flat_map(|note| wrapped(&said(note), style)));
+    let curve = latency_curve(&families.rows(), &Seen(records), style);
     if !curve.is_empty() {
         page.push(Strip::default());
         page.extend(curve);
     }
-    let mut stacks = vec![declared(&others, width, style)];
+    let mut stacks = vec![declared(&found.claims, width, style)];
     stacks.extend(blocks);
     stacks.retain(|stack| !stack.is_empty());
     if page.len() > 1 {
         page.push(Strip::default());
     }
     page.extend(if two { in_two_columns(stacks, width + 2) } else { stacked(&stacks) });
-    page.extend(notes(&others, style));
-    page.extend(rows.iter().filter_map(|row| sentences::transfers(row, &seen)).flat_map(|text| wrapped(&text, style)));
+    page.extend(found.of_claims.iter().flat_map(|note| wrapped(&said(note), style)));
     Some(page)
 }
 
@@ -104,13 +130,13 @@ fn latency_curve(rows: &[&Row], seen: &Seen<'_>, style: &Style) -> Vec<Strip> {
 }
 
 /// What is measured of the rest, and what is declared where that is something else.
-fn declared(claims: &[&Claim], width: usize, style: &Style) -> Vec<Strip> {
+fn declared(claims: &[Claim], width: usize, style: &Style) -> Vec<Strip> {
     if claims.is_empty() {
         return Vec::new();
     }
-    let line = |claim: &&Claim| {
+    let line = |claim: &Claim| {
         let ink = if claim.verdict == Some(Verdict::Disagree) { Ink::Warning } else { Ink::Plain };
-        let name = Strip::plain(style, &format!("  {}", claims::name(claim.subject)));
+        let name = Strip::plain(style, &format!("  {}", name(claim.subject)));
         name.ending_at(Strip::new(style, ink, &claims::shown(claim)), width)
     };
     let title = Strip::new(style, Ink::Strong, "Structure");
@@ -118,22 +144,26 @@ fn declared(claims: &[&Claim], width: usize, style: &Style) -> Vec<Strip> {
 }
 
 /// Why, for each claim that has a reason; those with the same reason together.
-fn notes(claims: &[&Claim], style: &Style) -> Vec<Strip> {
+fn notes(claims: &[Claim]) -> Vec<(String, String)> {
     let mut notes: Vec<(String, String)> = Vec::new();
     for claim in claims {
-        let (name, note) = (claims::name(claim.subject), claims::note(claim));
+        let (name, note) = (name(claim.subject), claims::note(claim));
         match notes.iter_mut().find(|(_, same)| *same == note) {
             _ if note.is_empty() => {}
             Some((what, _)) => *what += &format!(", {name}"),
             None => notes.push((name.to_owned(), note)),
         }
     }
-    notes.iter().flat_map(|(what, why)| wrapped(&format!("{what}: {why}"), style)).collect()
+    notes
+}
+
+/// `L3 cache: 260 MiB declared, 24 MiB available now`; or a sentence that stands alone.
+pub(crate) fn said((what, text): &(String, String)) -> String {
+    if what.is_empty() { text.clone() } else { format!("{what}: {text}") }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::claims::amount;
     use super::*;
     use crate::fixtures;
     use crate::style::columns;

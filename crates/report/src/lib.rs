@@ -18,6 +18,7 @@
 //! | where an application's time goes | [`prediction()`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
+//! | runs in a browser | [`html()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
 //! | where its time went | [`times()`], [`times_json`] |
 //! | published tables, with machines among their rows | [`papers`], [`paper_list`] |
@@ -40,12 +41,14 @@ mod format;
 mod gate;
 mod grid;
 mod hardware;
+mod html;
 mod json;
 mod layout;
 mod list;
 mod lmbench;
 mod machine;
 mod markdown;
+mod markup;
 mod openmetrics;
 mod page;
 mod paper;
@@ -76,6 +79,7 @@ pub use floors::floors;
 pub use format::{Format, render};
 pub use gate::gate;
 pub use hardware::hardware;
+pub use html::{Report, ReportRun, html};
 pub use list::{lineage, list, list_json};
 pub use lmbench::{LmbenchColumn, LmbenchTable, lmbench};
 pub use machine::{machine, machine_json};

@@ -101,7 +101,7 @@ fn rest(fact: &Fact) -> &str {
 }
 
 /// The value for people: sizes, which facts hold in bytes, with their unit.
-fn value(fact: &Fact) -> String {
+pub(crate) fn value(fact: &Fact) -> String {
     let size = match fact.key.rsplit('.').next().unwrap_or_default() {
         "size" | "bytes" | "line" | "rss" => true,
         "total" | "available" | "free" | "limit" => family(&fact.key) == "memory",

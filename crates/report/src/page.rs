@@ -62,7 +62,7 @@ pub(crate) fn pages(
 
 /// The blocks of the system page of which the run has a line; `None` where it has too few: fewer than
 /// half of those of a quick survey.
-fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<&'p Block>> {
+pub(crate) fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<&'p Block>> {
     let lines = || pages.system.iter().flat_map(|block| block.lines);
     let any = |line: &Line, is: &dyn Fn(&Shown) -> bool| line.values.iter().flatten().any(is);
     let has = |line: &&Line| any(line, &|shown| shown.find(records).is_some());
@@ -72,7 +72,7 @@ fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<&'p Block>> {
 }
 
 /// The records that stand on the pages, each once.
-fn shown<'r>(pages: Pages<'_>, records: &'r [Record]) -> Vec<&'r Record> {
+pub(crate) fn shown<'r>(pages: Pages<'_>, records: &'r [Record]) -> Vec<&'r Record> {
     let mut shown: Vec<&Record> = Vec::new();
     for place in pages.shown() {
         let here: Vec<&Record> = match place.on {
@@ -99,10 +99,21 @@ fn in_columns(blocks: &[&Block], records: &[Record], style: &Style) -> Vec<Strip
 /// What was measured where and when, how far to trust it, and what the signs mean.
 fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&End>, style: &Style) -> String {
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
+    out += &wrap_behind("", &style.text(&identity(run, end, " survey")), style.width);
+    out += &wrap_behind("", &style.text(&trust(run, records, shown, end).join(" ")), style.width);
+    out += &wrap_behind("", &style.text(&legend(shown)), style.width);
+    out
+}
+
+/// When it was, how long it took, and what it is called.
+pub(crate) fn identity(run: &RunHeader, end: Option<&End>, what: &str) -> String {
     let when = minute(&run.started);
     let took = end.map(|end| format!(" in {}", units::wall(end.wall_s))).unwrap_or_default();
-    let id = format!("{when} UTC, groma {}, {} survey{took}, run {}", run.groma, run.profile.word(), run.run);
-    out += &wrap_behind("", &style.text(&id), style.width);
+    format!("{when} UTC, groma {}, {}{what}{took}, run {}", run.groma, run.profile.word(), run.run)
+}
+
+/// How far to trust the values, in sentences.
+pub(crate) fn trust(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&End>) -> Vec<String> {
     let share = shared_share(records).unwrap_or(0.0);
     let mut trust = match share > CROWDED {
         true => vec![crowded(run, share, shown)],
@@ -113,9 +124,7 @@ fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&E
         Some(end) if end.interrupted => trust.push("Interrupted: only a part was measured.".to_owned()),
         Some(_) => {}
     }
-    out += &wrap_behind("", &style.text(&trust.join(" ")), style.width);
-    out += &wrap_behind("", &style.text(&legend(shown)), style.width);
-    out
+    trust
 }
 
 /// What a person has to know first where neighbours were at work most of the time.
@@ -160,7 +169,7 @@ fn verdict(run: &RunHeader) -> String {
 }
 
 /// The signs that are used, with their meaning and how often each stands.
-fn legend(shown: &[&Record]) -> String {
+pub(crate) fn legend(shown: &[&Record]) -> String {
     let marks: Vec<Mark> = shown.iter().map(|r| Mark::of(r)).collect();
     let count = |mark: Mark| marks.iter().filter(|m| **m == mark).count();
     let marked = Mark::LEGEND.iter().map(|(mark, word)| (count(*mark), mark, word)).filter(|(n, ..)| *n > 0);

@@ -9,6 +9,9 @@ mod curve;
 mod drawing;
 mod heat;
 mod histogram;
+mod interactive;
+mod marks;
+mod matrix;
 mod png;
 mod published;
 mod runs;
@@ -16,10 +19,11 @@ mod series;
 mod svg;
 mod terminal;
 
+pub(crate) use histogram::distribution;
 pub use histogram::histogram;
+pub(crate) use interactive::colours;
 pub use runs::Source;
 pub use series::trend_chart;
-pub(crate) use svg::escape;
 
 use groma_analysis::curve::{numbers, widest};
 use groma_analysis::matrix::{Matrix, protocol};
@@ -126,13 +130,13 @@ struct Plateau {
 
 /// A stretch of a distribution.
 #[derive(Clone, Copy, Debug)]
-struct Bar {
-    low: f64,
-    high: f64,
+pub(crate) struct Bar {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
     /// Samples without a label.
-    clean: usize,
+    pub(crate) clean: usize,
     /// Samples during which something happened.
-    labelled: usize,
+    pub(crate) labelled: usize,
 }
 
 /// A plot of the records of one metric, of one run or of several: the curve over a number (a size, a
@@ -359,7 +363,7 @@ impl Chart {
     /// The plot as an SVG document on a transparent ground, which follows the reader's choice of
     /// dark or light.
     pub fn svg(&self) -> String {
-        svg::svg(&drawing::draw(self))
+        svg::svg(&drawing::draw(self, drawing::Media::File))
     }
 
     /// The plot as the bytes of a PNG file on a white ground; `scale` 1 is 860 by 480 pixels, 2 is
@@ -368,7 +372,7 @@ impl Chart {
     /// # Errors
     /// What the encoder says when it cannot.
     pub fn png(&self, scale: f32) -> Result<Vec<u8>, String> {
-        png::png(&drawing::draw(self), scale)
+        png::png(&drawing::draw(self, drawing::Media::File), scale)
     }
 
     /// The plot as text, `style.width` columns wide.

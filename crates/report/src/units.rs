@@ -60,7 +60,7 @@ impl Scale {
     }
 
     /// The units, the largest first.
-    fn units(self) -> &'static [(f64, &'static str)] {
+    pub(crate) fn units(self) -> &'static [(f64, &'static str)] {
         match self {
             Scale::Time => &TIME,
             Scale::TimePerGigabyte => &TIME_PER_GIGABYTE,

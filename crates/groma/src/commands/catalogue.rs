@@ -45,20 +45,27 @@ fn lineage(program: &Program, text: &str) -> Result<u8> {
 /// The page on how results are read: its tables say what each word means.
 const READING: &str = include_str!("../../../../docs/reading.md");
 
-/// What a sign, state, flag or label of a result means: a row of a table of [`READING`] whose first
-/// cell names it.
-fn meaning(word: &str) -> Option<String> {
-    READING.lines().filter(|line| line.starts_with("| `")).find_map(|line| {
+/// The signs, states, flags and labels of a result, each with what it means: the rows of the tables of
+/// [`READING`] whose first cell names one or several.
+pub(super) fn meanings() -> impl Iterator<Item = (&'static str, String)> {
+    let of_row = |line: &'static str| {
         let mut cells = line.trim_matches('|').split('|').map(str::trim);
-        let named = cells.next()?.split(", ").any(|name| name.trim_matches('`') == word);
+        let names = cells.next()?.split(", ").map(|name| name.trim_matches('`'));
         let plain: String = cells.next()?.chars().filter(|c| !matches!(c, '`' | '*')).collect();
         // A link is its text.
         let plain = plain.split("](").enumerate().fold(String::new(), |text, (i, part)| match i {
             0 => part.to_owned(),
             _ => text + part.split_once(')').map_or(part, |(_, rest)| rest),
         });
-        named.then(|| format!("{word}: {}", plain.replace('[', "")))
-    })
+        let plain = plain.replace('[', "");
+        Some(names.map(move |name| (name, plain.clone())))
+    };
+    READING.lines().filter(|line| line.starts_with("| `")).filter_map(of_row).flatten()
+}
+
+/// What one of them means.
+fn meaning(word: &str) -> Option<String> {
+    meanings().find(|(name, _)| *name == word).map(|(_, text)| format!("{word}: {text}"))
 }
 
 /// Explains words of results, benchmarks, and values of a run.

@@ -4,6 +4,7 @@ mod ab;
 mod baseline;
 mod calibrate;
 mod catalogue;
+mod chromium;
 mod compare;
 mod dd;
 mod earlier;
@@ -19,6 +20,7 @@ mod merge;
 mod paper;
 mod plot;
 mod predict;
+mod report;
 mod run;
 mod runs;
 mod serve;
@@ -64,6 +66,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Paper(args) => paper::paper(program, &args),
         Command::Predict(args) => predict::predict(program, &args),
         Command::Plot(args) => plot::plot(program, &args),
+        Command::Report(args) => report::report(program, &args),
         Command::Watch(args) => watch::watch(&args),
         Command::Dd(args) => dd::dd(&args),
         Command::Hammer(args) => hammer::hammer(program, &args),

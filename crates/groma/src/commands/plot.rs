@@ -111,7 +111,7 @@ fn chosen<'a>(families: Families<'_>, args: &PlotArgs, shown: &'a Shown) -> Resu
     if records.is_empty() {
         bail!("run {run} holds no {metric} in that placement or worker group");
     }
-    Ok(Source { run: &shown.head, records })
+    Ok(Source { run: &shown.head, called: "", records })
 }
 
 /// Says which commands plot the distributions that were meant, one to a line; the exit code.

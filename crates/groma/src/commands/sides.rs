@@ -73,9 +73,7 @@ impl Runs {
 
     /// Whether these are one run each whose rounds were made in turns.
     pub(super) fn is_in_turns_with(&self, other: &Runs) -> bool {
-        let with = |runs: &Runs| runs.head().in_turns.as_ref().map(|turns| turns.with.clone());
-        let alone = self.runs.len() == 1 && other.runs.len() == 1 && self.newest.points == other.newest.points;
-        alone && with(self).as_ref() == Some(&other.head().run) && with(other).as_ref() == Some(&self.head().run)
+        self.runs.len() == 1 && other.runs.len() == 1 && are_in_turns(&self.newest, &other.newest)
     }
 
     pub(super) fn side(&self) -> Side<'_> {
@@ -89,11 +87,9 @@ impl Runs {
             self.like = self.known.values().map(Vec::len).max().unwrap_or(0);
             return self.known.clone();
         }
-        let Some(store) = store else { return HashMap::new() };
-        let earlier = Earlier::like(self.head(), except, store);
-        self.like = earlier.count();
-        let values = earlier.histories(&self.newest.points, &self.newest.records);
-        self.newest.records.iter().map(identity).zip(values).collect()
+        let (like, values) = store.map(|store| runs_like(&self.newest, except, store)).unwrap_or_default();
+        self.like = like;
+        values
     }
 
     /// The records as multiples of something.
@@ -108,6 +104,20 @@ impl Runs {
         }
         Ok(())
     }
+}
+
+/// Whether the rounds of two runs were made in turns.
+pub(super) fn are_in_turns(a: &Shown, b: &Shown) -> bool {
+    let is_with = |a: &Shown, b: &Shown| a.head.in_turns.as_ref().is_some_and(|turns| turns.with == b.head.run);
+    a.points == b.points && is_with(a, b) && is_with(b, a)
+}
+
+/// What other runs of the same machine in the same state, but for these, found of each metric by its
+/// identity; and how many runs they are.
+pub(super) fn runs_like(run: &Shown, except: &[String], store: &Store) -> (usize, HashMap<String, Vec<f64>>) {
+    let earlier = Earlier::like(&run.head, except, store);
+    let values = earlier.histories(&run.points, &run.records);
+    (earlier.count(), run.records.iter().map(identity).zip(values).collect())
 }
 
 /// All runs that these words name; a tag is all of its runs.

@@ -17,6 +17,7 @@ mod paper;
 mod parse;
 mod plot;
 mod predict;
+pub(crate) mod report;
 mod run;
 mod runs;
 mod serve;
@@ -41,6 +42,7 @@ pub(crate) use paper::PaperArgs;
 pub(crate) use parse::parse_time;
 pub(crate) use plot::PlotArgs;
 pub(crate) use predict::PredictArgs;
+pub(crate) use report::ReportArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use runs::RunsArgs;
 pub(crate) use serve::ServeArgs;
@@ -107,6 +109,7 @@ const EXAMPLES: &str = concat!(
   groma hammer 32768 100               random stores, alone and on all CPUs together
   groma plot mem.latency -o caches.svg a curve
   groma plot syscall.getppid --over P  the same over the sizes of the worker groups
+  groma report -o report.html          everything of a run in one file for a browser
 
 ",
     exit_codes!()
@@ -191,6 +194,10 @@ pub(crate) enum Command {
     /// its samples
     #[command(after_help = plot::HELP)]
     Plot(PlotArgs),
+    /// Write runs into one file for a browser: the pages, curves, every value with its rounds, a
+    /// comparison of several runs, and what each benchmark measures
+    #[command(after_help = report::HELP)]
+    Report(ReportArgs),
     /// Move blocks between files and devices, check what they hold, and time every transfer
     #[command(after_help = dd::HELP)]
     Dd(DdArgs),

@@ -1,11 +1,11 @@
 //! A comparison for programs: JSON, CSV and JUnit.
 
 use groma_analysis::compare::{Pair, Verdict};
-use groma_model::plain_lines;
 use serde_json::{Value as Json, json};
 
 use super::{Compared, Side, change, said};
 use crate::json::pretty;
+use crate::markup::escape;
 use crate::point::name;
 
 /// One object: the first side, and each other side with its differences and metrics.
@@ -115,20 +115,4 @@ pub(super) fn junit(first: Side<'_>, others: &[Compared<'_>]) -> String {
         out += "  </testsuite>\n";
     }
     out + "</testsuites>\n"
-}
-
-/// Text as an attribute of XML.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in plain_lines(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' | '\r' => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }

@@ -21,9 +21,9 @@ const CHANGE: usize = 9;
 const WIDEST: usize = 80;
 
 /// What every line is made of: a metric of the first side, and what each other side has of it.
-struct Line<'r> {
-    name: String,
-    pairs: Vec<Option<&'r Pair<'r>>>,
+pub(crate) struct Line<'r> {
+    pub(crate) name: String,
+    pub(crate) pairs: Vec<Option<&'r Pair<'r>>>,
 }
 
 impl Line<'_> {
@@ -34,11 +34,11 @@ impl Line<'_> {
 }
 
 /// Lines under one heading.
-struct Stack<'r> {
-    title: String,
+pub(crate) struct Stack<'r> {
+    pub(crate) title: String,
     /// Its values are in GB/s, which its title says.
-    in_gigabytes: bool,
-    lines: Vec<Line<'r>>,
+    pub(crate) in_gigabytes: bool,
+    pub(crate) lines: Vec<Line<'r>>,
 }
 
 /// The lines of all metrics that are compared, the pages first; with `style.all` a table of every
@@ -62,7 +62,7 @@ pub(super) fn lines(families: Families<'_>, others: &[Compared<'_>], relative: R
 }
 
 /// The metrics of the pages under the headings of their blocks, then the others under their families.
-fn stacks<'r>(families: Families<'_>, others: &'r [Compared<'r>]) -> Vec<Stack<'r>> {
+pub(crate) fn stacks<'r>(families: Families<'_>, others: &'r [Compared<'r>]) -> Vec<Stack<'r>> {
     let first: Vec<&Pair<'_>> = all_pairs(others);
     let records: Vec<Record> = first.iter().map(|pair| pair.sides[0].clone()).collect();
     let mut taken = vec![false; first.len()];

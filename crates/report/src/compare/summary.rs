@@ -48,22 +48,40 @@ pub(super) fn summary(
             out += &wrap_behind("", &style.text(&format!("Values are relative to {id}.")), style.width);
         }
     }
-    for (i, other) in others.iter().enumerate() {
+    let told = told(families, first, others, style);
+    for (i, sentences) in told.of_others.iter().enumerate() {
         out.push('\n');
         if others.len() > 1 {
             out += &style.paint(Ink::Strong, &format!("{} beside A", letter(i + 1)));
             out.push('\n');
         }
-        for text in sentences(families, first, other, style) {
-            out += &wrap_behind("", &style.text(&text), style.width);
+        for text in sentences {
+            out += &wrap_behind("", &style.text(text), style.width);
         }
     }
     out.push('\n');
+    for text in &told.of_all {
+        out += &wrap_behind("", &style.text(text), style.width);
+    }
+    out
+}
+
+/// What is said of a comparison, in sentences.
+pub(crate) struct Told {
+    /// Of each other side beside the first.
+    pub(crate) of_others: Vec<Vec<String>>,
+    /// What it rests on, and what the signs mean.
+    pub(crate) of_all: Vec<String>,
+}
+
+/// What is to be said of a comparison.
+pub(crate) fn told(families: Families<'_>, first: Side<'_>, others: &[Compared<'_>], style: &Style) -> Told {
     let in_turns = others.iter().all(|other| other.in_turns);
     let evidence = if in_turns { IN_TURNS.to_owned() } else { evidence(first) };
-    out += &wrap_behind("", &style.text(&evidence), style.width);
-    out += &wrap_behind("", &style.text(&legend(others, style)), style.width);
-    out
+    Told {
+        of_others: (1..).zip(others).map(|(i, other)| sentences(families, first, other, letter(i), style)).collect(),
+        of_all: vec![evidence, legend(others, style)],
+    }
 }
 
 /// What a comparison of runs that were made in turns rests on.
@@ -112,7 +130,13 @@ fn condition(turns: &InTurns) -> String {
     words.concat()
 }
 
-fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, style: &Style) -> Vec<String> {
+fn sentences(
+    families: Families<'_>,
+    first: Side<'_>,
+    other: &Compared<'_>,
+    called: char,
+    style: &Style,
+) -> Vec<String> {
     let pairs = &other.comparison.pairs;
     let is = |word: &'static str| move |pair: &&Pair<'_>| pair.verdict.word() == word;
     let count = |word| pairs.iter().filter(is(word)).count();
@@ -152,7 +176,7 @@ fn sentences(families: Families<'_>, first: Side<'_>, other: &Compared<'_>, styl
         }
     }
     out.extend(by_family(pairs));
-    let left_out = left_out(other);
+    let left_out = left_out(other, called);
     if !left_out.is_empty() {
         out.push(format!("Not compared: {} ({} compare --all lists them).", left_out.join(", "), style.program));
     }
@@ -254,13 +278,13 @@ fn by_family(pairs: &[Pair<'_>]) -> Option<String> {
 }
 
 /// What is not compared, counted.
-fn left_out(other: &Compared<'_>) -> Vec<String> {
+fn left_out(other: &Compared<'_>, called: char) -> Vec<String> {
     let comparison = &other.comparison;
     let counts = [
-        (comparison.alone[0].len(), "only in A"),
-        (comparison.alone[1].len(), "only in B"),
-        (comparison.without_value.len(), "without a value"),
-        (comparison.unlike.len(), "defined anew in between, or in other units or on other storage"),
+        (comparison.alone[0].len(), "only in A".to_owned()),
+        (comparison.alone[1].len(), format!("only in {called}")),
+        (comparison.without_value.len(), "without a value".to_owned()),
+        (comparison.unlike.len(), "defined anew in between, or in other units or on other storage".to_owned()),
     ];
     counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
 }

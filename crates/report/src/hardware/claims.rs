@@ -6,7 +6,7 @@ use crate::point::{cpu_list, level_name};
 use crate::units::{self, Scale, size, time};
 
 /// What a row is about.
-pub(super) fn name(subject: Subject) -> &'static str {
+pub(crate) fn name(subject: Subject) -> &'static str {
     match subject {
         Subject::CoreClock => "core clock",
         Subject::CounterRate => "cycle counter",
@@ -47,7 +47,7 @@ pub(super) fn shown(claim: &Claim) -> String {
     }
 }
 
-pub(super) fn amount(amount: &Amount) -> String {
+pub(crate) fn amount(amount: &Amount) -> String {
     match amount {
         Amount::Nothing => String::new(),
         Amount::NotFound => "?".to_owned(),

@@ -22,13 +22,43 @@ pub(super) const fn is_level(subject: Subject) -> bool {
     matches!(subject, Subject::Cache(_) | Subject::Memory)
 }
 
+/// A row of the table.
+pub(crate) struct Level<'r> {
+    pub(crate) name: &'static str,
+    pub(crate) declared: String,
+    pub(crate) measured: String,
+    /// Whether what was measured is not what is declared.
+    pub(crate) differs: bool,
+    pub(crate) latency: String,
+    pub(crate) cycles: String,
+    /// The bandwidth by each of [`OPS`].
+    pub(crate) speeds: [Option<&'r Record>; 3],
+}
+
+/// The rows of the table.
+pub(super) fn levels<'r>(claims: &[Claim], rows: &[&Row], seen: &Seen<'r>) -> Vec<Level<'r>> {
+    let speeds = bandwidths(claims, rows, seen);
+    let level = |(claim, speeds): (&Claim, [Option<&'r Record>; 3])| {
+        let differs = claim.verdict == Some(Verdict::Disagree);
+        Level {
+            name: level(claim.subject),
+            declared: amount(&claim.declared),
+            measured: format!("{}{}", if differs { "≠ " } else { "" }, amount(&claim.measured)),
+            differs,
+            latency: claim.seconds.map(units::time).unwrap_or_default(),
+            cycles: claim.cycles.map(units::bare_cycles).unwrap_or_default(),
+            speeds,
+        }
+    };
+    claims.iter().zip(speeds).map(level).collect()
+}
+
 /// The table; nothing where there is no row.
-pub(super) fn table(claims: &[&Claim], rows: &[&Row], seen: &Seen<'_>, style: &Style) -> Vec<Strip> {
-    if claims.is_empty() {
+pub(super) fn table(levels: &[Level<'_>], style: &Style) -> Vec<Strip> {
+    if levels.is_empty() {
         return Vec::new();
     }
-    let speeds = bandwidths(claims, rows, seen);
-    let has_bandwidth = speeds.iter().flatten().any(Option::is_some);
+    let has_bandwidth = levels.iter().flat_map(|level| &level.speeds).any(Option::is_some);
     let heads = ["", "declared", "measured", "latency", "cycles", "GB/s: read", "write", "copy"];
     let shown = if has_bandwidth { heads.len() } else { heads.len() - OPS.len() };
     let faint = |text: &str| Strip::new(style, Ink::Faint, text);
@@ -37,33 +67,28 @@ pub(super) fn table(claims: &[&Claim], rows: &[&Row], seen: &Seen<'_>, style: &S
         .zip(ENDS)
         .fold(Strip::default(), |row, (head, end)| if head.is_empty() { row } else { row.ending_at(faint(head), end) });
     let mut table = vec![head];
-    for (claim, speeds) in claims.iter().zip(&speeds) {
-        let differs = claim.verdict == Some(Verdict::Disagree);
-        let measured = format!("{}{}", if differs { "≠ " } else { "" }, amount(&claim.measured));
-        let ink = if differs { Ink::Warning } else { Ink::Plain };
-        let mut cells = vec![
-            (Ink::Plain, amount(&claim.declared)),
-            (ink, measured),
-            (Ink::Plain, claim.seconds.map(units::time).unwrap_or_default()),
-            (Ink::Plain, claim.cycles.map(units::bare_cycles).unwrap_or_default()),
-        ];
-        cells.extend(speeds.iter().map(|record| (Ink::Plain, record.map(gigabytes).unwrap_or_default())));
-        let name = Strip::plain(style, &format!("  {}", level(claim.subject)));
-        table.push(cells.iter().zip(&ENDS[1..]).fold(name, |row, ((ink, text), end)| {
-            if text.is_empty() { row } else { row.ending_at(Strip::new(style, *ink, text), *end) }
+    for level in levels {
+        let ink = if level.differs { Ink::Warning } else { Ink::Plain };
+        let texts = [&level.declared, &level.measured, &level.latency, &level.cycles].map(String::clone);
+        let speeds = level.speeds.map(|record| record.map(gigabytes).unwrap_or_default());
+        let inks = [Ink::Plain, ink].into_iter().chain(std::iter::repeat(Ink::Plain));
+        let cells = inks.zip(texts.into_iter().chain(speeds)).zip(&ENDS[1..]);
+        let name = Strip::plain(style, &format!("  {}", level.name));
+        table.push(cells.fold(name, |row, ((ink, text), end)| {
+            if text.is_empty() { row } else { row.ending_at(Strip::new(style, ink, &text), *end) }
         }));
     }
     table
 }
 
 /// A bandwidth with the sign of its record.
-fn gigabytes(record: &Record) -> String {
+pub(crate) fn gigabytes(record: &Record) -> String {
     Mark::of(record).shown(record, |value| significant(value / 1e9, 3))
 }
 
 /// The bandwidth of each level by operation: of memory that of the largest size, of a cache that of
 /// the largest other size that fits into it and not into the one before.
-fn bandwidths<'a>(claims: &[&Claim], rows: &[&Row], seen: &Seen<'a>) -> Vec<[Option<&'a Record>; 3]> {
+fn bandwidths<'a>(claims: &[Claim], rows: &[&Row], seen: &Seen<'a>) -> Vec<[Option<&'a Record>; 3]> {
     let records: Vec<&Record> = bandwidth(rows).map(|id| seen.all(id).collect()).unwrap_or_default();
     let largest = records.iter().filter_map(|r| r.number("size")).max();
     let capacity = |claim: &Claim| match (&claim.declared, &claim.measured) {
@@ -71,7 +96,7 @@ fn bandwidths<'a>(claims: &[&Claim], rows: &[&Row], seen: &Seen<'a>) -> Vec<[Opt
         _ => 0.0,
     };
     let mut before = 0.0;
-    let of_level = |claim: &&Claim| {
+    let of_level = |claim: &Claim| {
         let most = capacity(claim);
         let fits = |size: u64| match claim.subject {
             Subject::Memory => Some(size) == largest,

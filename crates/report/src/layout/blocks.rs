@@ -79,13 +79,39 @@ impl Mark {
     }
 }
 
+/// What stands in a place of a block.
+pub(crate) struct Place<'r> {
+    pub(crate) record: &'r Record,
+    pub(crate) mark: Mark,
+    /// The sign and three digits.
+    pub(crate) text: String,
+}
+
+/// A line of a block, with what stands in its columns.
+pub(crate) struct Row<'r> {
+    pub(crate) line: &'static Line,
+    pub(crate) places: Vec<Option<Place<'r>>>,
+}
+
+/// The lines of a block; none where none of its metrics was to be measured.
+pub(crate) fn rows<'r>(block: &Block, records: &'r [Record]) -> Vec<Row<'r>> {
+    let place = |shown: &Option<Shown>| shown.and_then(|shown| place(&shown, block.values, records));
+    let row = |line: &'static Line| Row { line, places: line.values[..block.columns()].iter().map(place).collect() };
+    let was_tried = |line: &&Line| line.values.iter().flatten().any(|shown| shown.find(records).is_some());
+    block.lines.iter().filter(was_tried).map(row).collect()
+}
+
+/// The title of a block, with the unit of its values where they have one in common.
+pub(crate) fn title(block: &Block) -> String {
+    format!("{}{}", block.title, if block.values == Values::Gigabytes { ", GB/s" } else { "" })
+}
+
 /// The lines of a block, within so many columns; none where none of its metrics was to be measured.
 pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Style) -> Vec<Strip> {
     let columns = block.columns();
-    let strip = |shown: &Option<Shown>| shown.and_then(|shown| value(&shown, block.values, records, style));
-    let of_line = |line: &'static Line| (line, line.values[..columns].iter().map(strip).collect::<Vec<_>>());
-    let was_tried = |line: &&Line| line.values.iter().flatten().any(|shown| shown.find(records).is_some());
-    let rows: Vec<(&Line, Vec<Option<Strip>>)> = block.lines.iter().filter(was_tried).map(of_line).collect();
+    let strip = |place: Place<'_>| Strip::new(style, place.mark.ink(), &place.text);
+    let of_row = |row: Row<'_>| (row.line, row.places.into_iter().map(|place| place.map(strip)).collect());
+    let rows: Vec<(&Line, Vec<Option<Strip>>)> = rows(block, records).into_iter().map(of_row).collect();
     if rows.is_empty() {
         return Vec::new();
     }
@@ -110,8 +136,7 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
             None => row,
         })
     };
-    let unit = if block.values == Values::Gigabytes { ", GB/s" } else { "" };
-    let title = Strip::new(style, Ink::Strong, &format!("{}{unit}", block.title));
+    let title = Strip::new(style, Ink::Strong, &title(block));
     // At the end of the line they were read as the head of the values.
     let title = match block.aside {
         Aside::More(more) => title.then(faint(&format!(" ({})", more.replace(' ', ", ")))),
@@ -126,7 +151,7 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
 
 /// A value as the page shows it: its sign and three digits; `None` where it was not to be measured,
 /// or cycles were not seen.
-fn value(shown: &Shown, values: Values, records: &[Record], style: &Style) -> Option<Strip> {
+fn place<'r>(shown: &Shown, values: Values, records: &'r [Record]) -> Option<Place<'r>> {
     let record = shown.find(records)?;
     if shown.in_cycles && record.value.is_some() && record.cycles.is_none() {
         return None;
@@ -138,5 +163,5 @@ fn value(shown: &Shown, values: Values, records: &[Record], style: &Style) -> Op
         (false, Values::WithUnits) => units::value(value, Scale::of(record), None),
     };
     let mark = Mark::of(record);
-    Some(Strip::new(style, mark.ink(), &mark.shown(record, number)))
+    Some(Place { record, mark, text: mark.shown(record, number) })
 }

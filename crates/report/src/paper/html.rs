@@ -1,8 +1,8 @@
 //! Published tables as one page of HTML that needs no other file.
 
 use super::Paper;
+use crate::markup::escape as markup;
 use crate::plot::Chart;
-use crate::plot::escape as markup;
 use groma_model::plain;
 
 const STYLE: &str = "

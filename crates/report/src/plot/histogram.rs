@@ -1,7 +1,8 @@
 //! The distribution of the raw samples of one metric, with its headline and its modes.
 
 use groma_analysis::sample_value;
-use groma_model::{Flag, Labels, Quantity, Record, RunHeader, Sample, Series};
+use groma_model::{Flag, Labels, Quantity, Record, Round, RunHeader, Sample, Series};
+use groma_stats::Bin;
 
 use super::axis::{Axis, Growth};
 use super::{Bar, Chart, Field, Mark, Plane, Source, runs};
@@ -18,45 +19,22 @@ const BARS: usize = 24;
 ///
 /// # Errors
 /// Says that the record does not carry its samples, or too few.
-pub fn histogram(run: &RunHeader, record: &Record, drops: Labels) -> Result<Chart, String> {
+pub fn histogram<'r>(run: &RunHeader, record: &'r Record, drops: Labels) -> Result<Chart, String> {
     let what = name(record);
     let Some(rounds) = &record.round_samples else { return Err(format!("the raw samples of {what} were not kept")) };
     let main = |series: &&Series| series.name.is_empty();
-    let all: Vec<(f64, bool)> = rounds
-        .iter()
-        .filter_map(|round| round.result.output.series.iter().find(main).or(round.result.output.series.first()))
-        .flat_map(|series| samples(series, record.quantity, drops))
-        .filter(|(value, _)| value.is_finite() && *value > 0.0)
-        .collect();
-    let values: Vec<f64> = all.iter().map(|v| v.0).collect();
-    // The body is what is to be seen: a tail that disturbances made would press it into one bar.
-    let clean: Vec<f64> = all.iter().filter(|(_, labelled)| !labelled).map(|v| v.0).collect();
-    let body = if clean.len() >= 10 { &clean } else { &values };
-    let ends = groma_stats::quantile(body, 0.005).zip(groma_stats::quantile(body, 0.995));
-    let Some((low, high)) = ends.filter(|(low, high)| values.len() >= 10 && low < high) else {
-        return Err(format!("{what} has {} samples, too few or too equal for a distribution", values.len()));
+    let of_round = |round: &'r Round| {
+        let all = &round.result.output.series;
+        all.iter().find(main).or(all.first())
     };
-    let inside = |v: f64| (low..=high).contains(&v);
-    let drawn: Vec<f64> = values.iter().copied().filter(|v| inside(*v)).collect();
-    let bins = groma_stats::log_histogram(&drawn, BARS.min(drawn.len() / 3).max(3));
-    let bars: Vec<Bar> = bins
-        .iter()
-        .enumerate()
-        .map(|(i, bin)| {
-            let last = i + 1 == bins.len();
-            let held = |v: f64| v >= bin.low && (v < bin.high || last && v <= bin.high);
-            let labelled = all.iter().filter(|(v, labelled)| *labelled && held(*v)).count();
-            Bar { low: bin.low, high: bin.high, clean: bin.count.saturating_sub(labelled), labelled }
-        })
-        .collect();
+    let series: Vec<&Series> = rounds.iter().filter_map(of_round).collect();
+    let Distribution { bars, ends: [low, high], samples, labelled, below, beyond, largest } =
+        distribution(&series, record.quantity, drops)
+            .map_err(|samples| format!("{what} has {samples} samples, too few or too equal for a distribution"))?;
     let scale = Scale::of(record);
     let marks = marks(record, scale);
     let band = record.ci_display;
     let most = bars.iter().map(|b| b.clean + b.labelled).max().unwrap_or(0) as f64;
-    let beyond = values.iter().filter(|v| **v > high).count();
-    let below = values.iter().filter(|v| **v < low).count();
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    let labelled = all.iter().filter(|(_, labelled)| *labelled).count();
     // The headline may lie outside the body where most samples were disturbed.
     let positive = |v: &f64| v.is_finite() && *v > 0.0;
     let headline = marks.iter().map(|mark| mark.x).chain(band.into_iter().flatten()).filter(positive);
@@ -67,14 +45,64 @@ pub fn histogram(run: &RunHeader, record: &Record, drops: Labels) -> Result<Char
     let y = Axis::values(&[0.0, most * headroom], Growth::Even, Scale::Count, 1.0).named("samples");
     Ok(Chart {
         title: record.summary.clone(),
-        sources: runs::lines(&[Source { run, records: Vec::new() }]),
+        sources: runs::lines(&[Source { run, called: "", records: Vec::new() }]),
         about: format!(
-            "{what}: {} samples of {} rounds, {labelled} disturbed; {below} lie below and {beyond} beyond, up to {}",
-            values.len(),
+            "{what}: {samples} samples of {} rounds, {labelled} disturbed; {below} lie below and {beyond} beyond, up to {}",
             rounds.len(),
             units::value(largest, scale, None),
         ),
         field: Field::Plane(Plane { bars, marks, band, ..Plane::new(x, y) }),
+    })
+}
+
+/// How the samples of a metric lie.
+pub(crate) struct Distribution {
+    pub(crate) bars: Vec<Bar>,
+    /// From where to where the bars reach.
+    pub(crate) ends: [f64; 2],
+    pub(crate) samples: usize,
+    /// Samples with a label that keeps them out of the headline.
+    pub(crate) labelled: usize,
+    pub(crate) below: usize,
+    pub(crate) beyond: usize,
+    pub(crate) largest: f64,
+}
+
+/// How the samples of these series lie, but for the half percent of the undisturbed ones that lies
+/// outermost on either side.
+///
+/// # Errors
+/// The number of samples, where they are too few or too equal.
+pub(crate) fn distribution(series: &[&Series], quantity: Quantity, drops: Labels) -> Result<Distribution, usize> {
+    let all: Vec<(f64, bool)> = series
+        .iter()
+        .flat_map(|series| samples(series, quantity, drops))
+        .filter(|(value, _)| value.is_finite() && *value > 0.0)
+        .collect();
+    let values: Vec<f64> = all.iter().map(|v| v.0).collect();
+    // The body is what is to be seen: a tail that disturbances made would press it into one bar.
+    let clean: Vec<f64> = all.iter().filter(|(_, labelled)| !labelled).map(|v| v.0).collect();
+    let body = if clean.len() >= 10 { &clean } else { &values };
+    let ends = groma_stats::quantile(body, 0.005).zip(groma_stats::quantile(body, 0.995));
+    let Some((low, high)) = ends.filter(|(low, high)| values.len() >= 10 && low < high) else {
+        return Err(values.len());
+    };
+    let drawn: Vec<f64> = values.iter().copied().filter(|v| (low..=high).contains(v)).collect();
+    let bins = groma_stats::log_histogram(&drawn, BARS.min(drawn.len() / 3).max(3));
+    let last = bins.len().saturating_sub(1);
+    let bar = |(i, bin): (usize, &Bin)| {
+        let held = |v: f64| v >= bin.low && (v < bin.high || i == last && v <= bin.high);
+        let labelled = all.iter().filter(|(v, labelled)| *labelled && held(*v)).count();
+        Bar { low: bin.low, high: bin.high, clean: bin.count.saturating_sub(labelled), labelled }
+    };
+    Ok(Distribution {
+        bars: bins.iter().enumerate().map(bar).collect(),
+        ends: [low, high],
+        samples: values.len(),
+        labelled: all.iter().filter(|(_, labelled)| *labelled).count(),
+        below: values.iter().filter(|v| **v < low).count(),
+        beyond: values.iter().filter(|v| **v > high).count(),
+        largest: values.iter().copied().fold(0.0, f64::max),
     })
 }
 

@@ -10,7 +10,7 @@ use super::svg::{COLOURS, colour};
 
 pub(super) fn png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>, String> {
     let mut scene = Scene::new(WIDTH, drawing.height).with_background(Some("#ffffff"));
-    for shape in &drawing.shapes {
+    for (_, shape) in &drawing.shapes {
         add(&mut scene, shape, f64::from(scale));
     }
     RasterBackend::new().with_scale(scale).render_scene(&scene)
@@ -64,7 +64,7 @@ fn add(scene: &mut Scene, shape: &Shape, scale: f64) {
             let stroke_dasharray = Some(dash);
             Primitive::Line { x1, y1, x2, y2, stroke: light(*paint), stroke_width: *width, stroke_dasharray }
         }
-        Shape::Dot { x, y, radius, paint } => Primitive::Circle {
+        Shape::Dot { x, y, radius, paint, .. } => Primitive::Circle {
             cx: *x,
             cy: *y,
             r: *radius,
@@ -73,7 +73,7 @@ fn add(scene: &mut Scene, shape: &Shape, scale: f64) {
             stroke: None,
             stroke_width: None,
         },
-        Shape::Ring { x, y, radius, paint } => Primitive::Circle {
+        Shape::Ring { x, y, radius, paint, .. } => Primitive::Circle {
             cx: *x,
             cy: *y,
             r: *radius,

@@ -11,6 +11,8 @@ use crate::runs::minute;
 pub struct Source<'a> {
     /// The run.
     pub run: &'a RunHeader,
+    /// What it is called beside others; empty for what tells it from them.
+    pub called: &'a str,
     /// Its records.
     pub records: Vec<&'a Record>,
 }
@@ -29,7 +31,7 @@ pub(super) fn refuse_versions(sources: &[Source<'_>]) -> Result<(), String> {
 }
 
 /// What tells each run from the others: the host, the kernel, the day, the time or the id, as few
-/// of them as it takes. Empty for one run alone.
+/// of them as it takes, behind what it is called. Empty for one run alone.
 pub(super) fn names(sources: &[Source<'_>]) -> Vec<String> {
     let fact = |run: &RunHeader, key| run.environment.get(key).unwrap_or("?").to_owned();
     let keys: [&dyn Fn(&RunHeader) -> String; 5] = [
@@ -39,7 +41,7 @@ pub(super) fn names(sources: &[Source<'_>]) -> Vec<String> {
         &|run| run.started.get(11..16).unwrap_or_default().to_owned(),
         &|run| run.run.clone(),
     ];
-    let mut names = vec![String::new(); sources.len()];
+    let mut names: Vec<String> = sources.iter().map(|source| source.called.to_owned()).collect();
     for key in keys {
         if differ(&names) == names.len() || names.len() < 2 {
             break;
@@ -91,7 +93,7 @@ mod tests {
     }
 
     fn named(runs: &[RunHeader]) -> Vec<String> {
-        names(&runs.iter().map(|run| Source { run, records: Vec::new() }).collect::<Vec<_>>())
+        names(&runs.iter().map(|run| Source { run, called: "", records: Vec::new() }).collect::<Vec<_>>())
     }
 
     #[test]
@@ -115,7 +117,7 @@ mod tests {
         let (a, b, c) =
             (run("a", "6.1", "20261121T0738"), run("a", "6.1", "20261122T0738"), run("c", "6.1", "20261122T0738"));
         let of = |runs: &[&RunHeader]| {
-            lines(&runs.iter().map(|run| Source { run, records: Vec::new() }).collect::<Vec<_>>())
+            lines(&runs.iter().map(|run| Source { run, called: "", records: Vec::new() }).collect::<Vec<_>>())
         };
         assert_eq!(of(&[&a]), ["a: 6.1", "2026-11-21 07:38 UTC, groma 0.1.0, run 20261121T0738-0000"]);
         assert_eq!(

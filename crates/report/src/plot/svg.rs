@@ -3,6 +3,7 @@
 
 use super::drawing::{Anchor, Drawing, Paint, Shape, WIDTH};
 use super::heat::{DEEP, STEPS};
+use crate::markup::escape;
 
 /// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour
 /// vision, the first five best; those of cells are from pale to deep and carry their own writing,
@@ -79,7 +80,7 @@ pub(super) fn svg(drawing: &Drawing) -> String {
         out += &format!(".{class} {{ color: {dark} }}\n");
     }
     out += "}\n</style>\n";
-    for shape in &drawing.shapes {
+    for (_, shape) in &drawing.shapes {
         out += &element(shape);
         out.push('\n');
     }
@@ -99,13 +100,13 @@ fn element(shape: &Shape) -> String {
                 points.join(" ")
             )
         }
-        Shape::Dot { x, y, radius, paint } => {
+        Shape::Dot { x, y, radius, paint, .. } => {
             format!(
                 "<circle class=\"{}\" fill=\"currentColor\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>",
                 class(paint)
             )
         }
-        Shape::Ring { x, y, radius, paint } => format!(
+        Shape::Ring { x, y, radius, paint, .. } => format!(
             "<circle class=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.8\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>",
             class(paint)
         ),
@@ -127,18 +128,4 @@ fn element(shape: &Shape) -> String {
             )
         }
     }
-}
-
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
 }

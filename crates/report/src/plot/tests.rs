@@ -6,7 +6,7 @@ static RUN: std::sync::LazyLock<RunHeader> = std::sync::LazyLock::new(fixtures::
 
 /// A plot of records of one run.
 fn of_run(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
-    plot(fixtures::families(), &[Source { run: &RUN, records: records.to_vec() }], over, &[])
+    plot(fixtures::families(), &[Source { run: &RUN, called: "", records: records.to_vec() }], over, &[])
 }
 
 /// Threads of a core have numbers 48 apart, eight cores share a cache, three caches a package.
@@ -52,8 +52,8 @@ fn two_runs() -> Chart {
     after.iter_mut().for_each(|r| r.value = r.value.map(|v| v * 1.5));
     let later = later();
     let sources = [
-        Source { run: &RUN, records: before.iter().collect() },
-        Source { run: &later, records: after.iter().collect() },
+        Source { run: &RUN, called: "", records: before.iter().collect() },
+        Source { run: &later, called: "", records: after.iter().collect() },
     ];
     plot(fixtures::families(), &sources, None, &[]).expect("curves")
 }
@@ -194,7 +194,7 @@ fn of_a_bandwidth_reads_writes_and_copies_are_drawn_unless_others_are_asked_for(
         records.extend(["16 KiB", "1 MiB"].map(|size| record(op, kernel, size)));
     }
     let labels = |records: &[Record], asked: &[&str]| -> Vec<String> {
-        let source = [Source { run: &RUN, records: records.iter().collect() }];
+        let source = [Source { run: &RUN, called: "", records: records.iter().collect() }];
         let chart = plot(fixtures::families(), &source, None, asked).expect("curves");
         lines_of(&chart).iter().map(|line| line.label.clone()).collect()
     };
@@ -214,7 +214,10 @@ fn runs_whose_values_do_not_compare_are_refused() {
     };
     let (a, b, c) = (point("size=1 MiB", 1), point("size=2 MiB", 1), point("size=1 MiB", 2));
     let later = later();
-    let sources = [Source { run: &RUN, records: vec![&a, &b] }, Source { run: &later, records: vec![&c] }];
+    let sources = [
+        Source { run: &RUN, called: "", records: vec![&a, &b] },
+        Source { run: &later, called: "", records: vec![&c] },
+    ];
     assert_eq!(
         plot(fixtures::families(), &sources, None, &[]).map(|chart| chart.title),
         Err("mem.latency has version 1 in run 20261121T073812Z-5f3a and version 2 in run \
@@ -222,7 +225,7 @@ fn runs_whose_values_do_not_compare_are_refused() {
             .to_owned())
     );
     let pairs = fixtures::pairs(4, "cas1", |_, _| 50.0);
-    let source = |run| Source { run, records: pairs.iter().collect() };
+    let source = |run| Source { run, called: "", records: pairs.iter().collect() };
     let two = [source(&RUN), source(&later)];
     assert_eq!(
         plot(fixtures::families(), &two, None, &[]).map(|chart| chart.title),

@@ -36,7 +36,8 @@ impl Canvas<'_> {
                 self.page.stroke(vec![a, b], 1.0, false, if crowded { Paint::Border } else { VALUES });
                 with_bars = true;
             }
-            self.page.shapes.push(Shape::Dot { x, y, radius: if crowded { 1.8 } else { 2.6 }, paint: VALUES });
+            let radius = if crowded { 1.8 } else { 2.6 };
+            self.page.add(Shape::Dot { x, y, radius, paint: VALUES, says: String::new() });
         }
         for [from, to, level] in &series.levels {
             let ends = vec![self.at(*from, *level), self.at(*to, *level)];

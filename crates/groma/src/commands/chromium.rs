@@ -1,0 +1,98 @@
+//! Chromium, where one is installed: it prints a report as PDF.
+
+use anyhow::{Context, Result, bail};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Names under which it is installed.
+const NAMES: [&str; 5] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"];
+/// A report takes two seconds; a browser that hangs is ended.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A Chromium.
+pub(super) struct Chromium(PathBuf);
+
+impl Chromium {
+    /// The one that `GROMA_CHROMIUM` names, or the first on `PATH`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn find() -> Result<Chromium> {
+        if let Some(named) = std::env::var_os("GROMA_CHROMIUM") {
+            let named = PathBuf::from(named);
+            return if named.is_file() {
+                Ok(Chromium(named))
+            } else {
+                bail!("GROMA_CHROMIUM: {}: no such file", named.display())
+            };
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut places = std::env::split_paths(&path).flat_map(|dir| NAMES.map(|name| dir.join(name)));
+        places.find(|place| place.is_file()).map(Chromium).with_context(|| {
+            format!(
+                "a PDF is printed by Chromium, and none of {} is on PATH (GROMA_CHROMIUM names one; any browser \
+                 prints the HTML file)",
+                NAMES.join(", ")
+            )
+        })
+    }
+
+    /// Prints a document into a PDF file.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or Chromium fails.
+    pub(super) fn print(&self, html: &str, to: &Path) -> Result<()> {
+        let work = Work::new()?;
+        let inside = |name: &str| work.0.join(name);
+        std::fs::write(inside("report.html"), html).with_context(|| work.0.display().to_string())?;
+        let mut command = Command::new(&self.0);
+        // Names in its own directory need no rules for what a path may hold in a URL.
+        command.current_dir(&work.0).args(["--headless", "--disable-gpu", "--disable-dev-shm-usage"]);
+        command.args(["--no-pdf-header-footer", "--user-data-dir=profile", "--print-to-pdf=report.pdf"]);
+        // Its sandbox does not start for root; the document is ours and may load nothing.
+        if groma_harness::sys::process::is_root() {
+            command.arg("--no-sandbox");
+        }
+        command.arg("report.html").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().with_context(|| self.0.display().to_string())?;
+        let end = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if Instant::now() > end {
+                child.kill()?;
+                break child.wait()?;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        if !inside("report.pdf").is_file() {
+            bail!("{}: made no PDF ({status})", self.0.display());
+        }
+        std::fs::copy(inside("report.pdf"), to).with_context(|| to.display().to_string())?;
+        Ok(())
+    }
+}
+
+/// A directory of our own among temporary files, gone when it is dropped.
+struct Work(PathBuf);
+
+impl Work {
+    fn new() -> Result<Work> {
+        let dir = std::env::temp_dir().join(format!("groma-report-{}", std::process::id()));
+        // One that is there already is not ours.
+        DirBuilder::new().mode(0o700).create(&dir).with_context(|| dir.display().to_string())?;
+        Ok(Work(dir))
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        // What cannot be removed stays among temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

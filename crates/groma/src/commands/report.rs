@@ -1,0 +1,133 @@
+//! `groma report`: runs in one file for a browser, for paper, or to be pasted.
+
+use std::collections::HashMap;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use groma_analysis::compare::environment::differences;
+use groma_analysis::compare::{compare as records_beside, compare_pairs, identity, paired_rounds};
+use groma_harness::model::{Info, Record};
+use groma_report::{self as report, CompareFormat, Compared, Format, Relative, Report, ReportRun, Side, Style};
+
+use super::chromium::Chromium;
+use super::earlier::Earlier;
+use super::history::{Shown, is_stream, read};
+use super::sides::{are_in_turns, runs_like};
+use super::{catalogue, existing_store, print, style};
+use crate::flags::ReportArgs;
+use crate::flags::report::ReportFormat;
+use crate::message::name;
+use crate::program::Program;
+
+/// Writes a report.
+pub(crate) fn report(program: &Program, args: &ReportArgs) -> Result<u8> {
+    let format = args.format();
+    let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
+    if format == ReportFormat::Pdf && args.output.is_none() || format == ReportFormat::Html && to_terminal {
+        bail!("name a file for the report: {} report -o report.html", name());
+    }
+    let browser = if format == ReportFormat::Pdf { Some(Chromium::find()?) } else { None };
+    let latest = ["latest".to_owned()];
+    let names = if args.runs.is_empty() { &latest[..] } else { &args.runs };
+    let runs = names.iter().map(|run| load(args, run)).collect::<Result<Vec<Shown>>>()?;
+    for (i, run) in runs.iter().enumerate() {
+        if runs[..i].iter().any(|other| other.head.run == run.head.run) {
+            bail!("run {} is named twice", run.head.run);
+        }
+    }
+    let compared = compare(args, names, &runs);
+    let compared = compared.as_ref().map(|(first, others)| (*first, others.as_slice()));
+    let text = match format {
+        ReportFormat::Markdown => markdown(program, &runs, compared),
+        ReportFormat::Html | ReportFormat::Pdf => html(program, &runs, compared),
+    };
+    match (&args.output, &browser) {
+        (None, _) => print(&text)?,
+        (Some(path), Some(browser)) => browser.print(&text, path)?,
+        (Some(path), None) => std::fs::write(path, text).with_context(|| path.display().to_string())?,
+    }
+    if let Some(path) = &args.output {
+        print(&written(path, &runs)?)?;
+    }
+    Ok(0)
+}
+
+/// A run with at least one metric, those flagged that contradict earlier runs.
+fn load(args: &ReportArgs, run: &str) -> Result<Shown> {
+    let mut shown = read(&args.store, run)?;
+    if shown.records.is_empty() {
+        bail!("run {} holds no metric: there is nothing to report", shown.head.run);
+    }
+    if !is_stream(run) {
+        let store = existing_store(&args.store)?;
+        Earlier::before(&shown.head, &store).flag_contradictions(&shown.points, &mut shown.records);
+    }
+    Ok(shown)
+}
+
+/// The first run beside each of the others; `None` where there is but one.
+fn compare<'r>(args: &ReportArgs, names: &'r [String], runs: &'r [Shown]) -> Option<(Side<'r>, Vec<Compared<'r>>)> {
+    let (first, rest) = runs.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    let ids: Vec<String> = runs.iter().map(|run| run.head.run.clone()).collect();
+    // Rounds in turns need no other runs, and files of streams no store.
+    let (like, known) = match existing_store(&args.store) {
+        Ok(store) if !rest.iter().all(|run| are_in_turns(first, run)) => runs_like(first, &ids, &store),
+        _ => (0, HashMap::new()),
+    };
+    let earlier = |record: &Record| known.get(&identity(record)).cloned().unwrap_or_default();
+    let side = |(name, run): (&'r String, &'r Shown)| Side { name, head: &run.head, runs: 1, like };
+    let beside = |(name, run): (&'r String, &'r Shown)| {
+        let in_turns = are_in_turns(first, run);
+        let comparison = if in_turns {
+            compare_pairs(&first.records, &run.records, &paired_rounds(&first.points, [&first.rounds, &run.rounds]))
+        } else {
+            records_beside(&first.records, &run.records, &earlier)
+        };
+        Compared { side: side((name, run)), differences: differences(&first.head, &run.head), comparison, in_turns }
+    };
+    let mut named = names.iter().zip(runs);
+    let first = named.next().map(side)?;
+    Some((first, named.map(beside).collect()))
+}
+
+/// The document for a browser.
+fn html<'r>(program: &Program, runs: &'r [Shown], compared: Option<(Side<'_>, &[Compared<'_>])>) -> String {
+    let of_run = |run: &'r Shown| {
+        let Shown { head, points, rounds, records, end } = run;
+        ReportRun { head, points, rounds, records, end: end.as_ref() }
+    };
+    let catalogue: Vec<&Info> = program.all().iter().map(|bench| &bench.info).collect();
+    let words: Vec<(String, String)> =
+        catalogue::meanings().map(|(word, meaning)| (word.to_owned(), meaning)).collect();
+    report::html(&Report {
+        families: program.known_families(),
+        catalogue: &catalogue,
+        words: &words,
+        runs: &runs.iter().map(of_run).collect::<Vec<_>>(),
+        compared,
+        program: name(),
+    })
+}
+
+/// The pages of each run, and what differs.
+fn markdown(program: &Program, runs: &[Shown], compared: Option<(Side<'_>, &[Compared<'_>])>) -> String {
+    let (families, style) = (program.known_families(), Style { colour: false, ..style(false) });
+    let pages =
+        |run: &Shown| report::render(families, &run.head, &run.records, run.end.as_ref(), Format::Markdown, &style);
+    let mut parts: Vec<String> = runs.iter().map(pages).collect();
+    if let Some((first, others)) = compared {
+        let text = report::compare(families, first, others, Relative::Absolute, CompareFormat::Markdown, &style);
+        parts.insert(0, text);
+    }
+    parts.join("\n")
+}
+
+/// `report.html: 412 kB, 1 run, 146 metrics`.
+fn written(path: &Path, runs: &[Shown]) -> Result<String> {
+    let bytes = std::fs::metadata(path).with_context(|| path.display().to_string())?.len();
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let metrics: usize = runs.iter().map(|run| run.records.len()).sum();
+    let kilobytes = bytes.div_ceil(1000);
+    Ok(format!("{}: {kilobytes} kB, {}, {}\n", path.display(), count(runs.len(), "run"), count(metrics, "metric")))
+}
