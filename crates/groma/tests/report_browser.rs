@@ -68,6 +68,7 @@ fn reads_curves(page: &mut Page) {
 
     page.drag("figure svg .line circle", [160.0, 40.0]);
     assert_eq!(page.value("document.querySelectorAll('svg.zoomed').length"), 1);
+    assert!(page.value("document.querySelectorAll('svg.zoomed .line polyline:not(.gone)').length").as_u64() > Some(0));
     assert!(page.value("document.querySelectorAll('svg circle.gone').length").as_u64() > Some(0));
     page.press("Escape");
     assert_eq!(page.value("document.querySelectorAll('svg.zoomed, svg .gone').length"), 0);
@@ -124,7 +125,7 @@ fn filters(page: &mut Page) {
 fn opens_rounds(page: &mut Page) {
     let row = "#all tbody tr:not([hidden])";
     page.click(&format!("{row} .rounds button"));
-    assert_eq!(page.value("document.querySelector('#all .rounds button').getAttribute('aria-expanded')"), "true");
+    assert_eq!(page.value("document.querySelector('#all td.rounds button').getAttribute('aria-expanded')"), "true");
     let dots = page.value("document.querySelectorAll('tr.opened circle').length");
     assert!(dots.as_u64() >= Some(2), "{dots}");
     let again = page.value("document.querySelector('tr.opened code').textContent");

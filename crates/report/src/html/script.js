@@ -272,7 +272,7 @@
         else element.setAttribute("points", moved.map(v => v.toFixed(1)).join(" "));
         const beside = moved[0] < left - 1 || moved[0] > right + 1;
         const beyond = moved[1] < top - 1 || moved[1] > bottom + below + 1;
-        const outside = { xt: beside, yt: beyond, in: names && (beside || beyond) && element.localName !== "rect" }[name];
+        const outside = { xt: beside, yt: beyond, in: (beside || beyond) && !!names && element.localName !== "rect" }[name];
         element.classList.toggle("gone", !!box && outside);
       }
       // Of texts that would touch the first stays.
@@ -286,6 +286,8 @@
         }
       }
     };
+    // The keyboard stays here when the point that had it is out of sight.
+    svg.setAttribute("tabindex", -1);
     let from = null, lens = null;
     svg.onpointerdown = event => {
       const p = place(event);
@@ -309,6 +311,7 @@
       lens.remove();
       from = lens = null;
       // A flat stretch is one of sizes alone.
+      svg.focus({ preventScroll: true });
       if (width > 12) view(height > 12 ? [x, x + width, y, y + height] : [x, x + width, top, bottom]);
     };
     svg.onpointercancel = () => { lens?.remove(); from = lens = null; };
