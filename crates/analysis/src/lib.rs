@@ -49,4 +49,4 @@ pub use own_core::drops;
 pub use precision::is_precise;
 pub use round_value::{round_values, values_by_round};
 pub use samples::sample_value;
-pub use summarise::summarise;
+pub use summarise::{summarise, summarise_values};

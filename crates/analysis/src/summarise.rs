@@ -16,10 +16,17 @@ use crate::{merged, worker_group};
 
 /// The records of a point: one for each metric that it reports, in its order.
 pub fn summarise(point: &Point, rounds: &[Round], host: &Host) -> Vec<Record> {
-    point.metrics.iter().map(|metric| record(point, metric, rounds, host)).collect()
+    point.metrics.iter().map(|metric| record(point, metric, rounds, host, true)).collect()
 }
 
-fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Record {
+/// The same of the metrics that are wanted, without flags: what a history of hundreds of runs shows.
+/// Whether a run drifted takes longer than everything else together.
+pub fn summarise_values(point: &Point, rounds: &[Round], host: &Host, wanted: impl Fn(&Metric) -> bool) -> Vec<Record> {
+    let wanted = point.metrics.iter().filter(|metric| wanted(metric));
+    wanted.map(|metric| record(point, metric, rounds, host, false)).collect()
+}
+
+fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host, with_flags: bool) -> Record {
     let good: Vec<&Round> = rounds.iter().filter(|r| r.result.state == State::Ok).collect();
     let defined = point;
     let point = &*counted(defined, metric, rounds);
@@ -28,9 +35,12 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
     let samples = Samples::of(point, metric, &good, host);
     let (state, reason) = verdict(point, metric, rounds, &values, head.as_ref(), &samples);
     let shared = shared(defined, metric, &good, &samples);
-    let mut flags = flags(point, metric, &good, (&values, head.as_ref()), &samples, host);
+    let mut found = Vec::new();
+    if with_flags {
+        found = flags(point, metric, &good, (&values, head.as_ref()), &samples, host);
+    }
     if let Some(shared) = shared.as_ref().filter(|_| point.drops != defined.drops) {
-        flags.push(Flag::SharedCore { share: shared.share });
+        found.push(Flag::SharedCore { share: shared.share });
     }
     Record {
         id: metric.id.clone(),
@@ -65,7 +75,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
         shared,
         proofs: merged::proofs(rounds),
         round_values: values,
-        flags: flags.iter().map(ToString::to_string).collect(),
+        flags: found.iter().map(ToString::to_string).collect(),
         facts: facts(point, metric, &good),
         round_samples: None,
     }

@@ -2,12 +2,12 @@
 
 use anyhow::{Context, Result, bail};
 use groma_analysis::trend::{Series, series};
-use groma_harness::model::{Point, Record, RunHeader};
+use groma_harness::model::{Metric, Point, Record, Round, RunHeader};
 use groma_report::{self as report, Format, Style};
 use groma_runner::select::names_metric;
 use groma_store::{Filter, HOST_NAME, RunStatus, Store};
 
-use super::history::{benches_that_report, records};
+use super::history::benches_that_report;
 use super::plot::{PlotFile, has_values};
 use super::{existing_store, print, style};
 use crate::flags::TrendArgs;
@@ -108,10 +108,13 @@ fn runs(
     for id in store.ids_that(&filter, args.last)?.iter().rev() {
         // A run that only a newer groma can read is none of ours.
         let Ok(stored) = store.load_part(id, holds) else { continue };
-        let mut shown = records(stored, false);
-        shown.records.retain(|record| wanted(&record.id) && !(record.detail && args.select.is_empty()));
-        shown.records.retain(|record| has_values(record, &args.params));
-        runs.push((shown.head, shown.records));
+        let is_shown = |metric: &Metric| wanted(&metric.id) && !(metric.detail && args.select.is_empty());
+        let of_point = |(point, rounds): &(Point, Vec<Round>)| {
+            groma_analysis::summarise_values(point, rounds, &stored.header.host, is_shown)
+        };
+        let mut records: Vec<Record> = stored.points.iter().flat_map(of_point).collect();
+        records.retain(|record| has_values(record, &args.params));
+        runs.push((stored.header, records));
     }
     Ok(runs)
 }
