@@ -57,6 +57,7 @@ mod message;
 mod out_file;
 mod program;
 mod progress;
+mod reference;
 
 pub use entry::main;
 pub use groma_harness as harness;

@@ -115,8 +115,17 @@ impl Baseline {
     /// When the file cannot be read or is none; a line that is malformed is named.
     pub fn read(path: &Path) -> Result<Baseline, StoreError> {
         let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), reason: e.to_string() };
+        Baseline::of_lines(BufReader::new(File::open(path).map_err(unreadable)?), path)
+    }
+
+    /// Reads the lines of a baseline; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`Baseline::read`].
+    pub fn of_lines(lines: impl BufRead, path: &Path) -> Result<Baseline, StoreError> {
+        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), reason: e.to_string() };
         let mut found: Option<Baseline> = None;
-        for (number, line) in BufReader::new(File::open(path).map_err(unreadable)?).lines().enumerate() {
+        for (number, line) in lines.lines().enumerate() {
             let line = line.map_err(unreadable)?;
             let wrong = |what: String| StoreError::Line { path: path.to_owned(), line: number as u64 + 1, what };
             let malformed = |e: serde_json::Error| wrong(e.to_string());

@@ -13,6 +13,7 @@ use super::earlier::Earlier;
 use super::existing_store;
 use super::history::{Shown, is_stream, read};
 use crate::flags::StoreArgs;
+use crate::reference;
 
 /// Runs that are taken as one.
 pub(super) struct Runs {
@@ -38,9 +39,13 @@ impl Runs {
         all: bool,
         is_selected: impl Fn(&str) -> bool,
     ) -> Result<Runs> {
-        let mut runs = match &words[..] {
-            [file] if is_stream(file) && is_baseline(Path::new(file)) => Runs::of_baseline(name, Path::new(file))?,
-            _ => {
+        let baseline = match &words[..] {
+            [word] => baseline(word)?,
+            _ => None,
+        };
+        let mut runs = match baseline {
+            Some(baseline) => Runs::of_baseline(name, baseline),
+            None => {
                 let shown: Vec<Shown> = words.iter().map(|word| read(store, word)).collect::<Result<_>>()?;
                 Runs::of(name, shown, &is_selected)?
             }
@@ -59,12 +64,11 @@ impl Runs {
         Ok(Runs { name: name.to_owned(), runs, newest, records, like: 0, known: HashMap::new() })
     }
 
-    fn of_baseline(name: &str, file: &Path) -> Result<Runs> {
-        let Baseline { head, runs, metrics } = Baseline::read(file)?;
+    fn of_baseline(name: &str, Baseline { head, runs, metrics }: Baseline) -> Runs {
         let known = metrics.iter().map(|metric| (identity(&metric.record), metric.runs.clone())).collect();
         let records: Vec<Record> = metrics.into_iter().map(|metric| metric.record).collect();
         let newest = Shown { head, points: Vec::new(), rounds: Vec::new(), records: Vec::new(), end: None };
-        Ok(Runs { name: name.to_owned(), runs, newest, records, like: 0, known })
+        Runs { name: name.to_owned(), runs, newest, records, like: 0, known }
     }
 
     pub(super) fn head(&self) -> &RunHeader {
@@ -120,11 +124,17 @@ pub(super) fn runs_like(run: &Shown, except: &[String], store: &Store) -> (usize
     (earlier.count(), run.records.iter().map(identity).zip(values).collect())
 }
 
+/// The baseline that a text names: a file, or a machine that the program knows.
+fn baseline(text: &str) -> Result<Option<Baseline>> {
+    let file = Path::new(text);
+    if is_stream(text) && is_baseline(file) { Ok(Some(Baseline::read(file)?)) } else { reference::named(text) }
+}
+
 /// All runs that these words name; a tag is all of its runs.
 pub(super) fn all_of(store: &StoreArgs, words: &[String]) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for word in words {
-        if is_stream(word) {
+        if is_stream(word) || reference::named(word)?.is_some() {
             all.push(word.clone());
         } else {
             all.extend(existing_store(store)?.find_all(word)?);

@@ -9,6 +9,7 @@ pub(super) const HELP: &str = "Examples:
   groma compare before                         the latest run beside the newest with this tag
   groma compare A B C                          three machines
   groma compare --a before --b after           all runs of two tags: several a side find smaller differences
+  groma compare reference latest               this machine beside one that groma was developed on
   groma compare A B --relative cycles          two clock rates
   groma compare A B --select ipc,net --all     every metric of these, with intervals
   groma compare A B --format markdown          for a comment on a pull request
@@ -20,8 +21,8 @@ the more of them the store holds, the smaller the differences that are found.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, or files of streams; the
-    /// others are held against the first [default: the latest two]
+    /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, files of streams or
+    /// baselines, or a reference machine; the others are held against the first [default: the latest two]
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// The runs of the first side, taken as one; a tag stands for all of its runs

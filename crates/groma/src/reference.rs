@@ -1,0 +1,51 @@
+//! Machines that groma was developed on, as yardsticks: a standard survey each, as a baseline in the
+//! program. How to add one: docs/tasks.md, "Is this number good?".
+
+use anyhow::{Result, bail};
+use groma_store::Baseline;
+use std::path::Path;
+
+/// What stands in front of a name.
+const PREFIX: &str = "reference";
+
+/// The machines: the name, and the file.
+const ALL: [(&str, &str); 1] =
+    [("zen4-vm-2026", include_str!("../reference/zen4-vm-2026.ndjson"))];
+
+/// The machine that a text names, `reference:zen4-vm-2026`; nothing where it names none at all.
+/// `reference` alone is the newest.
+///
+/// # Errors
+/// Names those that there are.
+pub(crate) fn named(text: &str) -> Result<Option<Baseline>> {
+    let Some(rest) = text.strip_prefix(PREFIX) else { return Ok(None) };
+    let name = match rest.strip_prefix(':') {
+        Some(name) => name,
+        None if rest.is_empty() => ALL[0].0,
+        None => return Ok(None),
+    };
+    let Some((name, file)) = ALL.iter().find(|(known, _)| *known == name) else {
+        let known: Vec<String> = ALL.iter().map(|(name, _)| format!("{PREFIX}:{name}")).collect();
+        bail!("no reference '{name}' (known: {})", known.join(", "));
+    };
+    Ok(Some(Baseline::of_lines(file.as_bytes(), Path::new(name))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_can_be_read_and_says_nothing_of_whom_it_is() {
+        for (name, _) in ALL {
+            let baseline = named(&format!("{PREFIX}:{name}")).expect("it can be read").expect("it is there");
+            assert!(baseline.metrics.len() > 200, "{name}");
+            for private in ["host.name", "host.machine"] {
+                assert_eq!(baseline.head.environment.get(private), None, "{name}");
+            }
+            assert!(baseline.head.args.is_empty() && baseline.head.tags.is_empty(), "{name}");
+        }
+        assert!(named("reference:none").is_err());
+        assert!(named("referenced").expect("no reference").is_none() && named("latest").expect("none").is_none());
+    }
+}
