@@ -9,8 +9,7 @@ use std::path::Path;
 const PREFIX: &str = "reference";
 
 /// The machines: the name, and the file.
-const ALL: [(&str, &str); 1] =
-    [("zen4-vm-2026", include_str!("../reference/zen4-vm-2026.ndjson"))];
+const ALL: [(&str, &str); 1] = [("zen4-vm-2026", include_str!("../reference/zen4-vm-2026.ndjson"))];
 
 /// The machine that a text names, `reference:zen4-vm-2026`; nothing where it names none at all.
 /// `reference` alone is the newest.

@@ -45,7 +45,10 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     let comparison = compare_pairs(&a, &b, &measured.paired());
     if comparison.pairs.is_empty() && measured.signal.is_none() {
         let why = a.iter().chain(&b).find(|record| !record.reason.is_empty());
-        bail!("no metric has a value on both sides{}", why.map_or(String::new(), |r| format!(": {}: {}", r.id, r.reason)));
+        bail!(
+            "no metric has a value on both sides{}",
+            why.map_or(String::new(), |r| format!(": {}: {}", r.id, r.reason))
+        );
     }
     let other = measured.beside(comparison);
     let first = measured.side(0);
