@@ -5,6 +5,7 @@
 //! views.
 
 mod cells;
+mod csv;
 mod parquet;
 
 use std::io;
@@ -13,7 +14,7 @@ use groma_model::{Point, Record, Round, RunHeader};
 
 pub(crate) use cells::better;
 
-use crate::csv::Csv;
+use csv::Csv;
 
 /// A run, whole or in part: `points` with the rounds of each, and the records of their metrics in the
 /// same order.

@@ -11,7 +11,6 @@ mod heat;
 mod histogram;
 mod interactive;
 mod marks;
-mod matrix;
 mod png;
 mod published;
 mod runs;

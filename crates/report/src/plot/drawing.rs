@@ -1,16 +1,17 @@
 //! Where the ink of a chart goes, in pixels: shared by SVG and PNG. Knows no colours, only what a
 //! mark stands for.
 
+mod matrix;
 mod series;
 
 use groma_model::plain;
 
 use super::axis::Axis;
 pub(super) use super::marks::{Anchor, Media, Paint, Part, Shape};
-use super::matrix::draw_heat;
 use super::{Bar, Border, Chart, Field, Line, Mark, Plane, Plateau, Point};
 use crate::style::{Style, columns, wrap};
 use crate::units;
+use matrix::draw_heat;
 
 /// The marks of a chart, from back to front, and what it is called.
 pub(super) struct Drawing {

@@ -9,7 +9,7 @@ use groma_published::{Document, Quantity, Table, Take};
 use groma_runner::{Planned, plan};
 
 use super::super::run::request;
-use super::names;
+use super::listed;
 use crate::flags::Command;
 use crate::lineage::REPEATS;
 use crate::program::Program;
@@ -43,7 +43,7 @@ impl Repeats {
                 }
             }
         }
-        wanted.extend(tables.iter().flat_map(|(document, table)| names::wanted(document, table)));
+        wanted.extend(tables.iter().flat_map(|(document, table)| listed::wanted(document, table)));
         wanted.sort_unstable();
         wanted.dedup();
         let named = |repeat: &&Repeat| {

@@ -1,7 +1,7 @@
 //! Where the ink of a matrix goes.
 
-use super::drawing::{Anchor, FIELD, LEADING, Page, Paint, SIZE, Shape, WIDTH, widest};
-use super::heat::{Heat, NUMBERED, STEPS};
+use super::super::heat::{Heat, NUMBERED, STEPS};
+use super::{Anchor, FIELD, LEADING, Page, Paint, SIZE, Shape, WIDTH, widest};
 
 /// The largest cell of a matrix, in pixels.
 const CELL: (f64, f64) = (110.0, 64.0);
