@@ -5,6 +5,7 @@
 
 use crate::message::name;
 use crate::program::Program;
+use groma_harness::model::is_metric_of;
 use groma_harness::model::page::Shown;
 use groma_report::{LmbenchColumn, LmbenchTable};
 
@@ -199,9 +200,8 @@ pub(crate) fn command(program: &Program) -> String {
     let mut benches: Vec<(&str, Settings<'_>)> = Vec::new();
     let shown = TABLES.iter().flat_map(|table| table.columns).filter_map(|column| column.of.first());
     for shown in shown.copied().flatten() {
-        let is_it =
-            |id: &str| shown.metric == id || shown.metric.strip_prefix(id).is_some_and(|rest| rest.starts_with('.'));
-        let Some(bench) = program.all().iter().map(|bench| bench.info.id).find(|id| is_it(id)) else { continue };
+        let mut ids = program.all().iter().map(|bench| bench.info.id);
+        let Some(bench) = ids.find(|id| is_metric_of(shown.metric, id)) else { continue };
         let params = entry(&mut benches, bench);
         for (name, value) in shown.params {
             let values = entry(params, name);

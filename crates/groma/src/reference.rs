@@ -11,23 +11,36 @@ const PREFIX: &str = "reference";
 /// The machines: the name, and the file.
 const ALL: [(&str, &str); 1] = [("zen4-vm-2026", include_str!("../reference/zen4-vm-2026.ndjson"))];
 
+/// A machine: its name, and its file.
+pub(crate) struct Reference {
+    name: &'static str,
+    file: &'static str,
+}
+
 /// The machine that a text names, `reference:zen4-vm-2026`; nothing where it names none at all.
 /// `reference` alone is the newest.
 ///
 /// # Errors
 /// Names those that there are.
-pub(crate) fn named(text: &str) -> Result<Option<Baseline>> {
+pub(crate) fn named(text: &str) -> Result<Option<Reference>> {
     let Some(rest) = text.strip_prefix(PREFIX) else { return Ok(None) };
     let name = match rest.strip_prefix(':') {
         Some(name) => name,
         None if rest.is_empty() => ALL[0].0,
         None => return Ok(None),
     };
-    let Some((name, file)) = ALL.iter().find(|(known, _)| *known == name) else {
+    let Some(&(name, file)) = ALL.iter().find(|(known, _)| *known == name) else {
         let known: Vec<String> = ALL.iter().map(|(name, _)| format!("{PREFIX}:{name}")).collect();
         bail!("no reference '{name}' (known: {})", known.join(", "));
     };
-    Ok(Some(Baseline::of_lines(file.as_bytes(), Path::new(name))?))
+    Ok(Some(Reference { name, file }))
+}
+
+impl Reference {
+    /// What was measured there.
+    pub(crate) fn baseline(&self) -> Result<Baseline> {
+        Ok(Baseline::of_lines(self.file.as_bytes(), Path::new(self.name))?)
+    }
 }
 
 #[cfg(test)]
@@ -37,9 +50,11 @@ mod tests {
     #[test]
     fn every_reference_can_be_read_and_says_nothing_of_whom_it_is() {
         for (name, _) in ALL {
-            let baseline = named(&format!("{PREFIX}:{name}")).expect("it can be read").expect("it is there");
+            let reference = named(&format!("{PREFIX}:{name}")).expect("a name").expect("it is there");
+            let baseline = reference.baseline().expect("it can be read");
             assert!(baseline.metrics.len() > 200, "{name}");
             assert_eq!(baseline.head.environment.get("host.name"), Some(name), "its name is that of the reference");
+            assert_eq!(baseline.head.environment.get("kernel.cmdline"), None, "{name}: it tells of the host");
             assert!(baseline.head.args.is_empty() && baseline.head.tags.is_empty(), "{name}");
         }
         assert!(named("reference:none").is_err());

@@ -18,6 +18,11 @@ impl About {
     pub const NONE: About = About { text: "", file: "" };
 }
 
+/// Whether a metric is one of a benchmark: the main one, which has its id, or `id.output`.
+pub fn is_metric_of(metric: &str, benchmark: &str) -> bool {
+    metric.strip_prefix(benchmark).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// The descriptor of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {

@@ -32,7 +32,7 @@ mod watch;
 pub use composition::{Composition, Part, Times};
 pub use core_probe::{CoreProbe, CoreRates, IssueBlock, RateCounts};
 pub use family::{Families, Family};
-pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing};
+pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing, is_metric_of};
 pub use job::{
     Host, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput, RoundResult, RunFile, WorkerKind,
 };

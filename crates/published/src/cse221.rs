@@ -1,6 +1,6 @@
 //! The report of two students of CSE 221 (2014): predicted beside measured.
 
-use crate::{Document, Quantity, Shape, Table, Take, of, take, without};
+use crate::{Document, Quantity, Shape, Take, of, take, without};
 
 const DECLARED: &str = "a data sheet's number";
 const MACHINE: &[Quantity] = &[
@@ -78,35 +78,22 @@ const FAULT: &[Quantity] = &[
     without("disk", "disk.latency", "", DECLARED),
 ];
 
-macro_rules! table {
-    ($name:literal, $title:literal, $file:literal, $shape:expr, $quantities:expr) => {
-        Table {
-            name: $name,
-            row: $name,
-            title: $title,
-            csv: include_str!(concat!("../data/cse221/", $file, ".csv")),
-            shape: $shape,
-            quantities: $quantities,
-        }
-    };
-}
-
 const Q: Shape = Shape::Quantities;
 
 pub(crate) const DOCUMENT: Document = Document {
     name: "cse221",
     title: "Kalyanaraman and Ganapathy, \"Systems Measurement\", report in CSE 221, 2014",
     year: "2014",
-    tables: &[
-        table!("table1", "The machine", "table01_machine", Q, MACHINE),
-        table!("measurement_overhead", "Measurement overhead", "measurement_overhead", Q, OVERHEAD),
-        table!("procedure_call", "Procedure call", "procedure_call", Q, CALL),
-        table!("system_call", "System call", "system_call", Q, SYSTEM_CALL),
-        table!("task_creation", "Task creation", "task_creation", Q, CREATION),
-        table!("context_switch", "Context switch", "context_switch", Q, SWITCH),
-        table!("memory_latency", "Memory access time", "memory_latency", Q, LATENCY),
-        table!("ram_bandwidth", "RAM bandwidth", "ram_bandwidth", Q, BANDWIDTH),
-        table!("page_fault", "Page fault service time", "page_fault", Q, FAULT),
-        table!("systems", "The machine in one line", "systems", Shape::Raw, &[]),
-    ],
+    tables: tables! { "cse221";
+        "table1": "The machine", "table01_machine", Q, MACHINE;
+        "measurement_overhead": "Measurement overhead", "measurement_overhead", Q, OVERHEAD;
+        "procedure_call": "Procedure call", "procedure_call", Q, CALL;
+        "system_call": "System call", "system_call", Q, SYSTEM_CALL;
+        "task_creation": "Task creation", "task_creation", Q, CREATION;
+        "context_switch": "Context switch", "context_switch", Q, SWITCH;
+        "memory_latency": "Memory access time", "memory_latency", Q, LATENCY;
+        "ram_bandwidth": "RAM bandwidth", "ram_bandwidth", Q, BANDWIDTH;
+        "page_fault": "Page fault service time", "page_fault", Q, FAULT;
+        "systems": "The machine in one line", "systems", Shape::Raw, &[];
+    },
 };

@@ -9,6 +9,25 @@
 //! Not here: this machine's values, and text for people.
 #![forbid(unsafe_code)]
 
+/// The tables of a document whose files are in a folder of `data/`: name, title, file, shape and
+/// quantities of each, and `as` the row of the lineage where that is called otherwise.
+macro_rules! tables {
+    ($folder:literal; $(
+        $name:literal $(as $row:literal)?: $title:literal, $file:literal, $shape:expr, $quantities:expr;
+    )*) => {
+        &[$($crate::Table {
+            name: $name,
+            row: tables!(@row $name $($row)?),
+            title: $title,
+            csv: include_str!(concat!("../data/", $folder, "/", $file, ".csv")),
+            shape: $shape,
+            quantities: $quantities,
+        }),*]
+    };
+    (@row $name:literal) => { $name };
+    (@row $name:literal $row:literal) => { $row };
+}
+
 mod check;
 mod cse221;
 mod csv;
@@ -19,7 +38,7 @@ mod sheet;
 mod slb;
 
 pub use check::{Checked, check, mips, relative};
-pub use sheet::{Cell, Column, Pairs, Raw, Row, Sheet};
+pub use sheet::{Cell, Column, Pairs, Raw, Row, Sheet, measured};
 
 /// A document, under the name that a lineage calls it by.
 #[derive(Debug)]
@@ -137,6 +156,14 @@ const fn take(
 const fn without(head: &'static str, metric: &'static str, params: &'static str, why: &'static str) -> Quantity {
     Quantity { head, metric, params, repeat: "", take: Take::Nothing(why) }
 }
+
+/// A row for each system, sorted by this column, which the document prints bold or its order follows.
+const fn by(column: usize) -> Shape {
+    Shape::Systems(Some(column))
+}
+
+/// A row for each system, in no order of values.
+const SYSTEMS: Shape = Shape::Systems(None);
 
 /// The documents, in the order of a lineage.
 pub static DOCUMENTS: [Document; 5] =

@@ -1,6 +1,6 @@
 //! The lmbench paper of 1996.
 
-use crate::{Axes, Document, Quantity, Shape, Table, Take, of, take, without};
+use crate::{Axes, Document, Quantity, SYSTEMS, Shape, Take, by, of, take, without};
 
 const TABLE1: &[Quantity] = &[
     without("clock", "cpu.clock_rate", "", "no list of machines is measured; table6 has the clock"),
@@ -104,56 +104,32 @@ const LABELS1: &[Quantity] = &[
 const LABELS2: &[Quantity] =
     &[without("overhead", "ctx.overhead", "", LABEL), without("L2 size", "mem.cache_size", "level=L2", LABEL)];
 
-macro_rules! table {
-    ($name:literal, $title:literal, $file:literal, $shape:expr, $quantities:expr) => {
-        Table {
-            name: $name,
-            row: $name,
-            title: $title,
-            csv: include_str!(concat!("../data/lmbench1996/", $file, ".csv")),
-            shape: $shape,
-            quantities: $quantities,
-        }
-    };
-}
-
-/// Sorted by this column, which the paper prints bold.
-const fn by(column: usize) -> Shape {
-    Shape::Systems(Some(column))
-}
-
 pub(crate) const DOCUMENT: Document = Document {
     name: "lmbench1996",
     title: "McVoy and Staelin, \"lmbench: Portable Tools for Performance Analysis\", USENIX 1996",
     year: "1996",
-    tables: &[
-        table!("table1", "System descriptions", "table01_systems", Shape::Systems(None), TABLE1),
-        table!("table2", "Memory bandwidth", "table02_memory_bandwidth", by(0), TABLE2),
-        table!("table3", "Pipe and local TCP bandwidth", "table03_ipc_bandwidth", by(1), TABLE3),
-        table!("table4", "Remote TCP bandwidth", "table04_remote_tcp_bandwidth", by(0), TABLE4),
-        table!("table5", "File against memory bandwidth", "table05_file_bandwidth", by(1), TABLE5),
-        table!("table6", "Cache and memory latency", "table06_memory_latency", by(3), TABLE6),
-        table!("table7", "Simple system call time", "table07_syscall", by(0), TABLE7),
-        table!("table8", "Signal times", "table08_signal", by(1), TABLE8),
-        table!("table9", "Process creation time", "table09_process_creation", by(1), TABLE9),
-        table!("table10", "Context switch time", "table10_context_switch", by(0), TABLE10),
-        table!("table11", "Pipe latency", "table11_pipe_latency", by(0), TABLE11),
-        table!("table12", "TCP latency, local", "table12_tcp_latency", by(1), TABLE12),
-        table!("table13", "UDP latency, local", "table13_udp_latency", by(1), TABLE13),
-        table!("table14", "Remote latencies", "table14_remote_latency", by(0), TABLE14),
-        table!("table15", "TCP connect latency", "table15_tcp_connect", by(0), TABLE15),
-        table!("table16", "File system latency", "table16_fs_latency", by(1), TABLE16),
-        table!("table17", "SCSI I/O overhead", "table17_disk_overhead", by(0), TABLE17),
-        table!("figure1", "Memory latency by size and stride", "figure1_points", Shape::Figure(SIZES), FIGURE1),
-        table!("figure1_text", "Labels of figure 1", "figure1_text", Shape::Quantities, LABELS1),
-        table!(
-            "figure2",
-            "Context switches by processes and size",
-            "figure2_points",
-            Shape::Figure(PROCESSES),
-            FIGURE2
-        ),
-        table!("figure2_text", "Overheads in figure 2", "figure2_text", Shape::Quantities, LABELS2),
-        table!("systems", "The machines", "systems", Shape::Raw, &[]),
-    ],
+    tables: tables! { "lmbench1996";
+        "table1": "System descriptions", "table01_systems", SYSTEMS, TABLE1;
+        "table2": "Memory bandwidth", "table02_memory_bandwidth", by(0), TABLE2;
+        "table3": "Pipe and local TCP bandwidth", "table03_ipc_bandwidth", by(1), TABLE3;
+        "table4": "Remote TCP bandwidth", "table04_remote_tcp_bandwidth", by(0), TABLE4;
+        "table5": "File against memory bandwidth", "table05_file_bandwidth", by(1), TABLE5;
+        "table6": "Cache and memory latency", "table06_memory_latency", by(3), TABLE6;
+        "table7": "Simple system call time", "table07_syscall", by(0), TABLE7;
+        "table8": "Signal times", "table08_signal", by(1), TABLE8;
+        "table9": "Process creation time", "table09_process_creation", by(1), TABLE9;
+        "table10": "Context switch time", "table10_context_switch", by(0), TABLE10;
+        "table11": "Pipe latency", "table11_pipe_latency", by(0), TABLE11;
+        "table12": "TCP latency, local", "table12_tcp_latency", by(1), TABLE12;
+        "table13": "UDP latency, local", "table13_udp_latency", by(1), TABLE13;
+        "table14": "Remote latencies", "table14_remote_latency", by(0), TABLE14;
+        "table15": "TCP connect latency", "table15_tcp_connect", by(0), TABLE15;
+        "table16": "File system latency", "table16_fs_latency", by(1), TABLE16;
+        "table17": "SCSI I/O overhead", "table17_disk_overhead", by(0), TABLE17;
+        "figure1": "Memory latency by size and stride", "figure1_points", Shape::Figure(SIZES), FIGURE1;
+        "figure1_text": "Labels of figure 1", "figure1_text", Shape::Quantities, LABELS1;
+        "figure2": "Context switches by processes and size", "figure2_points", Shape::Figure(PROCESSES), FIGURE2;
+        "figure2_text": "Overheads in figure 2", "figure2_text", Shape::Quantities, LABELS2;
+        "systems": "The machines", "systems", Shape::Raw, &[];
+    },
 };

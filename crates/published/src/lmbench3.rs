@@ -1,6 +1,6 @@
 //! The description of lmbench 3 (2004). Its figures print no numbers.
 
-use crate::{Document, Quantity, Shape, Table, without};
+use crate::{Document, Quantity, SYSTEMS, Shape, without};
 
 const CONSTANT: &str = "follows from the code of the loop and is not measured";
 
@@ -17,27 +17,14 @@ const TEXT: &[Quantity] = &[
     without("sleep beyond its length", "timer.sleep_excess", "", FIGURES),
 ];
 
-macro_rules! table {
-    ($name:literal, $title:literal, $file:literal, $shape:expr, $quantities:expr) => {
-        Table {
-            name: $name,
-            row: $name,
-            title: $title,
-            csv: include_str!(concat!("../data/lmbench3/", $file, ".csv")),
-            shape: $shape,
-            quantities: $quantities,
-        }
-    };
-}
-
 pub(crate) const DOCUMENT: Document = Document {
     name: "lmbench3",
     title: "Staelin, \"lmbench - an extensible micro-benchmark suite\", HPL-2004-213, 2004",
     year: "2004",
-    tables: &[
-        table!("table2", "The benchmarks", "table2_benchmarks", Shape::Raw, &[]),
-        table!("table3", "Costs of the STREAM2 kernels", "table3_stream2_costs", Shape::Systems(None), TABLE3),
-        table!("text", "Numbers in the text", "text_values", Shape::Quantities, TEXT),
-        table!("systems", "The machines", "systems", Shape::Raw, &[]),
-    ],
+    tables: tables! { "lmbench3";
+        "table2": "The benchmarks", "table2_benchmarks", Shape::Raw, &[];
+        "table3": "Costs of the STREAM2 kernels", "table3_stream2_costs", SYSTEMS, TABLE3;
+        "text": "Numbers in the text", "text_values", Shape::Quantities, TEXT;
+        "systems": "The machines", "systems", Shape::Raw, &[];
+    },
 };

@@ -1,6 +1,6 @@
 //! Ousterhout's paper of 1990.
 
-use crate::{Document, Quantity, Shape, Table, Take, of, take, without};
+use crate::{Document, Quantity, SYSTEMS, Shape, Take, by, of, take, without};
 
 const PENALTY: &str = "nothing is measured over a remote file system";
 
@@ -66,49 +66,22 @@ const TEXT: &[Quantity] = &[
     without("write, 100 kbytes", "file.write_bw", "bytes=102400", ELSEWHERE),
 ];
 
-macro_rules! table {
-    ($name:literal, $title:literal, $file:literal, $sorted:expr, $quantities:expr) => {
-        Table {
-            name: $name,
-            row: $name,
-            title: $title,
-            csv: include_str!(concat!("../data/ousterhout1990/", $file, ".csv")),
-            shape: Shape::Systems($sorted),
-            quantities: $quantities,
-        }
-    };
-}
-
 pub(crate) const DOCUMENT: Document = Document {
     name: "ousterhout1990",
     title: "Ousterhout, \"Why Aren't Operating Systems Getting Faster As Fast as Hardware?\", USENIX 1990",
     year: "1990",
-    tables: &[
-        table!("table1", "Machines and their MIPS", "table01_mips_ratings", Some(0), TABLE1),
-        table!("table2", "getpid", "table02_getpid", Some(0), TABLE2),
-        table!("table3", "Round trip of a byte over two pipes (cswitch)", "table03_cswitch", Some(0), TABLE3),
-        table!("table4", "select over pipes", "table04_select", None, TABLE4),
-        table!("table5", "bcopy", "table05_bcopy", Some(0), TABLE5),
-        table!("table6", "read of a cached file", "table06_read", Some(0), TABLE6),
-        table!("table7", "The modified Andrew benchmark", "table07_andrew", Some(2), TABLE7),
-        table!("table8", "The modified Andrew benchmark, relative to MIPS", "table08_andrew_relative", None, TABLE8),
-        table!("table9", "open and close", "table09_open_close", Some(0), TABLE9),
-        table!("table10", "Create, write, close, read and delete a file", "table10_create_delete", Some(0), TABLE10),
-        Table {
-            name: "text",
-            row: "text",
-            title: "Numbers in captions and prose",
-            csv: include_str!("../data/ousterhout1990/text_values.csv"),
-            shape: Shape::Quantities,
-            quantities: TEXT,
-        },
-        Table {
-            name: "systems",
-            row: "systems",
-            title: "The machines",
-            csv: include_str!("../data/ousterhout1990/systems.csv"),
-            shape: Shape::Raw,
-            quantities: &[],
-        },
-    ],
+    tables: tables! { "ousterhout1990";
+        "table1": "Machines and their MIPS", "table01_mips_ratings", by(0), TABLE1;
+        "table2": "getpid", "table02_getpid", by(0), TABLE2;
+        "table3": "Round trip of a byte over two pipes (cswitch)", "table03_cswitch", by(0), TABLE3;
+        "table4": "select over pipes", "table04_select", SYSTEMS, TABLE4;
+        "table5": "bcopy", "table05_bcopy", by(0), TABLE5;
+        "table6": "read of a cached file", "table06_read", by(0), TABLE6;
+        "table7": "The modified Andrew benchmark", "table07_andrew", by(2), TABLE7;
+        "table8": "The modified Andrew benchmark, relative to MIPS", "table08_andrew_relative", SYSTEMS, TABLE8;
+        "table9": "open and close", "table09_open_close", by(0), TABLE9;
+        "table10": "Create, write, close, read and delete a file", "table10_create_delete", by(0), TABLE10;
+        "text": "Numbers in captions and prose", "text_values", Shape::Quantities, TEXT;
+        "systems": "The machines", "systems", Shape::Raw, &[];
+    },
 };

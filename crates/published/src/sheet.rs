@@ -104,20 +104,25 @@ impl Cell {
 
     /// What its parameters, and the part of the document, say beyond a quantity.
     fn beyond(&self, quantity: Option<&Quantity>) -> Pairs {
-        let said = |key: &str| quantity.is_some_and(|q| words(q.params).any(|(name, _)| name == key));
+        let said = |key: &str| quantity.is_some_and(|q| q.named().any(|(name, _)| name == key));
         self.params.iter().filter(|(key, _)| !said(key)).cloned().collect()
     }
 }
 
-/// `a=1 b=2` as pairs.
-fn words(params: &str) -> impl Iterator<Item = (&str, &str)> {
-    params.split(' ').filter_map(|word| word.split_once('='))
+/// Of several values of one quantity the one that was measured, else the first.
+pub fn measured<'c>(mut all: impl Iterator<Item = &'c Cell> + Clone) -> Option<&'c Cell> {
+    all.clone().find(|cell| cell.param("kind") == Some("measured")).or_else(|| all.next())
 }
 
 impl Quantity {
+    /// Its parameters: names and values.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        self.params.split(' ').filter_map(|word| word.split_once('='))
+    }
+
     /// Whether a value is one of it.
     pub fn is_of(&self, cell: &Cell) -> bool {
-        self.metric == cell.metric && words(self.params).all(|(key, value)| cell.param(key) == Some(value))
+        self.metric == cell.metric && self.named().all(|(key, value)| cell.param(key) == Some(value))
     }
 
     /// Whether a command repeats it.
@@ -129,9 +134,7 @@ impl Quantity {
 impl Row {
     /// The unit of a row of one quantity: that of what was measured, else of its first value.
     pub fn unit(&self) -> &str {
-        let mut all = self.cells.iter().flatten();
-        let measured = all.clone().find(|cell| cell.param("kind") == Some("measured"));
-        measured.or_else(|| all.next()).map_or("", |cell| &cell.unit)
+        measured(self.cells.iter().flatten()).map_or("", |cell| &cell.unit)
     }
 }
 

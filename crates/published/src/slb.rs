@@ -1,6 +1,6 @@
 //! Closson's Silly Little Benchmark, with what readers measured.
 
-use crate::{Document, Quantity, Shape, Table, of, without};
+use crate::{Document, Quantity, SYSTEMS, Shape, of, without};
 
 const METRIC: &str = "as a metric";
 const FOLLOWS: &str = "follows from the latency";
@@ -23,43 +23,15 @@ const TEXT: &[Quantity] = &[
     without("latency", "mem.random_write_latency", "", "table memhammer has it"),
     without("elapsed", "mem.random_write_elapsed", "", BUDGET),
 ];
-const RUNS: Shape = Shape::Systems(None);
-
-macro_rules! table {
-    ($name:literal, $row:literal, $title:literal, $file:literal, $shape:expr, $quantities:expr) => {
-        Table {
-            name: $name,
-            row: $row,
-            title: $title,
-            csv: include_str!(concat!("../data/slb/", $file, ".csv")),
-            shape: $shape,
-            quantities: $quantities,
-        }
-    };
-}
 
 pub(crate) const DOCUMENT: Document = Document {
     name: "slb",
     title: "Closson's Silly Little Benchmark, a weblog post and its readers' comments",
     year: "",
-    tables: &[
-        table!(
-            "memhammer",
-            "memhammer",
-            "Stores to random pages, alone and in pairs",
-            "memhammer_runs",
-            RUNS,
-            MEMHAMMER
-        ),
-        table!(
-            "threads",
-            "memhammer",
-            "One to twelve threads of a dual Opteron 2427",
-            "opteron2427_threads",
-            RUNS,
-            THREADS
-        ),
-        table!("text", "text", "Numbers in the post", "text_values", Shape::Quantities, TEXT),
-        table!("systems", "systems", "The machines", "systems", Shape::Raw, &[]),
-    ],
+    tables: tables! { "slb";
+        "memhammer": "Stores to random pages, alone and in pairs", "memhammer_runs", SYSTEMS, MEMHAMMER;
+        "threads" as "memhammer": "One to twelve threads of a dual Opteron 2427", "opteron2427_threads", SYSTEMS, THREADS;
+        "text": "Numbers in the post", "text_values", Shape::Quantities, TEXT;
+        "systems": "The machines", "systems", Shape::Raw, &[];
+    },
 };

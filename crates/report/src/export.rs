@@ -149,19 +149,7 @@ pub fn csv_text(table: Table, run: &Exported<'_>) -> String {
 
 /// Seconds since 1970 of a moment as runs have it, `2026-11-21T07:38:12Z`; nothing for other text.
 pub(crate) fn unix_seconds(moment: &str) -> Option<i64> {
-    let (date, time) = moment.strip_suffix('Z')?.split_once('T')?;
-    let three = |text: &str, by: char| -> Option<[i64; 3]> {
-        let parts: Vec<i64> = text.split(by).map(|part| part.parse().ok()).collect::<Option<_>>()?;
-        parts.try_into().ok()
-    };
-    let [year, month, day] = three(date, '-')?;
-    let [hour, minute, second] = three(time.split('.').next()?, ':')?;
-    let is_one = (0..10_000).contains(&year) && (1..13).contains(&month) && (1..32).contains(&day);
-    // Years that begin in March end with the leap day.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
-    let days = || 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
-    let is_time = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..61).contains(&second);
-    (is_one && is_time).then(|| ((days() * 24 + hour) * 60 + minute) * 60 + second)
+    moment.parse::<jiff::Timestamp>().ok().map(|moment| moment.as_second())
 }
 
 #[cfg(test)]

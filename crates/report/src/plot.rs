@@ -28,7 +28,7 @@ use groma_analysis::curve::{numbers, widest};
 use groma_analysis::matrix::{Matrix, protocol};
 use groma_analysis::point::{WORKERS, measured, same_point};
 use groma_model::family::Row;
-use groma_model::{Families, Record};
+use groma_model::{Families, Record, is_metric_of};
 
 use crate::point::point_without;
 use crate::style::Style;
@@ -219,29 +219,24 @@ enum Shape<'a> {
 impl<'a> Shape<'a> {
     fn of(families: Families<'a>, id: &str) -> Shape<'a> {
         let shape = |row: &&'a Row| match **row {
-            Row::LoadedLatency { median, p95, bandwidth } if belongs(id, median) => {
+            Row::LoadedLatency { median, p95, bandwidth } if is_metric_of(id, median) => {
                 Some(Shape::Loaded([median, p95, bandwidth]))
             }
-            Row::Transfers(cores) if belongs(id, cores) => Some(Shape::Cores),
-            Row::Nodes(nodes) if belongs(id, nodes) => Some(Shape::Nodes),
-            Row::Caches(sizes) if belongs(id, sizes) => Some(Shape::Sizes),
-            Row::Bandwidth(sizes) if belongs(id, sizes) => Some(Shape::Bandwidth),
+            Row::Transfers(cores) if is_metric_of(id, cores) => Some(Shape::Cores),
+            Row::Nodes(nodes) if is_metric_of(id, nodes) => Some(Shape::Nodes),
+            Row::Caches(sizes) if is_metric_of(id, sizes) => Some(Shape::Sizes),
+            Row::Bandwidth(sizes) if is_metric_of(id, sizes) => Some(Shape::Bandwidth),
             _ => None,
         };
         families.rows().iter().find_map(shape).unwrap_or(Shape::Curve)
     }
 }
 
-/// Whether an id is that of a benchmark or of one of its outputs.
-fn belongs(id: &str, to: &str) -> bool {
-    id.strip_prefix(to).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
 /// Whether a plot of a metric takes the records of this id: its own, and of latency under load all
 /// that was measured with it.
 pub fn takes(families: Families<'_>, metric: &str, id: &str) -> bool {
     let loaded = || matches!(Shape::of(families, metric), Shape::Loaded([median, ..]) if metric == median);
-    id == metric || belongs(id, metric) && loaded()
+    id == metric || is_metric_of(id, metric) && loaded()
 }
 
 /// Latency over the bandwidth that was there with it, joined in the order of the pace: never over

@@ -93,9 +93,17 @@ fn missed(counts: &Counts, prediction: &Prediction) -> String {
         let gap = system - kernel;
         let share = if system > 0.0 { format!(" ({})", units::percent(gap.abs() / system)) } else { String::new() };
         parts.push(if gap >= 0.0 {
-            format!("{}{share} of the system time is in nothing that was counted, or costs more here than where it was measured", time(gap))
+            format!(
+                "{}{share} of the system time is in nothing that was counted, or costs more here than where it was \
+                 measured",
+                time(gap)
+            )
         } else {
-            format!("the prediction is {}{share} above the system time: what it counts costs less here than where it was measured", time(-gap))
+            format!(
+                "the prediction is {}{share} above the system time: what it counts costs less here than where it was \
+                 measured",
+                time(-gap)
+            )
         });
         if (counts.user_s.unwrap_or(0.0) + system) * counts.runs.max(1.0) < GUESSED_BELOW_S {
             parts.push("in so short a time the kernel only estimates which of it was its own".to_owned());

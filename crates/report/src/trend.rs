@@ -13,7 +13,7 @@ use crate::machine::host;
 use crate::point::name;
 use crate::rows::sparkline;
 use crate::style::{Ink, Style, wrap_behind};
-use crate::units::{self, Scale};
+use crate::units::{self, Scale, counted};
 
 /// Differences of the environment that are written out beside a change.
 const CAUSES: usize = 3;
@@ -38,7 +38,7 @@ pub fn trend(series: &[Series<'_>], style: &Style) -> String {
         }
         out += &style.paint(Ink::Strong, &style.text(&name(newest)));
         let span = if one.runs.len() == 1 { day(last) } else { format!("{} to {}", day(first), day(last)) };
-        let runs = if one.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", one.runs.len()) };
+        let runs = counted(one.runs.len(), "run");
         out += &style.text(&format!(": {runs}, {span}"));
         out.push('\n');
         let values: Vec<f64> = one.runs.iter().filter_map(|(_, record)| record.value).collect();

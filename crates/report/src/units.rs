@@ -119,11 +119,16 @@ pub(crate) fn unit_of(value: f64, scale: Scale) -> (f64, &'static str) {
     units.iter().find(fits).or(units.last()).copied().unwrap_or((1.0, ""))
 }
 
-/// Two values of one kind: `9.00–31.0 ns`, `900 ns–1.10 µs`.
+/// Two values of one kind: `9.00–31.0 ns`, `0.9–1.10 µs`, `4 KiB–1 MiB`.
 pub fn range(low: f64, high: f64, scale: Scale) -> String {
     let (from, to) = (value(low, scale, None), value(high, scale, None));
     match (from.split_once(' '), to.split_once(' ')) {
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}–{to}"),
+        (Some(_), Some((number, _))) => {
+            // The lower one in the unit of the other, which is shorter, unless it is too small for that.
+            let in_unit = low / high * number.parse().unwrap_or(f64::NAN);
+            if in_unit >= 0.1 { format!("{}–{to}", round_to(in_unit, 3)) } else { format!("{from}–{to}") }
+        }
         _ => format!("{from}–{to}"),
     }
 }
@@ -178,6 +183,11 @@ pub fn interval(record: &Record) -> Option<String> {
     } else {
         percent(half / value.abs())
     })
+}
+
+/// A number of things: `1 run`, `3 runs`. The plural must end in `s`.
+pub fn counted(n: usize, thing: &str) -> String {
+    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
 }
 
 /// A fraction in percent: `0.04 %`, `0.8 %`, `12 %`.
@@ -278,7 +288,9 @@ mod tests {
     #[test]
     fn a_range_says_its_unit_once() {
         assert_eq!(range(9e-9, 31e-9, Scale::Time), "9.00–31.0 ns");
-        assert_eq!(range(9e-7, 1.1e-6, Scale::Time), "900 ns–1.10 µs");
+        assert_eq!(range(9e-7, 1.1e-6, Scale::Time), "0.9–1.10 µs");
+        assert_eq!(range(9e-9, 1.1e-6, Scale::Time), "9.00 ns–1.10 µs");
+        assert_eq!(range(524_288.0, 1_101_005.0, Scale::Size), "0.5–1.05 MiB");
         assert_eq!(range(1.0, 2.0, Scale::Count), "1–2");
     }
 

@@ -182,15 +182,14 @@ mod tests {
     use super::*;
     use crate::signals::watch_signals;
 
-    /// A directory of its own with a file `a` that holds `before`.
-    fn place(name: &str) -> (PathBuf, PathBuf) {
-        let dir = std::env::temp_dir().join(format!("groma-{name}-{}", groma_harness::sys::process::id()));
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir(&dir).expect("a directory");
-        let dir = dir.canonicalize().expect("it is there");
+    /// A directory of its own, gone when it is dropped, its name, and a file `a` in it that holds
+    /// `before`.
+    fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let own = tempfile::tempdir().expect("a directory");
+        let dir = own.path().canonicalize().expect("it is there");
         let file = dir.join("a");
         std::fs::write(&file, "before").expect("a file");
-        (dir, file)
+        (own, dir, file)
     }
 
     fn sides(file: &Path) -> [Condition; 2] {
@@ -203,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_panic_restores_what_was_there() {
-        let (dir, file) = place("panic");
+        let (_own, dir, file) = place();
         let panicked = std::panic::catch_unwind(|| {
             let mut all = Conditions::new(&sides(&file), &dir, DEADLINE).expect("conditions");
             let signals = watch_signals().expect("signals");
@@ -216,12 +215,11 @@ mod tests {
         assert!(panicked.is_err());
         assert_eq!(read(&file), "before");
         assert!(recover(&dir).expect("a journal").is_none(), "there is none");
-        std::fs::remove_dir_all(&dir).expect("nothing left");
     }
 
     #[test]
     fn what_cannot_be_restored_stays_in_the_journal_until_it_can() {
-        let (dir, file) = place("later");
+        let (_own, dir, file) = place();
         let mut all = Conditions::new(&sides(&file), &dir, DEADLINE).expect("conditions");
         let signals = watch_signals().expect("signals");
         all.enter(1, &signals).expect("a side");
@@ -241,6 +239,5 @@ mod tests {
         std::fs::rename(&away, &file).expect("it moves back");
         let said = recover(&dir).expect("it works now").expect("a line");
         assert_eq!((read(&file).as_str(), said.ends_with("restored")), ("before", true));
-        std::fs::remove_dir_all(&dir).expect("nothing left");
     }
 }

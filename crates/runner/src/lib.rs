@@ -13,7 +13,6 @@
 //! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`,
 //! `supervise` and `workdir` know nothing of the others (`plan` uses `places`);
 //! `preflight` and `shell` use `supervise`; `conditions` uses `shell`; `survey` uses all of these; `run` uses `survey`.
-//! `preflight` and `observe` use `supervise`; `survey` uses all of these; `run` uses `survey`.
 #![forbid(unsafe_code)]
 
 mod chooser;
@@ -31,7 +30,7 @@ mod request;
 mod run;
 pub mod select;
 mod shares;
-mod shell;
+pub mod shell;
 pub mod signals;
 mod supervise;
 mod survey;

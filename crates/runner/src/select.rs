@@ -1,7 +1,7 @@
 //! Finds the benchmarks that texts name: ids, groups, patterns, and a suggestion where none fits.
 
 use groma_harness::Benchmark;
-use groma_harness::model::{Tier, lineage};
+use groma_harness::model::{Tier, is_metric_of, lineage};
 use std::fmt;
 
 /// A text that names no benchmark.
@@ -96,9 +96,7 @@ fn fits(text: &str, how: How, bench: &Benchmark) -> bool {
 /// Whether a text names a metric or benchmark of this id: for views of records, and for
 /// parameters of benchmarks that are selected already.
 pub fn names_metric(text: &str, id: &str) -> bool {
-    text == id
-        || id.strip_prefix(text).is_some_and(|rest| rest.starts_with('.'))
-        || (is_pattern(text) && glob(text.as_bytes(), id.as_bytes()))
+    is_metric_of(id, text) || (is_pattern(text) && glob(text.as_bytes(), id.as_bytes()))
 }
 
 /// `*` fits any run of characters, `?` any one; everything else itself.

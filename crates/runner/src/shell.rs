@@ -1,5 +1,5 @@
-//! Runs a command of the user in a shell: with a deadline, as a process group, and never for longer
-//! than until a signal comes. Measures nothing.
+//! Runs a command: with a deadline, as a process group, and never for longer than until a signal comes.
+//! It is the user's in a shell, or a program that a verb needs. Measures nothing.
 
 use crate::supervise::{GRACE, Source, WorkerOutput, reap, wait_for};
 use anyhow::{Context, Result, bail};
@@ -14,20 +14,30 @@ use std::time::{Duration, Instant};
 /// How often a command that says nothing is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Runs it and ends whatever is left of its process group; the signal that ended it early, if one of
-/// `signals` came.
+/// Runs a line of a shell; else as [`run_program`], whose time limit is that of `--deadline`.
+pub(crate) fn run(line: &str, deadline: Duration, signals: Option<&Watch>) -> Result<Option<i32>> {
+    run_program(Command::new("sh").args(["-c", line]), line, (deadline, " (--deadline)"), signals)
+}
+
+/// Runs a program without input and output, and ends whatever is left of its process group; the signal
+/// that ended it early, if one of `signals` came. `name` and what stands behind the time limit are for
+/// the message.
 ///
 /// # Errors
 /// One line with the command, how it ended, and the last line of its standard error.
-pub(crate) fn run(command: &str, deadline: Duration, signals: Option<&Watch>) -> Result<Option<i32>> {
-    let mut child = Command::new("sh")
-        .args(["-c", command])
+pub fn run_program(
+    program: &mut Command,
+    name: &str,
+    (deadline, of_what): (Duration, &str),
+    signals: Option<&Watch>,
+) -> Result<Option<i32>> {
+    let mut child = program
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
-        .with_context(|| format!("'{command}' cannot be started"))?;
+        .with_context(|| format!("'{name}' cannot be started"))?;
     let group = child.id() as i32;
     let until = Instant::now() + deadline;
     let mut err = child.stderr.take();
@@ -56,7 +66,7 @@ pub(crate) fn run(command: &str, deadline: Duration, signals: Option<&Watch>) ->
         return Ok(signal);
     }
     let how = match status {
-        _ if late => format!("did not end within {:.1} s (--deadline)", deadline.as_secs_f64()),
+        _ if late => format!("did not end within {:.1} s{of_what}", deadline.as_secs_f64()),
         Some(status) if status.success() => return Ok(None),
         Some(status) => match (status.signal(), status.code()) {
             (Some(signal), _) => format!("was ended by signal {signal} ({})", process::signal_name(signal)),
@@ -65,8 +75,8 @@ pub(crate) fn run(command: &str, deadline: Duration, signals: Option<&Watch>) ->
         None => "cannot be ended".to_owned(),
     };
     match output.last_line() {
-        Some(line) => bail!("'{command}' {how}: {line}"),
-        None => bail!("'{command}' {how}"),
+        Some(line) => bail!("'{name}' {how}: {line}"),
+        None => bail!("'{name}' {how}"),
     }
 }
 
@@ -98,7 +108,8 @@ mod tests {
 
     #[test]
     fn what_a_command_leaves_in_the_background_is_ended_and_not_waited_for() {
-        let file = std::env::temp_dir().join(format!("groma-shell-{}", process::id()));
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("id");
         let command = format!("sleep 1000 & echo $! > {}", file.display());
         assert_eq!(run(&command, LONG, None).expect("it ends well"), None);
         let left = std::fs::read_to_string(&file).expect("a process id").trim().parse().expect("a number");
@@ -107,6 +118,5 @@ mod tests {
         while process::exists(left) && !stat().contains(") Z ") {
             std::thread::yield_now();
         }
-        std::fs::remove_file(&file).expect("the file");
     }
 }

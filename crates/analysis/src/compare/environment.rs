@@ -58,7 +58,6 @@ const WORK_DIR: &str = "work_dir.";
 pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
     let has_work_dir = |run: &RunHeader| run.environment.facts.iter().any(|fact| fact.key.starts_with(WORK_DIR));
     let both_have = has_work_dir(a) && has_work_dir(b);
-    let is_of = |key: &str, name: &str| key == name || (name.ends_with('.') && key.starts_with(name));
     let rank = |key: &str| {
         let on_purpose = key.starts_with('/');
         (!on_purpose, LIKELY.iter().position(|name| is_of(key, name)).unwrap_or(LIKELY.len()))
@@ -70,9 +69,8 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
             values.entry(&fact.key).or_default()[side].get_or_insert(&fact.value);
         }
     }
-    let is_volatile =
-        |key: &str| VOLATILE.iter().any(|name| is_of(key, name)) || (key.starts_with(WORK_DIR) && !both_have);
-    let differ = values.into_iter().filter(|(key, [a, b])| a != b && !is_volatile(key));
+    let is_passing = |key: &str| is_volatile(key) || (key.starts_with(WORK_DIR) && !both_have);
+    let differ = values.into_iter().filter(|(key, [a, b])| a != b && !is_passing(key));
     let owned = |(key, values): (&str, [Option<&str>; 2])| Difference {
         key: key.to_owned(),
         values: values.map(|value| value.map(str::to_owned)),
@@ -80,6 +78,16 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
     let mut found: Vec<Difference> = differ.map(owned).collect();
     found.sort_by_key(|difference| rank(&difference.key));
     found
+}
+
+/// Whether a fact differs from minute to minute on one machine in one state.
+pub fn is_volatile(key: &str) -> bool {
+    VOLATILE.iter().any(|name| is_of(key, name))
+}
+
+/// Whether a fact has this name, or begins with it where it ends in a dot.
+fn is_of(key: &str, name: &str) -> bool {
+    key == name || (name.ends_with('.') && key.starts_with(name))
 }
 
 #[cfg(test)]

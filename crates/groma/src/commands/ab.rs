@@ -15,11 +15,11 @@ use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::redact::Redactor;
 use groma_runner::{
-    Condition, Launcher, Planned, Run, RunRequest, identity as run_identity, of_pages, on_both_sides, plan, signals,
+    Condition, Launcher, Planned, Run, RunRequest, identity as run_identity, of_pages, on_both_sides, plan,
 };
 
 use super::earlier::Earlier;
-use super::measure::{SOME_FAILED, Sinks, begin, count, open_store, records};
+use super::measure::{SOME_FAILED, Sinks, begin, count, end_code, open_store, records, redacted};
 use super::{print, state_dir, style};
 use crate::flags::AbArgs;
 use crate::program::Program;
@@ -101,15 +101,8 @@ impl InTurnsMeasured {
         if let Some(unrestored) = &self.unrestored {
             warn!("{}", plain(unrestored));
         }
-        if let Some(complaint) = &self.complaint {
-            warn!("{complaint}; the results of this run are shown, not all of them are kept");
-        }
-        let fails = self.records.iter().flatten().any(|record| record.state.fails_run());
-        match self.signal {
-            Some(signal) => signals::exit_code(signal),
-            None if self.complaint.is_some() || self.unrestored.is_some() || fails => SOME_FAILED,
-            None => 0,
-        }
+        let code = end_code(self.signal, self.complaint.as_deref(), self.records.iter().flatten());
+        if code == 0 && self.unrestored.is_some() { SOME_FAILED } else { code }
     }
 }
 
@@ -163,8 +156,7 @@ pub(super) fn measure(
     if let Some(store) = &store {
         run.recall(&Earlier::before(&heads[0], store).core_probes());
     }
-    let params = |id: &str| program.all().iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
-    let points: Vec<Point> = plan.iter().step_by(2).map(|p| redactor.point(&p.point, params(&p.point.bench))).collect();
+    let points = redacted(program, &redactor, plan.iter().step_by(2));
     let mut sinks = [Sinks::new(store.as_ref(), None)?, Sinks::new(store.as_ref(), None)?];
     for (sinks, head) in sinks.iter_mut().zip(&heads) {
         sinks.begin(head, &points)?;

@@ -6,6 +6,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use groma_analysis::compare::environment::is_volatile;
 use groma_analysis::compare::identity;
 use groma_analysis::floors;
 use groma_harness::model::{Record, Tag};
@@ -42,13 +43,13 @@ fn set(file: &Path, words: &[String], store: &StoreArgs) -> Result<()> {
     let (runs, known) = read(words, true, store)?;
     let of = |record: &Record| known.get(&identity(record)).cloned().unwrap_or_default();
     let metrics = runs.records.iter().map(|record| BaselineMetric { record: record.clone(), runs: of(record) });
-    let baseline = Baseline { head: runs.head().clone(), runs: runs.runs.clone(), metrics: metrics.collect() };
+    let mut head = runs.head().clone();
+    // What differs from minute to minute would be in every diff of two baselines.
+    head.environment.facts.retain(|fact| !is_volatile(&fact.key));
+    let baseline = Baseline { head, runs: runs.runs.clone(), metrics: metrics.collect() };
     let out = File::create(file).with_context(|| file.display().to_string())?;
     baseline.write(BufWriter::new(out), &file.display().to_string())?;
-    let how_many = match baseline.runs.len() {
-        1 => "1 run".to_owned(),
-        n => format!("{n} runs"),
-    };
+    let how_many = report::units::counted(baseline.runs.len(), "run");
     print(&format!(
         "{}: {} metrics of {how_many} ({} gate --baseline {0} holds a machine against it)\n",
         file.display(),

@@ -31,7 +31,7 @@ pub(crate) fn calibrate(program: &Program, args: &CalibrateArgs) -> Result<u8> {
     if args.select.is_empty() {
         points = of_pages(points, program.known_families().pages, false);
     }
-    let outputs = Outputs { json: false, out: None, samples: false, all: false, no_store: false, store: &args.store };
+    let outputs = Outputs::to_store(&args.store);
     for run in 1..=args.runs {
         warn!("run {run} of {}", args.runs);
         match measure(program, &request, &outputs, &points, Instant::now())? {

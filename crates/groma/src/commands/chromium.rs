@@ -4,8 +4,11 @@ use anyhow::{Context, Result, bail};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
+
+use groma_runner::shell::run_program;
+use groma_runner::signals::watch_signals;
 
 /// Names under which it is installed.
 const NAMES: [&str; 5] =
@@ -57,21 +60,13 @@ impl Chromium {
         if groma_harness::sys::process::is_root() {
             command.arg("--no-sandbox");
         }
-        command.arg("report.html").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().with_context(|| self.0.display().to_string())?;
-        let end = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break status;
-            }
-            if Instant::now() > end {
-                child.kill()?;
-                break child.wait()?;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        };
+        let signals = watch_signals().context("watching for signals")?;
+        let name = self.0.display().to_string();
+        if let Some(signal) = run_program(command.arg("report.html"), &name, (PATIENCE, ""), Some(&signals))? {
+            bail!("{name}: interrupted by signal {signal}; no PDF is written");
+        }
         if !inside("report.pdf").is_file() {
-            bail!("{}: made no PDF ({status})", self.0.display());
+            bail!("{name}: it made no PDF");
         }
         std::fs::copy(inside("report.pdf"), to).with_context(|| to.display().to_string())?;
         Ok(())

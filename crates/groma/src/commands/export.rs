@@ -30,7 +30,7 @@ pub(crate) fn export(program: &Program, args: &ExportArgs) -> Result<u8> {
     out.finish().with_context(|| format!("-o {path}"))?;
     if !to_stdout {
         let bytes = std::fs::metadata(&args.output).map_or(0, |file| file.len());
-        let runs = if args.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", args.runs.len()) };
+        let runs = report::units::counted(args.runs.len(), "run");
         print(&format!("{path}: {runs}, {}\n", report::units::size(bytes as f64)))?;
     }
     Ok(0)

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::{Gate, identities, identity};
 use groma_analysis::gate::{Suite, Suspects, judge, reports_any, suspects};
-use groma_harness::model::{Placement, Profile, Record, Tag, WorkerKind};
+use groma_harness::model::{Placement, Profile, Record, RunHeader, Tag, WorkerKind, is_metric_of};
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, CompareFormat, Compared, Relative};
 use groma_runner::select::names_metric;
@@ -44,9 +44,23 @@ pub(crate) fn gate(program: &Program, args: &GateArgs) -> Result<u8> {
     }
 }
 
-/// How long a stage may take.
-fn budget(args: &GateArgs, screening: bool) -> Duration {
-    args.measured.budget.unwrap_or(BUDGET).mul_f64(if screening { SCREENING } else { 1.0 - SCREENING })
+/// The two measurements of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Of everything.
+    Screening,
+    /// Of the suspects, on fresh rounds.
+    Confirming,
+}
+
+/// How long a measurement may take.
+fn budget(args: &GateArgs, part: Part) -> Duration {
+    let share = if part == Part::Screening { SCREENING } else { 1.0 - SCREENING };
+    args.measured.budget.unwrap_or(BUDGET).mul_f64(share)
+}
+
+fn fraction(args: &GateArgs) -> f64 {
+    args.tolerance / 100.0
 }
 
 /// Those points that report a suspect.
@@ -54,51 +68,97 @@ fn of_suspects(plan: &[Planned], suspects: &Suspects) -> Vec<Planned> {
     plan.iter().filter(|planned| reports_any(&planned.point, suspects)).cloned().collect()
 }
 
+/// What one measurement of both sides brought.
+struct Stage {
+    suite: Suite,
+    heads: [RunHeader; 2],
+    /// The runs that were made for it.
+    runs: Vec<String>,
+    code: u8,
+}
+
+/// What both measurements brought together.
+struct Settled {
+    stage: Stage,
+    suspected: Suspects,
+}
+
+/// Measures a plan, and the suspects in it again; the exit code where a measurement did not begin or was
+/// interrupted, of which nothing is said.
+fn settle(
+    plan: &[Planned],
+    tolerance: f64,
+    earlier: &dyn Fn(&Record) -> Vec<f64>,
+    measure: &dyn Fn(&[Planned], Part) -> Result<ControlFlow<u8, Stage>>,
+) -> Result<ControlFlow<u8, Settled>> {
+    let whole = |part, plan: &[Planned]| {
+        Ok::<_, anyhow::Error>(match measure(plan, part)? {
+            ControlFlow::Continue(stage) if stage.code >= SIGNALLED => ControlFlow::Break(stage.code),
+            other => other,
+        })
+    };
+    let mut stage = match whole(Part::Screening, plan)? {
+        ControlFlow::Continue(stage) => stage,
+        ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
+    };
+    let suspected = suspects(&stage.suite.compare(earlier), tolerance);
+    let again = of_suspects(plan, &suspected);
+    if !again.is_empty() {
+        let fresh = match whole(Part::Confirming, &again)? {
+            ControlFlow::Continue(fresh) => fresh,
+            ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
+        };
+        stage.code = stage.code.max(fresh.code);
+        stage.runs.extend(fresh.runs);
+        stage.suite.replace(fresh.suite);
+    }
+    Ok(ControlFlow::Continue(Settled { stage, suspected }))
+}
+
+/// Says, shows and keeps the verdict; the exit code.
+fn conclude(
+    program: &Program,
+    args: &GateArgs,
+    settled: &Settled,
+    earlier: &dyn Fn(&Record) -> Vec<f64>,
+    baseline: Option<report::Side<'_>>,
+) -> Result<u8> {
+    let Settled { stage: Stage { suite, heads, runs, code }, suspected } = settled;
+    let mut comparison = suite.compare(earlier);
+    let verdict = judge(&mut comparison, suspected, fraction(args));
+    let [first, second] = heads.each_ref().map(|head| report::Side { name: &head.run, head, runs: 1, like: 0 });
+    let in_turns = baseline.is_none();
+    let other = Compared { side: second, differences: differences(&heads[0], &heads[1]), comparison, in_turns };
+    show(program, args, (verdict, suspected), baseline.unwrap_or(first), other)?;
+    keep(args, verdict, runs);
+    Ok(worse_of(verdict, *code))
+}
+
 /// Two sides in turns.
 fn in_turns(program: &Program, args: &GateArgs) -> Result<u8> {
-    let tolerance = args.tolerance / 100.0;
-    let started = Instant::now();
-    let request = |screening| {
-        Ok::<_, anyhow::Error>(RunRequest { budget: Some(budget(args, screening)), ..ab::request(&args.measured)? })
+    let request =
+        |part| Ok::<_, anyhow::Error>(RunRequest { budget: Some(budget(args, part)), ..ab::request(&args.measured)? });
+    let plan = ab::planned(program, &args.measured, &request(Part::Screening)?)?;
+    let measure = |plan: &[Planned], part| {
+        let measured = ab::measure(program, &args.measured, &request(part)?, plan, Instant::now())?;
+        Ok(measured.map_continue(|measured| Stage {
+            code: measured.report_end(),
+            suite: Suite {
+                paired: Some(measured.paired()),
+                sides: measured.records.map(|records| shown(args, records)),
+            },
+            runs: measured.heads.each_ref().map(|head| head.run.clone()).to_vec(),
+            heads: measured.heads,
+        }))
     };
-    let screening = request(true)?;
-    let plan = ab::planned(program, &args.measured, &screening)?;
-    let of = |measured: &ab::InTurnsMeasured| Suite {
-        sides: measured.records.clone().map(|all| shown(args, all)),
-        paired: Some(measured.paired()),
-    };
-    let first = match ab::measure(program, &args.measured, &screening, &plan, started)? {
-        ControlFlow::Continue(measured) => measured,
-        ControlFlow::Break(code) => return Ok(code),
-    };
-    let mut code = first.report_end();
-    if code >= SIGNALLED {
-        return Ok(code);
+    match settle(&plan, fraction(args), &|_| Vec::new(), &measure)? {
+        ControlFlow::Continue(settled) => conclude(program, args, &settled, &|_| Vec::new(), None),
+        ControlFlow::Break(code) => Ok(code),
     }
-    let mut runs = first.heads.each_ref().map(|head| head.run.clone()).to_vec();
-    let mut suite = of(&first);
-    let suspected = suspects(&suite.compare(&|_| Vec::new()), tolerance);
-    let again = of_suspects(&plan, &suspected);
-    if !again.is_empty() {
-        match ab::measure(program, &args.measured, &request(false)?, &again, Instant::now())? {
-            ControlFlow::Continue(fresh) => {
-                code = code.max(fresh.report_end());
-                runs.extend(fresh.heads.each_ref().map(|head| head.run.clone()));
-                suite.replace(of(&fresh));
-            }
-            ControlFlow::Break(code) => return Ok(code),
-        }
-    }
-    let mut comparison = suite.compare(&|_| Vec::new());
-    let verdict = judge(&mut comparison, &suspected, tolerance);
-    show(program, args, (verdict, &suspected), first.side(0), first.beside(comparison))?;
-    keep(args, verdict, &runs);
-    Ok(worse_of(verdict, code))
 }
 
 /// This machine, beside what a baseline holds.
 fn against_baseline(program: &Program, args: &GateArgs) -> Result<u8> {
-    let tolerance = args.tolerance / 100.0;
     let given = &args.measured;
     let selected = |id: &str| given.select.is_empty() || given.select.iter().any(|select| names_metric(select, id));
     let words = (args.baseline.join(","), all_of(&given.store, &args.baseline)?);
@@ -110,37 +170,19 @@ fn against_baseline(program: &Program, args: &GateArgs) -> Result<u8> {
     let known = base.others(existing_store(&given.store).ok().as_ref(), &except);
     let earlier = |record: &Record| known.get(&identity(record)).cloned().unwrap_or_default();
     let plan = plan_of(program, &base.records)?;
-    let started = Instant::now();
-    let first = match again(program, args, &plan, started, true)? {
-        ControlFlow::Continue(measured) => measured,
-        ControlFlow::Break(code) => return Ok(code),
+    let measure = |plan: &[Planned], part| {
+        let measured = again(program, args, plan, part)?;
+        Ok(measured.map_continue(|measured| Stage {
+            code: measured.report_end(true),
+            suite: Suite { sides: [base.records.clone(), shown(args, measured.records)], paired: None },
+            runs: vec![measured.head.run.clone()],
+            heads: [base.head().clone(), measured.head],
+        }))
     };
-    let mut code = first.report_end(true);
-    if code >= SIGNALLED {
-        return Ok(code);
+    match settle(&plan, fraction(args), &earlier, &measure)? {
+        ControlFlow::Continue(settled) => conclude(program, args, &settled, &earlier, Some(base.side())),
+        ControlFlow::Break(code) => Ok(code),
     }
-    let mut runs = vec![first.head.run.clone()];
-    let head = first.head.clone();
-    let mut suite = Suite { sides: [base.records.clone(), shown(args, first.records)], paired: None };
-    let suspected = suspects(&suite.compare(&earlier), tolerance);
-    let fresh = of_suspects(&plan, &suspected);
-    if !fresh.is_empty() {
-        match again(program, args, &fresh, Instant::now(), false)? {
-            ControlFlow::Continue(fresh) => {
-                code = code.max(fresh.report_end(true));
-                runs.push(fresh.head.run.clone());
-                suite.replace(Suite { sides: [Vec::new(), shown(args, fresh.records)], paired: None });
-            }
-            ControlFlow::Break(code) => return Ok(code),
-        }
-    }
-    let mut comparison = suite.compare(&earlier);
-    let verdict = judge(&mut comparison, &suspected, tolerance);
-    let side = report::Side { name: &head.run, head: &head, runs: 1, like: 0 };
-    let other = Compared { side, differences: differences(base.head(), &head), comparison, in_turns: false };
-    show(program, args, (verdict, &suspected), base.side(), other)?;
-    keep(args, verdict, &runs);
-    Ok(worse_of(verdict, code))
 }
 
 /// Exit codes from here on are those of signals.
@@ -162,32 +204,19 @@ fn shown(args: &GateArgs, mut records: Vec<Record>) -> Vec<Record> {
 }
 
 /// Measures these points in many short rounds.
-fn again(
-    program: &Program,
-    args: &GateArgs,
-    plan: &[Planned],
-    started: Instant,
-    screening: bool,
-) -> Result<ControlFlow<u8, Measured>> {
+fn again(program: &Program, args: &GateArgs, plan: &[Planned], part: Part) -> Result<ControlFlow<u8, Measured>> {
     let given = &args.measured;
     let request = RunRequest {
         survey: true,
-        budget: Some(budget(args, screening)),
-        rounds: given.rounds.or((!screening).then_some(CONFIRMING)),
+        budget: Some(budget(args, part)),
+        rounds: given.rounds.or((part == Part::Confirming).then_some(CONFIRMING)),
         deadline: given.deadline,
         seed: given.seed,
         work_dir: given.work_dir.clone(),
         ..RunRequest::new(Profile::Standard)
     };
-    let outputs = Outputs {
-        json: false,
-        out: None,
-        samples: false,
-        all: given.all,
-        no_store: given.no_store,
-        store: &given.store,
-    };
-    measure(program, &request, &outputs, plan, started)
+    let outputs = Outputs { all: given.all, no_store: given.no_store, ..Outputs::to_store(&given.store) };
+    measure(program, &request, &outputs, plan, Instant::now())
 }
 
 /// The points that repeat what these records are of. What cannot be repeated is said.
@@ -196,10 +225,8 @@ fn plan_of(program: &Program, records: &[Record]) -> Result<Vec<Planned>> {
     let topology = Topology::for_plan();
     let mut points: Vec<Planned> = Vec::new();
     let mut found: BTreeSet<String> = BTreeSet::new();
-    let is_of =
-        |id: &str, bench: &str| id.strip_prefix(bench).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     for bench in program.all() {
-        let own: Vec<&Record> = records.iter().filter(|record| is_of(&record.id, bench.info.id)).collect();
+        let own: Vec<&Record> = records.iter().filter(|record| is_metric_of(&record.id, bench.info.id)).collect();
         let mut layouts: Vec<(Placement, u32, WorkerKind)> = Vec::new();
         for record in &own {
             let layout = (record.placement.clone(), record.workers, record.worker_kind);
@@ -263,7 +290,7 @@ fn show(
     if other.comparison.pairs.is_empty() {
         bail!("no metric has a value on both sides ({} show {} --states)", name(), other.side.head.run);
     }
-    let verdict = report::gate(families, &other.comparison, found, args.tolerance / 100.0, format, &style);
+    let verdict = report::gate(families, &other.comparison, found, fraction(args), format, &style);
     let others = [other];
     let compared = |format| report::compare(families, first, &others, Relative::Absolute, format, &style);
     if let Some(file) = &args.junit {
@@ -291,5 +318,61 @@ fn keep(args: &GateArgs, verdict: Gate, runs: &[String]) {
     });
     if let (Err(e), false) = (kept, args.measured.no_store) {
         warn!("the verdict is not kept: {e:#}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference;
+    use groma_harness::model::{Derivation, Host, Metric, Quantity, Round, RoundOutput, RoundResult, Series, Tier};
+
+    /// A point of the catalogue with one metric, in ten rounds of about this value.
+    fn records(planned: &Planned, value: f64) -> Vec<Record> {
+        let series = |i: u32| vec![Series::stated("", vec![value * (1.0 + f64::from(i % 3) * 1e-3)])];
+        let output = |i| RoundOutput { series: series(i), ..RoundOutput::default() };
+        let rounds: Vec<Round> = (0..10).map(|round| Round { round, result: RoundResult::ok(output(round)) }).collect();
+        groma_analysis::summarise(&planned.point, &rounds, &Host::UNKNOWN)
+    }
+
+    fn planned() -> Planned {
+        let program = Program::new().with_groma();
+        let benches = program.select(&["syscall.getppid".to_owned()], Tier::Standard).expect("it is there");
+        let plan = plan(&benches, &RunRequest::new(Profile::Standard), &Topology::for_plan()).expect("a plan");
+        let mut planned = plan.into_iter().next().expect("a point");
+        planned.point.metrics = vec![Metric {
+            id: "syscall.getppid".to_owned(),
+            summary: String::new(),
+            quantity: Quantity::Latency,
+            better: Quantity::Latency.better(),
+            derivation: Derivation::Series(String::new()),
+            detail: false,
+        }];
+        planned
+    }
+
+    /// The end of a gate whose screening and confirmation end with these codes.
+    fn end(screening: u8, confirming: u8) -> ControlFlow<u8, usize> {
+        let planned = planned();
+        let measure = |plan: &[Planned], part| {
+            assert_eq!(plan.len(), 1);
+            let code = if part == Part::Screening { screening } else { confirming };
+            let sides = [records(&planned, 1e-6), records(&planned, 1.5e-6)];
+            let suite = Suite { sides, paired: None };
+            let reference = reference::named("reference").expect("a name").expect("the newest");
+            let head = reference.baseline().expect("it can be read").head;
+            let heads = [head.clone(), head];
+            Ok(ControlFlow::Continue(Stage { suite, heads, runs: vec![format!("{part:?}")], code }))
+        };
+        let settled = settle(&[planned.clone()], 0.05, &|_| Vec::new(), &measure).expect("it was measured");
+        settled.map_continue(|settled| settled.stage.runs.len())
+    }
+
+    #[test]
+    fn a_signal_in_either_measurement_leaves_no_verdict() {
+        assert_eq!(end(0, 0), ControlFlow::Continue(2));
+        assert_eq!(end(4, 4), ControlFlow::Continue(2));
+        assert_eq!(end(130, 0), ControlFlow::Break(130));
+        assert_eq!(end(0, 143), ControlFlow::Break(143));
     }
 }

@@ -29,10 +29,8 @@ pub(crate) fn hammer(program: &Program, args: &HammerArgs) -> Result<u8> {
     let outputs = Outputs {
         json: args.json,
         out: args.out.as_deref(),
-        samples: false,
-        all: false,
         no_store: args.no_store,
-        store: &args.store,
+        ..Outputs::to_store(&args.store)
     };
     outputs.check()?;
     let topology = Topology::read();

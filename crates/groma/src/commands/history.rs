@@ -6,7 +6,7 @@ use crate::flags::{ShowArgs, StoreArgs};
 use crate::message::name;
 use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
+use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader, is_metric_of};
 use groma_report::{self as report, Exported, Format, Table};
 use groma_runner::select::names_metric;
 use groma_store::{Filter, Store, StoredRun, ndjson};
@@ -199,8 +199,7 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
 /// The text, if it is the id of a metric or of a benchmark that this program has: no run has such
 /// an id.
 fn named<'t>(program: &Program, text: &'t str) -> Option<&'t str> {
-    let is_it = |id: &str| id == text || text.strip_prefix(id).is_some_and(|rest| rest.starts_with('.'));
-    program.all().iter().any(|bench| is_it(bench.info.id)).then_some(text)
+    program.all().iter().any(|bench| is_metric_of(text, bench.info.id)).then_some(text)
 }
 
 /// Shows each point of a metric on a card, of the latest run that holds it.

@@ -35,6 +35,13 @@ pub(crate) struct Outputs<'a> {
     pub(crate) store: &'a StoreArgs,
 }
 
+impl<'a> Outputs<'a> {
+    /// Kept in this store, and printed as text.
+    pub(crate) fn to_store(store: &'a StoreArgs) -> Outputs<'a> {
+        Outputs { json: false, out: None, samples: false, all: false, no_store: false, store }
+    }
+}
+
 impl Outputs<'_> {
     /// Refuses to mix the object of `--json` and the lines of `--out -` on one stream.
     pub(crate) fn check(&self) -> Result<()> {
@@ -67,15 +74,34 @@ impl Measured {
         for cost in self.outcome.costs.iter().filter(|_| !survey) {
             warn!("the budget of {:.0} s: {cost}", self.head.budget_s);
         }
-        if let Some(complaint) = &self.complaint {
-            warn!("{complaint}; the results of this run are shown, not all of them are kept");
-        }
-        match self.outcome.signal {
-            Some(signal) => signals::exit_code(signal),
-            None if self.complaint.is_some() || self.records.iter().any(|r| r.state.fails_run()) => SOME_FAILED,
-            None => 0,
-        }
+        end_code(self.outcome.signal, self.complaint.as_deref(), self.records.iter())
     }
+}
+
+/// Says what could not be kept; the exit code of a run that ended so.
+pub(super) fn end_code<'r>(
+    signal: Option<i32>,
+    complaint: Option<&str>,
+    mut records: impl Iterator<Item = &'r Record>,
+) -> u8 {
+    if let Some(complaint) = complaint {
+        warn!("{complaint}; the results of this run are shown, not all of them are kept");
+    }
+    match signal {
+        Some(signal) => signals::exit_code(signal),
+        None if complaint.is_some() || records.any(|record| record.state.fails_run()) => SOME_FAILED,
+        None => 0,
+    }
+}
+
+/// The points of a plan as they are kept and shown; the workers are given what was typed.
+pub(super) fn redacted<'p>(
+    program: &Program,
+    redactor: &Redactor,
+    plan: impl Iterator<Item = &'p Planned>,
+) -> Vec<Point> {
+    let params = |id: &str| program.all().iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
+    plan.map(|p| redactor.point(&p.point, params(&p.point.bench))).collect()
 }
 
 /// Measures a plan, keeps its rounds, and prints what `show` makes of it unless something else than
@@ -132,8 +158,7 @@ pub(crate) fn measure(
     if let Some(earlier) = &earlier {
         run.recall(&earlier.core_probes());
     }
-    let params = |id: &str| program.all().iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
-    let points: Vec<Point> = plan.iter().map(|p| redactor.point(&p.point, params(&p.point.bench))).collect();
+    let points = redacted(program, &redactor, plan.iter());
     // The run holds the signals, of which the stream watches a duplicate.
     let signals = run.signals().try_clone_to_owned().context("watching for signals")?;
     let out = out.map(|(file, name)| Ndjson::new(Interruptible { out: file, signals: signals.as_fd() }, name));

@@ -26,7 +26,7 @@ impl Counts {
     }
 
     fn text(self) -> String {
-        let runs = |n: usize| if n == 1 { "1 run".to_owned() } else { format!("{n} runs") };
+        let runs = |n: usize| groma_report::units::counted(n, "run");
         let parts = [(self.completed, "completed"), (self.known, "known already")];
         let more = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
         format!("{} added", runs(self.added)) + &more.collect::<String>()

@@ -1,6 +1,5 @@
 //! `groma predict`: an application's counts times the costs of a machine.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +11,6 @@ use super::history::{is_stream, read};
 use super::{print, print_own, style};
 use crate::counts;
 use crate::flags::PredictArgs;
-use crate::message::name;
 use crate::program::Program;
 use anyhow::{Context, Result, bail};
 use groma_analysis::composition::Known;
@@ -44,10 +42,10 @@ pub(crate) fn predict(_: &Program, args: &PredictArgs) -> Result<u8> {
         return Ok(0);
     }
     let mut machines = Vec::new();
-    let mut missing = BTreeSet::new();
+    let mut missing = Vec::new();
     for run in &args.run {
         let (machine, lacks) = on_machine(args, run, &counts)?;
-        missing.extend(lacks.iter().map(|shown| shown.metric));
+        missing.extend(lacks.iter().copied());
         if machine.prediction.components.iter().all(|one| one.total.is_none())
             && !machine.prediction.components.is_empty()
         {
@@ -60,9 +58,8 @@ pub(crate) fn predict(_: &Program, args: &PredictArgs) -> Result<u8> {
         machines.push(machine);
     }
     let mut text = report::prediction(&counts, &machines, &style(false));
-    if !missing.is_empty() {
-        let ids: Vec<&str> = missing.into_iter().collect();
-        text += &format!("\nTo measure what is missing: {} run {}\n", name(), ids.join(" "));
+    if let Some(command) = command(&missing) {
+        text += &format!("\nTo measure what is missing: {command}\n");
     }
     print(&text)?;
     Ok(0)

@@ -127,7 +127,10 @@ pub(super) fn runs_like(run: &Shown, except: &[String], store: &Store) -> (usize
 /// The baseline that a text names: a file, or a machine that the program knows.
 fn baseline(text: &str) -> Result<Option<Baseline>> {
     let file = Path::new(text);
-    if is_stream(text) && is_baseline(file) { Ok(Some(Baseline::read(file)?)) } else { reference::named(text) }
+    if is_stream(text) && is_baseline(file) {
+        return Ok(Some(Baseline::read(file)?));
+    }
+    reference::named(text)?.map(|reference| reference.baseline()).transpose()
 }
 
 /// All runs that these words name; a tag is all of its runs.

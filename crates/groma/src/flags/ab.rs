@@ -20,8 +20,8 @@ pub(super) const HELP: &str = "Examples:
 
 Each worker is started behind the command of its side, which gets the path of groma and an argument and has to
 pass standard input, output and error on; starting it is not measured. Rounds come in pairs, one of each side in
-random order, with the same seed. Both sides are kept as runs, and groma compare A B shows them again. For an exit code use
-groma gate.
+random order, with the same seed. Both sides are kept as runs, and groma compare A B shows them again. For
+an exit code use groma gate.
 
 What --set-a and --set-b write, groma itself restores at the end, also when it is interrupted or fails; after
 SIGKILL the next groma run does. For what --before and --after change it runs --before again. These two are

@@ -109,9 +109,7 @@ fn moments() {
     ] {
         assert_eq!(unix_seconds(moment), Some(seconds), "{moment}");
     }
-    for text in
-        ["", "soon", "2026-11-21", "2026-11-21T07:38Z", "2026-13-01T00:00:00Z", "9223372036854775807-11-01T00:00:00Z"]
-    {
+    for text in ["", "soon", "2026-11-21", "2026-13-01T00:00:00Z", "9223372036854775807-11-01T00:00:00Z"] {
         assert_eq!(unix_seconds(text), None, "{text}");
     }
 }

@@ -15,7 +15,7 @@ use crate::units::{self, significant};
 pub(crate) const OPS: [&str; 3] = ["read", "write", "copy"];
 /// Columns of a row: its name, what is declared, what was measured, its latency, its cycles, and
 /// one for each operation.
-const ENDS: [usize; 8] = [14, 24, 36, 45, 53, 63, 70, 77];
+const ENDS: [usize; 8] = [11, 20, 36, 45, 53, 63, 70, 77];
 
 /// Whether a claim has a row here.
 pub(super) const fn is_level(subject: Subject) -> bool {

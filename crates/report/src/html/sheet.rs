@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use groma_analysis::compare::identity;
 use groma_analysis::drops;
-use groma_model::{Derivation, Info, Labels, Metric, Point, Record, Round, Series};
+use groma_model::{Derivation, Info, Labels, Metric, Point, Record, Round, Series, is_metric_of};
 use serde::Serialize;
 
 use super::{Report, ReportRun};
@@ -71,9 +71,7 @@ impl<'r> Sheet<'r> {
 
     /// Where a metric is explained, as a link; empty where it cannot be.
     pub(super) fn explanation(&self, id: &str) -> String {
-        let is_of =
-            |info: &&&Info| id.strip_prefix(info.id).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        let info = self.explained.iter().filter(is_of).max_by_key(|info| info.id.len());
+        let info = self.explained.iter().filter(|info| is_metric_of(id, info.id)).max_by_key(|info| info.id.len());
         info.map_or(String::new(), |info| format!("#about-{}", info.id))
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fixtures;
 use groma_analysis::compare::{compare, environment::differences};
-use groma_model::{Derivation, Fact, Metric};
+use groma_model::{Derivation, Fact, Metric, is_metric_of};
 use sha2::{Digest, Sha256};
 
 const HOSTILE: &str =
@@ -19,8 +19,7 @@ impl Runs {
             let derivation = Derivation::Series(String::new());
             let Record { id, summary, quantity, better, detail, .. } = record.clone();
             let metrics = vec![Metric { id: id.clone(), summary, quantity, better, derivation, detail }];
-            let is_of =
-                |bench: &&str| id.strip_prefix(bench).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            let is_of = |bench: &&str| is_metric_of(&id, bench);
             let benches = groma_benches::all();
             let bench = benches.iter().map(|bench| bench.info.id).filter(is_of).max_by_key(|bench| bench.len());
             Point { metrics, params: record.params.clone(), ..fixtures::point(bench.unwrap_or(&id)) }

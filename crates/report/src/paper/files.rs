@@ -1,6 +1,6 @@
 //! Published tables for files: Markdown, and CSV in the long form of the files that they are from.
 
-use groma_published::{Cell, Quantity, Shape, Table};
+use groma_published::{Cell, Table, measured};
 
 use super::laid::Entry;
 use super::{Paper, PaperMachine, PaperRow};
@@ -68,7 +68,7 @@ fn ours(out: &mut String, paper: &Paper<'_>, keys: &[String], machine: &PaperMac
         row.values.iter().zip(paper.table.quantities).filter_map(|(value, quantity)| Some(((*value)?, quantity)));
     for (value, quantity) in values {
         // What the document says of the same quantity, for its unit.
-        let Some(like) = like(&cells, quantity, paper.table.shape) else { continue };
+        let Some(like) = measured(cells.iter().filter(|cell| quantity.is_of(cell))) else { continue };
         let keys = row.keys.iter().filter(|(key, _)| keys.contains(key)).map(|(key, text)| format!("{key}={text}"));
         let params = quantity.params.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).chain(keys);
         let params = params.collect::<Vec<_>>().join(" ");
@@ -88,12 +88,6 @@ fn ours(out: &mut String, paper: &Paper<'_>, keys: &[String], machine: &PaperMac
         ];
         csv::line(out, &fields);
     }
-}
-
-fn like<'c>(cells: &'c [Cell], quantity: &Quantity, shape: Shape) -> Option<&'c Cell> {
-    let mut all = cells.iter().filter(|cell| quantity.is_of(cell));
-    let measured = |cell: &&Cell| shape != Shape::Quantities || cell.param("kind") == Some("measured");
-    all.clone().find(measured).or_else(|| all.next())
 }
 
 /// A table of texts as its file is.

@@ -1,9 +1,8 @@
 //! Published tables as one page of HTML that needs no other file.
 
 use super::Paper;
-use crate::markup::escape as markup;
+use crate::markup::Markup;
 use crate::plot::Chart;
-use groma_model::plain;
 
 const STYLE: &str = "
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; }
@@ -25,75 +24,104 @@ pub(super) fn page(all: &[Paper<'_>]) -> String {
         [one] => one.title(),
         _ => "Published measurements, and this machine".to_owned(),
     };
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
-        escape(&title)
-    );
+    let mut out = Markup::default();
+    out.own("<!DOCTYPE html>\n");
+    out.with("html", &[("lang", "en")], |html| {
+        html.own("\n");
+        html.tag("head", |head| {
+            head.own("\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n");
+            head.say("title", &title);
+            head.newline();
+            head.tag("style", |style| style.own(STYLE));
+            head.newline();
+        });
+        html.newline();
+        html.tag("body", |body| contents(body, &title, all));
+    });
+    out.newline();
+    out.into_string()
+}
+
+fn contents(body: &mut Markup, title: &str, all: &[Paper<'_>]) {
+    body.newline();
     if all.len() > 1 {
-        out += &format!("<h1>{}</h1>\n<nav>\n", escape(&title));
-        for paper in all {
-            out += &format!("<a href=\"#{}\">{}</a>\n", anchor(paper), escape(&paper.title()));
-        }
-        out += "</nav>\n";
+        body.say("h1", title);
+        body.newline();
+        body.tag("nav", |nav| {
+            for paper in all {
+                nav.newline();
+                nav.with("a", &[("href", &format!("#{}", anchor(paper)))], |a| a.text(&paper.title()));
+            }
+        });
+        body.newline();
     }
     let mut document = "";
     for paper in all {
         if paper.document.name != document {
             document = paper.document.name;
-            out += &format!("<h2>{}</h2>\n", escape(paper.document.title));
+            body.say("h2", paper.document.title);
+            body.newline();
         }
-        out += &section(paper);
+        section(body, paper);
     }
-    out + "</body>\n</html>\n"
 }
 
 fn anchor(paper: &Paper<'_>) -> String {
     format!("{}-{}", paper.document.name, paper.table.name)
 }
 
-fn section(paper: &Paper<'_>) -> String {
-    let mut out = format!("<h3 id=\"{}\">{}</h3>\n", anchor(paper), escape(&paper.title()));
+fn section(body: &mut Markup, paper: &Paper<'_>) {
+    body.with("h3", &[("id", &anchor(paper))], |h3| h3.text(&paper.title()));
     for line in paper.sentences() {
-        out += &format!("<p>{}</p>\n", escape(&line));
+        body.newline();
+        body.say("p", &line);
     }
-    match Chart::published(paper) {
-        Some(chart) => out += &format!("<div class=\"wide\">{}</div>\n", chart.svg()),
-        None => out += &table(paper),
-    }
+    body.newline();
+    body.with("div", &[("class", "wide")], |wide| match Chart::published(paper) {
+        Some(chart) => wide.picture(&chart.svg()),
+        None => wide.tag("table", |inside| table(inside, paper)),
+    });
+    body.newline();
     let notes = paper.footnotes();
     if !notes.is_empty() {
-        out += "<ul>\n";
-        for (head, note) in notes {
-            let head = if head.is_empty() { String::new() } else { format!("<b>{}</b>: ", escape(&head)) };
-            out += &format!("<li>{head}{}</li>\n", escape(&note));
-        }
-        out += "</ul>\n";
+        body.tag("ul", |ul| {
+            for (head, note) in notes {
+                ul.newline();
+                ul.tag("li", |li| {
+                    if !head.is_empty() {
+                        li.say("b", &head);
+                        li.own(": ");
+                    }
+                    li.text(&note);
+                });
+            }
+        });
+        body.newline();
     }
-    out
 }
 
-fn table(paper: &Paper<'_>) -> String {
+fn table(out: &mut Markup, paper: &Paper<'_>) {
     let laid = paper.laid();
-    let class = |i: usize| if i < laid.texts { "" } else { " class=\"n\"" };
-    let mut out = "<div class=\"wide\"><table>\n<tr>".to_owned();
-    for (i, head) in laid.heads.iter().enumerate() {
-        let unit = laid.units.get(i).filter(|unit| !unit.is_empty());
-        let unit = unit.map(|unit| format!("<br><span class=\"unit\">{}</span>", escape(unit))).unwrap_or_default();
-        out += &format!("<th{}>{}{unit}</th>", class(i), escape(head));
-    }
-    out += "</tr>\n";
-    for (ours, cells) in &laid.rows {
-        out += if *ours { "<tr class=\"ours\">" } else { "<tr>" };
-        for (i, cell) in cells.iter().enumerate() {
-            out += &format!("<td{}>{}</td>", class(i), escape(cell));
+    let class = |i: usize| if i < laid.texts { "" } else { "n" };
+    out.newline();
+    out.tag("tr", |row| {
+        for (i, head) in laid.heads.iter().enumerate() {
+            row.with("th", &[("class", class(i))], |th| {
+                th.text(head);
+                if let Some(unit) = laid.units.get(i).filter(|unit| !unit.is_empty()) {
+                    th.own("<br>");
+                    th.say_of("span", "unit", unit);
+                }
+            });
         }
-        out += "</tr>\n";
+    });
+    for (ours, cells) in &laid.rows {
+        out.newline();
+        out.with("tr", &[("class", if *ours { "ours" } else { "" })], |row| {
+            for (i, cell) in cells.iter().enumerate() {
+                row.say_of("td", class(i), cell);
+            }
+        });
     }
-    out + "</table></div>\n"
-}
-
-/// A text in plain characters, as text.
-fn escape(text: &str) -> String {
-    markup(&plain(text))
+    out.newline();
 }

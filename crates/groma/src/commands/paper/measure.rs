@@ -29,12 +29,8 @@ pub(super) fn measure(program: &Program, args: &PaperArgs, points: &[&Planned], 
         return Ok(0);
     }
     let budget = LEAST.max(EACH * missing.len() as u32);
-    warn!("measuring {} in at most {}", counted(missing.len()), units::wall(budget.as_secs_f64()));
+    warn!("measuring {} in at most {}", units::counted(missing.len(), "point"), units::wall(budget.as_secs_f64()));
     let request = RunRequest { budget: Some(budget), ..RunRequest::new(Profile::Quick) };
-    let outputs = Outputs { json: false, out: None, samples: false, all: false, no_store: false, store: &args.store };
+    let outputs = Outputs::to_store(&args.store);
     carry_out(program, &request, &outputs, &missing, Instant::now(), |_, _, _, _| String::new())
-}
-
-fn counted(points: usize) -> String {
-    if points == 1 { "1 point".to_owned() } else { format!("{points} points") }
 }

@@ -19,10 +19,9 @@ fn point<'p>(planning: &'p Planning, quantity: &Quantity) -> Option<&'p Planned>
     let has = |planned: &Planned, (key, value): (&str, &str)| {
         planned.point.params.get(key).is_none_or(|own| own.is_typed(value))
     };
-    let named = || quantity.params.split(' ').filter_map(|word| word.split_once('='));
     match &planning.points[..] {
         [only] => Some(only),
-        several => several.iter().find(|planned| named().all(|param| has(planned, param))),
+        several => several.iter().find(|planned| quantity.named().all(|param| has(planned, param))),
     }
 }
 

@@ -2,7 +2,9 @@
 //! document's unit, or the reason why there is none.
 
 use groma_harness::model::Record;
-use groma_published::{Axes, Cell, Checked, DOCUMENTS, Document, Quantity, Shape, Table, Take, check, relative};
+use groma_published::{
+    Axes, Cell, Checked, DOCUMENTS, Document, Quantity, Shape, Table, Take, check, measured, relative,
+};
 use groma_report::units::significant;
 use groma_report::{Paper, PaperMachine, PaperRow};
 
@@ -195,9 +197,8 @@ impl Joined<'_> {
 
     /// The unit in which the table has a quantity: that of what was measured, where there are several.
     fn unit(&self, quantity: &Quantity) -> String {
-        let mut all = self.cells.iter().filter(|cell| quantity.is_of(cell));
-        let measured = all.clone().find(|cell| cell.param("kind") == Some("measured"));
-        measured.or_else(|| all.next()).map(|cell| cell.unit.clone()).unwrap_or_default()
+        let cell = measured(self.cells.iter().filter(|cell| quantity.is_of(cell)));
+        cell.map(|cell| cell.unit.clone()).unwrap_or_default()
     }
 
     /// Why values are missing, by columns; in one line where measuring would give them all.
