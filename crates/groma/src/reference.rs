@@ -8,8 +8,11 @@ use std::path::Path;
 /// What stands in front of a name.
 const PREFIX: &str = "reference";
 
-/// The machines: the name, and the file.
-const ALL: [(&str, &str); 1] = [("zen4-vm-2026", include_str!("../reference/zen4-vm-2026.ndjson"))];
+/// The machines, the newest first: the name, and the file.
+const ALL: [(&str, &str); 2] = [
+    ("zen5-vm-2026", include_str!("../reference/zen5-vm-2026.ndjson")),
+    ("zen4-vm-2026", include_str!("../reference/zen4-vm-2026.ndjson")),
+];
 
 /// A machine: its name, and its file.
 pub(crate) struct Reference {

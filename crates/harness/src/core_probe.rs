@@ -4,24 +4,27 @@
 //! is steadiest is taken (docs/methods/neighbour.md#block). The probe itself is
 //! `Instruments::issue_rate`. Not here: what its answers mean for a sample (`labels`).
 
-use crate::instruments::{Instruments, PROBE_TURNS};
+use crate::instruments::{Instruments, PROBE_TURNS, block_of};
 use crate::model::{CoreProbe, IssueBlock, RateCounts};
 use crate::sys::{affinity, arch};
 use groma_stats::best_mode::{BestMode, best_mode, log_bin};
 use groma_stats::order;
 
-/// The counter steps at least this often during the shortest part of a probe, or the probe is made
-/// longer.
-const STEPS: u64 = 200;
+/// The counter counts at least this far during the shortest part of a probe, or the probe is made longer.
+const TICKS: u64 = 200;
 /// The longest probe, in shortest ones: 60 us.
 const LONGEST: u64 = 20;
 /// CPUs that are tried: more would only take longer.
 const CPUS: usize = 4;
 /// Rates within this factor of the best mode belong to it.
 const OF_BEST: f64 = 0.95;
-/// A spread counts as smaller if it is by this factor; of equals the first candidate is taken, which
-/// falls most beside a busy sibling.
+/// A spread counts as smaller if it is by this factor.
 const STEADIER: f64 = 0.8;
+/// The candidates. Of equally steady ones the first is taken: the mixed block loses most beside a busy
+/// sibling, a third on a Zen 5 where additions lose a seventh (docs/methods/neighbour.md#block).
+const CANDIDATES: [IssueBlock; 4] = [IssueBlock::Mixed, IssueBlock::Additions, IssueBlock::Moves, IssueBlock::Loads];
+/// Readings of the counter of which its step is found.
+const READINGS: usize = 1000;
 
 /// A candidate and what it said.
 struct Trial {
@@ -41,16 +44,32 @@ impl Trial {
     }
 }
 
+/// The ticks of the shortest block.
+fn ticks(block: IssueBlock) -> u64 {
+    let once = || {
+        let start = arch::counter_start();
+        block_of(block)(PROBE_TURNS);
+        arch::counter_start().wrapping_sub(start)
+    };
+    (0..5).map(|_| once()).min().unwrap_or(1).max(1)
+}
+
 /// How many times as long as the shortest the probe has to be for this counter.
 fn length() -> u32 {
-    let shortest = (0..5)
-        .map(|_| {
-            let start = arch::counter_start();
-            arch::issue_additions(PROBE_TURNS);
-            arch::counter_start().wrapping_sub(start)
-        })
-        .min();
-    STEPS.div_ceil(shortest.unwrap_or(1).max(1)).clamp(1, LONGEST) as u32
+    TICKS.div_ceil(ticks(IssueBlock::Additions)).clamp(1, LONGEST) as u32
+}
+
+/// How many ticks the counter goes on by at a time: 26 on a Zen 5
+/// (docs/methods/neighbour.md#block).
+fn counter_step() -> u64 {
+    let readings: Vec<u64> = (0..READINGS).map(|_| arch::counter_start()).collect();
+    let divisor = |mut a: u64, mut b: u64| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    readings.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).fold(0, divisor).max(1)
 }
 
 /// Tries the candidates for about `time_ns` on these CPUs, one after the other: two that share a
@@ -60,7 +79,7 @@ fn length() -> u32 {
 pub fn choose(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<CoreProbe> {
     arch::counter_usable().ok()?;
     let probe = CoreProbe { block: IssueBlock::Additions, length: length(), best: 0.0, shared_below: None };
-    let mut trials = IssueBlock::ALL.map(|block| Trial { block, rates: Vec::new() });
+    let mut trials = CANDIDATES.map(|block| Trial { block, rates: Vec::new() });
     let tried = &cpus[..cpus.len().min(CPUS)];
     for cpu in tried {
         if affinity::pin(*cpu).is_err() {
@@ -73,17 +92,19 @@ pub fn choose(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<Core
             }
         }
     }
-    let (block, best) = steadiest(&trials)?;
+    // What the counter cannot tell of the shortest block says nothing of the others either.
+    let fewest = CANDIDATES.into_iter().map(ticks).min().unwrap_or(1) * u64::from(probe.length);
+    let (block, best) = steadiest(&trials, counter_step() as f64 / fewest as f64)?;
     Some(CoreProbe { block, best: best.center, shared_below: best.ends_at, ..probe })
 }
 
-/// The candidate whose best mode is steadiest.
-fn steadiest(trials: &[Trial]) -> Option<(IssueBlock, BestMode)> {
+/// The candidate whose best mode is steadiest; spreads below `resolution` are equal.
+fn steadiest(trials: &[Trial], resolution: f64) -> Option<(IssueBlock, BestMode)> {
     let mut found: Option<(IssueBlock, BestMode, f64)> = None;
     for trial in trials {
-        if let Some((best, spread)) = trial.best()
-            && found.is_none_or(|(_, _, least)| spread < STEADIER * least)
-        {
+        let Some((best, spread)) = trial.best() else { continue };
+        let spread = spread.max(resolution);
+        if found.is_none_or(|(_, _, least)| spread < STEADIER * least) {
             found = Some((trial.block, best, spread));
         }
     }
@@ -106,13 +127,15 @@ mod tests {
     #[test]
     fn the_steadiest_block_is_taken_and_of_equals_the_first() {
         use IssueBlock::{Additions, Loads, Moves};
-        let block = |trials: &[Trial]| steadiest(trials).map(|(block, _)| block);
+        let block = |trials: &[Trial]| steadiest(trials, 0.0).map(|(block, _)| block);
         let [steady, same, wide] = [(Additions, 0.004), (Moves, 0.0039), (Loads, 0.02)]
             .map(|(block, spread)| move || trial(block, 4.0, spread, 0.3));
         assert_eq!(block(&[steady(), same(), wide()]), Some(Additions));
         assert_eq!(block(&[wide(), same(), steady()]), Some(Moves));
         assert_eq!(block(&[]), None);
-        let (_, best) = steadiest(&[steady()]).expect("a mode");
+        // A counter that tells no less than 5 % makes them equal.
+        assert_eq!(steadiest(&[wide(), same(), steady()], 0.05).map(|(block, _)| block), Some(Loads));
+        let (_, best) = steadiest(&[steady()], 0.0).expect("a mode");
         assert!(best.ends_at.is_some_and(|end| 2.6 < end && end < 3.95), "{best:?}");
     }
 

@@ -78,6 +78,16 @@ const PROBE_FIRST: u64 = 4;
 /// interrupted.
 const PROBE_AGREE: f64 = 1.1;
 
+/// The kernel of a block.
+pub(crate) fn block_of(block: IssueBlock) -> fn(u64) -> u64 {
+    match block {
+        IssueBlock::Additions => arch::issue_additions,
+        IssueBlock::Moves => arch::issue_moves,
+        IssueBlock::Loads => arch::issue_loads,
+        IssueBlock::Mixed => arch::issue_mixed,
+    }
+}
+
 /// Operations per cycle, from the ticks of a chain, of the block and of another chain.
 fn issue_rate([before, block, after]: [u64; 3]) -> Option<f64> {
     let (least, most) = (before.min(after), before.max(after));
@@ -117,12 +127,7 @@ impl Instruments for Real {
     }
 
     fn issue_rate(&self, probe: &CoreProbe) -> Option<f64> {
-        let block = match probe.block {
-            IssueBlock::Additions => arch::issue_additions,
-            IssueBlock::Moves => arch::issue_moves,
-            IssueBlock::Loads => arch::issue_loads,
-            IssueBlock::Mixed => arch::issue_mixed,
-        };
+        let block = block_of(probe.block);
         let (turns, additions) = (PROBE_TURNS * u64::from(probe.length), PROBE_ADDITIONS * u64::from(probe.length));
         // Into the instruction caches: what was measured has taken their place.
         block(PROBE_FIRST);

@@ -17,11 +17,6 @@ pub enum IssueBlock {
     Mixed,
 }
 
-impl IssueBlock {
-    /// All blocks.
-    pub const ALL: [IssueBlock; 4] = [IssueBlock::Additions, IssueBlock::Moves, IssueBlock::Loads, IssueBlock::Mixed];
-}
-
 /// A probe of how many operations the core begins in a cycle, and what its answer means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -83,13 +83,16 @@ struct Settled {
     suspected: Suspects,
 }
 
+/// Measures a plan for a part of the gate.
+type Measure<'m> = dyn Fn(&[Planned], Part) -> Result<ControlFlow<u8, Stage>> + 'm;
+
 /// Measures a plan, and the suspects in it again; the exit code where a measurement did not begin or was
 /// interrupted, of which nothing is said.
 fn settle(
     plan: &[Planned],
     tolerance: f64,
     earlier: &dyn Fn(&Record) -> Vec<f64>,
-    measure: &dyn Fn(&[Planned], Part) -> Result<ControlFlow<u8, Stage>>,
+    measure: &Measure<'_>,
 ) -> Result<ControlFlow<u8, Settled>> {
     let whole = |part, plan: &[Planned]| {
         Ok::<_, anyhow::Error>(match measure(plan, part)? {
@@ -364,7 +367,7 @@ mod tests {
             let heads = [head.clone(), head];
             Ok(ControlFlow::Continue(Stage { suite, heads, runs: vec![format!("{part:?}")], code }))
         };
-        let settled = settle(&[planned.clone()], 0.05, &|_| Vec::new(), &measure).expect("it was measured");
+        let settled = settle(std::slice::from_ref(&planned), 0.05, &|_| Vec::new(), &measure).expect("it was measured");
         settled.map_continue(|settled| settled.stage.runs.len())
     }
 
