@@ -50,15 +50,16 @@ fn filter(place: &Place) -> PathBuf {
 }
 
 #[test]
-fn a_filter_of_a_thousand_rules_is_slower_and_computing_is_not() {
+fn a_filter_of_4000_rules_is_slower_and_computing_is_not() {
     let place = Place::new();
     let filter = filter(&place);
     let filter = filter.to_str().expect("a path");
     let select = ["ab", "syscall.getppid", "cpu.call", "--rounds", "14", "--budget", "20s", "--format", "json"];
-    let behind = ["--", filter, "0", "--", filter, "1000"];
+    let behind = ["--", filter, "0", "--", filter, "4000"];
     let json = place.json(&[&select[..], &behind[..]].concat());
     let call = metric(&json, "syscall.getppid");
     assert_eq!(call["verdict"], "slower", "{call}");
+    // A thousand rules made the call 1.5 times as slow on a Zen 5, and this is four times as many.
     assert!(call["ratio"].as_f64().expect("a ratio") > 1.5, "{call}");
     // A gate turns that into an exit code.
     let stored =
