@@ -184,3 +184,18 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     }
     taken[text.len()]
 }
+
+/// What other tools counted, `groma/counts.rs`.
+pub fn counts(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(first) = super::super::counts::read(text) else { return };
+    assert!(!first.counted.is_empty());
+    for counted in &first.counted {
+        let is_amount = |value: f64| value.is_finite() && value >= 0.0;
+        assert!(is_amount(counted.count) && counted.bytes.is_none_or(is_amount), "{counted:?}");
+    }
+    let json = super::super::counts::to_json(&first).to_string();
+    let again = super::super::counts::read(&json).expect("what was written can be read");
+    // JSON has the means, and not of how many runs they are.
+    assert_eq!(groma_analysis::predict::Counts { runs: first.runs, ..again }, first);
+}

@@ -3,7 +3,7 @@
 //!
 //! Shared by the fuzz crate, where libFuzzer chooses the bytes, and by
 //! `crates/groma/tests/corpus.rs`, which replays the corpus on stable. An including crate must
-//! provide the program's modules `dd`, `flags` and `select`, because the program is not a library.
+//! provide the program's modules `counts`, `dd`, `flags` and `select`, because the program is not a library.
 //!
 //! Properties, besides "no panic":
 //!
@@ -19,16 +19,16 @@ mod protocol;
 mod scratch;
 mod store;
 
-pub use command_line::{arguments, dd, numbers, select};
+pub use command_line::{arguments, counts, dd, numbers, select};
 pub use machine::{facts, topology};
 pub use protocol::{handshake, http, rpc, worker_job, worker_result};
-pub use store::{records, store, stream, views};
+pub use store::{baseline, records, store, stream, views};
 
 /// A target: panics when a property does not hold for these bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets by name, which is also the name of the binary and the corpus.
-pub const ALL: [(&str, Target); 15] = [
+pub const ALL: [(&str, Target); 17] = [
     ("worker_job", worker_job),
     ("worker_result", worker_result),
     ("handshake", handshake),
@@ -38,9 +38,11 @@ pub const ALL: [(&str, Target); 15] = [
     ("arguments", arguments),
     ("dd", dd),
     ("select", select),
+    ("counts", counts),
     ("records", records),
     ("store", store),
     ("stream", stream),
+    ("baseline", baseline),
     ("views", views),
     ("facts", facts),
     ("topology", topology),

@@ -5,7 +5,7 @@ use groma_model::{
     End, Host, LabelCounts, Labels, Machine, Params, Point, Record, Round, RoundResult, RunHeader, Series, StateCounts,
 };
 use groma_store::ndjson::Runs;
-use groma_store::{Ndjson, Sink, Store};
+use groma_store::{Baseline, Ndjson, Sink, Store};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
@@ -81,6 +81,22 @@ pub fn stream(data: &[u8]) {
         let again = Runs::new(&*written, path).next().expect("a run").expect("what was written can be read");
         assert_eq!(format!("{again:?}"), format!("{run:?}"));
     }
+}
+
+/// A baseline, `store/baseline.rs`.
+pub fn baseline(data: &[u8]) {
+    let path = Path::new("memory");
+    let Ok(first) = Baseline::of_lines(data, path) else { return };
+    let written = |baseline: &Baseline| {
+        let mut out = Vec::new();
+        baseline.write(&mut out, "memory").expect("memory takes all");
+        out
+    };
+    // Digits are dropped and metrics sorted once, and then nothing changes any more.
+    let once = written(&first);
+    let again = Baseline::of_lines(&*once, path).expect("what was written can be read");
+    assert_eq!(again.metrics.len(), first.metrics.len());
+    assert_eq!(String::from_utf8_lossy(&written(&again)), String::from_utf8_lossy(&once));
 }
 
 /// A store whose file was altered, `store/store.rs`. The input is a list of alterations (three

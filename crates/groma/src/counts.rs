@@ -38,13 +38,17 @@ pub(crate) fn read(text: &str) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// Counts to which no more than [`MOST_NAMES`] names are added.
+/// Counts to which no more than [`MOST_NAMES`] names are added, and no sum beyond all numbers.
 #[derive(Default)]
 struct Bounded(Counts);
 
 impl Bounded {
     fn add(&mut self, name: &str, count: f64, bytes: Option<f64>) -> Result<(), String> {
         self.0.add(name, count, bytes);
+        let sum = self.0.counted.iter().find(|of| of.name == name);
+        if sum.is_some_and(|of| !of.count.is_finite() || of.bytes.is_some_and(|bytes| !bytes.is_finite())) {
+            return Err(format!("{name}: its sum is too large for a number"));
+        }
         if self.0.counted.len() > MOST_NAMES { Err(format!("more than {MOST_NAMES} names")) } else { Ok(()) }
     }
 }
@@ -270,6 +274,13 @@ mod tests {
         assert_eq!(count(&counts, "cycles:u"), Some((3e6, None)));
         assert_eq!((counts.counted.len(), counts.wall_s), (2, Some(0.004328994)));
         assert_eq!((counts.user_s, counts.system_s), (Some(0.001), Some(0.004077)));
+    }
+
+    #[test]
+    fn two_numbers_whose_sum_is_none() {
+        let text = "Performance counter stats for 'x':\n 1e308 page-faults\n 1e308 page-faults\n";
+        assert_eq!(read(text), Err("page-faults: its sum is too large for a number".to_owned()));
+        assert!(read(text.rsplit_once(" 1e308").expect("two").0).is_ok());
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! private modules of the command line are included here.
 #![allow(dead_code, reason = "the targets use a part of each module")]
 
+#[path = "../src/counts.rs"]
+mod counts;
 #[path = "../src/dd.rs"]
 mod dd;
 #[path = "../src/flags/mod.rs"]
