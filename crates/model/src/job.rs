@@ -271,7 +271,7 @@ impl RoundOutput {
 
 /// How a round ended, and its results.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(from = "flat::Flat"))]
 pub struct RoundResult {
     /// `Ok`, or the kind of failure.
     pub state: State,
@@ -284,6 +284,38 @@ pub struct RoundResult {
     pub output: RoundOutput,
     /// Wall time of the round as measured by the supervisor, in nanoseconds.
     pub wall_ns: u64,
+}
+
+#[cfg(feature = "serde")]
+mod flat {
+    //! A result as it is read: with the fields of its output among its own. To read them into a
+    //! flattened field, serde keeps every sample in a buffer first, and that took most of the time.
+    use super::{CoreRates, Fact, Preflight, Proof, Remark, RoundOutput, RoundResult, Series, State};
+
+    #[derive(serde::Deserialize)]
+    pub(super) struct Flat {
+        state: State,
+        reason: String,
+        pid: u32,
+        series: Vec<Series>,
+        proofs: Vec<Proof>,
+        facts: Vec<Fact>,
+        notes: Vec<Remark>,
+        core_hz: Option<f64>,
+        #[serde(default)]
+        core: CoreRates,
+        #[serde(default)]
+        preflight: Option<Box<Preflight>>,
+        wall_ns: u64,
+    }
+
+    impl From<Flat> for RoundResult {
+        fn from(flat: Flat) -> RoundResult {
+            let Flat { state, reason, pid, series, proofs, facts, notes, core_hz, core, preflight, wall_ns } = flat;
+            let output = RoundOutput { series, proofs, facts, remarks: notes, core_hz, core, preflight };
+            RoundResult { state, reason, pid, output, wall_ns }
+        }
+    }
 }
 
 impl RoundResult {

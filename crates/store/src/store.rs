@@ -352,7 +352,9 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn rounds_of(&self, run: &str, point: &Point) -> Result<Vec<Round>, StoreError> {
-        let sql = "SELECT r.round, r.result FROM points p JOIN rounds r ON r.run = p.run AND r.point = p.point
+        // Asked for the order, SQLite would go through all points of the run: three times as long.
+        let sql = "SELECT r.round, r.result
+                   FROM points p INDEXED BY points_by_bench JOIN rounds r ON r.run = p.run AND r.point = p.point
                    WHERE p.bench = ?1 AND p.run = ?2 AND p.version = ?3 AND p.params = ?4 AND p.placement = ?5
                          AND p.workers = ?6 AND p.crew = ?7
                    ORDER BY p.point, r.round";
