@@ -48,6 +48,23 @@ fn a_report_works_in_a_browser() {
     let [file, _] = [place.path("two.html"), place.path("one.html")];
     let mut page = Page::open(&program, &file, [390, 800]);
     assert_eq!(page.value("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0);
+    prints(&place, &program);
+}
+
+/// The same report as PDF: whole, of several pages, and nothing of the browser is left.
+fn prints(place: &Place, program: &std::path::Path) {
+    let file = place.path("one.pdf");
+    let mut report = place.command(&["report", "after", "-o", &file.display().to_string()]);
+    let printed = common::ended(report.env("GROMA_CHROMIUM", program).output().expect("it starts"));
+    assert_eq!((printed.code, printed.err.as_str()), (Some(0), ""), "{printed:?}");
+    let pdf = std::fs::read(&file).expect("a file");
+    let pages = String::from_utf8_lossy(&pdf).matches("/Type /Page\n").count();
+    assert!(
+        pdf.starts_with(b"%PDF-") && pdf.trim_ascii_end().ends_with(b"%%EOF") && pages > 1,
+        "{} bytes, {pages} pages",
+        pdf.len()
+    );
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 
 /// A point says its value to the mouse and to the keyboard; a line can be hidden; dragging looks closer.
