@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::grid::{Align, Cell, Grid};
 use crate::point::name;
 use crate::style::{Ink, Style, wrap_behind};
-use crate::units::{self, NONE, Scale};
+use crate::units::{self, NONE, Scale, time};
 
 /// One composed cost with all of its parts.
 pub fn composition(explained: &Explained<'_>, style: &Style) -> String {
@@ -153,14 +153,10 @@ pub fn compositions(all: &[Explained<'_>], style: &Style) -> String {
     grid.render()
 }
 
-/// A value with its interval.
-fn amount(amount: &Amount) -> String {
+/// A time with its interval: `12.3 ms (11.9 ms to 13.0 ms)`.
+pub(crate) fn amount(amount: &Amount) -> String {
     let interval = amount.interval.map(|[low, high]| format!(" ({} to {})", time(low), time(high)));
     time(amount.value) + &interval.unwrap_or_default()
-}
-
-fn time(seconds: f64) -> String {
-    units::value(seconds, Scale::Time, None)
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use groma_analysis::composition::Amount;
 use groma_analysis::predict::{Component, Counts, Prediction};
 use groma_model::Spent;
 
+use crate::composition::amount;
 use crate::grid::{Align, Cell, Grid};
 use crate::style::{Ink, Style, columns, wrap_behind};
-use crate::units::{self, NONE, Scale};
+use crate::units::{self, NONE, Scale, time};
 
 /// What the counts cost on one machine.
 #[derive(Clone, Debug)]
@@ -51,18 +52,18 @@ pub fn prediction(counts: &Counts, machines: &[Machine], style: &Style) -> Strin
 
 /// `12.3 ms in the kernel (11.9 ms to 13.0 ms), 90 % of its system time`.
 fn predicted(machine: &Machine, counts: &Counts) -> String {
-    let amount = |spent| machine.prediction.spent(spent);
+    let of = |spent| machine.prediction.spent(spent);
     let mut parts = Vec::new();
-    if let Some(kernel) = amount(Spent::Kernel) {
+    if let Some(kernel) = of(Spent::Kernel) {
         let share = counts.system_s.filter(|system| *system > 0.0).map(|system| kernel.value / system);
         let share = share.map_or(String::new(), |share| format!(", {} of its system time", units::percent(share)));
-        parts.push(format!("{} in the kernel{share}", interval(&kernel)));
+        parts.push(format!("{} in the kernel{share}", amount(&kernel)));
     }
-    if let Some(waiting) = amount(Spent::Waiting) {
-        parts.push(format!("{} of waiting", interval(&waiting)));
+    if let Some(waiting) = of(Spent::Waiting) {
+        parts.push(format!("{} of waiting", amount(&waiting)));
     }
-    if let Some(user) = amount(Spent::User) {
-        parts.push(format!("{} in the program", interval(&user)));
+    if let Some(user) = of(Spent::User) {
+        parts.push(format!("{} in the program", amount(&user)));
     }
     if let (Some(wall), Some(all)) = (counts.wall_s.filter(|wall| *wall > 0.0), with_user(counts, &machine.prediction))
     {
@@ -192,16 +193,6 @@ fn unknown(prediction: &Prediction, style: &Style) -> String {
 
 fn count(number: f64) -> String {
     if number.fract() == 0.0 { units::value(number, Scale::Count, None) } else { format!("{number:.1}") }
-}
-
-/// A value with its interval.
-fn interval(amount: &Amount) -> String {
-    let ends = amount.interval.map(|[low, high]| format!(" ({} to {})", time(low), time(high)));
-    time(amount.value) + &ends.unwrap_or_default()
-}
-
-fn time(seconds: f64) -> String {
-    units::time(seconds)
 }
 
 #[cfg(test)]

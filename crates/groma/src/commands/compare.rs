@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
 use groma_analysis::compare::environment::differences;
-use groma_analysis::compare::{Gate, compare as records_beside, compare_pairs, identity, paired_rounds};
+use groma_analysis::compare::{Gate, identity};
 use groma_harness::model::Record;
 use groma_report::{self as report, Compared, Relative};
 use groma_runner::select::names_metric;
 
-use super::sides::{Runs, all_of};
+use super::sides::{Runs, all_of, beside};
 use super::{existing_store, print, style};
 use crate::flags::CompareArgs;
 use crate::message::name;
@@ -51,17 +51,13 @@ pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
         known.get(&key).into_iter().flatten().map(|value| value * scale).collect()
     };
     let (first, rest) = (&*first, &*rest);
-    let beside = |side| {
+    let compared = |side| {
         let in_turns = in_turns(first, side);
-        let comparison = if in_turns {
-            let paired = paired_rounds(&first.newest.points, [&first.newest.rounds, &side.newest.rounds]);
-            compare_pairs(&first.records, &side.records, &paired)
-        } else {
-            records_beside(&first.records, &side.records, &earlier)
-        };
+        let sides = [first, side].map(|side| (&side.newest, &side.records[..]));
+        let comparison = beside(sides, in_turns, &earlier);
         Compared { side: side.side(), differences: differences(first.head(), side.head()), comparison, in_turns }
     };
-    let others: Vec<Compared<'_>> = rest.iter().map(beside).collect();
+    let others: Vec<Compared<'_>> = rest.iter().map(compared).collect();
     if let Some(other) = others.iter().find(|other| other.comparison.pairs.is_empty()) {
         bail!(
             "runs {} and {} have no metric with a value in common ({} show --states RUN)",

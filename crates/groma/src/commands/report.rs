@@ -6,14 +6,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use groma_analysis::compare::environment::differences;
-use groma_analysis::compare::{compare as records_beside, compare_pairs, identity, paired_rounds};
+use groma_analysis::compare::identity;
 use groma_harness::model::{Info, Record};
 use groma_report::{self as report, CompareFormat, Compared, Format, Relative, Report, ReportRun, Side, Style};
 
 use super::chromium::Chromium;
 use super::earlier::Earlier;
 use super::history::{Shown, is_stream, read};
-use super::sides::{are_in_turns, runs_like};
+use super::sides::{are_in_turns, beside, runs_like};
 use super::{catalogue, existing_store, print, style};
 use crate::flags::ReportArgs;
 use crate::flags::report::ReportFormat;
@@ -77,18 +77,14 @@ fn compare<'r>(args: &ReportArgs, names: &'r [String], runs: &'r [Shown]) -> Opt
     };
     let earlier = |record: &Record| known.get(&identity(record)).cloned().unwrap_or_default();
     let side = |(name, run): (&'r String, &'r Shown)| Side { name, head: &run.head, runs: 1, like };
-    let beside = |(name, run): (&'r String, &'r Shown)| {
+    let compared = |(name, run): (&'r String, &'r Shown)| {
         let in_turns = are_in_turns(first, run);
-        let comparison = if in_turns {
-            compare_pairs(&first.records, &run.records, &paired_rounds(&first.points, [&first.rounds, &run.rounds]))
-        } else {
-            records_beside(&first.records, &run.records, &earlier)
-        };
+        let comparison = beside([first, run].map(|run| (run, &run.records[..])), in_turns, &earlier);
         Compared { side: side((name, run)), differences: differences(&first.head, &run.head), comparison, in_turns }
     };
     let mut named = names.iter().zip(runs);
     let first = named.next().map(side)?;
-    Some((first, named.map(beside).collect()))
+    Some((first, named.map(compared).collect()))
 }
 
 /// The document for a browser.

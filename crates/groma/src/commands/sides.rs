@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use groma_analysis::compare::{identity, in_cycles, pooled, relative_to};
+use groma_analysis::compare::{
+    Comparison, compare, compare_pairs, identity, in_cycles, paired_rounds, pooled, relative_to,
+};
 use groma_harness::model::{Record, RunHeader};
 use groma_report::{Relative, Side};
 use groma_store::{Baseline, Store, is_baseline};
@@ -107,6 +109,20 @@ impl Runs {
             },
         }
         Ok(())
+    }
+}
+
+/// The records of two sides beside each other: by their pairs of rounds where the newest runs were
+/// made in turns, and else by what other runs found of each metric.
+pub(super) fn beside<'r>(
+    [(a, ours), (b, theirs)]: [(&Shown, &'r [Record]); 2],
+    in_turns: bool,
+    earlier: &dyn Fn(&Record) -> Vec<f64>,
+) -> Comparison<'r> {
+    if in_turns {
+        compare_pairs(ours, theirs, &paired_rounds(&a.points, [&a.rounds, &b.rounds]))
+    } else {
+        compare(ours, theirs, earlier)
     }
 }
 
