@@ -11,7 +11,8 @@ const TABLE3: &[Quantity] = &[
     without("flops", "stream2.flops", "", CONSTANT),
 ];
 
-const FIGURES: &str = "of several processors or of one system's timers; the figures themselves print no numbers";
+const FIGURES: &str = "of several processors or of one system's timers; the figures themselves print no numbers, and \
+                       docs/tasks.md has commands that draw them for this machine";
 const TEXT: &[Quantity] = &[
     without("daxpy, all processes", "stream2.system_bw", "kernel=daxpy", FIGURES),
     without("sleep beyond its length", "timer.sleep_excess", "", FIGURES),

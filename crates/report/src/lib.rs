@@ -22,7 +22,7 @@
 //! | where it ran | [`machine()`], [`machine_json`] |
 //! | where its time went | [`times()`], [`times_json`] |
 //! | published tables, with machines among their rows | [`papers`], [`paper_list`] |
-//! | how much of the cores others take | [`watch_line`], [`watched`], [`watch_openmetrics`] |
+//! | how much of the cores others take | [`watch_head`], [`watch_line`], [`watched`], [`watch_openmetrics`] |
 //! | what there is | [`runs()`], [`runs_json`] |
 //!
 //! How a number is written for people is decided in [`units`] alone.
@@ -94,4 +94,4 @@ pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, summary};
 pub use times::{BenchTime, bench_times, times, times_json};
 pub use trend::{trend, trend_changes, trend_csv, trend_json};
-pub use watch::{watch_line, watch_openmetrics, watched};
+pub use watch::{WATCH_HEAD_EVERY, watch_head, watch_line, watch_openmetrics, watched};

@@ -1,37 +1,69 @@
-//! A watch of the CPUs: a line a second, a summary, OpenMetrics text.
+//! A watch of the CPUs: a line a second under a head, a summary, OpenMetrics text.
 
 use groma_model::{CpuShare, Second, Watched};
 
 use crate::grid::{Align, Cell, Grid};
 use crate::openmetrics::{OpenMetrics, labels};
-use crate::style::{Ink, Style, wrap_behind};
-use crate::units;
+use crate::style::{Ink, Style, columns, wrap_behind};
+use crate::units::{self, NONE};
 
-/// More CPUs than this are not listed in a line: their mean and the worst of them are.
-const LISTED: usize = 8;
+/// Seconds from one head to the next, as `vmstat` has them: a terminal always shows one.
+pub const WATCH_HEAD_EVERY: usize = 20;
 
-/// One second as a line: `3.0 s  core shared 4.1 % (CPU 0 6.0 %, CPU 1 2.2 %); stolen 0.3 %; …`.
+/// What stands above the seconds.
+pub fn watch_head(second: &Second, style: &Style) -> String {
+    let heads: String = fields(second, style.width).iter().map(|field| field.right(&field.head)).collect();
+    style.paint(Ink::Strong, &style.text(&heads)) + "\n"
+}
+
+/// One second as a line: its time, the share of the probes that found the core shared, over all CPUs and
+/// of each (or the worst, where so many do not fit), stolen time, tasks that wait, the clock.
 pub fn watch_line(second: &Second, style: &Style) -> String {
+    let cells: String = fields(second, style.width).iter().map(|field| field.right(&field.cell)).collect();
+    format!("{}\n", style.text(&cells))
+}
+
+/// A column in one second, as wide in all.
+struct Field {
+    head: String,
+    cell: String,
+    width: usize,
+}
+
+impl Field {
+    fn new(head: impl Into<String>, cell: String, widest: &str) -> Field {
+        let head = head.into();
+        Field { width: columns(&head).max(columns(widest)) + 2, head, cell }
+    }
+
+    /// A text at the right of the column.
+    fn right(&self, text: &str) -> String {
+        " ".repeat(self.width.saturating_sub(columns(text))) + text
+    }
+}
+
+fn fields(second: &Second, width: usize) -> Vec<Field> {
     let cpus = &second.cpus;
-    let known: Vec<(u32, f64)> = cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.shared?))).collect();
-    let shared = match mean(known.iter().map(|(_, shared)| *shared)) {
-        None => "not seen so far".to_owned(),
-        Some(all) => {
-            let one = |(cpu, shared): &(u32, f64)| format!("CPU {cpu} {}", units::percent(*shared));
-            let worst = known.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(one).unwrap_or_default();
-            let each: Vec<String> = known.iter().map(one).collect();
-            let each = if known.len() > LISTED { format!("most: {worst}") } else { each.join(", ") };
-            if known.len() > 1 { format!("{} ({each})", units::percent(all)) } else { units::percent(all) }
-        }
+    let share = |head: String, share: Option<f64>| {
+        Field::new(head, share.map_or_else(|| NONE.to_owned(), units::percent), "100 %")
     };
-    let mut parts = vec![format!("core shared {shared}")];
-    parts.extend(
-        mean(cpus.iter().filter_map(|cpu| cpu.stolen)).map(|share| format!("stolen {}", units::percent(share))),
-    );
-    parts.extend(second.waiting.map(|share| format!("tasks waiting {}", units::percent(share))));
-    parts.extend(clock(cpus));
-    let first = format!("{:>6}  ", units::wall(second.at_s.round()));
-    wrap_behind(&first, &style.text(&parts.join("; ")), style.width)
+    let mut all = vec![
+        Field::new("time", format!("{:.0} s", second.at_s), "9999 s"),
+        share("core shared".to_owned(), mean(cpus.iter().filter_map(|cpu| cpu.shared))),
+        share("stolen".to_owned(), mean(cpus.iter().filter_map(|cpu| cpu.stolen))),
+        share("waiting".to_owned(), second.waiting),
+        Field::new("clock", clock(cpus).unwrap_or_else(|| NONE.to_owned()), "3.80–3.96 GHz"),
+    ];
+    if cpus.len() > 1 {
+        let each: Vec<Field> = cpus.iter().map(|cpu| share(format!("CPU {}", cpu.cpu), cpu.shared)).collect();
+        let known = cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.shared?)));
+        let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
+        let worst =
+            worst.map_or_else(|| NONE.to_owned(), |(cpu, share)| format!("CPU {cpu} {}", units::percent(share)));
+        let fit = all.iter().chain(&each).map(|field| field.width).sum::<usize>() <= width;
+        all.splice(2..2, if fit { each } else { vec![Field::new("worst", worst, "CPU 1023 100 %")] });
+    }
+    all
 }
 
 /// All seconds: what to remember, and a line a CPU.
@@ -54,13 +86,13 @@ pub fn watched(watched: &Watched, style: &Style) -> String {
     let heads = ["CPU", "core shared", "longest", "stolen", "clock", "probes"];
     grid.row(heads.map(|head| Cell::ink(head, Ink::Strong)).into());
     for cpu in &watched.cpus {
-        let percent = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), units::percent);
+        let percent = |share: Option<f64>| share.map_or_else(|| NONE.to_owned(), units::percent);
         grid.row(vec![
             Cell::new(cpu.cpu.to_string()),
             Cell::new(percent(cpu.shared)),
-            Cell::new(if cpu.shared.is_some() { units::time(cpu.longest_s) } else { "–".to_owned() }),
+            Cell::new(if cpu.shared.is_some() { units::time(cpu.longest_s) } else { NONE.to_owned() }),
             Cell::new(percent(cpu.stolen)),
-            Cell::new(clock(std::slice::from_ref(cpu)).unwrap_or_else(|| "–".to_owned())),
+            Cell::new(clock(std::slice::from_ref(cpu)).unwrap_or_else(|| NONE.to_owned())),
             Cell::new(cpu.probes.to_string()),
         ]);
     }
@@ -92,7 +124,7 @@ fn clock(cpus: &[CpuShare]) -> Option<String> {
     let ghz = |hz: f64| format!("{:.2}", hz / 1e9);
     let clocks = || cpus.iter().filter_map(|cpu| cpu.core_hz);
     let (least, most) = (clocks().reduce(f64::min)?, clocks().reduce(f64::max)?);
-    let range = if ghz(least) == ghz(most) { ghz(most) } else { format!("{} to {}", ghz(least), ghz(most)) };
+    let range = if ghz(least) == ghz(most) { ghz(most) } else { format!("{}–{}", ghz(least), ghz(most)) };
     Some(format!("{range} GHz"))
 }
 
@@ -110,7 +142,8 @@ mod tests {
     }
 
     fn line(cpus: Vec<CpuShare>) -> String {
-        watch_line(&Second { at_s: 3.001, cpus, waiting: Some(0.12) }, &Style::plain(100))
+        let second = Second { at_s: 3.001, cpus, waiting: Some(0.12) };
+        watch_head(&second, &Style::plain(80)) + &watch_line(&second, &Style::plain(80))
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<u8> {
     let started = Instant::now();
     let end = args.time.map(|time| started + time);
     let mut next = started + EVERY;
-    let mut signal = None;
+    let (mut signal, mut lines) = (None, 0);
     while signal.is_none() && end.is_none_or(|end| next <= end) {
         sysio::readable(&[signals.as_fd()], next.saturating_duration_since(Instant::now()));
         signal = signals.next();
@@ -44,7 +44,11 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<u8> {
             writeln!(out).and_then(|()| out.flush()).context("--out")?;
         }
         if !args.openmetrics {
+            if lines % report::WATCH_HEAD_EVERY == 0 {
+                print(&report::watch_head(&second, &style))?;
+            }
             print(&report::watch_line(&second, &style))?;
+            lines += 1;
         }
     }
     let watched = watch.end();
