@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 
 use groma_model::{Quantity, Record, Unit, Value};
 
-use crate::point::{WORKERS, differ_only_in, is_size, measured};
+use crate::point::{Numbers, WORKERS, differ_only_in, measured};
 
 /// Records that differ in one number only, the smallest first.
 pub struct Curve<'a> {
     /// The number: a parameter's name, or [`WORKERS`].
     pub over: String,
-    /// Whether the number is a size in bytes.
-    pub sizes: bool,
+    /// What it is.
+    pub numbers: Numbers,
     /// The numbers and their records.
     pub points: Vec<(u64, &'a Record)>,
 }
 
 impl Curve<'_> {
-    /// The points that were measured.
+    /// The points that were measured, their numbers in bytes, seconds or things.
     pub fn measured(&self) -> Vec<(f64, f64)> {
-        self.points.iter().filter_map(|(x, record)| Some((*x as f64, measured(record)?))).collect()
+        self.points.iter().filter_map(|(x, record)| Some((self.numbers.in_units(*x), measured(record)?))).collect()
     }
 }
 
@@ -60,7 +60,9 @@ pub fn curves<'a>(records: &[&'a Record], over: &str) -> Vec<Curve<'a>> {
         let Some(x) = number(record, over) else { continue };
         match all.iter_mut().find(|c| differ_only_in(c.points[0].1, record, &[over])) {
             Some(curve) => curve.points.push((x, record)),
-            None => all.push(Curve { over: over.to_owned(), sizes: is_size(record, over), points: vec![(x, record)] }),
+            None => {
+                all.push(Curve { over: over.to_owned(), numbers: Numbers::of(record, over), points: vec![(x, record)] })
+            }
         }
     }
     for curve in &mut all {
@@ -114,7 +116,7 @@ const BELOW: f64 = 1.5;
 /// The levels on a curve of latency over size. Empty for any other curve.
 pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
     let latency = |r: &Record| r.quantity == Quantity::Latency && r.unit == Unit::Seconds;
-    if !curve.sizes || !curve.points.iter().all(|(_, r)| latency(r)) {
+    if curve.numbers != Numbers::Sizes || !curve.points.iter().all(|(_, r)| latency(r)) {
         return Vec::new();
     }
     let found = groma_stats::find_levels(&curve.measured());

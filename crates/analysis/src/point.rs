@@ -72,11 +72,34 @@ pub fn text_of<'a>(params: &Params, text: &'a str, name: &str) -> &'a str {
     text[from..next.unwrap_or(text.len())].trim_end()
 }
 
-/// Whether a numeric parameter is a size: its text carries a unit of bytes.
-pub fn is_size(record: &Record, name: &str) -> bool {
-    record.params.word(name) == Some(AUTO)
-        || matches!(record.params.get(name), Some(Value::Int(_)))
-            && text_of(&record.params, &record.params_text, name).ends_with('B')
+/// What the numbers of a parameter are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Sizes in bytes.
+    Sizes,
+    /// Times, kept in nanoseconds.
+    Times,
+    /// Counts of things.
+    Counts,
+}
+
+impl Numbers {
+    /// What a numeric parameter is, by the unit of its text: `64 KiB`, `100us`, `16`. `auto` is a size.
+    pub fn of(record: &Record, name: &str) -> Numbers {
+        if record.params.word(name) == Some(AUTO) {
+            return Numbers::Sizes;
+        }
+        match (record.params.get(name), text_of(&record.params, &record.params_text, name)) {
+            (Some(Value::Int(_)), text) if text.ends_with('B') => Numbers::Sizes,
+            (Some(Value::Int(_)), text) if text.ends_with('s') => Numbers::Times,
+            _ => Numbers::Counts,
+        }
+    }
+
+    /// A number in bytes, seconds, or things.
+    pub fn in_units(self, number: u64) -> f64 {
+        if self == Numbers::Times { number as f64 * 1e-9 } else { number as f64 }
+    }
 }
 
 /// Whether two records of one benchmark are of one point. What was measured in files on ext4 is

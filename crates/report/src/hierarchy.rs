@@ -3,6 +3,7 @@
 use crate::fixtures;
 use crate::point::{level_name, rest};
 use groma_analysis::curve::{curves, for_levels, levels, widest};
+use groma_analysis::point::Numbers;
 use groma_model::Record;
 
 fn latencies(records: &[Record]) -> Vec<&Record> {
@@ -18,7 +19,7 @@ fn a_size_sweep_of_two_chains_is_two_curves() {
     let curves = curves(&records, &over);
     let names: Vec<String> = curves.iter().map(rest).collect();
     assert_eq!(names, ["chain=amortised", "chain=included"]);
-    assert!(curves.iter().all(|c| c.sizes && c.points.len() == 40));
+    assert!(curves.iter().all(|c| c.numbers == Numbers::Sizes && c.points.len() == 40));
 }
 
 #[test]

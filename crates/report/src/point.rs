@@ -98,7 +98,7 @@ pub fn typed_place(record: &Record) -> String {
 mod tests {
     use super::*;
     use crate::fixtures::record;
-    use groma_analysis::point::is_size;
+    use groma_analysis::point::Numbers;
     use groma_model::{Quantity, WorkerKind};
 
     #[test]
@@ -106,7 +106,8 @@ mod tests {
         let mut r = record("mem.bandwidth", "size=64 KiB resize=2 MiB kernel=read", Quantity::Bandwidth, 1e9);
         let all: Vec<_> = params(&r).collect();
         assert_eq!(all, [("size", "64 KiB"), ("resize", "2 MiB"), ("kernel", "read")]);
-        assert!(is_size(&r, "size") && !is_size(&r, "kernel") && !is_size(&r, "none"));
+        let kinds = ["size", "kernel", "none"].map(|name| Numbers::of(&r, name));
+        assert_eq!(kinds, [Numbers::Sizes, Numbers::Counts, Numbers::Counts]);
         r.workers = 4;
         r.worker_kind = WorkerKind::Threads;
         r.placement = Placement::Spread;

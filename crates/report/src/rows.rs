@@ -2,7 +2,7 @@
 //! one in Markdown share.
 
 use groma_analysis::curve::{Curve, curves, for_levels, levels, widest};
-use groma_analysis::point::{family, measured};
+use groma_analysis::point::{Numbers, family, measured};
 use groma_model::{Families, Record, State};
 
 use crate::point::{level_name, point, rest};
@@ -126,10 +126,15 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
     let part = |point: String, body: Body| Row { id, point, part: true, body };
     let measured_points = curve.measured();
     let values: Vec<f64> = measured_points.iter().map(|p| p.1).collect();
-    let number = |x: f64| if curve.sizes { units::size(x) } else { format!("{x}") };
+    let number = |value: f64| match curve.numbers {
+        Numbers::Sizes => units::size(value),
+        Numbers::Times => units::time(value),
+        Numbers::Counts => format!("{value}"),
+    };
+    let of = |x: u64| number(curve.numbers.in_units(x));
     let mut text = format!("{} points over {}", curve.points.len(), curve.over);
     if let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) {
-        text += &format!(", {} to {}", number(first.0 as f64), number(last.0 as f64));
+        text += &format!(", {} to {}", of(first.0), of(last.0));
     }
     let noisy = curve.points.iter().filter(|(_, r)| r.state == State::Noisy).count();
     if noisy > 0 {
@@ -153,7 +158,7 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
         let measured_records: Vec<_> = curve.points.iter().filter(|(_, r)| measured(r).is_some()).collect();
         let ends = [measured_records.first(), measured_records.last()];
         for (x, record) in ends.into_iter().flatten().take(measured_records.len()) {
-            group.rows.push(part(format!("{}={}", curve.over, number(*x as f64)), body(record)));
+            group.rows.push(part(format!("{}={}", curve.over, of(*x)), body(record)));
         }
     }
     let missing: Vec<&Record> = curve.points.iter().map(|p| p.1).filter(|r| measured(r).is_none()).collect();

@@ -41,6 +41,8 @@ pub(super) struct Axis {
     scale: Scale,
     from: f64,
     to: f64,
+    /// Whether there is nothing between whole numbers.
+    whole: bool,
     /// What stands at 0, 1, 2 and so on, instead of numbers.
     names: Vec<String>,
 }
@@ -49,7 +51,7 @@ impl Axis {
     /// An axis that ends where the values end: for what was chosen.
     pub(super) fn over(values: &[f64], growth: Growth, scale: Scale) -> Axis {
         let (from, to) = ends(values);
-        Axis::sound(growth, scale, from, to)
+        Axis { whole: scale == Scale::Count, ..Axis::sound(growth, scale, from, to) }
     }
 
     /// An axis with room for the values, down to `lowest` of the least: for what was measured. One
@@ -84,7 +86,7 @@ impl Axis {
     /// An axis of things in a row, each with its name.
     pub(super) fn of_names(names: Vec<String>) -> Axis {
         let last = names.len().saturating_sub(1).max(1) as f64;
-        Axis { names, ..Axis::sound(Growth::Even, Scale::Count, 0.0, last) }
+        Axis { names, whole: true, ..Axis::sound(Growth::Even, Scale::Count, 0.0, last) }
     }
 
     /// An axis that has a beginning, an end and a way between them, whatever the values were.
@@ -92,7 +94,7 @@ impl Axis {
         let from = if from.is_finite() { from } else { 0.0 };
         let to = if to.is_finite() && to > from { to } else { from + from.abs().max(1.0) };
         let growth = if from > 0.0 { growth } else { Growth::Even };
-        Axis { label: String::new(), growth, scale, from, to, names: Vec::new() }
+        Axis { label: String::new(), growth, scale, from, to, whole: false, names: Vec::new() }
     }
 
     pub(super) fn named(mut self, label: &str) -> Axis {
@@ -146,8 +148,7 @@ impl Axis {
 
     fn even_step(&self, most: usize) -> f64 {
         let step = nice_step((self.to - self.from) / most.saturating_sub(1).max(1) as f64);
-        // There is nothing between two things in a row.
-        if self.names.is_empty() { step } else { step.max(1.0) }
+        if self.whole { step.max(1.0) } else { step }
     }
 
     /// A tick's text: the value without the digits that ticks do not need.

@@ -3,7 +3,7 @@
 
 use groma_analysis::claims::declared_caches;
 use groma_analysis::curve::{Curve, Level, curves, for_levels, levels};
-use groma_analysis::point::{WORKERS, measured};
+use groma_analysis::point::{Numbers, WORKERS, measured};
 use groma_model::Record;
 
 use super::axis::{Axis, Growth};
@@ -28,15 +28,18 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
     }
     let scale = Scale::of(first);
     let (xs, ys): (Vec<f64>, Vec<f64>) = curves.iter().flat_map(Curve::measured).unzip();
-    let sizes = curves.iter().any(|c| c.sizes);
-    let x_growth = if sizes { Growth::Doubling } else { Growth::of_counts(&xs) };
-    let x = Axis::over(&xs, x_growth, if sizes { Scale::Size } else { Scale::Count }).named(x_label(over));
+    let (growth, x_scale) = match curves[0].numbers {
+        Numbers::Sizes => (Growth::Doubling, Scale::Size),
+        Numbers::Times => (Growth::of(&xs), Scale::Time),
+        Numbers::Counts => (Growth::of_counts(&xs), Scale::Count),
+    };
+    let x = Axis::over(&xs, growth, x_scale).named(x_label(over));
     let with_levels = if let [_] = sources { for_levels(&curves) } else { None };
     let levels = with_levels.map(plateaus).unwrap_or_default();
     // Levels are labelled below their line.
     let lowest = if levels.is_empty() { 1.0 } else { 0.5 };
     let y = Axis::values(&ys, Growth::of(&ys), scale, lowest).named(first.quantity.word());
-    let of_caches = sizes && matches!(shape, Shape::Sizes | Shape::Bandwidth);
+    let of_caches = x_scale == Scale::Size && matches!(shape, Shape::Sizes | Shape::Bandwidth);
     let borders = if of_caches { borders(sources, &x) } else { Vec::new() };
     let densest = curves.iter().map(|c| c.measured().len()).max().unwrap_or(0);
     let words: Vec<Vec<String>> = of_runs.iter().zip(&curves).map(|(run, curve)| words(run, curve)).collect();
@@ -77,8 +80,9 @@ fn x_label(over: &str) -> &str {
 const DENSE: usize = 12;
 
 fn line(curve: &Curve<'_>, label: String, densest: usize) -> Line {
-    let point =
-        |(x, record): &(u64, &Record)| Some(Point { x: *x as f64, y: measured(record)?, interval: record.ci_display });
+    let point = |(x, record): &(u64, &Record)| {
+        Some(Point { x: curve.numbers.in_units(*x), y: measured(record)?, interval: record.ci_display })
+    };
     let points: Vec<Point> = curve.points.iter().filter_map(point).collect();
     let joined = densest < DENSE || points.len() * 2 > densest;
     Line { label, points, joined }

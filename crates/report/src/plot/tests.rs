@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixtures;
-use groma_model::{Labels, Placement, Quantity, RunHeader, State};
+use groma_model::{Labels, Params, Placement, Quantity, RunHeader, State, Value};
 
 static RUN: std::sync::LazyLock<RunHeader> = std::sync::LazyLock::new(fixtures::header);
 
@@ -302,9 +302,27 @@ fn one_alone_and_worker_groups_that_nobody_placed_are_one_curve() {
     let Field::Plane(plane) = &chart.field else { panic!("it is a curve") };
     let xs: Vec<Vec<f64>> = plane.lines.iter().map(|l| l.points.iter().map(|p| p.x).collect()).collect();
     assert_eq!(xs, [[1.0, 2.0, 4.0]]);
+    let ticks: Vec<String> = plane.x.ticks(8).into_iter().map(|tick| tick.1).collect();
+    assert_eq!(ticks, ["1", "2", "3", "4"], "there is nothing between whole numbers");
     // Those that somebody placed are another.
     let placed = of(2, Placement::Spread);
     assert!(of_run(&[&one, &placed], Some("P")).is_err());
+}
+
+#[test]
+fn over_times_the_axis_has_times() {
+    let of = |text: &str, nanoseconds| Record {
+        params: Params(vec![("length".to_owned(), Value::Int(nanoseconds))]),
+        params_text: format!("length={text}"),
+        ..fixtures::record("timer.sleep", "", Quantity::Latency, 5e-5)
+    };
+    let all = [of("1us", 1_000), of("100us", 100_000), of("10ms", 10_000_000)];
+    let chart = of_run(&all.each_ref(), None).expect("a curve");
+    let Field::Plane(plane) = &chart.field else { panic!("it is a curve") };
+    let ticks: Vec<String> = plane.x.ticks(6).into_iter().map(|tick| tick.1).collect();
+    assert_eq!(ticks, ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]);
+    let places: Vec<f64> = plane.lines[0].points.iter().map(|point| (plane.x.place(point.x) * 4.0).round()).collect();
+    assert_eq!(places, [0.0, 2.0, 4.0]);
 }
 
 #[test]
