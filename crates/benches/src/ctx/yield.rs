@@ -40,7 +40,6 @@ use groma_harness::sys::shared::Shared;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::time::{Duration, Instant};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -72,29 +71,29 @@ const SWITCHING: f64 = 0.95;
 const HARDLY_EVER: f64 = 0.01;
 
 /// An interval this long has given the CPU to a third task: it is meant to take 0.2 ms.
-const LONG: Duration = Duration::from_millis(50);
+const LONG_NS: u64 = 50_000_000;
 /// So much of a round is spent in long intervals before it ends: a fifth of the deadline of ten seconds,
 /// which rounds exceeded on two CPUs with four busy loops.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE_NS: u64 = 2_000_000_000;
 
-/// The time spent in long intervals.
+/// The time spent in long intervals, in nanoseconds.
 #[derive(Default)]
-struct Lost(Cell<Duration>);
+struct Lost(Cell<u64>);
 
 impl Lost {
     /// Counts an interval.
     ///
     /// # Errors
     /// When patience is over.
-    fn count(&self, interval: Duration) -> Result<(), BenchError> {
-        if interval > LONG {
-            self.0.set(self.0.get() + interval);
+    fn count(&self, interval_ns: u64) -> Result<(), BenchError> {
+        if interval_ns > LONG_NS {
+            self.0.set(self.0.get() + interval_ns);
         }
         if self.is_too_much() { Err(BenchError::Failed("other tasks take the CPU".to_owned())) } else { Ok(()) }
     }
 
     fn is_too_much(&self) -> bool {
-        self.0.get() > PATIENCE
+        self.0.get() > PATIENCE_NS
     }
 }
 
@@ -173,7 +172,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let lost = Lost::default();
     let outcome = ctx.measure_variants(&mut [
         Variant::staged("turns", |iters, watch| {
-            let begun = Instant::now();
+            let begun = watch.now_ns();
             words.command_and_wait(RUN);
             let before = Usage::thread();
             watch.start();
@@ -183,11 +182,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             watch.stop();
             switches += super::switches([&Usage::thread().since(&before)].into_iter());
-            lost.count(begun.elapsed())
+            lost.count(watch.now_ns() - begun)
         })
         .per_iter(TURNS),
         Variant::staged("alone", |iters, watch| {
-            let begun = Instant::now();
+            let begun = watch.now_ns();
             words.command_and_wait(SLEEP);
             // It has seen the command, and goes to sleep the next time it has the CPU.
             yield_now();
@@ -199,7 +198,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             watch.stop();
             ran_alone += u64::from(words.ran().load(SeqCst).wrapping_sub(before));
-            lost.count(begun.elapsed())
+            lost.count(watch.now_ns() - begun)
         }),
     ]);
     words.command().store(LEAVE, SeqCst);
@@ -271,13 +270,13 @@ mod tests {
     fn long_intervals_are_borne_for_a_while() {
         let lost = Lost::default();
         for _ in 0..100_000 {
-            assert_eq!(lost.count(LONG), Ok(()), "not one of these is long");
+            assert_eq!(lost.count(LONG_NS), Ok(()), "not one of these is long");
         }
         for _ in 0..4 {
-            assert_eq!(lost.count(PATIENCE / 4), Ok(()));
+            assert_eq!(lost.count(PATIENCE_NS / 4), Ok(()));
         }
-        assert!(lost.count(LONG * 2).is_err() && lost.is_too_much());
-        assert!(lost.count(Duration::ZERO).is_err(), "and it stays so");
+        assert!(lost.count(LONG_NS * 2).is_err() && lost.is_too_much());
+        assert!(lost.count(0).is_err(), "and it stays so");
     }
 
     #[test]
