@@ -2,8 +2,11 @@
 //! it is tested in `report_browser.rs`.
 
 mod common;
-use common::{Ended, Place};
+use common::{Ended, Place, children, send, until};
+use groma_harness::sys::process;
 use groma_store::{Sink, Store};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 /// Two short runs, the second with a tag, and one that was killed before it planned anything.
 fn runs() -> Place {
@@ -74,4 +77,23 @@ fn what_cannot_be_reported_is_refused_in_a_line() {
     let idle = common::ended(pdf.env("GROMA_CHROMIUM", "/bin/true").output().expect("it starts"));
     refused(&idle, "/bin/true: it made no PDF");
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+}
+
+#[test]
+fn a_signal_ends_the_browser_and_is_the_exit_code() {
+    let place = runs();
+    // A browser that does not come to an end.
+    let (browser, started) = (place.path("browser"), place.path("started"));
+    std::fs::write(&browser, format!("#!/bin/sh\necho > {}\nexec sleep 1000\n", started.display())).expect("a file");
+    std::fs::set_permissions(&browser, Permissions::from_mode(0o755)).expect("its mode");
+    let file = place.path("x.pdf");
+    let mut report = place.command(&["report", "-o", &file.display().to_string()]);
+    let child = report.env("GROMA_CHROMIUM", &browser).spawn().expect("it starts");
+    until("the browser", || started.exists().then_some(()));
+    let [sleeping] = children(child.id() as i32)[..] else { panic!("it has one child") };
+    send(child.id() as i32, 15);
+    let ended = common::ended(child.wait_with_output().expect("it ends"));
+    assert_eq!((ended.code, ended.out.as_str(), ended.err.as_str()), (Some(143), "", ""));
+    assert!(!file.exists() && place.left_behind().is_empty(), "{:?}", place.left_behind());
+    until("its end", || (!process::exists(sleeping)).then_some(()));
 }

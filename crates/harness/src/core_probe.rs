@@ -8,11 +8,12 @@ use crate::instruments::{Instruments, PROBE_TURNS, block_of};
 use crate::model::{CoreProbe, IssueBlock, RateCounts};
 use crate::sys::{affinity, arch};
 use groma_stats::best_mode::{BestMode, best_mode, log_bin};
+use groma_stats::common_step;
 use groma_stats::order;
 
-/// The counter counts at least this far during the shortest part of a probe, or the probe is made longer.
+/// The counter counts at least this far during the block of every candidate, or the probe is made longer.
 const TICKS: u64 = 200;
-/// The longest probe, in shortest ones: 60 us.
+/// The longest probe, in those of length 1: 60 us.
 const LONGEST: u64 = 20;
 /// CPUs that are tried: more would only take longer.
 const CPUS: usize = 4;
@@ -23,8 +24,8 @@ const STEADIER: f64 = 0.8;
 /// The candidates. Of equally steady ones the first is taken: the mixed block loses most beside a busy
 /// sibling, a third on a Zen 5 where additions lose a seventh (docs/methods/neighbour.md#block).
 const CANDIDATES: [IssueBlock; 4] = [IssueBlock::Mixed, IssueBlock::Additions, IssueBlock::Moves, IssueBlock::Loads];
-/// Readings of the counter of which its step is found.
-const READINGS: usize = 1000;
+/// Readings of the counter of which its step is found: ten of them may be odd.
+const READINGS: usize = 10_000;
 
 /// A candidate and what it said.
 struct Trial {
@@ -44,7 +45,7 @@ impl Trial {
     }
 }
 
-/// The ticks of the shortest block.
+/// The ticks of a block of length 1.
 fn ticks(block: IssueBlock) -> u64 {
     let once = || {
         let start = arch::counter_start();
@@ -54,22 +55,12 @@ fn ticks(block: IssueBlock) -> u64 {
     (0..5).map(|_| once()).min().unwrap_or(1).max(1)
 }
 
-/// How many times as long as the shortest the probe has to be for this counter.
-fn length() -> u32 {
-    TICKS.div_ceil(ticks(IssueBlock::Additions)).clamp(1, LONGEST) as u32
-}
-
 /// How many ticks the counter goes on by at a time: 26 on a Zen 5
 /// (docs/methods/neighbour.md#block).
 fn counter_step() -> u64 {
     let readings: Vec<u64> = (0..READINGS).map(|_| arch::counter_start()).collect();
-    let divisor = |mut a: u64, mut b: u64| {
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
-    readings.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).fold(0, divisor).max(1)
+    let differences: Vec<u64> = readings.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
+    common_step(&differences).unwrap_or(1)
 }
 
 /// Tries the candidates for about `time_ns` on these CPUs, one after the other: two that share a
@@ -78,7 +69,10 @@ fn counter_step() -> u64 {
 /// The calling thread stays on the last of them.
 pub fn choose(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<CoreProbe> {
     arch::counter_usable().ok()?;
-    let probe = CoreProbe { block: IssueBlock::Additions, length: length(), best: 0.0, shared_below: None };
+    // What the counter cannot tell of the candidate that is over first says nothing of the others either.
+    let fewest = CANDIDATES.into_iter().map(ticks).min().unwrap_or(1);
+    let length = TICKS.div_ceil(fewest).clamp(1, LONGEST);
+    let probe = CoreProbe { block: CANDIDATES[0], length: length as u32, best: 0.0, shared_below: None };
     let mut trials = CANDIDATES.map(|block| Trial { block, rates: Vec::new() });
     let tried = &cpus[..cpus.len().min(CPUS)];
     for cpu in tried {
@@ -92,9 +86,7 @@ pub fn choose(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<Core
             }
         }
     }
-    // What the counter cannot tell of the shortest block says nothing of the others either.
-    let fewest = CANDIDATES.into_iter().map(ticks).min().unwrap_or(1) * u64::from(probe.length);
-    let (block, best) = steadiest(&trials, counter_step() as f64 / fewest as f64)?;
+    let (block, best) = steadiest(&trials, counter_step() as f64 / (fewest * length) as f64)?;
     Some(CoreProbe { block, best: best.center, shared_below: best.ends_at, ..probe })
 }
 

@@ -215,7 +215,7 @@ pub struct Noise {
 
 /// The results of a round: one type from the sampler to the store.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RoundOutput {
     /// The series that were sampled or stated.
     pub series: Vec<Series>,
@@ -229,10 +229,10 @@ pub struct RoundOutput {
     /// The core clock in this round as the frequency probe measured it, in hertz.
     pub core_hz: Option<f64>,
     /// What the probes of the core saw.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "CoreRates::is_empty"))]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "CoreRates::is_empty"))]
     pub core: CoreRates,
     /// The findings, if this is the preflight's round; that round is not stored.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub preflight: Option<Box<Preflight>>,
 }
 

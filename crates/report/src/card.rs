@@ -57,7 +57,7 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style
     if let Some((least, most)) = ends(&beside.earlier) {
         let runs = beside.earlier.len();
         let range = if runs == 1 { value(least) } else { units::range(least, most, scale) };
-        line("earlier", format!("{range} in {runs} run{} of this machine", if runs == 1 { "" } else { "s" }));
+        line("earlier", format!("{range} in {} of this machine", units::counted(runs, "run")));
     }
     line("repeats", beside.lineage.join(", "));
     line("machine", host(&run.environment));

@@ -147,7 +147,7 @@ pub fn csv_text(table: Table, run: &Exported<'_>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Seconds since 1970 of a moment as runs have it, `2026-11-21T07:38:12Z`; nothing for other text.
+/// Seconds since 1970 of a moment as runs have it, `2026-11-21T07:38:12Z`; nothing for text that is no moment.
 pub(crate) fn unix_seconds(moment: &str) -> Option<i64> {
     moment.parse::<jiff::Timestamp>().ok().map(|moment| moment.as_second())
 }

@@ -139,7 +139,7 @@ pub(crate) struct Bar {
 }
 
 /// A plot of the records of one metric, of one run or of several: the curve over a number (a size, a
-/// count, `P` for the members of the group), or over the one that takes the most values, a line for
+/// time, a count, `P` for the members of the group), or over the one that takes the most values, a line for
 /// each combination of the rest and each run. What is measured between CPUs or nodes is a matrix, and
 /// latency under load is drawn over the bandwidth that was there with it: [`takes`] says which records
 /// that needs. Of records that differ in no number ([`is_distribution`]), see [`histogram`].

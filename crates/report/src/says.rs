@@ -7,7 +7,7 @@
 use groma_analysis::curve::{Level, curves, for_levels, levels, widest};
 use groma_analysis::point::{measured, of_first_class};
 use groma_model::family::{Families, Figure, Pick, Say, Select, Which};
-use groma_model::{Placement, Record, State};
+use groma_model::{Placement, Record, State, is_metric_of};
 
 use crate::layout::Mark;
 use crate::point::{level_name, point};
@@ -74,8 +74,7 @@ impl<'a> Group<'a> {
             Figure::Span(of) => self.span(of),
             Figure::Levels(id) => self.levels(id),
             Figure::FactIs { bench, key, text } => {
-                let of_bench = |id: &str| id.strip_prefix(bench).is_some_and(|r| r.is_empty() || r.starts_with('.'));
-                let is = self.0.iter().any(|r| of_bench(&r.id) && r.fact(key) == Some(text));
+                let is = self.0.iter().any(|r| is_metric_of(&r.id, bench) && r.fact(key) == Some(text));
                 is.then(|| (*text).to_owned())
             }
         }

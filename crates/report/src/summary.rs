@@ -24,7 +24,7 @@ pub fn live_line(record: &Record, style: &Style) -> String {
             text += &format!(": {}", record.reason);
         }
     } else if columns(&text) + 10 <= room {
-        text += &format!("{} round{}", record.rounds, if record.rounds == 1 { "" } else { "s" });
+        text += &units::counted(record.rounds as usize, "round");
     }
     let ink = if record.state == State::Ok { Ink::Plain } else { ink(record.state) };
     format!("{name:<column$}  {}", style.paint(ink, style.cut(&style.text(&text), room).trim_end()))
@@ -39,8 +39,8 @@ pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &S
     let total: u64 = states.iter().map(|(_, n)| n).sum();
     let each: Vec<String> = states.iter().map(|(state, n)| format!("{n} {}", state.word())).collect();
     let colon = if each.is_empty() { "" } else { ": " };
-    let plural = if total == 1 { "" } else { "s" };
-    let mut out = wrap_behind("", &format!("{total} metric{plural}{colon}{}", each.join(", ")), style.width);
+    let total = units::counted(total as usize, "metric");
+    let mut out = wrap_behind("", &format!("{total}{colon}{}", each.join(", ")), style.width);
     for (state, reason, records) in reasons(records) {
         let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
         let text = style.text(&format!("{}{reason}", names(&records)));

@@ -124,9 +124,9 @@ pub fn range(low: f64, high: f64, scale: Scale) -> String {
     let (from, to) = (value(low, scale, None), value(high, scale, None));
     match (from.split_once(' '), to.split_once(' ')) {
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}–{to}"),
-        (Some(_), Some((number, _))) => {
+        (Some(_), Some(_)) => {
             // The lower one in the unit of the other, which is shorter, unless it is too small for that.
-            let in_unit = low / high * number.parse().unwrap_or(f64::NAN);
+            let in_unit = low / unit_of(high, scale).0;
             if in_unit >= 0.1 { format!("{}–{to}", round_to(in_unit, 3)) } else { format!("{from}–{to}") }
         }
         _ => format!("{from}–{to}"),
@@ -290,6 +290,7 @@ mod tests {
         assert_eq!(range(9e-9, 31e-9, Scale::Time), "9.00–31.0 ns");
         assert_eq!(range(9e-7, 1.1e-6, Scale::Time), "0.9–1.10 µs");
         assert_eq!(range(9e-9, 1.1e-6, Scale::Time), "9.00 ns–1.10 µs");
+        assert_eq!(range(998e-9, 1.004e-6, Scale::Time), "0.998–1.00 µs", "not in terms of the rounded end");
         assert_eq!(range(524_288.0, 1_101_005.0, Scale::Size), "0.5–1.05 MiB");
         assert_eq!(range(1.0, 2.0, Scale::Count), "1–2");
     }

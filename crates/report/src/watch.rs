@@ -23,7 +23,7 @@ pub fn watch_line(second: &Second, style: &Style) -> String {
     format!("{}\n", style.text(&cells))
 }
 
-/// A column in one second, as wide in all.
+/// The head of a column and its cell in one second; the width is the same in every second.
 struct Field {
     head: String,
     cell: String,
@@ -44,24 +44,25 @@ impl Field {
 
 fn fields(second: &Second, width: usize) -> Vec<Field> {
     let cpus = &second.cpus;
-    let share = |head: String, share: Option<f64>| {
-        Field::new(head, share.map_or_else(|| NONE.to_owned(), units::percent), "100 %")
-    };
+    let text = |share: Option<f64>| share.map_or_else(|| NONE.to_owned(), units::percent);
+    let share = |head: &str, share, widest| Field::new(head, text(share), widest);
     let mut all = vec![
         Field::new("time", format!("{:.0} s", second.at_s), "9999 s"),
-        share("core shared".to_owned(), mean(cpus.iter().filter_map(|cpu| cpu.shared))),
-        share("stolen".to_owned(), mean(cpus.iter().filter_map(|cpu| cpu.stolen))),
-        share("waiting".to_owned(), second.waiting),
+        share("core shared", mean(cpus.iter().filter_map(|cpu| cpu.shared)), "100 %"),
+        share("stolen", mean(cpus.iter().filter_map(|cpu| cpu.stolen)), "< 0.01 %"),
+        share("waiting", second.waiting, "< 0.01 %"),
         Field::new("clock", clock(cpus).unwrap_or_else(|| NONE.to_owned()), "3.80–3.96 GHz"),
     ];
     if cpus.len() > 1 {
-        let each: Vec<Field> = cpus.iter().map(|cpu| share(format!("CPU {}", cpu.cpu), cpu.shared)).collect();
+        let each: Vec<Field> = cpus.iter().map(|cpu| share(&format!("CPU {}", cpu.cpu), cpu.shared, "100 %")).collect();
         let known = cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.shared?)));
         let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
         let worst =
             worst.map_or_else(|| NONE.to_owned(), |(cpu, share)| format!("CPU {cpu} {}", units::percent(share)));
-        let fit = all.iter().chain(&each).map(|field| field.width).sum::<usize>() <= width;
-        all.splice(2..2, if fit { each } else { vec![Field::new("worst", worst, "CPU 1023 100 %")] });
+        let worst = vec![Field::new("worst", worst, "CPU 1023 100 %")];
+        let wide = |fields: &[Field]| fields.iter().map(|field| field.width).sum::<usize>();
+        let fit = wide(&each) <= width.saturating_sub(wide(&all)).max(wide(&worst));
+        all.splice(2..2, if fit { each } else { worst });
     }
     all
 }

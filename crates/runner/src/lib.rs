@@ -12,7 +12,7 @@
 //!
 //! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`,
 //! `supervise` and `workdir` know nothing of the others (`plan` uses `places`);
-//! `preflight` and `shell` use `supervise`; `conditions` uses `shell`; `survey` uses all of these; `run` uses `survey`.
+//! `preflight`, `observe` and `shell` use `supervise`; `conditions` uses `shell`; `survey` uses all of these; `run` uses `survey`.
 #![forbid(unsafe_code)]
 
 mod chooser;

@@ -44,11 +44,11 @@ impl Chromium {
         })
     }
 
-    /// Prints a document into a PDF file.
+    /// Prints a document into a PDF file; the signal that ended it before, if one came.
     ///
     /// # Errors
     /// When the file cannot be written, or Chromium fails.
-    pub(super) fn print(&self, html: &str, to: &Path) -> Result<()> {
+    pub(super) fn print(&self, html: &str, to: &Path) -> Result<Option<i32>> {
         let work = Work::new()?;
         let inside = |name: &str| work.0.join(name);
         std::fs::write(inside("report.html"), html).with_context(|| work.0.display().to_string())?;
@@ -62,14 +62,15 @@ impl Chromium {
         }
         let signals = watch_signals().context("watching for signals")?;
         let name = self.0.display().to_string();
-        if let Some(signal) = run_program(command.arg("report.html"), &name, (PATIENCE, ""), Some(&signals))? {
-            bail!("{name}: interrupted by signal {signal}; no PDF is written");
+        let signal = run_program(command.arg("report.html"), &name, (PATIENCE, ""), Some(&signals))?;
+        if signal.is_some() {
+            return Ok(signal);
         }
         if !inside("report.pdf").is_file() {
             bail!("{name}: it made no PDF");
         }
         std::fs::copy(inside("report.pdf"), to).with_context(|| to.display().to_string())?;
-        Ok(())
+        Ok(None)
     }
 }
 

@@ -173,11 +173,13 @@ fn against_baseline(program: &Program, args: &GateArgs) -> Result<u8> {
     let known = base.others(existing_store(&given.store).ok().as_ref(), &except);
     let earlier = |record: &Record| known.get(&identity(record)).cloned().unwrap_or_default();
     let plan = plan_of(program, &base.records)?;
+    // What is measured again takes the place of this side alone.
+    let in_baseline = |part| if part == Part::Screening { base.records.clone() } else { Vec::new() };
     let measure = |plan: &[Planned], part| {
         let measured = again(program, args, plan, part)?;
         Ok(measured.map_continue(|measured| Stage {
             code: measured.report_end(true),
-            suite: Suite { sides: [base.records.clone(), shown(args, measured.records)], paired: None },
+            suite: Suite { sides: [in_baseline(part), shown(args, measured.records)], paired: None },
             runs: vec![measured.head.run.clone()],
             heads: [base.head().clone(), measured.head],
         }))
@@ -191,13 +193,9 @@ fn against_baseline(program: &Program, args: &GateArgs) -> Result<u8> {
 /// Exit codes from here on are those of signals.
 const SIGNALLED: u8 = 128;
 
-/// A regression is said before anything else, but for a signal; what failed before what is unclear.
+/// A regression is said before anything else, what failed before what is unclear.
 fn worse_of(verdict: Gate, code: u8) -> u8 {
-    match (verdict, code) {
-        (Gate::Fails, 0..SIGNALLED) => exit_code(verdict),
-        (_, 0) => exit_code(verdict),
-        _ => code,
-    }
+    if verdict == Gate::Fails || code == 0 { exit_code(verdict) } else { code }
 }
 
 /// The records of the points, controls only where everything is wanted.

@@ -10,6 +10,8 @@ use groma_analysis::compare::identity;
 use groma_harness::model::{Info, Record};
 use groma_report::{self as report, CompareFormat, Compared, Format, Relative, Report, ReportRun, Side, Style};
 
+use groma_runner::signals::exit_code;
+
 use super::chromium::Chromium;
 use super::earlier::Earlier;
 use super::history::{Shown, is_stream, read};
@@ -44,7 +46,11 @@ pub(crate) fn report(program: &Program, args: &ReportArgs) -> Result<u8> {
     };
     match (&args.output, &browser) {
         (None, _) => print(&text)?,
-        (Some(path), Some(browser)) => browser.print(&text, path)?,
+        (Some(path), Some(browser)) => {
+            if let Some(signal) = browser.print(&text, path)? {
+                return Ok(exit_code(signal));
+            }
+        }
         (Some(path), None) => std::fs::write(path, text).with_context(|| path.display().to_string())?,
     }
     if let Some(path) = &args.output {

@@ -14,14 +14,14 @@ pub(super) enum Growth {
 }
 
 impl Growth {
-    /// For measured values: equal factors when they span more than 8.
+    /// For measured values, and times that were chosen: equal factors when they span more than 8.
     pub(super) fn of(values: &[f64]) -> Growth {
         let (low, high) = ends(values);
         if low > 0.0 && high / low > 8.0 { Growth::Decades } else { Growth::Even }
     }
 
     /// For counts that were chosen: doubling when they span more than 8.
-    pub(super) fn of_counts(values: &[f64]) -> Growth {
+    fn of_counts(values: &[f64]) -> Growth {
         let (low, high) = ends(values);
         if low > 0.0 && high / low > 8.0 { Growth::Doubling } else { Growth::Even }
     }
@@ -51,7 +51,12 @@ impl Axis {
     /// An axis that ends where the values end: for what was chosen.
     pub(super) fn over(values: &[f64], growth: Growth, scale: Scale) -> Axis {
         let (from, to) = ends(values);
-        Axis { whole: scale == Scale::Count, ..Axis::sound(growth, scale, from, to) }
+        Axis::sound(growth, scale, from, to)
+    }
+
+    /// An axis of counts that were chosen, from the least to the most.
+    pub(super) fn of_counts(values: &[f64]) -> Axis {
+        Axis { whole: true, ..Axis::over(values, Growth::of_counts(values), Scale::Count) }
     }
 
     /// An axis with room for the values, down to `lowest` of the least: for what was measured. One

@@ -28,18 +28,19 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
     }
     let scale = Scale::of(first);
     let (xs, ys): (Vec<f64>, Vec<f64>) = curves.iter().flat_map(Curve::measured).unzip();
-    let (growth, x_scale) = match curves[0].numbers {
-        Numbers::Sizes => (Growth::Doubling, Scale::Size),
-        Numbers::Times => (Growth::of(&xs), Scale::Time),
-        Numbers::Counts => (Growth::of_counts(&xs), Scale::Count),
+    let numbers = curves[0].numbers;
+    let x = match numbers {
+        Numbers::Sizes => Axis::over(&xs, Growth::Doubling, Scale::Size),
+        Numbers::Times => Axis::over(&xs, Growth::of(&xs), Scale::Time),
+        Numbers::Counts => Axis::of_counts(&xs),
     };
-    let x = Axis::over(&xs, growth, x_scale).named(x_label(over));
+    let x = x.named(x_label(over));
     let with_levels = if let [_] = sources { for_levels(&curves) } else { None };
     let levels = with_levels.map(plateaus).unwrap_or_default();
     // Levels are labelled below their line.
     let lowest = if levels.is_empty() { 1.0 } else { 0.5 };
     let y = Axis::values(&ys, Growth::of(&ys), scale, lowest).named(first.quantity.word());
-    let of_caches = x_scale == Scale::Size && matches!(shape, Shape::Sizes | Shape::Bandwidth);
+    let of_caches = numbers == Numbers::Sizes && matches!(shape, Shape::Sizes | Shape::Bandwidth);
     let borders = if of_caches { borders(sources, &x) } else { Vec::new() };
     let densest = curves.iter().map(|c| c.measured().len()).max().unwrap_or(0);
     let words: Vec<Vec<String>> = of_runs.iter().zip(&curves).map(|(run, curve)| words(run, curve)).collect();

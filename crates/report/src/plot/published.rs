@@ -40,8 +40,7 @@ impl Chart {
         lines.retain(|line| line.points.len() >= 2);
         let all = || lines.iter().flat_map(|line| &line.points);
         let (xs, ys): (Vec<f64>, Vec<f64>) = all().map(|point| (point.x, point.y)).unzip();
-        let growth = if sizes { Growth::Doubling } else { Growth::of_counts(&xs) };
-        let x = Axis::over(&xs, growth, if sizes { Scale::Size } else { Scale::Count });
+        let x = if sizes { Axis::over(&xs, Growth::Doubling, Scale::Size) } else { Axis::of_counts(&xs) };
         let y = Axis::values(&ys, Growth::of(&ys), Scale::Time, 1.0).named("latency");
         let mut systems: Vec<&str> = sheet.rows.iter().map(|row| row.name.as_str()).collect();
         systems.dedup();
