@@ -32,8 +32,10 @@ fn changed(file: &str, change: impl Fn(&mut Value)) {
 
 fn times(line: &mut Value, factor: f64) {
     let scaled = |value: &Value| Value::from(value.as_f64().expect("a number") * factor);
-    for field in ["value", "ci", "round_values"] {
-        line[field] = match &line[field] {
+    // What it is beside a busy sibling is compared where both sides have that.
+    for field in ["/value", "/ci", "/round_values", "/shared/value", "/shared/round_values"] {
+        let Some(value) = line.pointer_mut(field).filter(|value| !value.is_null()) else { continue };
+        *value = match &*value {
             Value::Array(all) => all.iter().map(scaled).collect(),
             one => scaled(one),
         };
