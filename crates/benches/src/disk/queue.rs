@@ -31,7 +31,7 @@
 
 use super::{
     BLOCK, NEEDS, ON, Places, REQUEST, SIZE, Target, UNCOUNTED, check_stamps, fill_randomly, prove_all_written,
-    prove_share, put_stamps,
+    prove_read, put_stamps,
 };
 use crate::uring::rings;
 use groma_harness::prelude::*;
@@ -107,15 +107,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let before = [Usage::thread(), Usage::process()];
     let counted = keep_full(ctx, &target, &mut requests, &mut places, mixed)?;
-    let asked = (counted.reads * REQUEST as u64) as f64;
+    let asked = counted.reads * REQUEST as u64;
     // Requests that would wait for something are made by other threads of this process.
     let [by_thread, by_process] = [Usage::thread().since(&before[0]), Usage::process().since(&before[1])];
-    let used = if by_thread.blocks_in as f64 * BLOCK >= 0.99 * asked { by_thread } else { by_process };
-    let read = used.blocks_in as f64 * BLOCK;
-    if read == 0.0 {
+    let used = if by_thread.blocks_in as f64 * BLOCK >= 0.99 * asked as f64 { by_thread } else { by_process };
+    if used.blocks_in == 0 {
         return Err(BenchError::Unsupported(UNCOUNTED.to_owned()));
     }
-    prove_share(ctx, "bytes that came from a disk, of those asked for", read, asked);
+    prove_read(ctx, &used, asked);
     if mixed {
         prove_all_written(ctx, by_process.blocks_out as f64 * BLOCK, counted.writes * REQUEST as u64);
     }
