@@ -57,7 +57,11 @@ const LONGEST_RESULT: usize = 64 << 20;
 /// in its place may have had some, and the first process of a container inherits all orphans of it.
 /// These must not be ended. In a container everything ends with its first process anyway.
 pub(crate) fn adopt() -> bool {
-    process::id() != 1 && process::children().is_some_and(|all| all.is_empty()) && process::adopt_orphans().is_ok()
+    // In a test program the children of other tests would be ended as left behind.
+    !cfg!(test)
+        && process::id() != 1
+        && process::children().is_some_and(|all| all.is_empty())
+        && process::adopt_orphans().is_ok()
 }
 
 /// Whether a process is a guardian (`sys/guardian.rs`) of a dead worker: it removes what it guards
