@@ -37,8 +37,12 @@ pub(crate) const GROUP: u64 = 8;
 /// From here on an operation has readings of its own: their 4 us are then no more than 2 %.
 const LONG_OPERATION_NS: u64 = 200_000;
 
-/// A round without clean samples may take this many times its time limit before it ends.
+/// A round that is [`hopeful`] may take this many times its time limit, and at least
+/// [`LEAST_PATIENCE_NS`].
 const PATIENCE: u64 = 4;
+/// A turn of a thread beside several others on its CPU: with a limit of 4 ms a round would often see
+/// a part of one turn only.
+const LEAST_PATIENCE_NS: u64 = 250_000_000;
 
 /// Operations timed alone for one interval asked for: 25 intervals become 500 operations a round.
 const OPS_PER_INTERVAL: u32 = 20;
@@ -323,6 +327,24 @@ fn clean<'s>(samples: &'s [Sample], rules: &Rules) -> impl Iterator<Item = &'s S
     samples.iter().filter(move |s| !s.labels.meets(drops))
 }
 
+/// How long a round may go on for the sake of clean samples.
+fn patience_ns(rules: &Rules) -> u64 {
+    (PATIENCE * rules.time_limit_ns).max(LEAST_PATIENCE_NS)
+}
+
+/// Whether a loop has too few clean samples as yet for a value of its own: as many as the summary
+/// wants where some are disturbed. Those beside a busy sibling count only where there are no others.
+fn hopeful(samples: &[Sample], rules: &Rules, wanted: usize) -> bool {
+    let (clean, own) = clean(samples, rules).fold((0, 0), |(clean, own), s| (clean + 1, own + usize::from(is_own(s))));
+    let counted = if own >= FEWEST { own } else { clean };
+    counted < FEWEST || (clean < samples.len() && counted < RETRY_CLEAN.min(wanted))
+}
+
+/// Whether a sample had its core for itself, as far as the probes tell.
+fn is_own(sample: &Sample) -> bool {
+    !sample.labels.has(Label::Shared)
+}
+
 #[expect(clippy::too_many_arguments, reason = "one caller; a struct would only rename the arguments")]
 fn sample_loop(
     ins: &impl Instruments,
@@ -361,13 +383,11 @@ fn sample_loop(
         }
         let (fewest, most) =
             samples.iter().map(Vec::len).fold((usize::MAX, 0), |(few, most), n| (few.min(n), most.max(n)));
-        let own = |s: &Sample| !s.labels.has(Label::Shared);
-        let enough = samples.iter().all(|s| clean(s, rules).filter(|s| own(s)).count() >= wanted)
+        let enough = samples.iter().all(|s| clean(s, rules).filter(|s| is_own(s)).count() >= wanted)
             || most >= wanted * DIRTY_FACTOR;
         let spent = ins.now_ns().saturating_sub(start);
-        let hopeful =
-            samples.iter().any(|s| clean(s, rules).count() < FEWEST) && spent < PATIENCE * rules.time_limit_ns;
-        let late = spent >= rules.time_limit_ns && fewest >= FEWEST && !hopeful;
+        let waits = spent < patience_ns(rules) && samples.iter().any(|s| hopeful(s, rules, wanted));
+        let late = spent >= rules.time_limit_ns && fewest >= FEWEST && !waits;
         if enough || late {
             break;
         }

@@ -461,6 +461,28 @@ fn a_round_ends_at_its_time_limit_and_a_hopeless_one_by_four() {
     }
 }
 
+/// With a limit shorter than a turn of the others on its CPU, a round still gets its six.
+#[test]
+fn a_disturbed_round_goes_on_until_it_has_clean_samples_for_a_value() {
+    let fake = Fake::new();
+    let rules = Rules { time_limit_ns: 4_000_000, intervals: 11, warm_ns: 0, ..rules() };
+    let mut n = 0;
+    let body = |iters: u64| {
+        n += 1;
+        fake.run(100 * iters);
+        if n % 3 == 0 {
+            fake.lose(5_000_000);
+            fake.count(|u| u.involuntary += 1);
+        }
+        Ok(())
+    };
+    let frozen = [(String::new(), 2000)];
+    let taken = alone(&fake, &rules, &mut [Variant::new("", body)], &frozen, &mut Rng::new(3)).expect("it runs");
+    let samples = &taken.output.series[0].samples;
+    let clean = samples.iter().filter(|s| !s.labels.meets(rules.drops)).count();
+    assert_eq!(clean, RETRY_CLEAN, "of {}", samples.len());
+}
+
 #[test]
 fn a_sample_holds_the_time_of_its_thread() {
     let taken = take_with(&Fake::new(), &rules(), |fake, _| fake.lose(500));
