@@ -10,7 +10,7 @@ pub mod environment;
 
 use std::collections::HashMap;
 
-use groma_model::{Better, Params, Placement, Point, Record, Round, SharedCore, Unit, WorkerKind};
+use groma_model::{Better, Params, Placement, Point, Record, Round, SharedCore, State, Unit, WorkerKind};
 use groma_stats::comparison::SUITE_LEVEL;
 use groma_stats::{Measured, detectable_pair_ratio, headline, holm_known, mann_whitney, pair_ratios, signed_rank};
 
@@ -142,6 +142,12 @@ impl<'r> Pair<'r> {
         self.ratio.max(1.0 / self.ratio)
     }
 
+    /// Whether the rounds of a side were too few, or those of the two sides not of like cores: more of
+    /// them may tell.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self.verdict, Verdict::Unclear(Why::FewRounds | Why::SharedCore))
+    }
+
     /// By what ratio the second side is worse; below 1 where it is better.
     pub fn cost(&self) -> f64 {
         match self.sides[0].better {
@@ -158,7 +164,7 @@ pub enum Gate {
     Passes,
     /// Something did.
     Fails,
-    /// Nothing was seen to, and of more than half of the metrics it cannot be told.
+    /// Nothing was seen to, and of more than half of the metrics it cannot be told, or of all.
     Unclear,
 }
 
@@ -166,14 +172,28 @@ impl Comparison<'_> {
     /// Whether something became slower by more than `tolerance`, a fraction.
     pub fn gate(&self, tolerance: f64) -> Gate {
         let is_slower = |pair: &&Pair<'_>| pair.verdict == Verdict::Slower && pair.cost() > 1.0 + tolerance;
-        let unclear = self.pairs.iter().filter(|pair| matches!(pair.verdict, Verdict::Unclear(_))).count();
         if self.pairs.iter().any(|pair| is_slower(&pair)) {
-            Gate::Fails
-        } else if 2 * unclear > self.pairs.len() {
-            Gate::Unclear
-        } else {
-            Gate::Passes
+            return Gate::Fails;
         }
+        let [unclear, all] = self.untold();
+        if self.pairs.is_empty() || 2 * unclear > all { Gate::Unclear } else { Gate::Passes }
+    }
+
+    /// Of how many metrics it cannot be told whether they changed, of how many: a gate must not pass
+    /// because most of what it watches had no value this time.
+    pub fn untold(&self) -> [usize; 2] {
+        let unclear = self.pairs.iter().filter(|pair| matches!(pair.verdict, Verdict::Unclear(_))).count();
+        let is_lost = |sides: &&[&Record; 2]| {
+            sides.iter().any(|record| record.state == State::Unresolved)
+                && sides.iter().any(|record| measured(record).is_some())
+        };
+        let lost = self.without_value.iter().filter(is_lost).count();
+        [unclear + lost, self.pairs.len() + lost]
+    }
+
+    /// Whether some metric had no value here only because it could not be told.
+    pub fn is_unresolved(&self) -> bool {
+        self.without_value.iter().flatten().any(|record| record.state == State::Unresolved)
     }
 }
 

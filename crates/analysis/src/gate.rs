@@ -66,6 +66,7 @@ pub fn reports_any(point: &Point, suspects: &Suspects) -> bool {
 
 /// What the gate says, of a suite whose `suspects` were measured again. What is not a confirmed
 /// regression beyond the tolerance is called slower no more: it is the same within its interval.
+/// With a suspect that fresh rounds were too few to judge, the gate does not pass.
 pub fn judge(comparison: &mut Comparison<'_>, suspects: &Suspects, tolerance: f64) -> Gate {
     for pair in &mut comparison.pairs {
         let confirmed = suspects.contains_key(&identity(pair.sides[0])) && pair.cost() > 1.0 + tolerance;
@@ -73,13 +74,20 @@ pub fn judge(comparison: &mut Comparison<'_>, suspects: &Suspects, tolerance: f6
             pair.verdict = Verdict::Same { within: (1.0 - low).max(high - 1.0) };
         }
     }
-    comparison.gate(tolerance)
+    let is_suspect = |record: &Record| suspects.contains_key(&identity(record));
+    let undecided = comparison.pairs.iter().any(|pair| pair.is_undecided() && is_suspect(pair.sides[0]))
+        || comparison.without_value.iter().any(|sides| is_suspect(sides[0]));
+    match comparison.gate(tolerance) {
+        Gate::Passes if undecided => Gate::Unclear,
+        verdict => verdict,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::compare::tests::latency;
+    use groma_model::State;
     use groma_stats::Rng;
 
     /// Metrics `a.0`, `a.1` ... with these costs, on rounds that spread by 1 %.
@@ -112,5 +120,44 @@ mod tests {
         // Faster, and slower within the tolerance.
         assert_eq!(gate(&[0.7, 1.03, 1.0], &[0.7, 1.03, 1.0]), (Gate::Passes, 0));
         assert_eq!(gate(&[1.2, 1.0, 1.0], &[1.03, 1.0, 1.0]), (Gate::Passes, 1));
+    }
+
+    /// Of five metrics one was suspected, and had too few rounds or no value when it was measured again.
+    #[test]
+    fn a_gate_does_not_pass_with_a_suspect_that_could_not_be_measured_again() {
+        let verdict = |spoil: &dyn Fn(&mut Record)| {
+            let rng = &mut Rng::new(7);
+            let (before, mut now) = (side(&[1.0; 5], rng), side(&[1.0; 5], rng));
+            let suspected = Suspects::from([(identity(&now[3]), 1.2)]);
+            spoil(&mut now[3]);
+            let suite = Suite { sides: [before, now], paired: None };
+            judge(&mut suite.compare(&|_| vec![1e-6; 6]), &suspected, 0.05)
+        };
+        assert_eq!(verdict(&|_| ()), Gate::Passes);
+        assert_eq!(verdict(&|record| record.round_values.truncate(1)), Gate::Unclear);
+        assert_eq!(verdict(&|record| (record.value, record.state) = (None, State::Unresolved)), Gate::Unclear);
+    }
+
+    /// Three metrics that did not change, of which some have no value now.
+    #[test]
+    fn a_gate_does_not_pass_without_values() {
+        let verdict = |lost: usize, state| {
+            let rng = &mut Rng::new(7);
+            let (before, mut now) = (side(&[1.0; 3], rng), side(&[1.0; 3], rng));
+            for record in &mut now[..lost] {
+                (record.value, record.state) = (None, state);
+            }
+            let suite = Suite { sides: [before, now], paired: None };
+            let mut comparison = suite.compare(&|_| vec![1e-6; 6]);
+            let verdict = judge(&mut comparison, &Suspects::new(), 0.05);
+            (verdict, comparison.untold(), comparison.is_unresolved())
+        };
+        assert_eq!(verdict(0, State::Unresolved), (Gate::Passes, [0, 3], false));
+        assert_eq!(verdict(1, State::Unresolved), (Gate::Passes, [1, 3], true));
+        assert_eq!(verdict(2, State::Unresolved), (Gate::Unclear, [2, 3], true));
+        assert_eq!(verdict(3, State::Unresolved), (Gate::Unclear, [3, 3], true));
+        // What is not here or failed has an exit code and a list of its own.
+        assert_eq!(verdict(2, State::Failed), (Gate::Passes, [0, 1], false));
+        assert_eq!(verdict(3, State::Unsupported), (Gate::Unclear, [0, 0], false));
     }
 }

@@ -2,7 +2,7 @@
 //! baseline reads back as it was.
 
 mod common;
-use common::{Ended, Place, ended, until};
+use common::{Ended, Place, ended};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -43,7 +43,17 @@ fn times(line: &mut Value, factor: f64) {
 }
 
 fn gate(place: &Place, args: &[&str]) -> Ended {
-    place.groma(&[&["gate", "--budget", "4s"], args].concat())
+    gate_within("4s", place, args)
+}
+
+fn gate_within(budget: &str, place: &Place, args: &[&str]) -> Ended {
+    place.groma(&[&["gate", "--budget", budget], args].concat())
+}
+
+/// What a busy machine may be unable to do within the first of these budgets.
+fn in_time<T>(what: &str, mut within: impl FnMut(&str) -> Option<T>) -> T {
+    let budgets = ["4s", "8s", "16s", "32s", "64s"];
+    budgets.into_iter().find_map(&mut within).unwrap_or_else(|| panic!("not within 64 s: {what}"))
 }
 
 fn tags(place: &Place) -> String {
@@ -52,13 +62,13 @@ fn tags(place: &Place) -> String {
 
 #[test]
 fn what_takes_twice_as_long_as_the_baseline_fails() {
-    // Where the sibling thread was busy on one side alone, nothing is told.
-    let (place, file, junit) = until("two sides that had their core to themselves, or not", || {
+    // Nothing is told where the sibling thread was busy on one side alone, or the rounds were too few.
+    let (place, file, junit) = in_time("two sides that had their core to themselves, or not", |budget| {
         let place = Place::new();
         let file = baseline(&place);
         changed(&file, |line| times(line, 0.4));
-        let junit = gate(&place, &["--baseline", &file, "--format", "junit"]);
-        (!junit.out.contains("shared core")).then_some((place, file, junit))
+        let junit = gate_within(budget, &place, &["--baseline", &file, "--format", "junit"]);
+        (junit.code != Some(3)).then_some((place, file, junit))
     });
     assert!(junit.code == Some(1) && junit.err.contains("FAILED  1 of 1 metrics"), "{junit:?}");
     assert!(junit.out.contains("failures=\"1\"") && junit.out.contains("</testsuites>"), "{junit:?}");
@@ -125,10 +135,13 @@ fn what_cannot_be_held_against_each_other_is_named() {
 
 #[test]
 fn calibrating_makes_runs_of_the_same() {
-    let place = Place::new();
-    let ran = place.groma(&["calibrate", "syscall.getppid", "--runs", "2", "--budget", "4s"]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.out.contains("1 metrics of 2 runs: a change of"), "{ran:?}");
+    // A run on a busy machine may be without a value.
+    let place = in_time("two runs with a value", |budget| {
+        let place = Place::new();
+        let ran = place.groma(&["calibrate", "syscall.getppid", "--runs", "2", "--budget", budget]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.out.contains("1 metrics of 2 runs: a change of").then_some(place)
+    });
     assert!(tags(&place).contains("calibration     2"), "{}", tags(&place));
 }
 

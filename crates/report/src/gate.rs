@@ -23,7 +23,6 @@ pub fn gate(
 ) -> String {
     let all = comparison.pairs.len();
     let slower: Vec<&Pair<'_>> = comparison.pairs.iter().filter(|pair| pair.verdict == Verdict::Slower).collect();
-    let unclear = comparison.pairs.iter().filter(|pair| matches!(pair.verdict, Verdict::Unclear(_))).count();
     let by = format!("{} %", (tolerance * 1e4).round() / 100.0);
     let (ink, word, what) = match verdict {
         Gate::Passes => (Ink::Strong, "PASSED", format!("none of {all} metrics became slower by more than {by}.")),
@@ -32,7 +31,11 @@ pub fn gate(
             let what = format!("{n} of {all} metrics became slower by more than {by}, confirmed by fresh rounds:");
             (Ink::Bad, "FAILED", what)
         }
+        Gate::Unclear if all == 0 => {
+            (Ink::Warning, "CANNOT TELL", "no metric has a value on both sides; a longer --budget may help.".to_owned())
+        }
         Gate::Unclear => {
+            let [unclear, all] = comparison.untold();
             let what =
                 format!("nothing was seen to become slower, and of {unclear} of {all} metrics it cannot be told.");
             (Ink::Warning, "CANNOT TELL", what)
@@ -60,17 +63,26 @@ fn line(families: Families<'_>, pair: &Pair<'_>) -> String {
     format!("{name}: {before} → {after}, {}{}", change(pair.ratio), interval.unwrap_or_default())
 }
 
-/// The suspects that fresh rounds did not confirm.
+/// The suspects that fresh rounds did not confirm, and those that they were too few to judge.
 fn cleared(families: Families<'_>, comparison: &Comparison<'_>, suspects: &Suspects) -> Option<String> {
-    let others = comparison.pairs.iter().filter(|pair| pair.verdict != Verdict::Slower);
-    let mut all: Vec<String> = others
-        .filter_map(|pair| {
-            let first = suspects.get(&identity(pair.sides[0]))?;
-            Some(format!("{} {}, then {}", page_name(families, pair.sides[0]), change(*first), change(pair.ratio)))
-        })
-        .collect();
-    let more = all.len().saturating_sub(NAMED);
-    all.truncate(NAMED);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    (!all.is_empty()).then(|| format!("Looked slower at first, not in fresh rounds: {}{more}.", all.join("; ")))
+    let listed = |undecided: bool, what: &str| {
+        let others = comparison.pairs.iter().filter(|pair| pair.verdict != Verdict::Slower);
+        let mut all: Vec<String> = others
+            .filter(|pair| pair.is_undecided() == undecided)
+            .filter_map(|pair| {
+                let first = suspects.get(&identity(pair.sides[0]))?;
+                Some(format!("{} {}, then {}", page_name(families, pair.sides[0]), change(*first), change(pair.ratio)))
+            })
+            .collect();
+        let more = all.len().saturating_sub(NAMED);
+        all.truncate(NAMED);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        (!all.is_empty()).then(|| format!("{what}: {}{more}.", all.join("; ")))
+    };
+    let both = [
+        listed(false, "Looked slower at first, not in fresh rounds"),
+        listed(true, "Looked slower at first, with too few fresh rounds to tell"),
+    ];
+    let both: Vec<String> = both.into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join(" "))
 }

@@ -18,6 +18,7 @@ use groma_runner::{
     Condition, Launcher, Planned, Run, RunRequest, identity as run_identity, of_pages, on_both_sides, plan,
 };
 
+use super::compare::TOO_NOISY;
 use super::earlier::Earlier;
 use super::measure::{SOME_FAILED, Sinks, begin, count, end_code, open_store, records, redacted};
 use super::{print, state_dir, style};
@@ -45,10 +46,14 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     let comparison = compare_pairs(&a, &b, &measured.paired());
     if comparison.pairs.is_empty() && measured.signal.is_none() {
         let why = a.iter().chain(&b).find(|record| !record.reason.is_empty());
-        bail!(
-            "no metric has a value on both sides{}",
-            why.map_or(String::new(), |r| format!(": {}: {}", r.id, r.reason))
-        );
+        let why = why.map_or(String::new(), |r| format!(": {}: {}", r.id, r.reason));
+        let message = format!("no metric has a value on both sides{why}");
+        // That the machine is too busy is no mistake of the command line.
+        if comparison.is_unresolved() {
+            warn!("{message}");
+            return Ok(measured.report_end().max(TOO_NOISY));
+        }
+        bail!(message);
     }
     let other = measured.beside(comparison);
     let first = measured.side(0);

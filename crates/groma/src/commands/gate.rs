@@ -288,7 +288,7 @@ fn show(
     other: Compared<'_>,
 ) -> Result<()> {
     let (families, format, style) = (program.known_families(), args.measured.format, style(args.measured.all));
-    if other.comparison.pairs.is_empty() {
+    if other.comparison.pairs.is_empty() && !other.comparison.is_unresolved() {
         bail!("no metric has a value on both sides ({} show {} --states)", name(), other.side.head.run);
     }
     let verdict = report::gate(families, &other.comparison, found, fraction(args), format, &style);
