@@ -35,6 +35,10 @@ fn errors_name_the_input_and_what_was_expected() {
     refuses(&["report", "-o", "x.html"], "no store here yet: 'groma run' makes one");
     refuses(&["report", "--format", "odt"], "invalid value 'odt' for '--format <FORMAT>'");
     refuses(&["report", "--format", "pdf"], "name a file for the report: groma report -o report.html");
+    refuses(&["report", "-o", "x.docx"], "--output: expected a file that ends in .html, .md or .pdf, or --format");
+    refuses(&["trend", "syscall.getppid", "--last", "0"], "0 is not in 1..");
+    refuses(&["watch", "--for", "0s"], "expected a time above zero, such as 30s");
+    refuses(&["gate", "--baseline", "main"], "groma: --baseline main: ");
     refuses(&["__worker"], "is for groma's own use");
     let both = "--json and --out - both write to standard output";
     refuses(&["run", "syscall.getppid", "--json", "--out", "-"], both);

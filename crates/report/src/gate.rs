@@ -44,9 +44,10 @@ pub fn gate(
     let lines = slower.iter().map(|pair| line(families, pair));
     let cleared = cleared(families, comparison, suspects);
     if format == CompareFormat::Markdown {
-        let lines: String = lines.map(|line| format!("- {line}\n")).collect();
-        let cleared = cleared.map_or(String::new(), |text| format!("\n{text}\n"));
-        return style.text(&format!("**{word}**: {what}\n\n{lines}{cleared}\n"));
+        // Line by line: what comes from outside must not begin one.
+        let lines: String = lines.map(|line| format!("- {}\n", style.text(&line))).collect();
+        let cleared = cleared.map_or(String::new(), |text| format!("\n{}\n", style.text(&text)));
+        return format!("**{word}**: {}\n\n{lines}{cleared}\n", style.text(&what));
     }
     let mut out = wrap_behind(&format!("{}  ", style.paint(ink, word)), &style.text(&what), style.width);
     lines.for_each(|line| out += &wrap_behind("  ", &style.text(&line), style.width));

@@ -216,12 +216,13 @@ fn conditions(args: &AbArgs) -> Option<[Condition; 2]> {
 
 /// The commands behind which the workers of each side are started.
 fn sides(args: &AbArgs, conditions: Option<&[Condition; 2]>) -> Result<[Launcher; 2]> {
-    let mut parts = args.commands.split(|word| word == "--").map(<[_]>::to_vec);
-    let (a, b) = match (parts.next(), parts.next(), parts.next()) {
-        (Some(a), Some(b), None) => (a, b),
-        (Some(none), None, None) if none.is_empty() && conditions.is_some() => Default::default(),
+    // At the first only: the second command may hold one of its own, as many sandboxes need it.
+    let mut parts = args.commands.splitn(2, |word| word == "--").map(<[_]>::to_vec);
+    let (a, b) = match (parts.next(), parts.next()) {
+        (Some(a), Some(b)) => (a, b),
+        (Some(none), None) if none.is_empty() && conditions.is_some() => Default::default(),
         _ => {
-            bail!("expected two commands, each after its own --: groma ab ipc -- -- taskset -c 0 (the first is empty)")
+            bail!("expected two commands, each after its own --, such as: ipc -- -- taskset -c 0 (the first is empty)")
         }
     };
     let programs = [&args.program_a, &args.program_b];

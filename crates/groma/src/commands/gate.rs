@@ -164,7 +164,9 @@ fn in_turns(program: &Program, args: &GateArgs) -> Result<u8> {
 fn against_baseline(program: &Program, args: &GateArgs) -> Result<u8> {
     let given = &args.measured;
     let selected = |id: &str| given.select.is_empty() || given.select.iter().any(|select| names_metric(select, id));
-    let words = (args.baseline.join(","), all_of(&given.store, &args.baseline)?);
+    let named = args.baseline.join(",");
+    let runs = all_of(&given.store, &args.baseline).with_context(|| format!("--baseline {named}"))?;
+    let words = (named, runs);
     let mut base = Runs::load(&given.store, &words, given.all, selected)?;
     if base.records.is_empty() {
         bail!("--baseline {}: it holds no metric that is selected", words.0);

@@ -24,7 +24,7 @@ use crate::program::Program;
 
 /// Writes a report.
 pub(crate) fn report(program: &Program, args: &ReportArgs) -> Result<u8> {
-    let format = args.format();
+    let format = args.format().map_err(anyhow::Error::msg)?;
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
     if format == ReportFormat::Pdf && args.output.is_none() || format == ReportFormat::Html && to_terminal {
         bail!("name a file for the report: {} report -o report.html", name());

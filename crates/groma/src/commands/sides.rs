@@ -105,7 +105,11 @@ impl Runs {
             Relative::Cycles => self.records = in_cycles(&self.records),
             Relative::Metric(id) => match relative_to(&self.records, id) {
                 Some(records) => self.records = records,
-                None => bail!("--relative {id}: run {} has no time of it", self.head().run),
+                None => bail!(
+                    "--relative {id}: run {} has no time of it; expected cycles, or a metric that both sides hold, such as \
+                     syscall.getppid",
+                    self.head().run
+                ),
             },
         }
         Ok(())

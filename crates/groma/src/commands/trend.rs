@@ -105,7 +105,7 @@ fn runs(
     }
     let holds = |point: &Point| point.metrics.iter().any(|metric| wanted(&metric.id));
     let mut runs = Vec::new();
-    for id in store.ids_that(&filter, args.last)?.iter().rev() {
+    for id in store.ids_that(&filter, args.last as usize)?.iter().rev() {
         // A run that only a newer groma can read is none of ours.
         let Ok(stored) = store.load_part(id, holds) else { continue };
         let is_shown = |metric: &Metric| wanted(&metric.id) && !(metric.detail && args.select.is_empty());

@@ -32,7 +32,8 @@ pub(crate) struct AbArgs {
     /// Ids, groups or patterns [default: what a quick survey measures]
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
-    /// The commands of the two sides, each after a --; an empty one starts workers as usual
+    /// The commands of the two sides, each after a --; an empty one starts workers as usual, and the second
+    /// may hold a -- of its own
     #[arg(last = true, value_name = "CMD_A -- CMD_B", allow_hyphen_values = true)]
     pub(crate) commands: Vec<OsString>,
     /// The groma that is the worker on the first side, where it is another one

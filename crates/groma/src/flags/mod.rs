@@ -74,7 +74,7 @@ pub(crate) struct Cli {
 
 macro_rules! exit_codes {
     () => {
-        "Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
+        "Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 gate, or compare --gate, found a regression;
 2 usage error; 3 the machine is noisier than --require allows, or too noisy for a comparison; 4 some metric failed, timed out or was denied;
 130 or 143 ended by Ctrl-C or SIGTERM (what was measured is kept)."
     };

@@ -74,7 +74,7 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
         return Err(bad());
     }
     if time.is_zero() {
-        Err("a time must be more than nothing".to_owned())
+        Err("expected a time above zero, such as 30s".to_owned())
     } else {
         Duration::try_from(time).map_err(|_| bad())
     }

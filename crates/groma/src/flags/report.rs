@@ -44,12 +44,16 @@ pub(crate) struct ReportArgs {
 
 impl ReportArgs {
     /// The format that was asked for, or else the one that the file's name ends with.
-    pub(crate) fn format(&self) -> ReportFormat {
-        let ending = self.output.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
-        self.format.unwrap_or(match ending {
-            Some("md" | "markdown") => ReportFormat::Markdown,
-            Some("pdf") => ReportFormat::Pdf,
-            _ => ReportFormat::Html,
-        })
+    pub(crate) fn format(&self) -> Result<ReportFormat, String> {
+        let ending = self.output.as_deref().and_then(Path::extension).map(|ending| ending.to_string_lossy());
+        match (self.format, ending.as_deref()) {
+            (Some(format), _) => Ok(format),
+            (None, Some("md" | "markdown")) => Ok(ReportFormat::Markdown),
+            (None, Some("pdf")) => Ok(ReportFormat::Pdf),
+            (None, None | Some("html" | "htm")) => Ok(ReportFormat::Html),
+            (None, Some(other)) => Err(format!(
+                "--output: expected a file that ends in .html, .md or .pdf, or --format, and it ends in .{other}"
+            )),
+        }
     }
 }

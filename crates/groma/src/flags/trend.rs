@@ -32,8 +32,8 @@ pub(crate) struct TrendArgs {
     #[command(flatten)]
     pub(crate) runs: WhichRuns,
     /// The newest runs of these at most
-    #[arg(long, value_name = "RUNS", default_value_t = 200)]
-    pub(crate) last: usize,
+    #[arg(long, value_name = "RUNS", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) last: u32,
     /// The format: table, json or csv
     #[arg(long, default_value = "table", value_parser = parse_format)]
     pub(crate) format: groma_report::Format,
