@@ -106,28 +106,33 @@ fn values_are_converted_to_what_the_papers_print() {
     let measured = paper(&place, &["ousterhout1990", "table5", "--measure", "--format", "csv"]);
     assert_eq!(measured.code, Some(0), "{measured:?}");
     let run = place.json(&["show", "--format", "json"]);
+    // What a busy sibling thread hid has no value, and no place in the table.
     let record = |id: &str, buffer: Option<u64>| {
         let all = run["metrics"].as_array().expect("metrics").iter();
         let mut own = all.filter(|m| m["id"] == id && buffer.is_none_or(|size| m["params"]["buffer"] == size));
-        own.next().and_then(|m| m["value"].as_f64()).expect("a value")
+        own.next().filter(|m| m["state"] == "ok" || m["state"] == "noisy").and_then(|m| m["value"].as_f64())
     };
-    let shown = |text: &str, metric: &str, params: &str| -> f64 {
+    let shown = |text: &str, metric: &str, params: &str| -> Option<f64> {
         let own = text.lines().find(|l| l.contains("measured by groma") && l.contains(&format!(",{metric},{params},")));
-        let own = own.unwrap_or_else(|| panic!("no {metric} {params} in {text}"));
-        let value = own.split(&format!(",{metric},{params},")).nth(1).and_then(|rest| rest.split(',').next());
-        value.and_then(|value| value.parse().ok()).expect("a number")
+        own?.split(&format!(",{metric},{params},")).nth(1)?.split(',').next()?.parse().ok()
     };
-    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
+    let close = |shown: Option<f64>, expected: Option<f64>| {
+        assert_eq!(shown.is_some(), expected.is_some(), "{shown:?} {expected:?}");
+        assert!(shown.zip(expected).is_none_or(|(a, b)| (a / b - 1.0).abs() < 1e-9), "{shown:?} {expected:?}");
+    };
     let (cached, uncached) = (record("mem.libc", Some(16 << 10)), record("mem.libc", Some(128 << 20)));
     let hertz = record("cpu.frequency", None);
-    close(shown(&measured.out, "mem.bcopy_libc_bw", "cached=yes"), cached / 2.0 / 1e6);
-    close(shown(&measured.out, "mem.bcopy_libc_bw", "cached=no"), uncached / 2.0 / 1e6);
-    close(shown(&measured.out, "mem.bcopy_libc_bw.mb_per_mips", "cached=no"), uncached / 2.0 / hertz);
+    assert!(cached.is_some(), "{run}");
+    close(shown(&measured.out, "mem.bcopy_libc_bw", "cached=yes"), cached.map(|rate| rate / 2.0 / 1e6));
+    close(shown(&measured.out, "mem.bcopy_libc_bw", "cached=no"), uncached.map(|rate| rate / 2.0 / 1e6));
+    let for_each = uncached.zip(hertz).map(|(rate, hertz)| rate / 2.0 / hertz);
+    close(shown(&measured.out, "mem.bcopy_libc_bw.mb_per_mips", "cached=no"), for_each);
     let clock = paper(&place, &["lmbench1996", "table6", "--format", "csv"]);
-    close(shown(&clock.out, "cpu.clock_period", ""), 1e9 / hertz);
+    close(shown(&clock.out, "cpu.clock_period", ""), hertz.map(|hertz| 1e9 / hertz));
     // As text, it says that this is a bound and of what.
     let text = paper(&place, &["ousterhout1990", "table5"]).out;
-    assert!(text.contains("≤ ") && text.contains("the rate of integer additions that wait for each other"), "{text}");
+    let bound = text.contains("≤ ") && text.contains("the rate of integer additions that wait for each other");
+    assert!(bound || hertz.is_none(), "{text}");
 }
 
 #[test]
