@@ -30,9 +30,11 @@ use std::sync::LazyLock;
 /// outside the band as the row is inside it. Seen in 20 runs at load 8 to 24 (Zen 5 guest): nearly
 /// all rows between 0.85 and 1.25.
 const BAND: f64 = 1.5;
-/// The band for dependent instructions, which take a whole number of cycles. Seen: 0.96 to 1.03. It
-/// catches a difference of two loops that is divided by the calls of the longer one (64 for 48).
+/// The band for dependent instructions, which take a whole number of cycles. Seen: 0.96 to 1.03.
 const EXACT: f64 = 1.15;
+/// The band for calls, of which a busy sibling thread slows what is independent: 1.26 seen, after 10
+/// turns. It still catches 64 for 48.
+const CALLS: f64 = 1.29;
 /// The band for operations that neither sleep nor depend on the layout of memory. Seen: 0.81 to
 /// 1.05 on a Zen 5 guest. [`MISPREDICTED`] is the least on some CPUs.
 const TIGHT: f64 = 1.3;
@@ -173,7 +175,7 @@ impl Row {
 const ROWS: &[Row] = &[
     row("cpu", "cpu.operation", "op=i64.add", "add").exact(),
     row("cpu", "cpu.operation", "op=i64.mul", "mul").exact(),
-    row("cpu", "cpu.call", "args=0", "call").exact(),
+    Row { band: CALLS, ..row("cpu", "cpu.call", "args=0", "call") },
     row("cpu", "cpu.core_to_core", "protocol=cas1", "core_to_core").in_run(Run::Apart).optional(),
     row("clock", "clock.read", "", "clock"),
     row("clock", "vdso.clock_gettime", "clock=monotonic", "clock"),
