@@ -223,6 +223,16 @@ pub(crate) mod testing {
         pub(crate) fn path(&self) -> &Path {
             &self.0
         }
+
+        /// Removes what members of a worker group left that were ended because one of them failed, as
+        /// the run does with its work directory.
+        pub(crate) fn clear(&self) {
+            for entry in std::fs::read_dir(&self.0).expect("a directory") {
+                let path = entry.expect("an entry").path();
+                let gone = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+                gone.expect("it can be removed");
+            }
+        }
     }
 
     impl Drop for Place {

@@ -104,7 +104,8 @@ mod tests {
         for kind in ["record", "open-file"] {
             assert!(share(kind).expect("a worker group").samples("") >= 1);
         }
-        assert!(share("flock").is_err());
         std::fs::remove_file(place.path().join("object")).expect("the object that was shared");
+        assert!(share("flock").is_err());
+        place.clear();
     }
 }
