@@ -1,16 +1,16 @@
 //! How a metric ended, and what its samples look like.
 
-use groma_model::{Derivation, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing};
+use groma_model::{
+    Derivation, FEWEST_CLEAN, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing,
+};
 use groma_stats::{Change, Headline, Modality, drift, interference, median, modality, quantised, split_between_rounds};
 
 use crate::samples::Samples;
 
 /// Below this share of clean samples a metric is `noisy`: docs/methods/statistics.md#states.
 const OK_SHARE: f64 = 0.5;
-/// Below this share, or with fewer clean samples than [`FEW_CLEAN`] in all, it is `unresolved`.
+/// Below this share, or with fewer clean samples than [`FEWEST_CLEAN`] in all, it is `unresolved`.
 const NOISY_SHARE: f64 = 0.2;
-/// See [`NOISY_SHARE`].
-const FEW_CLEAN: usize = 6;
 /// A half-width beyond this fraction of the value makes a metric `noisy` whatever its samples say.
 const WIDE: f64 = 0.10;
 /// A latency whose mean is more than this times its median shared its CPU with other tasks. The
@@ -66,7 +66,7 @@ pub(crate) fn verdict(
     let (clean, taken) = (samples.clean, samples.taken - samples.shared);
     let share = clean as f64 / taken.max(1) as f64;
     let all_clean = clean == taken;
-    if !all_clean && (share < NOISY_SHARE || clean < FEW_CLEAN) {
+    if !all_clean && (share < NOISY_SHARE || clean < FEWEST_CLEAN) {
         return (State::Unresolved, Some(Reason::TooFewClean { clean, taken }));
     }
     if share < OK_SHARE {

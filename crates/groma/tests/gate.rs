@@ -2,7 +2,7 @@
 //! baseline reads back as it was.
 
 mod common;
-use common::{Ended, Place, ended};
+use common::{Ended, Place, ended, write_program};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -161,9 +161,7 @@ fn the_jobs_for_continuous_integration_work() {
             shell.args(["-c", &script]).current_dir(place.path("")).env("TMPDIR", place.tmp());
             // What the job itself says, with a sandbox that confines nothing.
             let sandbox = text.lines().find_map(|line| line.trim().strip_prefix("SANDBOX: ")).expect("a sandbox");
-            std::fs::write(place.path("sandbox"), "#!/bin/sh\nshift\nexec \"$@\"\n").expect("a script");
-            let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-            std::fs::set_permissions(place.path("sandbox"), executable).expect("permissions");
+            write_program(&place.path("sandbox"), "#!/bin/sh\nshift\nexec \"$@\"\n");
             shell.env("SANDBOX", sandbox).env("BUDGET", "6s").env("GITHUB_STEP_SUMMARY", "summary");
             let ended = ended(shell.output().expect("a shell"));
             // The same on both sides: nothing is slower, but few rounds may tell nothing.

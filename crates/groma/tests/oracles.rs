@@ -246,6 +246,7 @@ const fn memory(id: &'static str, point: &'static str, oracle: &'static str) -> 
 
 /// A chain through memory at random.
 const RANDOM: &str = "size=67108864 chain=amortised pages=base";
+
 /// The best number of each side of a row, in seconds or bytes per second.
 #[derive(Clone, Debug, Default)]
 struct Sides {
@@ -316,15 +317,9 @@ fn measure() -> Measured {
         open.iter().for_each(|i| sides[*i].turns = turn);
     }
     println!("{}", table(&sides));
-    let random = ROWS.iter().position(|row| row.id == "mem.latency" && row.point == RANDOM).and_then(|i| sides[i].ours);
-    let mut in_order = f64::INFINITY;
-    for turn in 1..=TURNS {
-        in_order = in_order.min(oracle.run("latency 67108864 64 base in_order", false) * 1e-9);
-        if turn >= FEWEST && random.is_none_or(|random| random > BAND * in_order) {
-            break;
-        }
-    }
-    Measured { sides, in_order }
+    let in_order =
+        (0..FEWEST).map(|_| oracle.run("latency 67108864 64 base in_order", false)).fold(f64::INFINITY, f64::min);
+    Measured { sides, in_order: in_order * 1e-9 }
 }
 
 fn table(sides: &[Sides]) -> String {
@@ -574,14 +569,15 @@ fn more_work_takes_longer() {
     }
 }
 
-/// Prefetchers hide most of the latency of memory when addresses are in order: 2 to 7 ns were left of
-/// 150, a line at a time. Four lines at a time, 12 ns, and 100 for seconds, where other guests took
-/// the bandwidth. So a chain that is in order by mistake cannot agree with the oracle's random one.
+/// Prefetchers hide most of the latency of memory when addresses are in order, so a chain that is in
+/// order by mistake cannot agree with the oracle's random one. Line by line, 2 to 7 ns were left of
+/// 150 (Zen 5 guest). Every fourth line, 12 ns were left, but 100 ns for seconds while other guests
+/// took the bandwidth.
 #[test]
 fn sequential_and_random_memory_differ() {
     let Some(random) = measured("mem.latency", RANDOM) else { return };
     let in_order = MEASURED.in_order;
-    assert!(random > BAND * in_order, "at random {random}, in order {in_order}");
+    assert!(random > 3.0 * in_order, "at random {random}, in order {in_order}");
 }
 
 #[test]

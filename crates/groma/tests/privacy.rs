@@ -1,10 +1,9 @@
 //! A stored run does not reveal who measured, on whose files, and with which other machine.
 
 mod common;
-use common::{Place, ended, metric};
+use common::{Place, ended, metric, write_program};
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const USER: &str = "quentin";
@@ -26,8 +25,7 @@ fn neither_store_nor_stream_reveals_who_and_where() {
     fs::create_dir_all(&kept).expect("a directory");
     fs::write(home.join("small"), [0; 100]).expect("a file");
     let tool = home.join("tool");
-    fs::write(&tool, "#!/bin/sh\nexit 0\n").expect("a file");
-    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).expect("a program");
+    write_program(&tool, "#!/bin/sh\nexit 0\n");
     let at = |name: &str| home.join(name).display().to_string();
     let mut streams = 0;
     let mut run = |args: &[&str]| {

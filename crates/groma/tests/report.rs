@@ -2,11 +2,9 @@
 //! it is tested in `report_browser.rs`.
 
 mod common;
-use common::{Ended, Place, children, send, until};
+use common::{Ended, Place, children, send, until, write_program};
 use groma_harness::sys::process;
 use groma_store::{Sink, Store};
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 
 /// Two short runs, the second with a tag, and one that was killed before it planned anything.
 fn runs() -> Place {
@@ -84,8 +82,7 @@ fn a_signal_ends_the_browser_and_is_the_exit_code() {
     let place = runs();
     // A browser that does not come to an end.
     let (browser, started) = (place.path("browser"), place.path("started"));
-    std::fs::write(&browser, format!("#!/bin/sh\necho > {}\nexec sleep 1000\n", started.display())).expect("a file");
-    std::fs::set_permissions(&browser, Permissions::from_mode(0o755)).expect("its mode");
+    write_program(&browser, &format!("#!/bin/sh\necho > {}\nexec sleep 1000\n", started.display()));
     let file = place.path("x.pdf");
     let mut report = place.command(&["report", "-o", &file.display().to_string()]);
     let child = report.env("GROMA_CHROMIUM", &browser).spawn().expect("it starts");

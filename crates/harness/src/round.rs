@@ -4,7 +4,7 @@ use crate::benchmark::{Benchmark, Run};
 use crate::ctx::Ctx;
 use crate::error::{BenchError, Outcome};
 use crate::instruments::Real;
-use crate::model::{Fact, Job, Placement, Remark, RoundOutput, RoundResult, State};
+use crate::model::{Fact, Job, Placement, RoundOutput, RoundResult, State};
 use crate::sampler::Samples;
 use crate::sys::{affinity, counters, thread};
 use crate::{auto_size, needs, worker_group};
@@ -57,7 +57,7 @@ pub(crate) fn into_result(mut output: RoundOutput) -> RoundResult {
     let broken = output.proofs.iter().find(|p| !p.holds);
     let empty = output.series.iter().all(|s| s.samples.is_empty() && s.values.is_empty());
     // What could not be told has no value and says why: that is no failure of the round.
-    let unresolved = output.remarks.iter().any(|remark| matches!(remark, Remark::Unresolved { .. }));
+    let unresolved = output.is_unresolved();
     let (state, reason) = match broken {
         Some(p) => (State::Failed, format!("proof broken: {} is {}, not {}", p.name, p.seen, p.expected)),
         None if empty && output.facts.is_empty() && output.preflight.is_none() && !unresolved => {

@@ -9,7 +9,7 @@ use crate::error::{BenchError, Outcome};
 use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments, Reading};
 use crate::iterations::{Count, choose_iterations, scaling, time_once};
 use crate::labels::{Rules, label, label_host, read};
-use crate::model::{CoreRates, FIRST, Label, Remark, RoundOutput, Sample, Series, Timing};
+use crate::model::{CoreRates, FEWEST_CLEAN, FIRST, Label, Remark, RoundOutput, Sample, Series, Timing};
 use crate::variant::Variant;
 use groma_stats::best_mode::log_bin;
 use groma_stats::rng::Rng;
@@ -37,7 +37,7 @@ pub(crate) const GROUP: u64 = 8;
 /// From here on an operation has readings of its own: their 4 us are then no more than 2 %.
 const LONG_OPERATION_NS: u64 = 200_000;
 
-/// A round that is [`hopeful`] may take this many times its time limit, and at least
+/// A round that [`lacks_clean_samples`] may take this many times its time limit, and at least
 /// [`LEAST_PATIENCE_NS`].
 const PATIENCE: u64 = 4;
 /// A turn of a thread beside several others on its CPU: with a limit of 4 ms a round would often see
@@ -63,9 +63,6 @@ const FEWEST: usize = 3;
 /// Below this share of clean samples the interval is halved and the round tried again
 /// (docs/methods/timing.md#clean-samples).
 const RETRY_SHARE: f64 = 0.2;
-
-/// Fewer clean samples than this are a reason to try again (docs/methods/timing.md#clean-samples).
-const RETRY_CLEAN: usize = 6;
 
 /// Below this share of its target an interval is too short, and not just one that the host sped up
 /// (docs/methods/timing.md#choosing-iterations).
@@ -257,7 +254,7 @@ pub fn alone(
             .zip(samples)
             .map(|((variant, &iters), samples)| Series { samples, ..variant.series(iters, rules.clock_cost_ns) })
             .collect();
-        let poor = share < RETRY_SHARE || clean < RETRY_CLEAN.min(wanted);
+        let poor = share < RETRY_SHARE || clean < FEWEST_CLEAN.min(wanted);
         let shorter = iters.iter().all(|&n| n >= 2) && target_ns / 2f64.powi(halvings + 1) >= 50_000.0;
         // A frozen count must stay what it is: only the first round may look for a shorter
         // interval.
@@ -334,10 +331,10 @@ fn patience_ns(rules: &Rules) -> u64 {
 
 /// Whether a loop has too few clean samples as yet for a value of its own: as many as the summary
 /// wants where some are disturbed. Those beside a busy sibling count only where there are no others.
-fn hopeful(samples: &[Sample], rules: &Rules, wanted: usize) -> bool {
+fn lacks_clean_samples(samples: &[Sample], rules: &Rules, wanted: usize) -> bool {
     let (clean, own) = clean(samples, rules).fold((0, 0), |(clean, own), s| (clean + 1, own + usize::from(is_own(s))));
     let counted = if own >= FEWEST { own } else { clean };
-    counted < FEWEST || (clean < samples.len() && counted < RETRY_CLEAN.min(wanted))
+    counted < FEWEST || (clean < samples.len() && counted < FEWEST_CLEAN.min(wanted))
 }
 
 /// Whether a sample had its core for itself, as far as the probes tell.
@@ -386,8 +383,9 @@ fn sample_loop(
         let enough = samples.iter().all(|s| clean(s, rules).filter(|s| is_own(s)).count() >= wanted)
             || most >= wanted * DIRTY_FACTOR;
         let spent = ins.now_ns().saturating_sub(start);
-        let waits = spent < patience_ns(rules) && samples.iter().any(|s| hopeful(s, rules, wanted));
-        let late = spent >= rules.time_limit_ns && fewest >= FEWEST && !waits;
+        let lacks = samples.iter().any(|s| lacks_clean_samples(s, rules, wanted));
+        let limit_ns = if lacks { patience_ns(rules) } else { rules.time_limit_ns };
+        let late = spent >= limit_ns && fewest >= FEWEST;
         if enough || late {
             break;
         }

@@ -252,6 +252,11 @@ impl RoundOutput {
         self.preflight = self.preflight.take().or(more.preflight);
     }
 
+    /// Whether the round says of an output that it could not determine it.
+    pub fn is_unresolved(&self) -> bool {
+        self.remarks.iter().any(|remark| matches!(remark, Remark::Unresolved { .. }))
+    }
+
     /// The series of that name.
     pub fn series(&self, name: &str) -> Option<&Series> {
         self.series.iter().find(|s| s.name == name)

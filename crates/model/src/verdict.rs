@@ -105,6 +105,10 @@ impl Flag {
     }
 }
 
+/// Where some samples were disturbed, fewer clean ones than this give no value, and a round goes on
+/// for them or starts again (docs/methods/timing.md#clean-samples).
+pub const FEWEST_CLEAN: usize = 6;
+
 /// Why a metric did not end `ok`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {

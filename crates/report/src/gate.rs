@@ -80,10 +80,12 @@ fn cleared(families: Families<'_>, comparison: &Comparison<'_>, suspects: &Suspe
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         (!all.is_empty()).then(|| format!("{what}: {}{more}.", all.join("; ")))
     };
-    let both = [
+    let sentences: Vec<String> = [
         listed(false, "Looked slower at first, not in fresh rounds"),
         listed(true, "Looked slower at first, with too few fresh rounds to tell"),
-    ];
-    let both: Vec<String> = both.into_iter().flatten().collect();
-    (!both.is_empty()).then(|| both.join(" "))
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }

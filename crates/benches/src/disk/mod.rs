@@ -197,10 +197,9 @@ impl Target {
     /// result is `unsupported`.
     fn prove_disk(&self, ctx: &mut Ctx, bytes_each: usize) -> Outcome {
         let used = Usage::thread().since(&self.before);
-        let read = used.blocks_in as f64 * BLOCK;
         let credited = ctx.iterations() * bytes_each as u64;
         work::once_each(ctx, "bytes read per byte credited", self.bytes.count(), credited);
-        if read == 0.0 && self.bytes.count() == credited {
+        if used.blocks_in == 0 && self.bytes.count() == credited {
             return Err(BenchError::Unsupported(UNCOUNTED.to_owned()));
         }
         prove_read(ctx, &used, credited);
@@ -210,9 +209,6 @@ impl Target {
 
 /// The kernel's unit of `ru_inblock` and `ru_oublock`.
 const BLOCK: f64 = 512.0;
-
-/// The proof of every benchmark that reads.
-const FROM_DISK: &str = "bytes that came from a disk, of those asked for";
 
 /// The reason where reads leave no trace in the kernel's counters.
 const UNCOUNTED: &str = "the kernel counted no reads from a disk";
@@ -250,11 +246,17 @@ fn prove_read(ctx: &mut Ctx, used: &Usage, asked: u64) {
         let more = ((read - asked) / 1024.0).round();
         let faults = used.major_faults;
         let reason = format!(
-            "{more} KiB more came from a disk than asked for, of the program itself in {faults} major faults: memory is short"
+            "{more} KiB more than asked for came from a disk, and {faults} major faults: the kernel read the \
+             program's own pages as well, since memory is short"
         );
         return ctx.unresolved("", &reason);
     }
-    ctx.prove(FROM_DISK, "1 (0.99 to 1.05 and 256 KiB)", read / asked, 0.99..=most);
+    ctx.prove(
+        "bytes that came from a disk, of those asked for",
+        "1 (0.99 to 1.05 and 256 KiB)",
+        read / asked,
+        0.99..=most,
+    );
 }
 
 /// Whether reads that take these times in seconds, of places never read and of places just read,

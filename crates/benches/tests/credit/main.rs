@@ -16,7 +16,7 @@ mod trial;
 mod units;
 mod values;
 
-use groma_harness::model::{Remark, State};
+use groma_harness::model::State;
 use groma_harness::testing::Mutilation;
 use std::process::ExitCode;
 use trial::{Seen, Trial, try_patiently};
@@ -66,7 +66,8 @@ fn main() -> ExitCode {
     let stated: Vec<_> = table.iter().filter_map(|unit| Some((unit.id, unit.stated?))).collect();
     let as_they_are: Vec<Trial> =
         cases.iter().map(|(id, case)| case.trial(id)).chain(stated.iter().map(|(id, _)| Trial::of(id))).collect();
-    let seen = try_patiently(&as_they_are, |seen| seen.result.state == State::Failed || is_unresolved(seen));
+    let seen =
+        try_patiently(&as_they_are, |seen| seen.result.state == State::Failed || seen.result.output.is_unresolved());
     for (((id, case), trial), seen) in cases.iter().zip(&as_they_are).zip(&seen) {
         wrong.extend(units::differs(case, seen).map(|what| format!("{id} {:?}: {what}", trial.params)));
     }
@@ -144,11 +145,6 @@ fn main() -> ExitCode {
     if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whether a round says that it could not tell.
-fn is_unresolved(seen: &Seen) -> bool {
-    seen.result.output.remarks.iter().any(|remark| matches!(remark, Remark::Unresolved { .. }))
-}
-
 /// What is wrong with a round of a benchmark that states its values.
 fn states_wrongly(seen: &Seen, proof: &str) -> Option<String> {
     let result = &seen.result;
@@ -163,7 +159,7 @@ fn states_wrongly(seen: &Seen, proof: &str) -> Option<String> {
         State::Ok if proof.starts_with("none: ") && result.output.proofs.is_empty() => None,
         State::Ok if result.output.proofs.iter().any(|p| p.name == proof) => None,
         // Without a value there is nothing to prove: a busy sibling thread can hide the clock for minutes.
-        State::Ok if is_unresolved(seen) && result.output.series.is_empty() => None,
+        State::Ok if result.output.is_unresolved() && result.output.series.is_empty() => None,
         State::Ok => Some(format!("it has no proof '{proof}' but {:?}", result.output.proofs)),
         state => Some(format!("{}: {}", state.word(), result.reason)),
     }

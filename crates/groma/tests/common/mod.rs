@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
@@ -182,6 +184,18 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < end, "waited a minute for {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Creates a file that can be executed.
+pub(crate) fn write_program(path: &Path, script: &str) {
+    std::fs::write(path, script).expect("a file");
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("its mode");
+}
+
+/// Whether a record's value can be relied on. One that is `unresolved` may have one in JSON; tables
+/// and series leave it out.
+pub(crate) fn has_value(record: &Value) -> bool {
+    matches!(record["state"].as_str(), Some("ok" | "noisy"))
 }
 
 /// The record of a metric in a run's JSON.
