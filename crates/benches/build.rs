@@ -1,10 +1,11 @@
-//! Compiles the program that the process benchmarks execute (`carried/target.rs`) four times, with the compiler and the
-//! linker that build everything else: `bare` without libc, `static` and `dynamic` with it, `many` with twenty libraries
-//! more, all of which are one file (`carried/library.rs`) under twenty names; and the compiler that `mix.andrew` runs
+//! Compiles the program that the process benchmarks execute (`carried/target.rs`) four times, with
+//! the compiler and the linker that build everything else: `bare` without libc, `static` and
+//! `dynamic` with it, `many` with twenty libraries more, all of which are one file
+//! (`carried/library.rs`) under twenty names; and the compiler that `mix.andrew` runs
 //! (`carried/compiler.rs`).
 //!
-//! A target that cannot be made here (no static libc installed, no start-up code for this CPU) does not stop the build:
-//! its file stays empty, and the benchmark says the reason that is noted here.
+//! A target that cannot be made here (no static libc installed, no start-up code for this CPU) does
+//! not stop the build: its file stays empty, and the benchmark says the reason that is noted here.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,8 @@ const SOURCE: &str = "carried/target.rs";
 const LIBRARY: &str = "carried/library.rs";
 const COMPILER: &str = "carried/compiler.rs";
 
-/// Free of everything that makes a file larger or start slower: no start-up files, no build id, one page.
+/// Free of everything that makes a file larger or start slower: no start-up files, no build id, one
+/// page.
 const BARE: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-z,norelro -Wl,-z,noseparate-code \
                     -Wl,--no-eh-frame-hdr -Wl,-n";
 /// `-Bstatic` because rustc has switched to `-Bdynamic` before these.

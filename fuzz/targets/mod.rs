@@ -3,7 +3,8 @@
 //!
 //! Shared by the fuzz crate, where libFuzzer chooses the bytes, and by
 //! `crates/groma/tests/corpus.rs`, which replays the corpus on stable. An including crate must
-//! provide the program's modules `counts`, `dd`, `flags` and `select`, because the program is not a library.
+//! provide the program's modules `counts`, `dd`, `flags` and `select`, because the program is not a
+//! library.
 //!
 //! Properties, besides "no panic":
 //!

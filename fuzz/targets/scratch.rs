@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(super) struct Scratch {
     pub(super) dir: PathBuf,
     /// What was made below it, directories before their contents. It is removed by name, because
-    /// `remove_dir_all` opens and lists each directory, and the kernel takes half of a target's time.
+    /// `remove_dir_all` opens and lists each directory, and the kernel takes half of a target's
+    /// time.
     made: Vec<PathBuf>,
 }
 

@@ -170,8 +170,8 @@ fn sound_store() -> &'static [u8] {
     })
 }
 
-/// From a stored run to records, `analysis/summarise.rs`, and every view of them. The input is JSON:
-/// points with their rounds, and the host.
+/// From a stored run to records, `analysis/summarise.rs`, and every view of them. The input is
+/// JSON: points with their rounds, and the host.
 pub fn views(data: &[u8]) {
     type Stored = (Vec<(Point, Vec<Round>)>, Host);
     let Ok(json) = std::str::from_utf8(data) else { return };

@@ -19,8 +19,8 @@ use crate::point::{is_of_shared_core, measured, same_point};
 use crate::round_value::round_value;
 use crate::samples::Which;
 
-/// What differs by no more than this, with its whole interval, is called the same. Half-widths up to
-/// it are called precise on the pages, too.
+/// What differs by no more than this, with its whole interval, is called the same. Half-widths up
+/// to it are called precise on the pages, too.
 const SAME: f64 = 0.05;
 
 /// By what ratio runs are taken to differ where no other runs of the host tell.
@@ -124,8 +124,8 @@ impl<'r> Pair<'r> {
         })
     }
 
-    /// Where one side has only the value of a shared core, that of the other side is compared with it;
-    /// without one it cannot be told.
+    /// Where one side has only the value of a shared core, that of the other side is compared with
+    /// it; without one it cannot be told.
     fn of_like_cores(&mut self) {
         let [a, b] = self.sides.map(is_of_shared_core);
         if a == b {
@@ -142,8 +142,8 @@ impl<'r> Pair<'r> {
         self.ratio.max(1.0 / self.ratio)
     }
 
-    /// Whether the rounds of a side were too few, or those of the two sides not of like cores: more of
-    /// them may tell.
+    /// Whether the rounds of a side were too few, or those of the two sides not of like cores: more
+    /// of them may tell.
     pub fn is_undecided(&self) -> bool {
         matches!(self.verdict, Verdict::Unclear(Why::FewRounds | Why::SharedCore))
     }
@@ -179,8 +179,8 @@ impl Comparison<'_> {
         if self.pairs.is_empty() || 2 * unclear > all { Gate::Unclear } else { Gate::Passes }
     }
 
-    /// Of how many metrics it cannot be told whether they changed, of how many: a gate must not pass
-    /// because most of what it watches had no value this time.
+    /// Of how many metrics it cannot be told whether they changed, of how many: a gate must not
+    /// pass because most of what it watches had no value this time.
     pub fn untold(&self) -> [usize; 2] {
         let unclear = self.pairs.iter().filter(|pair| matches!(pair.verdict, Verdict::Unclear(_))).count();
         let is_lost = |sides: &&[&Record; 2]| {
@@ -222,12 +222,12 @@ pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -
     comparison
 }
 
-/// A bound of what is called the same where rounds were made in pairs: no change is called that may be
-/// smaller (docs/methods/statistics.md#ratio-of-pairs).
+/// A bound of what is called the same where rounds were made in pairs: no change is called that may
+/// be smaller (docs/methods/statistics.md#ratio-of-pairs).
 const NOTHING: f64 = 1.01;
 
-/// Compares two sides whose rounds were made in turns, of which [`paired_rounds`] are these. What a pair
-/// has in common cancels, so no other runs are needed.
+/// Compares two sides whose rounds were made in turns, of which [`paired_rounds`] are these. What a
+/// pair has in common cancels, so no other runs are needed.
 pub fn compare_pairs<'r>(a: &'r [Record], b: &'r [Record], paired: &PairedRounds) -> Comparison<'r> {
     let mut comparison = match_records(a, b);
     let of = |pair: &Pair<'_>| paired.get(&identity(pair.sides[0])).and_then(|[a, b]| pair_ratios(a, b));
@@ -285,7 +285,8 @@ fn by_ranks_alone(pairs: &[Pair<'_>], others: &[Vec<f64>]) -> Vec<Option<f64>> {
     holm_known(&pairs.iter().zip(others).map(p).collect::<Vec<_>>())
 }
 
-/// The records of several runs as if they were of one: the rounds of all, and the headline of these.
+/// The records of several runs as if they were of one: the rounds of all, and the headline of
+/// these.
 pub fn pooled(runs: Vec<Vec<Record>>) -> Vec<Record> {
     let mut all: Vec<Record> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();

@@ -1,5 +1,5 @@
-//! Composed costs from the primitives that they consist of: what is predicted, what was measured, and
-//! the rest. Not the models, which stand beside their benchmarks (`groma_model::Composition`).
+//! Composed costs from the primitives that they consist of: what is predicted, what was measured,
+//! and the rest. Not the models, which stand beside their benchmarks (`groma_model::Composition`).
 //!
 //! The interval of a sum goes from the sum of the lower ends to the sum of the upper ends, where a
 //! cost that is added and subtracted again cancels. It holds the sum whenever the intervals of the
@@ -184,8 +184,8 @@ fn sum(costs: &[Cost<'_>]) -> Option<Amount> {
     if known.is_empty() { None } else { weighed(&known) }
 }
 
-/// A part as records, each with its count: what is subtracted is counted below zero. `None` where one
-/// of the records is missing.
+/// A part as records, each with its count: what is subtracted is counted below zero. `None` where
+/// one of the records is missing.
 pub(crate) fn terms<'r>(
     part: &Part,
     count: f64,
@@ -199,7 +199,8 @@ pub(crate) fn terms<'r>(
     Some(terms)
 }
 
-/// The sum of these records, each so many times. Counts of one record are added before its interval is.
+/// The sum of these records, each so many times. Counts of one record are added before its interval
+/// is.
 pub(crate) fn weighed(terms: &[(f64, &Record)]) -> Option<Amount> {
     let mut counts: BTreeMap<*const Record, (f64, &Record)> = BTreeMap::new();
     for (count, record) in terms {

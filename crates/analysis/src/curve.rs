@@ -123,8 +123,8 @@ pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
     if found.len() < 2 {
         return Vec::new();
     }
-    // Where the curve begins well below the first level, that is the second: the first was too short
-    // or too disturbed to be seen as one.
+    // Where the curve begins well below the first level, that is the second: the first was too
+    // short or too disturbed to be seen as one.
     let before = curve.measured().into_iter().filter(|(size, _)| *size < found[0].from);
     let hidden = usize::from(before.into_iter().any(|(_, latency)| latency * BELOW < found[0].latency));
     found

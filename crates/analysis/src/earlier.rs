@@ -19,8 +19,8 @@ pub fn contradiction(point: &Point, metric: &Metric, record: &Record, earlier: &
     Some(Flag::Contradicts { ratio, runs })
 }
 
-/// What a metric was in earlier runs, of which these are the rounds of its point: of those on the same
-/// storage that have a value.
+/// What a metric was in earlier runs, of which these are the rounds of its point: of those on the
+/// same storage that have a value.
 pub fn values(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> Vec<f64> {
     let on_same_storage = |rounds: &&Vec<Round>| {
         same_storage(|key| record.fact(key), |key| rounds.iter().find_map(|round| round.result.fact(key)))

@@ -14,13 +14,13 @@ pub struct Floor {
     /// The ratio, above 1, that two runs of the same thing exceed in about 5 % of all cases
     /// (docs/methods/statistics.md#noise-floor); `None` of fewer than two runs.
     pub between_runs: Option<f64>,
-    /// The ratio, above 1, that a comparison of the whole suite with another run finds in four cases
-    /// of five; `None` of fewer than two runs.
+    /// The ratio, above 1, that a comparison of the whole suite with another run finds in four
+    /// cases of five; `None` of fewer than two runs.
     pub detectable: Option<f64>,
 }
 
-/// The floor of each record that has a value, with the record; `runs` tells the headlines of the runs
-/// of it, itself included.
+/// The floor of each record that has a value, with the record; `runs` tells the headlines of the
+/// runs of it, itself included.
 pub fn floors(records: &[Record], runs: impl Fn(&Record) -> Vec<f64>) -> Vec<(&Record, Floor)> {
     let known: Vec<(&Record, Vec<f64>)> =
         records.iter().filter(|record| measured(record).is_some()).map(|record| (record, runs(record))).collect();

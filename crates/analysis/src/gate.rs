@@ -1,9 +1,10 @@
 //! A gate: whether anything became slower, said only of what fresh rounds confirm.
 //!
 //! A first measurement screens the whole suite for suspects; they alone are measured again, and the
-//! verdict rests on the second measurement without the first. What was chosen because it looked slow
-//! would otherwise be tested on the rounds it was chosen by, and a host that was in another state for
-//! some seconds would fail it (docs/methods/statistics.md#gate). Not here: measuring, and text.
+//! verdict rests on the second measurement without the first. What was chosen because it looked
+//! slow would otherwise be tested on the rounds it was chosen by, and a host that was in another
+//! state for some seconds would fail it (docs/methods/statistics.md#gate). Not here: measuring, and
+//! text.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -96,7 +97,8 @@ mod tests {
         costs.iter().enumerate().map(of).collect()
     }
 
-    /// What a gate with a tolerance of 5 % says where `screened` was measured first and `fresh` then.
+    /// What a gate with a tolerance of 5 % says where `screened` was measured first and `fresh`
+    /// then.
     fn gate(screened: &[f64], fresh: &[f64]) -> (Gate, usize) {
         let rng = &mut Rng::new(7);
         let mut suite = Suite { sides: [side(&vec![1.0; screened.len()], rng), side(screened, rng)], paired: None };
@@ -122,7 +124,8 @@ mod tests {
         assert_eq!(gate(&[1.2, 1.0, 1.0], &[1.03, 1.0, 1.0]), (Gate::Passes, 1));
     }
 
-    /// Of five metrics one was suspected, and had too few rounds or no value when it was measured again.
+    /// Of five metrics one was suspected, and had too few rounds or no value when it was measured
+    /// again.
     #[test]
     fn a_gate_does_not_pass_with_a_suspect_that_could_not_be_measured_again() {
         let verdict = |spoil: &dyn Fn(&mut Record)| {

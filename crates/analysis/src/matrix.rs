@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn groups_are_told_only_when_every_pair_is_known() {
-        // Threads of a core, cores of a cache, caches: 0 and 4, 1 and 5 ... are threads of one core.
+        // Threads of a core, cores of a cache, caches: 0 and 4, 1 and 5 ... are threads of one
+        // core.
         let cost = |a: u32, b: u32| match (a % 4 == b % 4, a % 2 == b % 2) {
             (true, _) => 10.0,
             (_, true) => 25.0,

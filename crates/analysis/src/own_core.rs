@@ -17,8 +17,8 @@ pub fn drops(point: &Point, metric: &Metric, rounds: &[Round]) -> Labels {
     counted(point, metric, rounds).drops
 }
 
-/// The point with the labels that drop a sample of this metric: those of the benchmark, without that
-/// of a shared core where too few rounds met another.
+/// The point with the labels that drop a sample of this metric: those of the benchmark, without
+/// that of a shared core where too few rounds met another.
 pub(crate) fn counted<'p>(point: &'p Point, metric: &Metric, rounds: &[Round]) -> Cow<'p, Point> {
     if !point.drops.has(Label::Shared) {
         return Cow::Borrowed(point);

@@ -7,8 +7,8 @@ pub fn family(id: &str) -> &str {
     id.split('.').next().unwrap_or(id)
 }
 
-/// The facts about the storage that a point used, which are part of what identifies its metrics: its
-/// file system, the device below it, and how the kernel drives that.
+/// The facts about the storage that a point used, which are part of what identifies its metrics:
+/// its file system, the device below it, and how the kernel drives that.
 const STORAGE: [&str; 4] = ["work_dir.fs", "work_dir.model", "work_dir.scheduler", "work_dir.rotational"];
 
 /// Whether two points used the same storage, as far as both say what they used.
@@ -84,7 +84,8 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    /// What a numeric parameter is, by the unit of its text: `64 KiB`, `100us`, `16`. `auto` is a size.
+    /// What a numeric parameter is, by the unit of its text: `64 KiB`, `100us`, `16`. `auto` is a
+    /// size.
     pub fn of(record: &Record, name: &str) -> Numbers {
         if record.params.word(name) == Some(AUTO) {
             return Numbers::Sizes;

@@ -1,5 +1,5 @@
-//! What an application's counts cost on a machine: counts times prices, which are measured metrics. Not
-//! how counts are read or made, and not the prices, which are data (`groma_model::Price`).
+//! What an application's counts cost on a machine: counts times prices, which are measured metrics.
+//! Not how counts are read or made, and not the prices, which are data (`groma_model::Price`).
 
 use groma_model::page::Shown;
 use groma_model::{Part, Price, Record, Spent, Times};

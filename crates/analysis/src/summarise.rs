@@ -19,8 +19,8 @@ pub fn summarise(point: &Point, rounds: &[Round], host: &Host) -> Vec<Record> {
     point.metrics.iter().map(|metric| record(point, metric, rounds, host, true)).collect()
 }
 
-/// The same of the metrics that are wanted, without flags: what a history of hundreds of runs shows.
-/// Whether a run drifted takes longer than everything else together.
+/// The same of the metrics that are wanted, without flags: what a history of hundreds of runs
+/// shows. Whether a run drifted takes longer than everything else together.
 pub fn summarise_values(point: &Point, rounds: &[Round], host: &Host, wanted: impl Fn(&Metric) -> bool) -> Vec<Record> {
     let wanted = point.metrics.iter().filter(|metric| wanted(metric));
     wanted.map(|metric| record(point, metric, rounds, host, false)).collect()

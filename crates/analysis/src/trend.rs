@@ -10,8 +10,8 @@ use crate::compare::environment::{Difference, differences};
 use crate::compare::identity;
 use crate::point::{measured, same_point};
 
-/// A change of level by less than this ratio is not reported: of a metric that repeats to a tenth of
-/// a percent, runs differ by as much through where their code happens to lie.
+/// A change of level by less than this ratio is not reported: of a metric that repeats to a tenth
+/// of a percent, runs differ by as much through where their code happens to lie.
 const LEAST: f64 = 1.01;
 
 /// One metric over runs.
@@ -44,8 +44,8 @@ impl Change {
 }
 
 /// The series of all metrics that these runs measured, in the order in which the newest run has
-/// them. `runs` are in the order of time. Of a metric whose definition, unit or storage changed, only
-/// the runs like the newest are in its series.
+/// them. `runs` are in the order of time. Of a metric whose definition, unit or storage changed,
+/// only the runs like the newest are in its series.
 pub fn series(runs: &[(RunHeader, Vec<Record>)]) -> Vec<Series<'_>> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut all: Vec<Vec<(&RunHeader, &Record)>> = Vec::new();

@@ -14,8 +14,9 @@ const NOISY_SHARE: f64 = 0.2;
 /// A half-width beyond this fraction of the value makes a metric `noisy` whatever its samples say.
 const WIDE: f64 = 0.10;
 /// A latency whose mean is more than this times its median shared its CPU with other tasks. The
-/// median of what blocks is then not that of an idle machine: 1.3 to 1.5 times as long for a pipe round
-/// trip beside 4 busy loops, at ratios of 1.5 and more (docs/methods/statistics.md#contention).
+/// median of what blocks is then not that of an idle machine: 1.3 to 1.5 times as long for a pipe
+/// round trip beside 4 busy loops, at ratios of 1.5 and more
+/// (docs/methods/statistics.md#contention).
 const CONTENDED: f64 = 1.5;
 /// Reading the clock is told of when it took more than this share of the time read: what is taken
 /// off is then uncertain by a percent and more of the value.

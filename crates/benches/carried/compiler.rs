@@ -1,12 +1,15 @@
-//! The compiler that `mix.andrew` runs: reads a source, cuts it into tokens, and writes an object, which begins with their count
-//! and hash and holds the name of each token, four bytes a piece. Ours, so that it is the same everywhere, as Ousterhout's was,
-//! who compiled for one and the same processor on all his machines. It is no part of this crate; `build.rs` compiles it.
+//! The compiler that `mix.andrew` runs: reads a source, cuts it into tokens, and writes an object,
+//! which begins with their count and hash and holds the name of each token, four bytes a piece.
+//! Ours, so that it is the same everywhere, as Ousterhout's was, who compiled for one and the same
+//! processor on all his machines. It is no part of this crate; `build.rs` compiles it.
 //!
-//! Called as `compiler SOURCE OBJECT`; leaves with 0, or with the number of the step that went wrong.
+//! Called as `compiler SOURCE OBJECT`; leaves with 0, or with the number of the step that went
+//! wrong.
 //!
 //! # Safety
 //!
-//! libc calls `main` with `argc` NUL-terminated strings, on one thread, so that the buffers have one user.
+//! libc calls `main` with `argc` NUL-terminated strings, on one thread, so that the buffers have
+//! one user.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "a program without a standard library")]

@@ -1,9 +1,11 @@
-//! The library of which `target-many` wants twenty: the same file under as many names, which a loader takes for as many
-//! libraries. Each one announces itself to the program when it is initialised.
+//! The library of which `target-many` wants twenty: the same file under as many names, which a
+//! loader takes for as many libraries. Each one announces itself to the program when it is
+//! initialised.
 //!
 //! # Safety
 //!
-//! The program has a function of that name; the loader calls the initialiser once, after it has found it.
+//! The program has a function of that name; the loader calls the initialiser once, after it has
+//! found it.
 #![no_std]
 #![expect(unsafe_code, reason = "a library without a standard library")]
 

@@ -1,22 +1,28 @@
-//! The program that `proc.exec`, `proc.spawn` and `proc.shell` execute. It is no part of this crate: `build.rs` compiles
-//! this one file up to four times, and the results are carried inside the program.
+//! The program that `proc.exec`, `proc.spawn` and `proc.shell` execute. It is no part of this
+//! crate: `build.rs` compiles this one file up to four times, and the results are carried inside
+//! the program.
 //!
-//! All do the same thing: write one byte to the descriptor whose number is the first argument, and leave with code
-//! 42; or with 43 when the byte could not be written, so that a child without a witness is never taken for a good one.
+//! All do the same thing: write one byte to the descriptor whose number is the first argument, and
+//! leave with code 42; or with 43 when the byte could not be written, so that a child without a
+//! witness is never taken for a good one.
 //!
 //! - `--cfg bare`: no libc, no start-up code, a file below 1 KiB: what the kernel alone costs.
-//! - otherwise the same through libc, from `main` to `exit`, linked statically or dynamically: what a program costs.
-//! - `--cfg many`: the dynamic one with libraries (`library.rs`) that announce themselves; all good only if each one has.
+//! - otherwise the same through libc, from `main` to `exit`, linked statically or dynamically: what
+//!   a program costs.
+//! - `--cfg many`: the dynamic one with libraries (`library.rs`) that announce themselves; all good
+//!   only if each one has.
 //!
 //! # Safety
 //!
-//! The kernel (or libc) hands over an argument vector of `argc` NUL-terminated strings. `_start` is entered with the stack
-//! pointer at `argc`, as every Linux ABI says; it passes that address on and never returns.
+//! The kernel (or libc) hands over an argument vector of `argc` NUL-terminated strings. `_start` is
+//! entered with the stack pointer at `argc`, as every Linux ABI says; it passes that address on and
+//! never returns.
 #![no_std]
 #![no_main]
 #![expect(unsafe_code, reason = "a program without a standard library")]
 
-/// What it leaves with when all is well: neither 0 nor 1, nor what shells and failed execs say (126, 127).
+/// What it leaves with when all is well: neither 0 nor 1, nor what shells and failed execs say
+/// (126, 127).
 const GOOD: i32 = 42;
 /// What it leaves with when the byte was not written.
 const UNHEARD: i32 = 43;
@@ -56,7 +62,8 @@ mod bare {
     #[inline(always)]
     unsafe fn syscall(nr: usize, a0: usize, a1: usize, a2: usize) -> isize {
         let result: isize;
-        // SAFETY: the caller vouches for number and arguments; the clobbers are those of each kernel's ABI.
+        // SAFETY: the caller vouches for number and arguments; the clobbers are those of each
+        // kernel's ABI.
         unsafe {
             #[cfg(target_arch = "x86_64")]
             asm!("syscall", inlateout("rax") nr => result, in("rdi") a0, in("rsi") a1, in("rdx") a2,

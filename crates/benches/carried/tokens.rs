@@ -1,4 +1,5 @@
-// What the carried compiler makes of a source, and what `mix.andrew` expects of it: one file, in both. No standard library.
+// What the carried compiler makes of a source, and what `mix.andrew` expects of it: one file, in
+// both. No standard library.
 
 /// Tokens, and a hash over all of them in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

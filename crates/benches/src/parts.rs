@@ -1,4 +1,5 @@
-//! The primitives that several composed costs consist of (`Info::composed_of`), each under one name.
+//! The primitives that several composed costs consist of (`Info::composed_of`), each under one
+//! name.
 //!
 //! What is particular to one operation stands beside its benchmark.
 

@@ -1,8 +1,8 @@
-//! What an application's counts cost: for each name that `strace`, `perf` or `groma predict` counts, the
-//! metrics that stand for it.
+//! What an application's counts cost: for each name that `strace`, `perf` or `groma predict`
+//! counts, the metrics that stand for it.
 //!
-//! A price is the nearest thing that groma measures. Names that nothing stands for are left out, so that a
-//! prediction lists them instead of guessing.
+//! A price is the nearest thing that groma measures. Names that nothing stands for are left out, so
+//! that a prediction lists them instead of guessing.
 
 use crate::parts::{CALL, OPEN_CLOSE, Part, READ, Shown, VFORK, WRITE};
 use groma_harness::model::{Price, Spent};

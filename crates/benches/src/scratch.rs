@@ -224,8 +224,8 @@ pub(crate) mod testing {
             &self.0
         }
 
-        /// Removes what members of a worker group left that were ended because one of them failed, as
-        /// the run does with its work directory.
+        /// Removes what members of a worker group left that were ended because one of them failed,
+        /// as the run does with its work directory.
         pub(crate) fn clear(&self) {
             for entry in std::fs::read_dir(&self.0).expect("a directory") {
                 let path = entry.expect("an entry").path();

@@ -1,4 +1,5 @@
-//! The catalogue against the folders: a benchmark is one file, named as the user names it, and it is in the list.
+//! The catalogue against the folders: a benchmark is one file, named as the user names it, and it
+//! is in the list.
 
 use groma_harness::model::Quantity;
 use groma_harness::model::family::{Figure, Select};
@@ -136,7 +137,8 @@ fn points(tier: Tier) -> BTreeSet<String> {
 fn a_larger_run_measures_what_a_smaller_one_does_and_more() {
     let [quick, standard, full] = [Tier::Quick, Tier::Standard, Tier::Full].map(points);
     assert!(quick.is_subset(&standard) && standard.is_subset(&full));
-    // A round takes 20 ms and more: ten seconds hold some rounds of so many points, and 60 s of more.
+    // A round takes 20 ms and more: ten seconds hold some rounds of so many points, and 60 s of
+    // more.
     assert!((50..150).contains(&quick.len()), "a quick run has {} points", quick.len());
     assert!((2 * quick.len()..600).contains(&standard.len()), "a standard run has {} points", standard.len());
     assert!(full.len() > 5 * standard.len(), "a full run has {} points", full.len());
@@ -215,8 +217,8 @@ fn that_measures(shown: &Shown) -> &'static str {
     bench.info.id
 }
 
-/// A model names metrics that exist, at points that a run of its benchmarks measures; what is explained
-/// is the benchmark's own.
+/// A model names metrics that exist, at points that a run of its benchmarks measures; what is
+/// explained is the benchmark's own.
 #[test]
 fn models_name_costs_that_are_measured() {
     let all = groma_benches::all();

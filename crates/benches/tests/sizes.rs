@@ -1,4 +1,5 @@
-//! Every size that a person can ask for is held against what the machine has, whichever benchmark it belongs to.
+//! Every size that a person can ask for is held against what the machine has, whichever benchmark
+//! it belongs to.
 
 use groma_benches::all;
 use groma_harness::model::{Memory, Param, ParamKind, Tier};
@@ -21,17 +22,20 @@ fn a_size_beyond_the_machine_is_refused_before_anything_is_set_up() {
     let (most_memory, most_files) = (half(memory_headroom()), half(file_room(&dir)));
     let mut refused = 0;
     for (bench, param) in sized() {
-        // A tebibyte (of things that are counted, at least a kibibyte each), and what is next to the end of 64 bits.
+        // A tebibyte (of things that are counted, at least a kibibyte each), and what is next to
+        // the end of 64 bits.
         let values = if param.kind.is_size() { ["1T", "16777215T"] } else { ["1073741824", "18446744073709551615"] };
         for (value, workers) in values.into_iter().flat_map(|value| [(value, 1), (value, 4096)]) {
             let what = format!("{} {}={value}, {workers} workers", bench.info.id, param.name);
             let (memory, files) = sizes(bench, &[(param.name, value)], workers);
-            // Little room is left on some disks: what its other parameters want is then too much as well.
+            // Little room is left on some disks: what its other parameters want is then too much as
+            // well.
             let (memory_else, files_else) = sizes(bench, &[], workers);
             if memory_else > most_memory || files_else > most_files {
                 continue;
             }
-            // There are machines with terabytes of memory and more disk, where the smaller value is well.
+            // There are machines with terabytes of memory and more disk, where the smaller value is
+            // well.
             if memory <= most_memory && files <= most_files {
                 assert!(value == values[0], "{what} fits");
                 continue;

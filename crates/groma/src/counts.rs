@@ -1,8 +1,9 @@
 //! What an application did, as the tools that count write it: pure functions from text.
 //!
-//! Five formats, told apart by what only they contain: the tables of `strace -c` and of `perf trace -s`,
-//! the report of `perf stat`, the files `/proc/PID/io` and `/proc/PID/status` (either, or both in one
-//! text), and JSON, which `groma predict --format json` writes. Not: making counts.
+//! Five formats, told apart by what only they contain: the tables of `strace -c` and of
+//! `perf trace -s`, the report of `perf stat`, the files `/proc/PID/io` and `/proc/PID/status`
+//! (either, or both in one text), and JSON, which `groma predict --format json` writes. Not: making
+//! counts.
 
 use groma_analysis::predict::Counts;
 use serde_json::Value;
@@ -53,8 +54,9 @@ impl Bounded {
     }
 }
 
-/// The table of `strace -c`: `% time  seconds  usecs/call  calls  errors  syscall`, where `errors` may be
-/// empty. Its times are those of a traced program, and not used.
+/// The table of `strace -c`, with the columns `% time`, `seconds`, `usecs/call`, `calls`, `errors`
+/// and `syscall`, where `errors` may be empty. Its times are those of a traced program, and not
+/// used.
 fn strace(text: &str) -> Result<Counts, String> {
     let mut counts = Bounded::default();
     let mut inside = false;
@@ -75,8 +77,9 @@ fn strace(text: &str) -> Result<Counts, String> {
     Ok(counts.0)
 }
 
-/// The tables of `perf trace -s`, one for each thread: `syscall  calls  errors  total  ...` behind a line
-/// of dashes. Their times are those of a traced program, and not used.
+/// The tables of `perf trace -s`, one for each thread, with the columns `syscall`, `calls`,
+/// `errors`, `total` and more, behind a line of dashes. Their times are those of a traced program,
+/// and not used.
 fn perf_trace(text: &str) -> Result<Counts, String> {
     let mut counts = Bounded::default();
     let mut inside = false;
@@ -116,7 +119,8 @@ fn perf_stat(text: &str) -> Result<Counts, String> {
             [value, "seconds", "user", ..] => counts.0.user_s = Some(number(value, line)?),
             [value, "seconds", "sys", ..] => counts.0.system_s = Some(number(value, line)?),
             [value, event] if value.starts_with(|c: char| c.is_ascii_digit()) => {
-                // What one may count without privileges is marked; of cycles it says whose they are.
+                // What one may count without privileges is marked; of cycles it says whose they
+                // are.
                 let plain = event.trim_end_matches(":u");
                 let name = if plain.ends_with("cycles") { event } else { plain };
                 if !NO_COSTS.contains(&plain) {
@@ -149,7 +153,8 @@ fn proc_files(text: &str) -> Result<Counts, String> {
     Ok(counts.0)
 }
 
-/// `{"counts": {"read": 12, "write": {"count": 3, "bytes": 4096}}, "wall_s": 0.1, "user_s": ..., "system_s": ...}`.
+/// `{"counts": {"read": 12, "write": {"count": 3, "bytes": 4096}}, "wall_s": 0.1, "user_s": ...,
+/// "system_s": ...}`.
 fn json(text: &str) -> Result<Counts, String> {
     let whole: Value = serde_json::from_str(text).map_err(|e| format!("no JSON: {e}"))?;
     let Value::Object(whole) = whole else { return Err("expected an object".to_owned()) };

@@ -3,8 +3,9 @@
 //! Five documents: the lmbench paper of 1996 with its tables and figures, lmbench 3 with its
 //! programs (2004), Ousterhout's paper of 1990, Closson's Silly Little Benchmark, and the report of
 //! two students of CSE 221 (2014). A repeat times the same operation with the same parameters; what
-//! is different all the same is said. `docs/lineage.md` is this list; `crates/groma/tests/lineage.rs`
-//! runs its commands and holds it against what the benchmarks claim.
+//! is different all the same is said. `docs/lineage.md` is this list;
+//! `crates/groma/tests/lineage.rs` runs its commands and holds it against what the benchmarks
+//! claim.
 
 use groma_harness::model::Repeat;
 

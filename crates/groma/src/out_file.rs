@@ -1,5 +1,5 @@
-//! A file that is complete or not there: written beside its place and renamed. A signal may leave what
-//! was written so far, under its hidden name (`.run.csv.4711.part`).
+//! A file that is complete or not there: written beside its place and renamed. A signal may leave
+//! what was written so far, under its hidden name (`.run.csv.4711.part`).
 
 use std::ffi::OsString;
 use std::fs::{self, File};

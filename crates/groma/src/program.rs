@@ -54,8 +54,8 @@ impl Program {
         self
     }
 
-    /// Adds families: the names, sentences and rows that views show for their benchmarks. A benchmark
-    /// needs none.
+    /// Adds families: the names, sentences and rows that views show for their benchmarks. A
+    /// benchmark needs none.
     pub fn families(mut self, more: &[&'static Family]) -> Program {
         self.families.extend(more);
         self

@@ -1,5 +1,5 @@
-//! Machines that groma was developed on, as yardsticks: a standard survey each, as a baseline in the
-//! program. How to add one: docs/tasks.md, "Is this number good?".
+//! Machines that groma was developed on, as yardsticks: a standard survey each, as a baseline in
+//! the program. How to add one: docs/tasks.md, "Is this number good?".
 
 use anyhow::{Result, bail};
 use groma_store::Baseline;

@@ -1,5 +1,5 @@
-//! Two conditions in turns: rounds come in pairs, a real cost is found, and a command that starts no
-//! worker is named before anything is measured.
+//! Two conditions in turns: rounds come in pairs, a real cost is found, and a command that starts
+//! no worker is named before anything is measured.
 
 mod common;
 use common::{Place, until};

@@ -206,8 +206,9 @@ fn waiting_for_a_fifo_is_reported() {
         place.command(args).stderr(messages).spawn().expect("the program starts")
     };
     let ended_by = |child: &mut Child| until("its end", || child.try_wait().expect("it is ours")).signal();
-    // Without a reader: it says that it waits, and a signal ends it. Not SIGINT: a shell without job
-    // control starts what runs in the background with that ignored, and so tests that run there.
+    // Without a reader: it says that it waits, and a signal ends it. Not SIGINT: a shell without
+    // job control starts what runs in the background with that ignored, and so tests that run
+    // there.
     let mut alone = start(&["dd", &of, "count=1"]);
     let wanted = format!("groma: {of}: waiting for a reader of this FIFO\n");
     until("a remark", || std::fs::read_to_string(&messages).is_ok_and(|text| text == wanted).then_some(()));

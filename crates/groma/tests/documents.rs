@@ -220,6 +220,38 @@ fn prose<'l>(path: &str, line: &'l str) -> Option<&'l str> {
     if path.ends_with(".rs") { line.find("//").map(|at| &line[at..]) } else { Some(line) }
 }
 
+/// What CONTRIBUTING.md says of prose and comments; tables and code are as wide as they are.
+#[test]
+fn prose_wraps_at_100_columns() {
+    const MOST: usize = 100;
+    let (mut lines, mut wide) = (0, Vec::new());
+    for path in sources().into_iter().filter(|path| path.ends_with(".md") || path.ends_with(".rs")) {
+        let text = read(&path);
+        let is_page = path.ends_with(".md");
+        if is_page && text.contains("not to be edited. -->") {
+            continue;
+        }
+        let mut code = false;
+        for (line, number) in text.lines().zip(1..) {
+            let words = line.trim_start();
+            if !is_page && !words.starts_with("//") {
+                continue;
+            }
+            let words = if is_page { words } else { words.trim_start_matches(['/', '!']).trim_start() };
+            code ^= words.starts_with("```");
+            if code || words.starts_with('|') || (is_page && line.starts_with("    ")) {
+                continue;
+            }
+            lines += 1;
+            if line.chars().count() > MOST {
+                wide.push(format!("{path}:{number}"));
+            }
+        }
+    }
+    assert!(wide.is_empty(), "wider than {MOST} columns: {wide:#?}");
+    assert!(lines > 10_000, "only {lines} lines found: this test looks in the wrong place");
+}
+
 #[test]
 fn citations_name_a_section_that_exists() {
     const PAGES: &str = "docs/methods/";

@@ -62,7 +62,8 @@ fn tags(place: &Place) -> String {
 
 #[test]
 fn what_takes_twice_as_long_as_the_baseline_fails() {
-    // Nothing is told where the sibling thread was busy on one side alone, or the rounds were too few.
+    // Nothing is told where the sibling thread was busy on one side alone, or the rounds were too
+    // few.
     let (place, file, junit) = in_time("two sides that had their core to themselves, or not", |budget| {
         let place = Place::new();
         let file = baseline(&place);

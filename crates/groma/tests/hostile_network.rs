@@ -96,7 +96,8 @@ fn a_server_that_never_stops_sending_is_dropped_at_once() {
 }
 
 /// A server that sends single bytes for ever is dropped at the client's deadline (tested in
-/// `remote.rs` of the harness) or when a signal ends the client. SIGINT may be ignored here: see `dd.rs`.
+/// `remote.rs` of the harness) or when a signal ends the client. SIGINT may be ignored here: see
+/// `dd.rs`.
 #[test]
 fn a_slow_server_can_be_interrupted() {
     let place = Place::new();

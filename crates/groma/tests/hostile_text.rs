@@ -129,7 +129,8 @@ fn records(text: &str) -> Vec<Vec<(String, bool)>> {
     all
 }
 
-/// Markdown without its blocks of code, in which nothing is markup; each is closed by its own fence.
+/// Markdown without its blocks of code, in which nothing is markup; each is closed by its own
+/// fence.
 fn outside_of_code(markdown: &str) -> String {
     let mut fence: Option<&str> = None;
     let mut text = String::new();

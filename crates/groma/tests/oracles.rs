@@ -32,8 +32,8 @@ use std::sync::LazyLock;
 const BAND: f64 = 1.5;
 /// The band for dependent instructions, which take a whole number of cycles. Seen: 0.96 to 1.03.
 const EXACT: f64 = 1.15;
-/// The band for calls, of which a busy sibling thread slows what is independent: 1.26 seen, after 10
-/// turns. It still catches 64 for 48.
+/// The band for calls, of which a busy sibling thread slows what is independent: 1.26 seen, after
+/// 10 turns. It still catches 64 for 48.
 const CALLS: f64 = 1.29;
 /// The band for operations that neither sleep nor depend on the layout of memory. Seen: 0.81 to
 /// 1.05 on a Zen 5 guest. [`MISPREDICTED`] is the least on some CPUs.
@@ -569,10 +569,10 @@ fn more_work_takes_longer() {
     }
 }
 
-/// Prefetchers hide most of the latency of memory when addresses are in order, so a chain that is in
-/// order by mistake cannot agree with the oracle's random one. Line by line, 2 to 7 ns were left of
-/// 150 (Zen 5 guest). Every fourth line, 12 ns were left, but 100 ns for seconds while other guests
-/// took the bandwidth.
+/// Prefetchers hide most of the latency of memory when addresses are in order, so a chain that is
+/// in order by mistake cannot agree with the oracle's random one. Line by line, 2 to 7 ns were left
+/// of 150 (Zen 5 guest). Every fourth line, 12 ns were left, but 100 ns for seconds while other
+/// guests took the bandwidth.
 #[test]
 fn sequential_and_random_memory_differ() {
     let Some(random) = measured("mem.latency", RANDOM) else { return };

@@ -12,8 +12,8 @@ const EXAMPLE: &str = include_str!("../examples/own_benchmark/main.rs");
 /// Its line that starts the program, and the same with the benchmarks of groma.
 const ALONE: &str = "groma::main(&[&BENCH])";
 const BESIDE: &str = "groma::Program::new().with_groma().benchmarks(&[&BENCH]).run()";
-/// The profile of the workspace for crates from elsewhere, so that they are not built again. Ours are,
-/// since cargo tells the crates of a workspace from the same ones outside it.
+/// The profile of the workspace for crates from elsewhere, so that they are not built again. Ours
+/// are, since cargo tells the crates of a workspace from the same ones outside it.
 const PROFILE: &str = "
 [profile.dev.package.'*']
 opt-level = 2

@@ -1,5 +1,5 @@
-//! `groma paper`: rows of the lineage against columns of the published tables, a stored value in its
-//! place, and input that is refused.
+//! `groma paper`: rows of the lineage against columns of the published tables, a stored value in
+//! its place, and input that is refused.
 
 mod common;
 use common::{Ended, Place, has_value};
@@ -99,7 +99,8 @@ fn a_measured_value_stands_in_its_place() {
     assert!(html.contains("<tr class=\"ours\">") && html.contains("times as fast as the best of 1996"), "{html}");
 }
 
-/// A copy counts half, a bandwidth for each MIPS is of the rate of additions, and a clock is a period.
+/// A copy counts half, a bandwidth for each MIPS is of the rate of additions, and a clock is a
+/// period.
 #[test]
 fn values_are_converted_to_what_the_papers_print() {
     let place = Place::new();

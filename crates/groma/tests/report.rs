@@ -1,5 +1,5 @@
-//! `groma report`: which runs it takes, what it writes where, and what it refuses. What a browser makes of
-//! it is tested in `report_browser.rs`.
+//! `groma report`: which runs it takes, what it writes where, and what it refuses. What a browser
+//! makes of it is tested in `report_browser.rs`.
 
 mod common;
 use common::{Ended, Place, children, send, until, write_program};

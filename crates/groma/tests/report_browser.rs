@@ -1,5 +1,5 @@
-//! A report in a real browser: it loads without a complaint and without a request, and what it offers
-//! works. Skipped where there is no Chromium.
+//! A report in a real browser: it loads without a complaint and without a request, and what it
+//! offers works. Skipped where there is no Chromium.
 
 #[path = "common/chromium.rs"]
 mod chromium;
@@ -44,7 +44,8 @@ fn a_report_works_in_a_browser() {
         assert_eq!(page.complaints(), [&serde_json::Value::Null; 0], "{}", file.display());
         assert_eq!(page.requests(), [format!("file://{}", file.display())]);
     }
-    // On a telephone nothing but tables and curves is wider than the window, and those scroll alone.
+    // On a telephone nothing but tables and curves is wider than the window, and those scroll
+    // alone.
     let [file, _] = [place.path("two.html"), place.path("one.html")];
     let mut page = Page::open(&program, &file, [390, 800]);
     assert_eq!(page.value("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0);
@@ -67,7 +68,8 @@ fn prints(place: &Place, program: &std::path::Path) {
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 
-/// A point says its value to the mouse and to the keyboard; a line can be hidden; dragging looks closer.
+/// A point says its value to the mouse and to the keyboard; a line can be hidden; dragging looks
+/// closer.
 fn reads_curves(page: &mut Page) {
     let first = "figure svg .line circle";
     page.hover(first);

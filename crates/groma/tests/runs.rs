@@ -14,7 +14,8 @@ fn a_run_is_complete_in_every_form() {
         ["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--out", &out_text, "--samples", "--json"];
     let run = place.json(&args);
     let plan = place.groma(&["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--dry-run"]);
-    // A point to a line, the ids of its metrics in brackets where it has several; the last line counts.
+    // A point to a line, the ids of its metrics in brackets where it has several; the last line
+    // counts.
     let metrics = |line: &str| {
         line.split_once("  (")
             .filter(|(_, rest)| rest.contains("rtt"))

@@ -72,7 +72,8 @@ fn an_interrupted_preflight_ends_at_once_and_clears_its_progress_line() {
     }
     let groma = until("the program", || children(terminal.id() as i32).first().copied());
     let worker = until("the preflight", || worker_of(groma));
-    // Stopped, it does not end by itself before its deadline of more than 20 s: whatever ends it is the signal.
+    // Stopped, it does not end by itself before its deadline of more than 20 s: whatever ends it is
+    // the signal.
     send(worker, SIGSTOP);
     keyboard.write_all(b"\x03").expect("Ctrl-C is typed");
     screen.read_to_end(&mut shown).expect("a screen");

@@ -40,7 +40,8 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
         let value = value.parse().map_or_else(|_| Value::Word(value.to_owned()), Value::Int);
         (name.to_owned(), value)
     };
-    // 11 intervals of 200 us, within 20 ms: a traced call takes 50 us and more. A clock cost far below the real one does no harm here.
+    // 11 intervals of 200 us, within 20 ms: a traced call takes 50 us and more. A clock cost far
+    // below the real one does no harm here.
     let job = Job {
         id: id.to_owned(),
         params: Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect()),

@@ -1,7 +1,7 @@
 //! Which probe tells best whether a core is shared, chosen by trial before the first round.
 //!
-//! All candidates are tried by turns, so that they meet the same neighbours; the one whose best mode
-//! is steadiest is taken (docs/methods/neighbour.md#block). The probe itself is
+//! All candidates are tried by turns, so that they meet the same neighbours; the one whose best
+//! mode is steadiest is taken (docs/methods/neighbour.md#block). The probe itself is
 //! `Instruments::issue_rate`. Not here: what its answers mean for a sample (`labels`).
 
 use crate::instruments::{Instruments, PROBE_TURNS, block_of};
@@ -11,7 +11,8 @@ use groma_stats::best_mode::{BestMode, best_mode, log_bin};
 use groma_stats::common_step;
 use groma_stats::order;
 
-/// The counter counts at least this far during the block of every candidate, or the probe is made longer.
+/// The counter counts at least this far during the block of every candidate, or the probe is made
+/// longer.
 const TICKS: u64 = 200;
 /// The longest probe, in those of length 1: 60 us.
 const LONGEST: u64 = 20;
@@ -21,8 +22,9 @@ const CPUS: usize = 4;
 const OF_BEST: f64 = 0.95;
 /// A spread counts as smaller if it is by this factor.
 const STEADIER: f64 = 0.8;
-/// The candidates. Of equally steady ones the first is taken: the mixed block loses most beside a busy
-/// sibling, a third on a Zen 5 where additions lose a seventh (docs/methods/neighbour.md#block).
+/// The candidates. Of equally steady ones the first is taken: the mixed block loses most beside a
+/// busy sibling, a third on a Zen 5 where additions lose a seventh
+/// (docs/methods/neighbour.md#block).
 const CANDIDATES: [IssueBlock; 4] = [IssueBlock::Mixed, IssueBlock::Additions, IssueBlock::Moves, IssueBlock::Loads];
 /// Readings of the counter of which its step is found: ten of them may be odd.
 const READINGS: usize = 10_000;
@@ -69,7 +71,8 @@ fn counter_step() -> u64 {
 /// The calling thread stays on the last of them.
 pub fn choose(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<CoreProbe> {
     arch::counter_usable().ok()?;
-    // What the counter cannot tell of the candidate that is over first says nothing of the others either.
+    // What the counter cannot tell of the candidate that is over first says nothing of the others
+    // either.
     let fewest = CANDIDATES.into_iter().map(ticks).min().unwrap_or(1);
     let length = TICKS.div_ceil(fewest).clamp(1, LONGEST);
     let probe = CoreProbe { block: CANDIDATES[0], length: length as u32, best: 0.0, shared_below: None };

@@ -3,15 +3,16 @@
 //!
 //! A benchmark depends on this crate alone; it re-exports the data types and the interfaces to the
 //! system. Nothing here stores, prints to a terminal, or computes a headline: the samples leave as
-//! they came, and whoever reads them computes. The few statistics used here (is it steady yet, which
-//! step has the clock) only steer the harness.
+//! they came, and whoever reads them computes. The few statistics used here (is it steady yet,
+//! which step has the clock) only steer the harness.
 //!
 //! The way of a round: [`worker`] reads the job, [`Ctx`] is what the benchmark sees, `sampler`
 //! (alone) or `member` (in a worker group) takes the samples, [`protocol`] writes them.
 //!
 //! A module uses only modules of lines above its own:
 //!
-//! 1. `error`, [`instruments`], [`clock_properties`], [`protocol`], [`handshake`], [`remote`], [`session`]
+//! 1. `error`, [`instruments`], [`clock_properties`], [`protocol`], [`handshake`], [`remote`],
+//!    [`session`]
 //! 2. `stopwatch`, `variant`, `labels`, `iterations`: one timed interval
 //! 3. [`sampler`], `probe`, `board`, `member`, `evidence`, `mutation`: the samples of a round
 //! 4. `ctx`, [`rendezvous`], `benchmark`: what a benchmark sees, and is

@@ -160,8 +160,8 @@ impl Member<'_> {
         Ok((series.collect(), loops.total))
     }
 
-    /// One interval of a loop, as a whole. With a reservoir its single samples are taken as those of
-    /// a worker that runs alone, and offered to it.
+    /// One interval of a loop, as a whole. With a reservoir its single samples are taken as those
+    /// of a worker that runs alone, and offered to it.
     fn interval<I: Instruments>(
         &self,
         loops: &mut Loops<'_, '_, '_, I>,

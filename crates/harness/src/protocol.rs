@@ -16,8 +16,8 @@ struct Order<J> {
     job: J,
 }
 
-/// Stands for the process that gives the job where that is not the parent: a command that was put in
-/// front of the worker may be.
+/// Stands for the process that gives the job where that is not the parent: a command that was put
+/// in front of the worker may be.
 pub const BEHIND_A_COMMAND: i32 = 0;
 
 /// One line of JSON. A value of the model always is JSON: its maps have texts as keys, and numbers

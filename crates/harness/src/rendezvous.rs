@@ -226,7 +226,8 @@ impl Partners {
 impl Drop for Partners {
     fn drop(&mut self) {
         self.say(LEAVE);
-        // Nobody asks any more whether a thread panicked. The children are killed by their own drop.
+        // Nobody asks any more whether a thread panicked. The children are killed by their own
+        // drop.
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }

@@ -40,8 +40,8 @@ const LONG_OPERATION_NS: u64 = 200_000;
 /// A round that [`lacks_clean_samples`] may take this many times its time limit, and at least
 /// [`LEAST_PATIENCE_NS`].
 const PATIENCE: u64 = 4;
-/// A turn of a thread beside several others on its CPU: with a limit of 4 ms a round would often see
-/// a part of one turn only.
+/// A turn of a thread beside several others on its CPU: with a limit of 4 ms a round would often
+/// see a part of one turn only.
 const LEAST_PATIENCE_NS: u64 = 250_000_000;
 
 /// Operations timed alone for one interval asked for: 25 intervals become 500 operations a round.
@@ -330,7 +330,8 @@ fn patience_ns(rules: &Rules) -> u64 {
 }
 
 /// Whether a loop has too few clean samples as yet for a value of its own: as many as the summary
-/// wants where some are disturbed. Those beside a busy sibling count only where there are no others.
+/// wants where some are disturbed. Those beside a busy sibling count only where there are no
+/// others.
 fn lacks_clean_samples(samples: &[Sample], rules: &Rules, wanted: usize) -> bool {
     let (clean, own) = clean(samples, rules).fold((0, 0), |(clean, own), s| (clean + 1, own + usize::from(is_own(s))));
     let counted = if own >= FEWEST { own } else { clean };

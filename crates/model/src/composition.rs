@@ -13,8 +13,8 @@ pub struct Composition {
     /// The metric that is explained, and at which of its points. Where it names no value of a
     /// parameter, points with any value are explained.
     pub of: Shown,
-    /// What the operation cannot do without, as bandwidths and latencies of the hardware: bytes that
-    /// are copied, lines that move from one core to another. Empty where nothing can be said.
+    /// What the operation cannot do without, as bandwidths and latencies of the hardware: bytes
+    /// that are copied, lines that move from one core to another. Empty where nothing can be said.
     pub hardware: &'static [Part],
     /// The primitives.
     pub parts: &'static [Part],

@@ -65,8 +65,8 @@ impl CoreProbe {
     }
 }
 
-/// How many probes of the core had which rate: pairs of the logarithm of the operations per cycle, in
-/// hundredths, and a number of probes; sorted.
+/// How many probes of the core had which rate: pairs of the logarithm of the operations per cycle,
+/// in hundredths, and a number of probes; sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct RateCounts(pub Vec<(i16, u32)>);

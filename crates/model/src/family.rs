@@ -257,8 +257,8 @@ impl Family {
     }
 }
 
-/// The families that a view knows, and the pages made from their metrics. It shows records of others
-/// as well, without a sentence of their own.
+/// The families that a view knows, and the pages made from their metrics. It shows records of
+/// others as well, without a sentence of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Families<'a> {
     /// The families.

@@ -68,8 +68,8 @@ pub struct Host {
     /// (docs/methods/memory.md#beyond-the-caches). `None` where that could not be told.
     #[cfg_attr(feature = "serde", serde(default))]
     pub beyond_caches: Option<u64>,
-    /// How to tell whether the core is shared (docs/methods/neighbour.md#probe). `None` where there is
-    /// no counter to probe it with.
+    /// How to tell whether the core is shared (docs/methods/neighbour.md#probe). `None` where there
+    /// is no counter to probe it with.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub core: Option<CoreProbe>,
 }

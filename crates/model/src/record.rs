@@ -308,8 +308,8 @@ pub struct RunHeader {
     /// What the user calls it. A stored run can get further ones and lose them.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "BTreeSet::is_empty"))]
     pub tags: BTreeSet<Tag>,
-    /// The run that was made in turns with this one, and the condition of this one; absent where a run
-    /// was made alone.
+    /// The run that was made in turns with this one, and the condition of this one; absent where a
+    /// run was made alone.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub in_turns: Option<InTurns>,
     /// The seed of every random choice.

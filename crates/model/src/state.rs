@@ -5,8 +5,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum State {
-    /// Measured, and its proofs hold. It has an interval unless the flag `few rounds` says that there
-    /// are too few for one.
+    /// Measured, and its proofs hold. It has an interval unless the flag `few rounds` says that
+    /// there are too few for one.
     Ok,
     /// Measured, proofs hold, but fewer than half of the samples were undisturbed, or the rounds
     /// differ.

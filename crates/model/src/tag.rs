@@ -7,12 +7,12 @@ use std::str::FromStr;
 /// Characters of a tag at most: a column of a list has room for it.
 const LONGEST: usize = 40;
 
-/// The name of a user for runs: `before`, `patch-2.1`. Several runs may have the same tag, and a run
-/// several tags.
+/// The name of a user for runs: `before`, `patch-2.1`. Several runs may have the same tag, and a
+/// run several tags.
 ///
-/// A letter, then letters, digits and `-_.`, so that it is neither an id, which begins with a digit,
-/// nor an option, and needs no quotes in a shell. What refers to runs or files in another way is no
-/// tag: `latest`, `host:NAME`, `run.ndjson`.
+/// A letter, then letters, digits and `-_.`, so that it is neither an id, which begins with a
+/// digit, nor an option, and needs no quotes in a shell. What refers to runs or files in another
+/// way is no tag: `latest`, `host:NAME`, `run.ndjson`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "serde",

@@ -55,8 +55,8 @@ pub enum Flag {
         /// The number of these runs.
         runs: usize,
     },
-    /// The core was shared with a busy sibling thread for so much of the time that the value is that
-    /// of a shared core (docs/methods/neighbour.md#headline).
+    /// The core was shared with a busy sibling thread for so much of the time that the value is
+    /// that of a shared core (docs/methods/neighbour.md#headline).
     SharedCore {
         /// The share of the samples, as a fraction.
         share: f64,

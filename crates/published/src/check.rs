@@ -1,7 +1,7 @@
 //! What the documents derived from their own numbers, computed again.
 //!
-//! A printed number stands for all that round to it, and so do the numbers that it was derived from.
-//! A derived one is called off only where no choice of those explains it.
+//! A printed number stands for all that round to it, and so do the numbers that it was derived
+//! from. A derived one is called off only where no choice of those explains it.
 
 use crate::{Cell, DOCUMENTS, Document};
 

@@ -1,10 +1,10 @@
 //! The measurement tables of five documents, from 1990 to 2014, as they were printed.
 //!
-//! A [`Document`] has [`Table`]s; a table is a file of `data/` and what is to be known to lay it out:
-//! which values are its columns, and which command of groma repeats each of them. [`Table::sheet`]
-//! puts the values into rows and columns, [`check()`] computes again what the documents derived from
-//! their own numbers. Where the numbers come from, and which of them are doubtful, is in
-//! `data/README.md`.
+//! A [`Document`] has [`Table`]s; a table is a file of `data/` and what is to be known to lay it
+//! out: which values are its columns, and which command of groma repeats each of them.
+//! [`Table::sheet`] puts the values into rows and columns, [`check()`] computes again what the
+//! documents derived from their own numbers. Where the numbers come from, and which of them are
+//! doubtful, is in `data/README.md`.
 //!
 //! Not here: this machine's values, and text for people.
 #![forbid(unsafe_code)]
@@ -73,8 +73,8 @@ pub struct Table {
 /// How a table is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A row for each system, in the order of the document, which is from best to worst by the column
-    /// with this number, where there is one.
+    /// A row for each system, in the order of the document, which is from best to worst by the
+    /// column with this number, where there is one.
     Systems(Option<usize>),
     /// The points of a figure: a row for each place on the x axis, a column for each line.
     Figure(Axes),
@@ -157,7 +157,8 @@ const fn without(head: &'static str, metric: &'static str, params: &'static str,
     Quantity { head, metric, params, repeat: "", take: Take::Nothing(why) }
 }
 
-/// A row for each system, sorted by this column, which the document prints bold or its order follows.
+/// A row for each system, sorted by this column, which the document prints bold or its order
+/// follows.
 const fn by(column: usize) -> Shape {
     Shape::Systems(Some(column))
 }

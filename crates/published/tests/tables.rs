@@ -106,7 +106,8 @@ fn derived_numbers_are_those_of_the_papers_but_for_known_errors() {
         .map(|one| (one.table, one.printed.system.as_str(), one.printed.value.as_str()))
         .collect();
     assert_eq!(off, ERRORS);
-    // 16 of tables 2, 3, 4 and 6, 25 of 7 and 8, 11 penalties, 15 of 5, 27 of 9 and 10, and two ratios.
+    // 16 of tables 2, 3, 4 and 6, 25 of 7 and 8, 11 penalties, 15 of 5, 27 of 9 and 10, and two
+    // ratios.
     assert_eq!(all.len(), 4 * 16 + 2 * 25 + 11 + 15 + 2 * 27 + 2);
 }
 

@@ -133,8 +133,8 @@ pub(crate) fn difference(difference: &Difference, columns: usize, style: &Style)
     format!("{} {} → {}", difference.key, text(&difference.values[0]), text(&difference.values[1]))
 }
 
-/// The change from the first side to the second in percent, with its sign: `+12 %`, `-0.8 %`; beyond
-/// a doubling how many times as much it is: `2.4x`.
+/// The change from the first side to the second in percent, with its sign: `+12 %`, `-0.8 %`;
+/// beyond a doubling how many times as much it is: `2.4x`.
 pub(crate) fn change(ratio: f64) -> String {
     match (ratio - 1.0) * 100.0 {
         x if !x.is_finite() => units::NONE.to_owned(),

@@ -30,8 +30,8 @@ pub fn explain(info: &Info, style: &Style) -> String {
     out + &wrap_behind(&format!("{:<12}", "disturbance"), info.interference.meaning(), style.width)
 }
 
-/// What a benchmark measures, in the first paragraph of its module comment that says it; empty where
-/// none does.
+/// What a benchmark measures, in the first paragraph of its module comment that says it; empty
+/// where none does.
 pub fn measures(info: &Info) -> String {
     const LABEL: &str = "**Measures:**";
     let paragraph = info.about.text.split("\n\n").find_map(|text| text.trim_start().strip_prefix(LABEL));

@@ -1,8 +1,8 @@
 //! Runs as tables with typed columns: the one model of rows behind CSV and Parquet. No statistics,
 //! and no layout for people.
 //!
-//! Values are in SI units; a cell without a value is empty. Text has plain characters only, as in all
-//! views.
+//! Values are in SI units; a cell without a value is empty. Text has plain characters only, as in
+//! all views.
 
 mod cells;
 mod csv;
@@ -16,8 +16,8 @@ pub(crate) use cells::better;
 
 use csv::Csv;
 
-/// A run, whole or in part: `points` with the rounds of each, and the records of their metrics in the
-/// same order.
+/// A run, whole or in part: `points` with the rounds of each, and the records of their metrics in
+/// the same order.
 #[derive(Clone, Copy, Debug)]
 pub struct Exported<'a> {
     /// Its head.
@@ -147,7 +147,8 @@ pub fn csv_text(table: Table, run: &Exported<'_>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Seconds since 1970 of a moment as runs have it, `2026-11-21T07:38:12Z`; nothing for text that is no moment.
+/// Seconds since 1970 of a moment as runs have it, `2026-11-21T07:38:12Z`; nothing for text that is
+/// no moment.
 pub(crate) fn unix_seconds(moment: &str) -> Option<i64> {
     moment.parse::<jiff::Timestamp>().ok().map(|moment| moment.as_second())
 }

@@ -8,8 +8,8 @@ use crate::grid::{Align, Cell, Grid};
 use crate::style::{Ink, Style, wrap_behind};
 use crate::units;
 
-/// A sentence for all metrics, then a row for each: its value, by how much two runs of it differ, and
-/// from which change on a comparison of this many metrics finds it in four cases of five.
+/// A sentence for all metrics, then a row for each: its value, by how much two runs of it differ,
+/// and from which change on a comparison of this many metrics finds it in four cases of five.
 pub fn floors(families: Families<'_>, all: &[(&Record, Floor)], style: &Style) -> String {
     let mut found: Vec<f64> = all.iter().filter_map(|(_, floor)| floor.detectable).collect();
     found.sort_by(f64::total_cmp);

@@ -24,8 +24,8 @@ use crate::style::{Ink, Style, wrap_behind};
 /// Fewer values than this are no page of their own: the tables say the same.
 const FEWEST: usize = 3;
 
-/// The hardware of a run on one page for a terminal or a pipe. `None` where the run holds too little
-/// of it.
+/// The hardware of a run on one page for a terminal or a pipe. `None` where the run holds too
+/// little of it.
 pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
     let page = strips(families, run, records, style)?;
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
@@ -195,7 +195,8 @@ mod tests {
         assert!(text.is_ascii(), "{text}");
     }
 
-    /// Each level has the bandwidth of the largest size that fits into it and not into the one before.
+    /// Each level has the bandwidth of the largest size that fits into it and not into the one
+    /// before.
     #[test]
     fn bandwidths_stand_at_their_levels() {
         let (run, mut records) = fixtures::guest();

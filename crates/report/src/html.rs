@@ -1,9 +1,10 @@
 //! A report: runs as one file for a browser, which needs nothing else.
 //!
-//! Static first: all that is said stands in the document, curves are SVG, matrices are tables. The script
-//! (`html/script.js`) sorts, filters, hides lines, zooms, and draws rounds and samples of a metric; its
-//! data are in one block of JSON. What pages say comes from the same model as the text of a terminal
-//! (`layout`, `hardware`, `compare`); only the elements are made here, through `markup`, which escapes.
+//! Static first: all that is said stands in the document, curves are SVG, matrices are tables. The
+//! script (`html/script.js`) sorts, filters, hides lines, zooms, and draws rounds and samples of a
+//! metric; its data are in one block of JSON. What pages say comes from the same model as the text
+//! of a terminal (`layout`, `hardware`, `compare`); only the elements are made here, through
+//! `markup`, which escapes.
 
 mod beside;
 mod charts;
@@ -24,8 +25,8 @@ use sheet::Sheet;
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
-/// What the document may do: run the script whose SHA-256 this is, and use its own styles. Nothing is
-/// loaded, and nothing is sent.
+/// What the document may do: run the script whose SHA-256 this is, and use its own styles. Nothing
+/// is loaded, and nothing is sent.
 const POLICY: &str = concat!(
     "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-",
     include_str!("html/script.sha256"),

@@ -75,7 +75,8 @@ pub fn lineage(repeats: &[&Repeat], others: &[(&Info, &str)], style: &Style) -> 
     out
 }
 
-/// A benchmark in a few lines: the parameters in one, and what `groma explain` says in full left out.
+/// A benchmark in a few lines: the parameters in one, and what `groma explain` says in full left
+/// out.
 fn entry(info: &Info, style: &Style) -> String {
     let star = if info.tier == Tier::Named { " *" } else { "" };
     let mut out = format!("  {}{star}\n", style.paint(Ink::Strong, info.id));
@@ -97,8 +98,8 @@ fn entry(info: &Info, style: &Style) -> String {
     out
 }
 
-/// The values of a parameter in short: `1|64[|1K|4K]`, those of a plain run in front of the bracket.
-/// Of a long list the first ones.
+/// The values of a parameter in short: `1|64[|1K|4K]`, those of a plain run in front of the
+/// bracket. Of a long list the first ones.
 fn choices(param: &Param) -> String {
     /// More than fit beside each other.
     const MANY: usize = 6;

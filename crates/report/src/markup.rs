@@ -106,8 +106,8 @@ impl Markup {
         self.0.push('\n');
     }
 
-    /// Data for the script of the page. In a script only `<` can end it, and in JSON it stands in strings
-    /// alone, where its escape means the same.
+    /// Data for the script of the page. In a script only `<` can end it, and in JSON it stands in
+    /// strings alone, where its escape means the same.
     pub(crate) fn data(&mut self, id: &'static str, data: &impl Serialize) {
         // Only a map with keys that are no text could fail, and there is none in what is written.
         let json = serde_json::to_string(data).unwrap_or_default();

@@ -1,11 +1,12 @@
 //! Text for Prometheus: gauges of a run, and the one writer of such text.
 //!
 //! It is OpenMetrics, and Prometheus' own text format at the same time: node_exporter's textfile
-//! collector reads the latter alone. So there are gauges only (it knows no `info` and no `stateset`),
-//! no timestamps (it refuses them), and no quotes in help (the two formats escape them differently).
+//! collector reads the latter alone. So there are gauges only (it knows no `info` and no
+//! `stateset`), no timestamps (it refuses them), and no quotes in help (the two formats escape them
+//! differently).
 //!
-//! A gauge has the same labels from run to run, or each run would begin new series: which run it was
-//! is in `groma_run_info`.
+//! A gauge has the same labels from run to run, or each run would begin new series: which run it
+//! was is in `groma_run_info`.
 
 use std::fmt::Write;
 
@@ -21,8 +22,8 @@ pub(crate) struct OpenMetrics {
 }
 
 impl OpenMetrics {
-    /// A gauge, if it has any samples: each has its labels (from [`labels`]) and a value. The name ends
-    /// in the unit, where there is one.
+    /// A gauge, if it has any samples: each has its labels (from [`labels`]) and a value. The name
+    /// ends in the unit, where there is one.
     pub(crate) fn gauge(&mut self, name: &str, unit: &str, help: &str, samples: &[(String, f64)]) {
         if samples.is_empty() {
             return;
@@ -52,8 +53,8 @@ pub(crate) fn labels(pairs: &[(&str, &str)]) -> String {
     format!("{{{}}}", pairs.join(","))
 }
 
-/// A run's records as gauges: values, their 95 % intervals, states. `runs` are of different hosts, since
-/// a gauge has one value of each.
+/// A run's records as gauges: values, their 95 % intervals, states. `runs` are of different hosts,
+/// since a gauge has one value of each.
 pub fn openmetrics(runs: &[(&RunHeader, &[Record])]) -> String {
     let mut out = OpenMetrics::default();
     run_gauges(&mut out, runs);

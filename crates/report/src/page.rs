@@ -60,8 +60,8 @@ pub(crate) fn pages(
     Some(out)
 }
 
-/// The blocks of the system page of which the run has a line; `None` where it has too few: fewer than
-/// half of those of a quick survey.
+/// The blocks of the system page of which the run has a line; `None` where it has too few: fewer
+/// than half of those of a quick survey.
 pub(crate) fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<&'p Block>> {
     let lines = || pages.system.iter().flat_map(|block| block.lines);
     let any = |line: &Line, is: &dyn Fn(&Shown) -> bool| line.values.iter().flatten().any(is);

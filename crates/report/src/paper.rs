@@ -1,7 +1,7 @@
 //! The published tables, with other machines' values put among them.
 //!
-//! Which value belongs in which column, and in which unit, is decided by whoever asks; here rows are
-//! put in their places and written down.
+//! Which value belongs in which column, and in which unit, is decided by whoever asks; here rows
+//! are put in their places and written down.
 
 mod files;
 mod html;
@@ -48,8 +48,8 @@ pub struct PaperMachine {
 pub struct PaperRow {
     /// The texts behind its name, by the keys of the table.
     pub keys: Vec<(String, String)>,
-    /// The value of each quantity of the table, in the unit of the table. What is relative to MIPS is
-    /// an upper bound.
+    /// The value of each quantity of the table, in the unit of the table. What is relative to MIPS
+    /// is an upper bound.
     pub values: Vec<Option<f64>>,
 }
 

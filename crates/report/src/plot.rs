@@ -138,14 +138,15 @@ pub(crate) struct Bar {
     pub(crate) labelled: usize,
 }
 
-/// A plot of the records of one metric, of one run or of several: the curve over a number (a size, a
-/// time, a count, `P` for the members of the group), or over the one that takes the most values, a line for
-/// each combination of the rest and each run. What is measured between CPUs or nodes is a matrix, and
-/// latency under load is drawn over the bandwidth that was there with it: [`takes`] says which records
-/// that needs. Of records that differ in no number ([`is_distribution`]), see [`histogram`].
+/// A plot of the records of one metric, of one run or of several: the curve over a number (a size,
+/// a time, a count, `P` for the members of the group), or over the one that takes the most values,
+/// a line for each combination of the rest and each run. What is measured between CPUs or nodes is
+/// a matrix, and latency under load is drawn over the bandwidth that was there with it: [`takes`]
+/// says which records that needs. Of records that differ in no number ([`is_distribution`]), see
+/// [`histogram`].
 ///
-/// `asked` names the parameters whose values were chosen. Of a bandwidth, whose operations are many,
-/// reads, writes and copies are drawn unless others were chosen.
+/// `asked` names the parameters whose values were chosen. Of a bandwidth, whose operations are
+/// many, reads, writes and copies are drawn unless others were chosen.
 ///
 /// # Errors
 /// Says why there is nothing to plot, in one line.
@@ -190,8 +191,8 @@ pub fn plot(
     Err(format!("the points of {} differ in no number: there is no curve to plot", first.id))
 }
 
-/// Whether a plot of these records, over nothing that was named, would be a distribution: they differ
-/// in no number, and are no matrix.
+/// Whether a plot of these records, over nothing that was named, would be a distribution: they
+/// differ in no number, and are no matrix.
 pub fn is_distribution(families: Families<'_>, records: &[&Record]) -> bool {
     let Some(first) = records.first() else { return false };
     let shape = Shape::of(families, &first.id);

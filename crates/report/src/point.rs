@@ -1,5 +1,5 @@
-//! What a record is called: its family, its point (parameters, placement, worker group), and the text of
-//! one parameter.
+//! What a record is called: its family, its point (parameters, placement, worker group), and the
+//! text of one parameter.
 
 use groma_analysis::curve::{Curve, Rank};
 use groma_analysis::point::{WORKERS, is_unplaced, text_of};

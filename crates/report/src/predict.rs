@@ -1,4 +1,5 @@
-//! A prediction: where an application's time goes by what it was counted to do, beside how long it ran.
+//! A prediction: where an application's time goes by what it was counted to do, beside how long it
+//! ran.
 
 use groma_analysis::composition::Amount;
 use groma_analysis::predict::{Component, Counts, Prediction};
@@ -18,8 +19,8 @@ pub struct Machine {
     pub prediction: Prediction,
 }
 
-/// Below so much CPU time, the kernel's division into user and system time is a guess: it looks at a
-/// task once in 1 to 10 ms.
+/// Below so much CPU time, the kernel's division into user and system time is a guess: it looks at
+/// a task once in 1 to 10 ms.
 const GUESSED_BELOW_S: f64 = 0.1;
 
 /// Components below this part of the prediction are named in one line.

@@ -82,8 +82,8 @@ pub fn tags(tags: &[(Tag, usize, String)], style: &Style) -> String {
     grid.render()
 }
 
-/// From this width on, what was asked for stands in the row of its run, as far as there is room, and
-/// not below it: a line a run is what other programs search.
+/// From this width on, what was asked for stands in the row of its run, as far as there is room,
+/// and not below it: a line a run is what other programs search.
 const ROOMY: usize = 100;
 
 /// From this width on, there is room for the start, which the id begins with.

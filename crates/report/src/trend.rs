@@ -197,8 +197,8 @@ pub(crate) mod tests {
     use groma_analysis::trend::series;
     use groma_model::Fact;
 
-    /// Forty runs: from the 15th on the round trips are slower by 20 % and the kernel is another one,
-    /// from the 29th on they are faster again by a tenth.
+    /// Forty runs: from the 15th on the round trips are slower by 20 % and the kernel is another
+    /// one, from the 29th on they are faster again by a tenth.
     pub(crate) fn runs() -> Vec<(RunHeader, Vec<Record>)> {
         let of = |i: usize| {
             let (mut head, records) = fixtures::survey();

@@ -125,7 +125,8 @@ pub fn range(low: f64, high: f64, scale: Scale) -> String {
     match (from.split_once(' '), to.split_once(' ')) {
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}–{to}"),
         (Some(_), Some(_)) => {
-            // The lower one in the unit of the other, which is shorter, unless it is too small for that.
+            // The lower one in the unit of the other, which is shorter, unless it is too small for
+            // that.
             let in_unit = low / unit_of(high, scale).0;
             if in_unit >= 0.1 { format!("{}–{to}", round_to(in_unit, 3)) } else { format!("{from}–{to}") }
         }

@@ -16,8 +16,9 @@ pub fn watch_head(second: &Second, style: &Style) -> String {
     style.paint(Ink::Strong, &style.text(&heads)) + "\n"
 }
 
-/// One second as a line: its time, the share of the probes that found the core shared, over all CPUs and
-/// of each (or the worst, where so many do not fit), stolen time, tasks that wait, the clock.
+/// One second as a line: its time, the share of the probes that found the core shared, over all
+/// CPUs and of each (or the worst, where so many do not fit), stolen time, tasks that wait, the
+/// clock.
 pub fn watch_line(second: &Second, style: &Style) -> String {
     let cells: String = fields(second, style.width).iter().map(|field| field.right(&field.cell)).collect();
     format!("{}\n", style.text(&cells))

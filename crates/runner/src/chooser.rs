@@ -30,8 +30,8 @@ impl Chooser {
     /// A CPU for the next round, given the times of all CPUs now and a random number.
     pub(crate) fn pick(&mut self, of: &[u32], now: &[CpuTime], draw: u64) -> u32 {
         self.look(now);
-        // One that was taken offline after the plan was made is no longer listed. In some containers
-        // the file numbers CPUs otherwise; then it says nothing.
+        // One that was taken offline after the plan was made is no longer listed. In some
+        // containers the file numbers CPUs otherwise; then it says nothing.
         let online = |cpu: &&u32| now.iter().any(|time| time.cpu == **cpu);
         let listed: Vec<u32> = of.iter().filter(online).copied().collect();
         let of = if listed.is_empty() { of } else { &listed };

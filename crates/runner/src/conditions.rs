@@ -1,9 +1,9 @@
-//! The states of the machine that two sides are measured in: what is written or run before a round of
-//! either, and how all of it is undone at the end.
+//! The states of the machine that two sides are measured in: what is written or run before a round
+//! of either, and how all of it is undone at the end.
 //!
-//! Before the first change a journal says how to undo it (`conditions/journal.rs`); it goes when that
-//! is done, on every way out of a run. After SIGKILL the next start does it ([`recover`]). Nothing
-//! here is in the timed path of a worker.
+//! Before the first change a journal says how to undo it (`conditions/journal.rs`); it goes when
+//! that is done, on every way out of a run. After SIGKILL the next start does it ([`recover`]).
+//! Nothing here is in the timed path of a worker.
 
 mod file;
 mod journal;

@@ -5,8 +5,8 @@ use groma_harness::model::Profile;
 use groma_stats::rounds::checkpoints;
 use std::time::Duration;
 
-/// The most intervals in a round. A worker has the memory of all its samples before it begins, and a
-/// fork copies the tables of that memory: 400 intervals of 20 operations timed alone are 2 MiB.
+/// The most intervals in a round. A worker has the memory of all its samples before it begins, and
+/// a fork copies the tables of that memory: 400 intervals of 20 operations timed alone are 2 MiB.
 const MOST_INTERVALS: u32 = 400;
 
 /// How much is done in a round, and how many rounds there are.
@@ -81,9 +81,9 @@ impl Effort {
         }
     }
 
-    /// The effort of a survey with this profile: rounds as short as those of a quick run, and as many
-    /// as its time allows. Beside a neighbour that comes and goes, 30 rounds of 4 ms agree better than
-    /// 9 of 20 ms in the same time (docs/methods/timing.md#effort).
+    /// The effort of a survey with this profile: rounds as short as those of a quick run, and as
+    /// many as its time allows. Beside a neighbour that comes and goes, 30 rounds of 4 ms agree
+    /// better than 9 of 20 ms in the same time (docs/methods/timing.md#effort).
     pub(crate) fn of_survey(profile: Profile) -> Effort {
         let (short, all) = (Effort::of(Profile::Quick), Effort::of(profile));
         let rounds = if profile == Profile::Quick { QUICK_SURVEY } else { SURVEY };

@@ -12,8 +12,8 @@ use std::process::Command;
 /// What starts a worker. The default starts this program itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launcher {
-    /// The command in front of the worker, such as `taskset -c 1`: it is followed by the path of the
-    /// program and one argument, and has to pass standard input, output and error on. Empty for
+    /// The command in front of the worker, such as `taskset -c 1`: it is followed by the path of
+    /// the program and one argument, and has to pass standard input, output and error on. Empty for
     /// none.
     pub command: Vec<OsString>,
     /// The groma that is the worker, where it is not this one.
@@ -37,8 +37,8 @@ impl Launcher {
         self.command.iter().cloned().chain(self.program.clone().map(OsString::from))
     }
 
-    /// The command that starts a worker; `this` starts this program. `padding` bytes are added to the
-    /// environment.
+    /// The command that starts a worker; `this` starts this program. `padding` bytes are added to
+    /// the environment.
     pub(crate) fn command(&self, this: &Path, padding: usize) -> Command {
         let mut command = match self.command.split_first() {
             None => {

@@ -1,18 +1,19 @@
 //! Plans a run and measures it: which points, in worker processes, within a time budget.
 //!
-//! The steps of a run: [`select`](fn@select) finds the benchmarks that are named; [`plan`](fn@plan) makes points of
-//! them; [`prepare`] and [`Prepared::start`] do whatever can be refused, then gauge the machine;
-//! [`Run::work`] measures rounds and hands over each one as it ends. Nothing here writes to a
-//! terminal, a store or a file of the user: an [`Observer`] is told what comes next, and rounds go
-//! to a callback.
+//! The steps of a run: [`select`](fn@select) finds the benchmarks that are named; [`plan`](fn@plan)
+//! makes points of them; [`prepare`] and [`Prepared::start`] do whatever can be refused, then gauge
+//! the machine; [`Run::work`] measures rounds and hands over each one as it ends. Nothing here
+//! writes to a terminal, a store or a file of the user: an [`Observer`] is told what comes next,
+//! and rounds go to a callback.
 //!
 //! A worker is this very program started again, so `main` of a program that uses this crate begins
 //! with [`groma_harness::worker::main`] where its first argument is
 //! [`groma_harness::worker::ARGUMENT`].
 //!
 //! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`,
-//! `supervise` and `workdir` know nothing of the others (`plan` uses `places`);
-//! `preflight`, `observe` and `shell` use `supervise`; `conditions` uses `shell`; `survey` uses all of these; `run` uses `survey`.
+//! `supervise` and `workdir` know nothing of the others (`plan` uses `places`); `preflight`,
+//! `observe` and `shell` use `supervise`; `conditions` uses `shell`; `survey` uses all of these;
+//! `run` uses `survey`.
 #![forbid(unsafe_code)]
 
 mod chooser;

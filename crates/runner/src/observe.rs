@@ -1,10 +1,10 @@
-//! Runs a command of the user several times and sees what it does: how long it takes and what the kernel
-//! counts, untraced; and at last its system calls, traced.
+//! Runs a command of the user several times and sees what it does: how long it takes and what the
+//! kernel counts, untraced; and at last its system calls, traced.
 //!
-//! All of it happens below a forked helper process that does nothing else: the tracer waits for every
-//! child of its process. The helper dies with this process, what it traces dies with it, and whatever
-//! else the command leaves running is ended here. Standard input is empty, standard output is
-//! discarded.
+//! All of it happens below a forked helper process that does nothing else: the tracer waits for
+//! every child of its process. The helper dies with this process, what it traces dies with it, and
+//! whatever else the command leaves running is ended here. Standard input is empty, standard output
+//! is discarded.
 
 use crate::signals::watch_signals;
 use crate::supervise::adopt;

@@ -30,8 +30,8 @@ impl fmt::Display for Cpus {
     }
 }
 
-/// Where a single task of that class and node runs here: said only as far as the machine has several
-/// of them, so that the metrics of a machine that has not keep their names.
+/// Where a single task of that class and node runs here: said only as far as the machine has
+/// several of them, so that the metrics of a machine that has not keep their names.
 pub(crate) fn on_one_cpu(wanted: &OneCpu, topology: &Topology) -> Placement {
     match topology.site(wanted.class.as_deref(), wanted.node) {
         Ok(Site { class: None, node: None, .. }) => Placement::Pinned,

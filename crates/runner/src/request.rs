@@ -52,8 +52,8 @@ pub struct RunRequest {
     pub remote: Option<Remote>,
     /// The time for the whole run, instead of that of the profile.
     pub budget: Option<Duration>,
-    /// What workers are started behind, one for each side of a plan whose points come in pairs; none
-    /// for a plan without sides.
+    /// What workers are started behind, one for each side of a plan whose points come in pairs;
+    /// none for a plan without sides.
     pub sides: Vec<Launcher>,
     /// The states of the machine that the two sides are measured in; `None` where they have one.
     pub conditions: Option<[Condition; 2]>,

@@ -28,7 +28,8 @@ use std::time::{Duration, Instant};
 const DEADLINE: Duration = Duration::from_secs(10);
 /// What a worker measures to show that it can be started.
 const TRIAL: Duration = Duration::from_millis(20);
-/// How many times its length a round may take beyond that: disturbed ones sample four times as long.
+/// How many times its length a round may take beyond that: disturbed ones sample four times as
+/// long.
 const DISTURBED: u32 = 5;
 
 /// A run that nothing speaks against so far. No signal is held yet, so whatever may block comes
@@ -65,8 +66,8 @@ fn place_of(
     if better && !chosen { lasting.to_owned() } else { temporary }
 }
 
-/// Checks what a request names: the other machine answers, the work directory's place is there, what
-/// sides set can be written.
+/// Checks what a request names: the other machine answers, the work directory's place is there,
+/// what sides set can be written.
 ///
 /// # Errors
 /// Names the option and what is wrong with it.
@@ -204,8 +205,8 @@ impl Run {
     }
 
     /// Measures the plan within the budget. Each round goes to `keep` as it ends, with the index of
-    /// its point, and what `keep` makes of it is in the outcome as well. At the end the work directory
-    /// is removed, and the machine is as it was before.
+    /// its point, and what `keep` makes of it is in the outcome as well. At the end the work
+    /// directory is removed, and the machine is as it was before.
     ///
     /// # Errors
     /// Those of `keep`.

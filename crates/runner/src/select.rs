@@ -76,8 +76,8 @@ fn is_exactly(text: &str, bench: &Benchmark) -> bool {
     text == bench.info.id || (text == bench.info.family() && bench.info.tier != Tier::Named)
 }
 
-/// Whether a text names a benchmark: its id or family; a pattern; one of its metrics, a test of another
-/// tool that it repeats (`lat_pipe`), or a word of its id (`pipe`).
+/// Whether a text names a benchmark: its id or family; a pattern; one of its metrics, a test of
+/// another tool that it repeats (`lat_pipe`), or a word of its id (`pipe`).
 fn fits(text: &str, how: How, bench: &Benchmark) -> bool {
     let info = &bench.info;
     match how {

@@ -1,5 +1,5 @@
-//! Runs a command: with a deadline, as a process group, and never for longer than until a signal comes.
-//! It is the user's in a shell, or a program that a verb needs. Measures nothing.
+//! Runs a command: with a deadline, as a process group, and never for longer than until a signal
+//! comes. It is the user's in a shell, or a program that a verb needs. Measures nothing.
 
 use crate::supervise::{GRACE, Source, WorkerOutput, reap, wait_for};
 use anyhow::{Context, Result, bail};
@@ -19,9 +19,9 @@ pub(crate) fn run(line: &str, deadline: Duration, signals: Option<&Watch>) -> Re
     run_program(Command::new("sh").args(["-c", line]), line, (deadline, " (--deadline)"), signals)
 }
 
-/// Runs a program without input and output, and ends whatever is left of its process group; the signal
-/// that ended it early, if one of `signals` came. `name` and what stands behind the time limit are for
-/// the message.
+/// Runs a program without input and output, and ends whatever is left of its process group; the
+/// signal that ended it early, if one of `signals` came. `name` and what stands behind the time
+/// limit are for the message.
 ///
 /// # Errors
 /// One line with the command, how it ended, and the last line of its standard error.

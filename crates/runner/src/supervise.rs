@@ -119,8 +119,8 @@ impl Supervisor {
         if !matches!(how, Listening::Complete | Listening::Silent) {
             process::kill_group(group);
         }
-        // How a worker ended that says nothing is all that is known of it. It may have given its output
-        // away and be at work: on a machine with a load of 13 it ended a second later.
+        // How a worker ended that says nothing is all that is known of it. It may have given its
+        // output away and be at work: on a machine with a load of 13 it ended a second later.
         let grace = if matches!(how, Listening::Silent) { PATIENCE } else { GRACE };
         let status = reap(&mut child, group, grace);
         if self.adopts {
@@ -272,8 +272,8 @@ pub(crate) fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> 
     groma_harness::sys::io::readable(&fds, wait).into_iter().map(|i| sources[i].0).collect()
 }
 
-/// Lets the worker exit, ends it when it does not within `grace`, and ends what is left of its group.
-/// `None` when it cannot be ended.
+/// Lets the worker exit, ends it when it does not within `grace`, and ends what is left of its
+/// group. `None` when it cannot be ended.
 pub(crate) fn reap(child: &mut Child, group: i32, grace: Duration) -> Option<ExitStatus> {
     let ends_within = |time: Duration| {
         let until = Instant::now() + time;

@@ -127,7 +127,8 @@ impl Survey {
             let order = going.in_random_order(&order, &mut rng);
             let mut left_out = 0;
             for &i in &order {
-                // Both sides of a pair draw the same: the seed of the benchmark, its CPU, its stack.
+                // Both sides of a pair draw the same: the seed of the benchmark, its CPU, its
+                // stack.
                 let mut of_pair = rng.fork((i / 2) as u64);
                 let draws = if going.sides == 2 { &mut of_pair } else { &mut rng };
                 match self.round(&mut going, i, allocated, draws, observer, &mut keep)? {

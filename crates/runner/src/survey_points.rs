@@ -5,9 +5,9 @@ use groma_analysis::point::family;
 use groma_harness::model::Pages;
 use groma_harness::model::page::{On, Shown};
 
-/// Keeps the points of a plan that the pages show, of a quick survey those that it has time for, and
-/// those of benchmarks of families that no page shows: whoever adds benchmarks of his own wants to
-/// see them.
+/// Keeps the points of a plan that the pages show, of a quick survey those that it has time for,
+/// and those of benchmarks of families that no page shows: whoever adds benchmarks of his own wants
+/// to see them.
 pub fn of_pages(plan: Vec<Planned>, pages: Pages<'_>, quick: bool) -> Vec<Planned> {
     let known: Vec<&str> = pages.shown().map(|shown| family(shown.metric)).collect();
     let mut keep: Vec<bool> = plan.iter().map(|planned| !known.contains(&family(&planned.point.bench))).collect();

@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// From one probe of a CPU to the next. The probe takes 3 us and its wake-up 14 (KVM guest): at 2 ms
-/// both CPUs together cost 3.4 % of one.
+/// From one probe of a CPU to the next. The probe takes 3 us and its wake-up 14 (KVM guest): at 2
+/// ms both CPUs together cost 3.4 % of one.
 const EVERY: Duration = Duration::from_millis(10);
 /// How long the blocks are tried before the first second.
 const TRIAL: Duration = Duration::from_millis(400);
@@ -28,8 +28,8 @@ const STACK: usize = 64 << 10;
 /// A tick of the kernel's count of stolen time (USER_HZ).
 const TICK_S: f64 = 0.01;
 
-/// What a thread saw since it was last asked: the bin of each probe that was not interrupted, and the
-/// clock.
+/// What a thread saw since it was last asked: the bin of each probe that was not interrupted, and
+/// the clock.
 #[derive(Debug, Default)]
 struct Seen {
     bins: Vec<i16>,

@@ -44,8 +44,8 @@ pub(crate) struct WorkDir {
     dir: Dir,
     path: PathBuf,
     rounds: u64,
-    /// The file that the rounds share ([`groma_harness::model::RunFile`]). It has no name: killed at
-    /// any moment, a run leaves none of its gigabytes.
+    /// The file that the rounds share ([`groma_harness::model::RunFile`]). It has no name: killed
+    /// at any moment, a run leaves none of its gigabytes.
     file: Option<File>,
 }
 

@@ -1,8 +1,8 @@
 //! Where the level of a series of runs changed, and by which ratio.
 //!
 //! A series has one value per run, in the order of time. A change is a step that lasts at least
-//! three runs; a single odd run is none, and nor is noise, however far its tails reach. A slow drift
-//! comes out as several steps. What differs within a run is the subject of `drift.rs`.
+//! three runs; a single odd run is none, and nor is noise, however far its tails reach. A slow
+//! drift comes out as several steps. What differs within a run is the subject of `drift.rs`.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -18,8 +18,8 @@ const SIGNIFICANCE: f64 = 0.01;
 const ORDERS: usize = 199;
 
 /// Logarithms further than this many standard deviations from the median count as if they were no
-/// further: the usual bound of robust estimates. The standard deviation is estimated from the median
-/// absolute deviation, of which it is 1.4826 where noise is normal.
+/// further: the usual bound of robust estimates. The standard deviation is estimated from the
+/// median absolute deviation, of which it is 1.4826 where noise is normal.
 const BOUND: f64 = 3.0 * 1.4826;
 
 /// The same series gives the same answer.
@@ -43,16 +43,16 @@ pub struct ChangePoint {
 ///
 /// The hierarchy of tests is that of Matteson and James ("A nonparametric approach for multiple
 /// change point analysis of multivariate data", JASA 2014): the clearest step of the series is
-/// compared with the clearest steps of random orders of it; if it is one, both parts are searched in
-/// the same way. Whatever the distribution, at most 1 % of the series without a step have one, as
-/// long as runs are independent.
+/// compared with the clearest steps of random orders of it; if it is one, both parts are searched
+/// in the same way. Whatever the distribution, at most 1 % of the series without a step have one,
+/// as long as runs are independent.
 ///
 /// How clear a step is, is measured within intervals of all lengths, so that a short level between
 /// two longer ones is seen (Kovács, Bühlmann, Li and Munk, "Seeded binary segmentation", Biometrika
 /// 2023), by the difference of means over its standard error. The logarithms are bounded before, so
 /// that outliers do not count for more than others that lie far out (as Fearnhead and Rigaill,
-/// "Changepoint detection in the presence of outliers", JASA 2019). The energy distance was rejected:
-/// it takes quadratic time for each random order, and it finds changes of the spread
+/// "Changepoint detection in the presence of outliers", JASA 2019). The energy distance was
+/// rejected: it takes quadratic time for each random order, and it finds changes of the spread
 /// (docs/methods/statistics.md#change-points).
 #[must_use]
 pub fn change_points(values: &[f64], least: f64) -> Option<Vec<ChangePoint>> {
@@ -147,9 +147,9 @@ struct Scale {
 struct Place {
     /// The number of values before it.
     left: f64,
-    /// What turns the square of the excess of their sum, over what the mean of the interval makes it,
-    /// into the square of the difference of the two means over its standard error, for scores of
-    /// variance 1.
+    /// What turns the square of the excess of their sum, over what the mean of the interval makes
+    /// it, into the square of the difference of the two means over its standard error, for scores
+    /// of variance 1.
     weight: f64,
 }
 
@@ -160,8 +160,9 @@ impl Scale {
     }
 }
 
-/// From the whole of `n` values down to two levels, each length shorter than the last by the root of
-/// 2, intervals of one length overlapping by half at least. None for fewer values than two levels.
+/// From the whole of `n` values down to two levels, each length shorter than the last by the root
+/// of 2, intervals of one length overlapping by half at least. None for fewer values than two
+/// levels.
 fn scales(n: usize) -> Vec<Scale> {
     let lengths = std::iter::successors(Some(n as f64), |length| Some(length * FRAC_1_SQRT_2));
     let scale = |length: f64| {

@@ -31,8 +31,8 @@ pub struct Comparison {
     /// The second over the first: [`shift_ratio`](crate::shift_ratio).
     pub ratio: f64,
     /// The 95 % interval of the ratio, for this metric alone: as wide as the rounds make it
-    /// ([`shift_interval`](crate::shift_interval)) and, where there are earlier runs, reaching to the floor at least. `None`
-    /// with too few rounds.
+    /// ([`shift_interval`](crate::shift_interval)) and, where there are earlier runs, reaching to
+    /// the floor at least. `None` with too few rounds.
     pub interval: Option<Interval>,
     /// The noise floor: the ratio, above 1, that two runs of the same thing exceed in about 5 % of
     /// all cases: [`RunNoise::floor`]. `None` without earlier runs.
@@ -49,10 +49,10 @@ pub struct Comparison {
 /// Compares two runs, so that where every p below [`SUITE_LEVEL`] is called a difference, at most
 /// that share of suites without one has any (docs/methods/statistics.md#the-rule-for-two-runs).
 ///
-/// p is the larger of two, adjusted after [`holm`](crate::holm) over the suite: that of Welch's test of the
-/// logarithms of the rounds, and that of the second headline as another run of what the first run
-/// and the earlier ones measured ([`RunNoise::p_of_next`]). Both are needed: rounds do not show how
-/// runs differ, and earlier runs do not show that this one was noisier.
+/// p is the larger of two, adjusted after [`holm`](crate::holm) over the suite: that of Welch's
+/// test of the logarithms of the rounds, and that of the second headline as another run of what the
+/// first run and the earlier ones measured ([`RunNoise::p_of_next`]). Both are needed: rounds do
+/// not show how runs differ, and earlier runs do not show that this one was noisier.
 ///
 /// One answer for each metric, in their order; `None` for one whose rounds are missing on a side or
 /// are not positive and finite.

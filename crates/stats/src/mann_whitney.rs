@@ -1,4 +1,5 @@
-//! Whether the values of two independent samples differ, and by which ratio, from their ranks alone.
+//! Whether the values of two independent samples differ, and by which ratio, from their ranks
+//! alone.
 //!
 //! For runs that were made at different times. Rounds that were measured in pairs are compared by
 //! `paired.rs`, which sees smaller differences. Nothing here knows how two runs differ when nothing
@@ -18,10 +19,10 @@ const EXACT_UP_TO: usize = 64;
 /// variables is stochastically larger than the other", Annals of Mathematical Statistics 1947): the
 /// chance of values at least so far apart if both samples come from one distribution.
 ///
-/// It is exact with ties, too: the distribution is that over all ways to deal these values, the tied
-/// ones included, to the two sides, and p is twice the smaller tail. From 65 values on a side it is
-/// the normal approximation with corrections for continuity and ties. `None` if a side is empty or a
-/// value is not finite.
+/// It is exact with ties, too: the distribution is that over all ways to deal these values, the
+/// tied ones included, to the two sides, and p is twice the smaller tail. From 65 values on a side
+/// it is the normal approximation with corrections for continuity and ties. `None` if a side is
+/// empty or a value is not finite.
 #[must_use]
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.is_empty() || b.is_empty() || !a.iter().chain(b).all(|value| value.is_finite()) {
@@ -43,11 +44,11 @@ pub fn shift_ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(Ratios::of(a, b)?.middle())
 }
 
-/// The interval of [`shift_ratio`] that covers with at least `confidence`, whatever the distribution
-/// of the values is, as long as that of `b` is that of `a` times a ratio: from the k-th smallest to
-/// the k-th greatest ratio of two values, with the largest k that the distribution of
-/// [`mann_whitney`] without ties allows (Moses 1953, in Walker and Lev, "Statistical Inference").
-/// Ties make it cover more.
+/// The interval of [`shift_ratio`] that covers with at least `confidence`, whatever the
+/// distribution of the values is, as long as that of `b` is that of `a` times a ratio: from the
+/// k-th smallest to the k-th greatest ratio of two values, with the largest k that the distribution
+/// of [`mann_whitney`] without ties allows (Moses 1953, in Walker and Lev, "Statistical
+/// Inference"). Ties make it cover more.
 ///
 /// `None` where even the smallest to the greatest ratio covers less (3 and 3 values at 95 %), for
 /// values that are not positive and finite, and for a confidence outside (0, 1).
@@ -64,8 +65,8 @@ pub(crate) struct Ratios {
 
 impl Ratios {
     pub(crate) fn of(a: &[f64], b: &[f64]) -> Option<Self> {
-        // Quotients, and not differences of logarithms, so that equal values have a ratio of exactly
-        // 1 and intervals end on it.
+        // Quotients, and not differences of logarithms, so that equal values have a ratio of
+        // exactly 1 and intervals end on it.
         let quotients: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| b / a)).collect();
         let usable = |value: &f64| *value > 0.0 && value.is_finite();
         if quotients.is_empty() || !a.iter().chain(b).chain(&quotients).all(usable) {

@@ -14,8 +14,8 @@ use crate::student::power_quantile;
 /// (docs/methods/statistics.md#ratio-of-pairs).
 const EXACT_UP_TO: usize = 64;
 
-/// The ratio b/a of each pair. `None` without pairs, if the sides differ in length, or if a value or
-/// a ratio is not positive and finite.
+/// The ratio b/a of each pair. `None` without pairs, if the sides differ in length, or if a value
+/// or a ratio is not positive and finite.
 #[must_use]
 pub fn pair_ratios(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
     let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / a).collect();
@@ -24,9 +24,9 @@ pub fn pair_ratios(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// The two-sided p value of the sign test (Arbuthnott 1710): the chance of so uneven a split into
-/// ratios above and below 1 if both are equally likely. Ratios of 1 decide nothing and are left out;
-/// with no others p is 1. It assumes nothing of the distribution, and is at least 2^(1-n). `None` of
-/// no ratios, or if one is not positive and finite.
+/// ratios above and below 1 if both are equally likely. Ratios of 1 decide nothing and are left
+/// out; with no others p is 1. It assumes nothing of the distribution, and is at least 2^(1-n).
+/// `None` of no ratios, or if one is not positive and finite.
 #[must_use]
 pub fn sign_test(ratios: &[f64]) -> Option<f64> {
     let logs = logs_of(ratios, 1.0)?;
@@ -59,10 +59,10 @@ pub fn signed_rank(ratios: &[f64], bound: f64) -> Option<f64> {
 /// spread to give a p below `level` with a chance of 80 %.
 ///
 /// With the spread as it is, the test would find what takes the interval of the same level (from
-/// the k-th smallest to the k-th greatest mean of two logarithms, Tukey 1949) beyond `bound`. In one
-/// case of two chance takes it back, so half of its width is increased by the ratio of the normal
-/// quantiles of the power and of the level (docs/methods/statistics.md#detectable-effect). `None`
-/// where so few pairs can never give such a p, and in the cases of [`signed_rank`].
+/// the k-th smallest to the k-th greatest mean of two logarithms, Tukey 1949) beyond `bound`. In
+/// one case of two chance takes it back, so half of its width is increased by the ratio of the
+/// normal quantiles of the power and of the level (docs/methods/statistics.md#detectable-effect).
+/// `None` where so few pairs can never give such a p, and in the cases of [`signed_rank`].
 #[must_use]
 pub fn detectable_pair_ratio(ratios: &[f64], bound: f64, level: f64) -> Option<f64> {
     let logs = logs_of(ratios, 1.0)?;

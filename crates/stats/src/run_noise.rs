@@ -1,8 +1,8 @@
 //! By how much two runs of the same thing differ on a host when nothing has changed.
 //!
-//! The rounds of a run do not show it: what is common to all of them (the CPU that a virtual machine
-//! was given, its neighbours, a page placement that lasts) differs from one run to the next. Earlier
-//! runs show it, one headline each. Nothing here looks inside a run.
+//! The rounds of a run do not show it: what is common to all of them (the CPU that a virtual
+//! machine was given, its neighbours, a page placement that lasts) differs from one run to the
+//! next. Earlier runs show it, one headline each. Nothing here looks inside a run.
 
 use std::f64::consts::SQRT_2;
 
@@ -32,26 +32,26 @@ impl RunNoise {
         variance.is_finite().then(|| Self { mean, deviation: variance.sqrt(), runs: logs.len() })
     }
 
-    /// The noise floor: the ratio, above 1, that the ratio of two further runs or its inverse exceeds
-    /// in about 5 % of all cases (docs/methods/statistics.md#noise-floor).
+    /// The noise floor: the ratio, above 1, that the ratio of two further runs or its inverse
+    /// exceeds in about 5 % of all cases (docs/methods/statistics.md#noise-floor).
     ///
-    /// A prediction limit: the standard deviation of the logarithms, times the root of 2 as two runs
-    /// differ, times Student's t, which makes up for how little a few runs say of their deviation. Of
-    /// two runs it is their ratio to the power of 25.
+    /// A prediction limit: the standard deviation of the logarithms, times the root of 2 as two
+    /// runs differ, times Student's t, which makes up for how little a few runs say of their
+    /// deviation. Of two runs it is their ratio to the power of 25.
     #[must_use]
     pub fn floor(&self) -> f64 {
         self.error(SQRT_2).exceeded_in(FLOOR_SHARE).exp()
     }
 
-    /// The chance that a further run is at least so far from the mean of these: a small one says that
-    /// it is no run of the same thing.
+    /// The chance that a further run is at least so far from the mean of these: a small one says
+    /// that it is no run of the same thing.
     #[must_use]
     pub fn p_of_next(&self, headline: f64) -> f64 {
         self.of_next().p(headline.ln() - self.mean)
     }
 
-    /// The ratio, above 1, by which something has to change for [`p_of_next`](Self::p_of_next) of the
-    /// run after it to fall below `level` with a chance of 80 %.
+    /// The ratio, above 1, by which something has to change for [`p_of_next`](Self::p_of_next) of
+    /// the run after it to fall below `level` with a chance of 80 %.
     #[must_use]
     pub fn detectable(&self, level: f64) -> f64 {
         self.of_next().detectable(level).exp()

@@ -1,7 +1,7 @@
 //! A baseline: what runs found, small and stable enough for version control. Lines of JSON: a
-//! `baseline` line, a `fact` line for each fact about the machine, a `metric` line for each metric, in
-//! the order of their names, so that a diff shows what changed. It holds the values of rounds, no
-//! samples and no proofs: it can be compared with, and cannot become a run.
+//! `baseline` line, a `fact` line for each fact about the machine, a `metric` line for each metric,
+//! in the order of their names, so that a diff shows what changed. It holds the values of rounds,
+//! no samples and no proofs: it can be compared with, and cannot become a run.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,11 +47,11 @@ const DIGITS: usize = 6;
 /// What a metric was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaselineMetric {
-    /// The rounds of all runs of the baseline, and the headline of these. Samples, quantiles, labels
-    /// and proofs are empty.
+    /// The rounds of all runs of the baseline, and the headline of these. Samples, quantiles,
+    /// labels and proofs are empty.
     pub record: Record,
-    /// The headlines of other runs of this machine in the same state: how runs differ when nothing has
-    /// changed.
+    /// The headlines of other runs of this machine in the same state: how runs differ when nothing
+    /// has changed.
     pub runs: Vec<f64>,
 }
 

@@ -62,13 +62,13 @@ impl Filter {
 }
 
 impl Store {
-    /// Resolves what a user typed to a run's id: `latest`, `host:NAME` (the newest run of a machine),
-    /// a whole id, a tag (the newest run that has it), or a unique beginning of an id. `~1` behind
-    /// one of several runs means the run before the newest of them.
+    /// Resolves what a user typed to a run's id: `latest`, `host:NAME` (the newest run of a
+    /// machine), a whole id, a tag (the newest run that has it), or a unique beginning of an id.
+    /// `~1` behind one of several runs means the run before the newest of them.
     ///
     /// # Errors
-    /// [`StoreError::Empty`], [`StoreError::NoRun`], [`StoreError::NoHost`], [`StoreError::TooFew`] or
-    /// [`StoreError::Ambiguous`], which name the candidates; or when the store cannot be read.
+    /// [`StoreError::Empty`], [`StoreError::NoRun`], [`StoreError::NoHost`], [`StoreError::TooFew`]
+    /// or [`StoreError::Ambiguous`], which name the candidates; or when the store cannot be read.
     pub fn find(&self, text: &str) -> Result<String, StoreError> {
         let (name, back) = split(text);
         let mut runs = self.named(name, back.unwrap_or(0).saturating_add(1))?;
@@ -79,8 +79,8 @@ impl Store {
         }
     }
 
-    /// All runs that a reference names, newest first: those with a tag, those of `host:NAME`, or the
-    /// one run of any other reference.
+    /// All runs that a reference names, newest first: those with a tag, those of `host:NAME`, or
+    /// the one run of any other reference.
     ///
     /// # Errors
     /// As [`Store::find`].

@@ -67,9 +67,9 @@ impl Store {
     /// store is then as before.
     pub fn compact(&self) -> Result<(), StoreError> {
         self.writable()?;
-        // `VACUUM` and not the incremental one, which has to be chosen before the first table is made
-        // (stores that exist would need a `VACUUM` for it) and costs every run a map of its pages.
-        // The order of rows, by which runs of the same second are told apart, stays.
+        // `VACUUM` and not the incremental one, which has to be chosen before the first table is
+        // made (stores that exist would need a `VACUUM` for it) and costs every run a map of its
+        // pages. The order of rows, by which runs of the same second are told apart, stays.
         self.db.execute_batch("VACUUM").map_err(|e| self.error(e))?;
         // The file shrinks when the log has been written into it. Whoever reads meanwhile prevents
         // that; the next writer then does it.

@@ -1,6 +1,6 @@
-//! A run as lines of JSON: `run`, one `metric` for each record, `end`; where rounds are wanted, also
-//! `point` and `round`. Each line is one write and one flush, so readers that follow the stream see
-//! whole lines.
+//! A run as lines of JSON: `run`, one `metric` for each record, `end`; where rounds are wanted,
+//! also `point` and `round`. Each line is one write and one flush, so readers that follow the
+//! stream see whole lines.
 
 mod read;
 

@@ -66,8 +66,8 @@ fn migrate_with(db: &Connection, migrations: &[&str]) -> Result<()> {
     step.commit()
 }
 
-/// Makes a file of an older version that cannot be written look like one of [`VERSION`] to those who
-/// read runs through this connection.
+/// Makes a file of an older version that cannot be written look like one of [`VERSION`] to those
+/// who read runs through this connection.
 pub(crate) fn see_as_migrated(db: &Connection) -> Result<()> {
     db.execute_batch(include_str!("migrations/read_only.sql"))
 }

@@ -240,7 +240,8 @@ impl Store {
         self.collect(sql, [], |row| Ok(row.get(0)?))
     }
 
-    /// The points of a run, in the order of its plan, without their rounds; none where there is no such run.
+    /// The points of a run, in the order of its plan, without their rounds; none where there is no
+    /// such run.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -314,8 +315,9 @@ impl Store {
         Ok(stored)
     }
 
-    /// The heads, without tags, of up to `most` complete runs of the same machine, the latest first,
-    /// that started before this one: of its name, and its processor's model, family and stepping.
+    /// The heads, without tags, of up to `most` complete runs of the same machine, the latest
+    /// first, that started before this one: of its name, and its processor's model, family and
+    /// stepping.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -352,7 +354,8 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn rounds_of(&self, run: &str, point: &Point) -> Result<Vec<Round>, StoreError> {
-        // As a join, SQLite would go through all points of the run to have the order: three times as long.
+        // As a join, SQLite would go through all points of the run to have the order: three times
+        // as long.
         let sql = "SELECT round, result FROM rounds
                    WHERE run = ?2 AND point IN (
                        SELECT point FROM points

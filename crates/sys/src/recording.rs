@@ -2,8 +2,8 @@
 //! be planned for a machine that is somewhere else.
 //!
 //! A line is `path<TAB>text`, without the slash in front. A file of several lines has one line for
-//! each. What several CPUs say alike is one line: `cpu{0-3,8}` in a path stands for `cpu0` to `cpu3`
-//! and `cpu8`. Empty lines and those that begin with `#` say nothing.
+//! each. What several CPUs say alike is one line: `cpu{0-3,8}` in a path stands for `cpu0` to
+//! `cpu3` and `cpu8`. Empty lines and those that begin with `#` say nothing.
 //!
 //! The CPUs that the process may use are the line `Cpus_allowed_list:` of `proc/self/status`. No
 //! other property of a process is recorded, and no name of a device.

@@ -1,5 +1,5 @@
-//! Memory shared between the members of a worker group, or between a benchmark and its partners, and
-//! the futex that they wait on.
+//! Memory shared between the members of a worker group, or between a benchmark and its partners,
+//! and the futex that they wait on.
 //!
 //! An anonymous shared mapping, created before the members are forked: no descriptor per member,
 //! nothing in the file system, gone with the last process.

@@ -123,8 +123,8 @@ pub fn add(set: i32, semaphore: u16, n: i16) -> io::Result<()> {
     checked(unsafe { libc::semop(set, &mut operation, 1) }).map(drop)
 }
 
-/// Takes 1 from a semaphore of a set and adds 1 to another, at once; waits while there is nothing to
-/// take.
+/// Takes 1 from a semaphore of a set and adds 1 to another, at once; waits while there is nothing
+/// to take.
 ///
 /// # Errors
 /// As [`add`].

@@ -157,8 +157,8 @@ impl Topology {
         Topology::from_tree(Path::new("/"), &allowed_cpus())
     }
 
-    /// As [`Topology::read`], with a look at the interrupts of each CPU: for a plan, once a run. The
-    /// kernel takes milliseconds to print them where there are hundreds of CPUs.
+    /// As [`Topology::read`], with a look at the interrupts of each CPU: for a plan, once a run.
+    /// The kernel takes milliseconds to print them where there are hundreds of CPUs.
     pub fn for_plan() -> Topology {
         Topology::of_tree(&Tree::at(Path::new("/")), &allowed_cpus())
     }

@@ -56,20 +56,20 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
 const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 /// `PTRACE_GET_SYSCALL_INFO`.
 const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
-/// The kinds of stops that it tells, and the 64-bit word of its answer that holds the number of the call, or
-/// its result.
+/// The kinds of stops that it tells, and the 64-bit word of its answer that holds the number of the
+/// call, or its result.
 const ENTRY: u8 = 1;
 const EXIT: u8 = 2;
 const NUMBER_OR_RESULT: usize = 3;
 /// 64-bit words of its answer.
 const WORDS: usize = 11;
 
-/// Runs a command to its end and counts. All that it leaves running is waited for as well, and is killed if
-/// this process ends. For a process that has no other children.
+/// Runs a command to its end and counts. All that it leaves running is waited for as well, and is
+/// killed if this process ends. For a process that has no other children.
 ///
 /// # Errors
-/// Those of starting the command; `Unsupported` where the kernel does not tell about calls; those of `ptrace`
-/// (`EPERM` in some sandboxes).
+/// Those of starting the command; `Unsupported` where the kernel does not tell about calls; those
+/// of `ptrace` (`EPERM` in some sandboxes).
 pub fn count(command: &mut Command) -> io::Result<Counts> {
     // SAFETY: see the module's Safety section.
     unsafe { command.pre_exec(|| request(libc::PTRACE_TRACEME, 0, 0).map(drop)) };

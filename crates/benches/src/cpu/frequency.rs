@@ -117,8 +117,8 @@ fn are_whole(ratios: &[f64], checks: &[Check]) -> bool {
 /// What the turns prove of a chain: the median of the whole turns, where there are enough of them;
 /// else the whole number that more than half of all turns agree on. Other turns were disturbed and
 /// prove nothing: a chain that is not what it claims takes whole cycles too, while the median of
-/// disturbed turns was 2.06 instead of 3 at load 20, and the shortest run of each chain gave 2.41 and
-/// 2.43 in two rounds at once, beside a sibling thread that slowed the additions alone.
+/// disturbed turns was 2.06 instead of 3 at load 20, and the shortest run of each chain gave 2.41
+/// and 2.43 in two rounds at once, beside a sibling thread that slowed the additions alone.
 fn proven(ratios: &[f64], whole_ones: &[f64]) -> Option<f64> {
     if whole_ones.len() >= WHOLE_TURNS {
         return upper_median(whole_ones);
@@ -235,8 +235,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Ok(());
     }
     // The harness computes the cycles of other results from a chain of its own, timed as a whole.
-    // It must give the same clock, or the clocks before and after must enclose this one. A chain that is
-    // not what it claims is off by a factor of two and more; a sibling thread slows one by a quarter.
+    // It must give the same clock, or the clocks before and after must enclose this one. A chain
+    // that is not what it claims is off by a factor of two and more; a sibling thread slows one by
+    // a quarter.
     let after = ctx.core_hz(FREQUENCY_PROBES);
     let clock = upper_median(&clocks).unwrap_or(f64::NAN);
     let frequency_probe = clock.clamp(before.min(after), before.max(after));

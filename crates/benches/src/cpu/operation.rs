@@ -172,8 +172,8 @@ const NOT_WHOLE: f64 = 0.25;
 const TRIES: u32 = 8;
 
 /// Cycles that an operation takes on every x86-64 core since 2013 (Haswell, Zen: uops.info), as a
-/// proof that the intended instruction was executed. Additions of vectors are not among them: one cycle
-/// up to Zen 4, and two on Zen 5.
+/// proof that the intended instruction was executed. Additions of vectors are not among them: one
+/// cycle up to Zen 4, and two on Zen 5.
 fn known_cycles(op: &str) -> Option<f64> {
     let known = match op {
         "i64.add" | "i64.xor" | "i64.shift" | "i64.rotate" | "i32.add" | "i32.xor" | "i32.shift" | "i32.rotate" => 1.0,
@@ -204,11 +204,12 @@ const AGREEING: usize = 3;
 /// Tolerance, in cycles, of tries that agree on another whole number.
 const AGREEMENT: f64 = 0.1;
 
-/// The cycles that the tries prove: the last where it is in the range, else the other whole number that
-/// all of them agree on. A wrong instruction takes whole cycles too, and the same each time. Tries that
-/// differ were disturbed (2.19 for three cycles, beside a neighbour that was busy for most of the
-/// time), and so were tries that agree on a fraction: a sibling thread that stays busy slows dependent
-/// additions and leaves dependent multiplications alone (2.41 and 2.43 for three cycles, in two runs at once).
+/// The cycles that the tries prove: the last where it is in the range, else the other whole number
+/// that all of them agree on. A wrong instruction takes whole cycles too, and the same each time.
+/// Tries that differ were disturbed (2.19 for three cycles, beside a neighbour that was busy for
+/// most of the time), and so were tries that agree on a fraction: a sibling thread that stays busy
+/// slows dependent additions and leaves dependent multiplications alone (2.41 and 2.43 for three
+/// cycles, in two runs at once).
 fn proven(tries: &[f64], range: &RangeInclusive<f64>) -> Option<f64> {
     let last = tries.last().copied()?;
     let agree = tries.len() >= AGREEING && tries.iter().all(|each| (each - last.round()).abs() <= AGREEMENT);

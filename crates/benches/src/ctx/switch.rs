@@ -123,8 +123,8 @@ const REFILL: Part = Part::of(
     Shown::of("mem.bandwidth", &[("op", "read"), ("size", "128K"), ("kernel", "best")]),
 );
 
-/// Without `--full`: both kinds for the smallest ring, and a larger ring of processes with a working
-/// set.
+/// Without `--full`: both kinds for the smallest ring, and a larger ring of processes with a
+/// working set.
 fn combination_tier(params: &Params) -> Tier {
     match (params.int("tasks"), params.int("working_set"), params.word("kind")) {
         (Some(2), Some(0), _) => Tier::Quick,
@@ -359,9 +359,9 @@ mod tests {
         }
     }
 
-    /// The best of some short rounds: other load adds switches, and some rounds spare sleeps whatever
-    /// the class (0.76 to 1.00 a hand-over). In the default class it was 0.54 to 0.56, and 1.17 to
-    /// 1.20 switches.
+    /// The best of some short rounds: other load adds switches, and some rounds spare sleeps
+    /// whatever the class (0.76 to 1.00 a hand-over). In the default class it was 0.54 to 0.56, and
+    /// 1.17 to 1.20 switches.
     #[test]
     fn a_hand_over_is_one_sleep_and_one_switch() {
         for kind in ["process", "thread"] {

@@ -24,8 +24,8 @@
 //!   their loops one after the other.
 //! - On two CPUs nothing is handed over.
 //! - Under SCHED_FIFO a yield reaches only tasks of the same priority.
-//! - Beside a busy task a yield costs a time slice, and an interval of hundreds of them seconds. A round
-//!   that spends two seconds in such intervals ends, and says so.
+//! - Beside a busy task a yield costs a time slice, and an interval of hundreds of them seconds. A
+//!   round that spends two seconds in such intervals ends, and says so.
 //!
 //! **Sources:** will-it-scale `sched_yield` has one task and nobody to yield to; perf bench has no
 //! such test. See docs/methods/operating-system.md#context-switches.
@@ -72,8 +72,8 @@ const HARDLY_EVER: f64 = 0.01;
 
 /// An interval this long has given the CPU to a third task: it is meant to take 0.2 ms.
 const LONG_NS: u64 = 50_000_000;
-/// So much of a round is spent in long intervals before it ends: a fifth of the deadline of ten seconds,
-/// which rounds exceeded on two CPUs with four busy loops.
+/// So much of a round is spent in long intervals before it ends: a fifth of the deadline of ten
+/// seconds, which rounds exceeded on two CPUs with four busy loops.
 const PATIENCE_NS: u64 = 2_000_000_000;
 
 /// The time spent in long intervals, in nanoseconds.

@@ -9,17 +9,18 @@
 //! **Does not measure:** The page cache, or what a thread for each request would cost. It never
 //! writes to a device.
 //!
-//! **Method:** One thread keeps the queue full through io_uring: whatever has completed is replaced,
-//! each request by a call of its own, so that the disk has the first while the next is made; the
-//! last of these calls waits for the next completion. Nothing is counted before each slot was used
-//! twice; then requests are counted from one completion to a later one, so neither filling nor
-//! draining the queue is in the rate. A round lasts for its time limit and 3700 requests, and for
-//! no more than ten time limits. No place is used twice within a round. Every read must bring the
-//! block of its place (`disk.random_read`), and the kernel's count of what came from a disk must
-//! agree.
+//! **Method:** One thread keeps the queue full through io_uring: whatever has completed is
+//! replaced, each request by a call of its own, so that the disk has the first while the next is
+//! made; the last of these calls waits for the next completion. Nothing is counted before each slot
+//! was used twice; then requests are counted from one completion to a later one, so neither filling
+//! nor draining the queue is in the rate. A round lasts for its time limit and 3700 requests, and
+//! for no more than ten time limits. No place is used twice within a round. Every read must bring
+//! the block of its place (`disk.random_read`), and the kernel's count of what came from a disk
+//! must agree.
 //!
 //! **Pitfalls:**
-//! - Quantiles need enough requests (368 for `.p99`, 3687 for `.p999`); a round with fewer has none.
+//! - Quantiles need enough requests (368 for `.p99`, 3687 for `.p999`); a round with fewer has
+//!   none.
 //! - Latency grows with the depth once the disk is busy: depth / latency is the rate.
 //! - At great depths one CPU may be the limit, and not the disk.
 //! - At small depths the CPU that the disk interrupts is faster than others: 13,600 and 9,800

@@ -1,8 +1,8 @@
 //! Bytes per second from a disk, by position.
 //!
-//! **Measures:** Direct reads (O_DIRECT) of 1 MiB in sequence, one at a time, in one part of the disk. Rotating
-//! disks are faster on the outside (lmbench's zone bandwidth); other disks should show no
-//! difference.
+//! **Measures:** Direct reads (O_DIRECT) of 1 MiB in sequence, one at a time, in one part of the
+//! disk. Rotating disks are faster on the outside (lmbench's zone bandwidth); other disks should
+//! show no difference.
 //!
 //! **Does not measure:** Several requests at once (worker groups do), or the page cache.
 //!

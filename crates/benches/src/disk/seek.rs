@@ -6,10 +6,9 @@
 //!
 //! **Does not measure:** The head alone; no disk reports that.
 //!
-//! **Method:** The first place is random, with room left for the distance, and no place is the first
-//! one twice. Both reads have to
-//! return all of their bytes; the second is timed alone. File, device and proof are as in
-//! `disk.random_read`.
+//! **Method:** The first place is random, with room left for the distance, and no place is the
+//! first one twice. Both reads have to return all of their bytes; the second is timed alone. File,
+//! device and proof are as in `disk.random_read`.
 //!
 //! **Pitfalls:**
 //! - lmbench `disk` drops seeks below 1 ms, and so prints nothing at all for a flash disk.

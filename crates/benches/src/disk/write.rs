@@ -1,7 +1,7 @@
 //! Bytes per second to a disk.
 //!
-//! **Measures:** Direct writes (O_DIRECT) of 1 MiB in sequence, one at a time, over blocks of a file
-//! that were written before.
+//! **Measures:** Direct writes (O_DIRECT) of 1 MiB in sequence, one at a time, over blocks of a
+//! file that were written before.
 //!
 //! **Does not measure:** Whether the bytes would survive a loss of power: nothing is synced
 //! (`disk.sync_write`, `file.durable`). Growing files. It never writes to a device.

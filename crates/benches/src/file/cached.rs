@@ -17,7 +17,8 @@ use std::fs::File;
 /// Bytes per block, as in all predecessors except Ousterhout's (16 KiB, see `file.reread`).
 pub(super) const BLOCK: usize = 64 << 10;
 
-/// How large the file is. It takes room for the file and, in `file.copy`, its copy; it is mapped once.
+/// How large the file is. It takes room for the file and, in `file.copy`, its copy; it is mapped
+/// once.
 pub(super) const SIZE: Param =
     Param::size("size", "bytes of the file, in whole blocks of 64 KiB unless a parameter says otherwise")
         .takes(Memory::Files {

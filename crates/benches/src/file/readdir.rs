@@ -28,7 +28,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("readdir.rs"),
         iteration: "one reading of the whole directory",
         timing: Timing::Each,
-        // A hundred thousand names take longer (60 ms) than a busy machine leaves anybody undisturbed.
+        // A hundred thousand names take longer (60 ms) than a busy machine leaves anybody
+        // undisturbed.
         params: &[ENTRIES.quick(&["1000"]).full(&["16", "10000"]), WHERE],
         needs: &[Need::WorkDir],
         target_half_width: 0.03,

@@ -22,7 +22,8 @@
 //! **Pitfalls:**
 //! - Bytes credited instead of counted: lmbench `bw_unix` credits 10 MiB whatever it moved, and
 //!   `bw_pipe -M` nearly doubles a total that its chunks do not divide.
-//! - Data that nobody touches, unless that is the question: the compiler removes lmbench's accesses.
+//! - Data that nobody touches, unless that is the question: the compiler removes lmbench's
+//!   accesses.
 //! - 64 KiB stay in the cache and can beat a memory copy.
 //! - The placement of the two sides; helper processes that outlive their parent.
 //! - Lent pages that change before they are read.

@@ -1,8 +1,8 @@
 //! Bandwidth of a cached file sent to another process, through a pipe or a Unix socket.
 //!
 //! **Measures:** The cost of serving a file: the writer sends a part of a file in the page cache,
-//! and the reader reads it and looks at every word (not with `touch=no`). The writer never looks at the data, which
-//! distinguishes it from `ipc.pipe_bandwidth`. `by` is the way:
+//! and the reader reads it and looks at every word (not with `touch=no`). The writer never looks at
+//! the data, which distinguishes it from `ipc.pipe_bandwidth`. `by` is the way:
 //! - `sendfile`.
 //! - `splice`, which needs a pipe in between where the reader has a socket.
 //! - `read_write`, through a buffer of the writer's own: the copies that the other two avoid.

@@ -7,12 +7,12 @@
 //!
 //! **Method:** As `ipc.pipe_rtt` (`trip.rs`). The value is a whole round trip: of four calls, or
 //! with `semop=both` of two, each of which takes from one semaphore and adds to the other, as in
-//! lmbench, which prints half of a round trip. One call for both runs ahead by one message: it takes
-//! the answer to the last one and sends the next. The kernel makes a sleeping side's call for it, so
-//! on one CPU a side often goes on without giving up the CPU: 0.72 switches were seen for a round
-//! trip, which needs two. So this value is no hand-over, and the number of switches is a fact
-//! (switches_per_round_trip) instead of a proof. The set belongs to a guardian (`groma_sys::guardian`): nothing
-//! is left behind, not even after SIGKILL.
+//! lmbench, which prints half of a round trip. One call for both runs ahead by one message: it
+//! takes the answer to the last one and sends the next. The kernel makes a sleeping side's call for
+//! it, so on one CPU a side often goes on without giving up the CPU: 0.72 switches were seen for a
+//! round trip, which needs two. So this value is no hand-over, and the number of switches is a fact
+//! (switches_per_round_trip) instead of a proof. The set belongs to a guardian
+//! (`groma_sys::guardian`): nothing is left behind, not even after SIGKILL.
 //!
 //! **Pitfalls:**
 //! - Sets left behind by a killed benchmark (lmbench `lat_sem` after Ctrl-C).

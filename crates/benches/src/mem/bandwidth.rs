@@ -112,10 +112,10 @@ const KERNELS: &[&str] = &[
     "portable",
 ];
 
-/// Without `--full`, reads, writes and copies make a curve, whose edges are those of the caches, and
-/// other operations have a point in each cache. `rep lods` is measured once, since it is microcode and
-/// reads at the same rate everywhere, and copies by string instructions at the sizes for which the C
-/// library uses them.
+/// Without `--full`, reads, writes and copies make a curve, whose edges are those of the caches,
+/// and other operations have a point in each cache. `rep lods` is measured once, since it is
+/// microcode and reads at the same rate everywhere, and copies by string instructions at the sizes
+/// for which the C library uses them.
 fn combination_tier(params: &Params) -> Tier {
     const L1: u64 = 16 << 10;
     const L2: u64 = 256 << 10;

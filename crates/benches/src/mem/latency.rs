@@ -16,13 +16,14 @@
 //!
 //! The chain is followed until two laps in a row differ by at most 3 %; only then is it measured.
 //! Where no two agree within the time of the round, the size is `unresolved`: it is neither in a
-//! cache nor out of it. `first_lap` is the latency of the first lap, or of its first part, after the
-//! pointers were written, which is what a program meets that goes over its data once.
+//! cache nor out of it. `first_lap` is the latency of the first lap, or of its first part, after
+//! the pointers were written, which is what a program meets that goes over its data once.
 //!
 //! **Pitfalls:**
 //! - Strided and page-local chains are prefetched (lmbench's default reports 2 ns at any size
-//!   today, see `mem.stride`), and so are random ones with nodes a line or two apart: on Sapphire Rapids 256 MiB take
-//!   55, 93 and 124 ns with nodes 64, 128 and 256 bytes apart, and no more beyond.
+//!   today, see `mem.stride`), and so are random ones with nodes a line or two apart: on Sapphire
+//!   Rapids 256 MiB take 55, 93 and 124 ns with nodes 64, 128 and 256 bytes apart, and no more
+//!   beyond.
 //! - Chains over 4 KiB pages that ignore the TLB show a cache level that does not exist. Even
 //!   `amortised` pays one translation per page, for sixteen nodes (8 % of the latency of memory on
 //!   Sapphire Rapids; `pages=huge` avoids it).
@@ -84,9 +85,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// The chain with translation included is followed at every other octave only, except with `--full`:
-/// it has no edges to be found, and each point costs as much as one of the other chain (a round of
-/// 256 MiB takes 0.3 to 0.4 s, most of it for making the pages present).
+/// The chain with translation included is followed at every other octave only, except with
+/// `--full`: it has no edges to be found, and each point costs as much as one of the other chain (a
+/// round of 256 MiB takes 0.3 to 0.4 s, most of it for making the pages present).
 fn combination_tier(params: &Params) -> Tier {
     let every_other_octave = |size: u64| size.is_power_of_two() && size.ilog2() % 2 == 1;
     match (params.word("chain"), params.int("size")) {

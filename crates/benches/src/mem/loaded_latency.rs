@@ -1,13 +1,13 @@
 //! Loaded latency: the latency of memory while other CPUs keep it busy, with their bandwidth.
 //!
-//! **Measures:** One CPU follows a chain, and all CPUs of other cores (or `generators` of them) move
-//! bytes; not the other thread of its own core, which would share more with it than memory.
+//! **Measures:** One CPU follows a chain, and all CPUs of other cores (or `generators` of them)
+//! move bytes; not the other thread of its own core, which would share more with it than memory.
 //! `pace`, the cycles that a generator idles after each KiB, sets how many. The pace means nothing
 //! on another machine; the result is a pair: the main value is the median latency of a load, and
 //! `bandwidth` is what the chase and the generators of its NUMA node moved together meanwhile (the
-//! facts `bandwidth.nodeN` have those of other nodes, in B/s). `p95` is the 95th
-//! percentile over windows, each the mean of thousands of loads, and not that of single loads.
-//! `idle` is the same chase just before, with the generators asleep.
+//! facts `bandwidth.nodeN` have those of other nodes, in B/s). `p95` is the 95th percentile over
+//! windows, each the mean of thousands of loads, and not that of single loads. `idle` is the same
+//! chase just before, with the generators asleep.
 //!
 //! **Method:** The chase is that of `mem.latency` (translation amortised, base pages) over 128 MiB
 //! that were evicted, or for `l3` over four times the last private cache. Generators are processes

@@ -140,8 +140,8 @@ fn check_first_lap(ctx: &mut Ctx, output: &str, loads: u64, nodes: usize) {
 /// before the first boundary and after the last have none. See docs/methods/memory.md#page-policy.
 const HUGE_SHARE: f64 = 0.9;
 
-/// A buffer of `size` bytes and more whose pages are all present, and of the kind that the parameter
-/// `pages` names. See docs/methods/memory.md#page-policy.
+/// A buffer of `size` bytes and more whose pages are all present, and of the kind that the
+/// parameter `pages` names. See docs/methods/memory.md#page-policy.
 ///
 /// # Errors
 /// `Unsupported` where the kernel gave others.

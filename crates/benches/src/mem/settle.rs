@@ -1,7 +1,7 @@
 //! Going over a chain lap by lap until two laps in a row take about the same time.
 //!
-//! A chain about as large as the last cache is not in it after one lap: how much of it is depends on
-//! what was there before and on what others do. Only laps that agree have one latency. See
+//! A chain about as large as the last cache is not in it after one lap: how much of it is depends
+//! on what was there before and on what others do. Only laps that agree have one latency. See
 //! docs/methods/memory.md#warm-up.
 
 use groma_harness::stats::quantile;
@@ -51,9 +51,9 @@ impl Laps {
 
 /// Follows a chain of `nodes` nodes until two laps in a row agree, or `limit_ns` have passed.
 /// `walk(n)` makes `n` loads or a few more and returns how many. Chains of few nodes are gone over
-/// several times for what is called a lap here. Of a chain of more nodes than `uncached`, of which the
-/// caches hold hardly any by the time that a walk comes round to them, a lap is half as many loads as
-/// that: no load finds what an earlier one has left.
+/// several times for what is called a lap here. Of a chain of more nodes than `uncached`, of which
+/// the caches hold hardly any by the time that a walk comes round to them, a lap is half as many
+/// loads as that: no load finds what an earlier one has left.
 pub(super) fn laps(
     (nodes, uncached): (u64, u64),
     limit_ns: u64,
@@ -62,8 +62,8 @@ pub(super) fn laps(
 ) -> Laps {
     let nodes = if nodes > uncached { (uncached / 2).max(LEAST_PIECE) } else { nodes };
     let start = now_ns();
-    // Makes the code of the loop present: that took 3 us of the first lap through 64 KiB, of 8 in all, in
-    // one of two builds.
+    // Makes the code of the loop present: that took 3 us of the first lap through 64 KiB, of 8 in
+    // all, in one of two builds.
     walk(0);
     let mut lap = |loads: u64| {
         let piece = (loads / PIECES).max(LEAST_PIECE);

@@ -1,8 +1,8 @@
 //! Latency of loads at a fixed stride, by working set: one curve per stride.
 //!
 //! **Measures:** The time from one load to the next that needs its value, along pointers that lie
-//! `stride` bytes apart, from the start of the buffer to its end and round again. Drawn over `size`,
-//! with a line per stride, it is figure 1 of lmbench 1996.
+//! `stride` bytes apart, from the start of the buffer to its end and round again. Drawn over
+//! `size`, with a line per stride, it is figure 1 of lmbench 1996.
 //!
 //! **Does not measure:** The latency of caches and memory: prefetchers follow a fixed stride, so
 //! what remains is what a program sees that goes over its data in order. `mem.latency` has the

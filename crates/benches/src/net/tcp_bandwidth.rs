@@ -27,7 +27,8 @@
 //!
 //! **Pitfalls:**
 //! - Bytes that are credited, not counted.
-//! - Data that nobody touches, unless that is the question: the compiler removes lmbench's accesses.
+//! - Data that nobody touches, unless that is the question: the compiler removes lmbench's
+//!   accesses.
 //! - A wait for the other side between two stretches: a share that grows with the distance.
 //! - Slow start, if the first bytes are timed.
 //! - A buffer of 64 KiB stays in the cache.

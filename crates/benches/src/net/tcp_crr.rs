@@ -10,17 +10,18 @@
 //! With `close=reset`, the default, the client closes by a reset (SO_LINGER 0), and no port stays
 //! in TIME_WAIT; the server's close may come before or after it. With `close=orderly` the client
 //! ends its half, waits until the server has closed as well, and closes, as in netperf. Each such
-//! connection stays in TIME_WAIT for 60 s, even after its server is gone. An address has some 28,000
-//! ports, so over IPv4's loopback each 4096 connections come from another address of 127/8; choosing
-//! it is part of the exchange. At the end the server reports how many bytes it has answered.
+//! connection stays in TIME_WAIT for 60 s, even after its server is gone. An address has some
+//! 28,000 ports, so over IPv4's loopback each 4096 connections come from another address of 127/8;
+//! choosing it is part of the exchange. At the end the server reports how many bytes it has
+//! answered.
 //!
 //! **Proofs:** One established connection for each exchange, as many answers as exchanges, and no
 //! segment sent again on the loopback.
 //!
 //! **Pitfalls:**
 //! - Those of `net.tcp_connect`.
-//! - Ports can run out in TIME_WAIT. Over IPv6 and between machines, where there is one address, the
-//!   result is then `unsupported`.
+//! - Ports can run out in TIME_WAIT. Over IPv6 and between machines, where there is one address,
+//!   the result is then `unsupported`.
 //! - Nagle's algorithm does not affect the first byte.
 //!
 //! **Sources:** netperf's `TCP_CRR`; the operating-system parts of lmbench3 `lat_connect` and

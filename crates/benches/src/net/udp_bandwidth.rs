@@ -9,8 +9,8 @@
 //! **Method:** This side requests a batch of 1 MiB (at most 1024 datagrams) and receives until the
 //! sender reports that it has sent all. A batch counts from the request to its last datagram, so
 //! nothing is credited as received faster than it was sent. Each batch gives one value. The loss is
-//! that of all datagrams of all rounds: the median of the batches is 0 as long as fewer than half of
-//! them lose any. Each datagram is filled with its batch and number, and is compared.
+//! that of all datagrams of all rounds: the median of the batches is 0 as long as fewer than half
+//! of them lose any. Each datagram is filled with its batch and number, and is compared.
 //!
 //! The sender repeats its end-of-batch message, with the number of datagrams that it has sent up to
 //! then, every 2 ms until the next batch is requested, for at

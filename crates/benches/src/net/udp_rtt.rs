@@ -12,7 +12,8 @@
 //! signal every 50 ms tells the time on both sides; a time-out of the socket would arm and cancel a
 //! timer in every trip. This side counts what was sent and answered and waits at the end for late
 //! answers, so a datagram counts as lost only when it is. A trip with a repetition stays among the
-//! samples and shows in the tail. Both sockets are connected, so no other program's datagrams are received.
+//! samples and shows in the tail. Both sockets are connected, so no other program's datagrams are
+//! received.
 //!
 //! **Proofs:** On the loopback hardly anything is lost, since only one datagram is ever in flight,
 //! unless it was sent repeatedly while the peer waited for its CPU. Between machines losses are

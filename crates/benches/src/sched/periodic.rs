@@ -10,8 +10,8 @@
 //! **Method:** A task on each CPU sleeps with `clock_nanosleep` until one millisecond after its
 //! previous due time. No period is skipped: a task held up for five periods counts all five, each
 //! as late as it was. The timer slack is 1 ns, since slack is the subject of `timer.sleep`. Each
-//! overshoot is a value of its own, so that the record shows their distribution; `max` is the latest
-//! of all rounds, and the fact periodic.worst_cpu names the CPU of the latest one.
+//! overshoot is a value of its own, so that the record shows their distribution; `max` is the
+//! latest of all rounds, and the fact periodic.worst_cpu names the CPU of the latest one.
 //! `cpu_dma_latency=0`, the default of `cyclictest`, keeps the CPUs out of idle states that take
 //! time to leave.
 //!
@@ -60,8 +60,8 @@ const FEWEST: u64 = 10;
 /// The most periods in a round: more values would only fill the store.
 const MOST: u64 = 1000;
 
-/// Wakes once per period until the row is full. Fails if the sleep does. Tests pass a clock of their
-/// own.
+/// Wakes once per period until the row is full. Fails if the sleep does. Tests pass a clock of
+/// their own.
 fn wake_periodically(
     row: &[AtomicU64],
     now_ns: impl Fn() -> u64,

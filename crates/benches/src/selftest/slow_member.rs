@@ -62,9 +62,9 @@ mod tests {
                 let margin = sample.margin_ns.expect("members of worker groups have margins");
                 assert_eq!(margin < 0, sample.labels.has(Label::Overlap), "{sample:?}");
             }
-            // Its pauses may not be among the samples that were kept; its whole time shows them. They
-            // take 60 of 80 ms, so at most 40 ms of its interval of 100 ms are work. Compared with
-            // its own pace, which competitors cannot change: the samples are short.
+            // Its pauses may not be among the samples that were kept; its whole time shows them.
+            // They take 60 of 80 ms, so at most 40 ms of its interval of 100 ms are work. Compared
+            // with its own pace, which competitors cannot change: the samples are short.
             let mut own: Vec<f64> = Vec::new();
             own.extend(samples.iter().filter(|s| s.worker == 1).map(|s| s.elapsed_ns as f64 / s.iters as f64));
             own.sort_by(f64::total_cmp);

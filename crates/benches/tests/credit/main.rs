@@ -2,15 +2,16 @@
 //!
 //! Every benchmark of the catalogue is run for a moment, each round in a process of its own:
 //!
-//! 1. as it is, with the parameters of `units.txt`: what its iterations hold and what its outputs are
-//!    made of has to be what is written there (`units.rs`), and all of its proofs hold;
-//! 2. as it is, with each word and the small numbers of each parameter in turn (`values.rs`): all of
-//!    its proofs hold, each series has samples, and the work directory is empty afterwards;
+//! 1. as it is, with the parameters of `units.txt`: what its iterations hold and what its outputs
+//!    are made of has to be what is written there (`units.rs`), and all of its proofs hold;
+//! 2. as it is, with each word and the small numbers of each parameter in turn (`values.rs`): all
+//!    of its proofs hold, each series has samples, and the work directory is empty afterwards;
 //! 3. mutilated: its loops are made to do half of what they are credited with, nothing, or twice as
 //!    much. Every time a proof has to break. A benchmark that ends well without having worked has
 //!    proofs that prove nothing.
 //!
-//! `cargo test --test credit -- vm.fault` tries those whose id contains that, and tells which proofs broke.
+//! `cargo test --test credit -- vm.fault` tries those whose id contains that, and tells which
+//! proofs broke.
 
 mod trial;
 mod units;
@@ -158,7 +159,8 @@ fn states_wrongly(seen: &Seen, proof: &str) -> Option<String> {
         // Why it has none, which must be so.
         State::Ok if proof.starts_with("none: ") && result.output.proofs.is_empty() => None,
         State::Ok if result.output.proofs.iter().any(|p| p.name == proof) => None,
-        // Without a value there is nothing to prove: a busy sibling thread can hide the clock for minutes.
+        // Without a value there is nothing to prove: a busy sibling thread can hide the clock for
+        // minutes.
         State::Ok if result.output.is_unresolved() && result.output.series.is_empty() => None,
         State::Ok => Some(format!("it has no proof '{proof}' but {:?}", result.output.proofs)),
         state => Some(format!("{}: {}", state.word(), result.reason)),

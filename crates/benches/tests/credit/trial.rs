@@ -22,7 +22,8 @@ const TRY: &str = "__try";
 const TRY_ON_ONE_CPU: &str = "__try-on-one-cpu";
 /// What a round that panicked says here.
 const PANICKED: &str = "panicked";
-/// No benchmark takes longer than a second here, and a loaded machine may take twenty times as long.
+/// No benchmark takes longer than a second here, and a loaded machine may take twenty times as
+/// long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One benchmark to be tried.
@@ -45,7 +46,8 @@ impl Trial {
     }
 }
 
-/// What came of it: the result, which is `failed` when a proof is broken, and the iterations that were credited.
+/// What came of it: the result, which is `failed` when a proof is broken, and the iterations that
+/// were credited.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// As a worker would report it.
@@ -80,7 +82,8 @@ pub(crate) fn bench(id: &str) -> &'static Benchmark {
     }
 }
 
-/// Does what [`try_all`] asks a process for and ends it; returns at once in the process of the test.
+/// Does what [`try_all`] asks a process for and ends it; returns at once in the process of the
+/// test.
 pub(crate) fn serve() {
     let args: Vec<String> = std::env::args().collect();
     let [_, word, id, dir, mutilation, only, params @ ..] = args.as_slice() else { return };

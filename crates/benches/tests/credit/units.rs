@@ -17,7 +17,8 @@ const UNITS: &str = include_str!("units.txt");
 pub(crate) struct Unit {
     /// Which.
     pub(crate) id: &'static str,
-    /// Parameters, and what one iteration of each loop holds with them; none for a benchmark that states its values.
+    /// Parameters, and what one iteration of each loop holds with them; none for a benchmark that
+    /// states its values.
     pub(crate) cases: Vec<Case>,
     /// For one that states its values: the proof that what it states has happened.
     pub(crate) stated: Option<&'static str>,

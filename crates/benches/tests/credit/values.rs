@@ -1,8 +1,8 @@
 //! Every word and the small numbers of every parameter, each tried once: proofs hold whatever a
 //! benchmark is asked for.
 //!
-//! Benchmarks with two sides are placed on one CPU, where their context switches are proven too. The
-//! other parameters are those of the benchmark's first case in `units.txt`, whose sizes are
+//! Benchmarks with two sides are placed on one CPU, where their context switches are proven too.
+//! The other parameters are those of the benchmark's first case in `units.txt`, whose sizes are
 //! small, or the usual ones.
 
 use crate::trial::{Seen, Trial, try_patiently};
@@ -21,8 +21,8 @@ const BRIEF: u64 = 1_000_000;
 /// Counts up to this are small.
 const FEW: u64 = 100;
 
-/// A trial for each word and for the least and the greatest of the small numbers, where the cases of
-/// `units.txt` do not try it.
+/// A trial for each word and for the least and the greatest of the small numbers, where the cases
+/// of `units.txt` do not try it.
 pub(crate) fn trials(catalogue: &[&'static Benchmark], table: &[Unit]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for unit in table {

@@ -1,7 +1,7 @@
 //! `groma ab`: two conditions measured in turns, round by round, and compared in pairs.
 //!
-//! Both sides are runs of their own in the store; `groma compare` knows that they were made in turns
-//! and shows the same.
+//! Both sides are runs of their own in the store; `groma compare` knows that they were made in
+//! turns and shows the same.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -25,8 +25,8 @@ use super::{print, state_dir, style};
 use crate::flags::AbArgs;
 use crate::program::Program;
 
-/// Rounds of each side at most, unless more are asked for: forty pairs find 2 to 3 % in most metrics
-/// (docs/methods/statistics.md#ratio-of-pairs).
+/// Rounds of each side at most, unless more are asked for: forty pairs find 2 to 3 % in most
+/// metrics (docs/methods/statistics.md#ratio-of-pairs).
 const PAIRS: u32 = 40;
 
 /// The time for both sides, unless another is asked for.
@@ -131,8 +131,8 @@ pub(super) fn request(args: &AbArgs) -> Result<RunRequest> {
     })
 }
 
-/// The points of one side: what is selected, or what a quick survey measures, which are points of the
-/// standard one.
+/// The points of one side: what is selected, or what a quick survey measures, which are points of
+/// the standard one.
 pub(super) fn planned(program: &Program, args: &AbArgs, request: &RunRequest) -> Result<Vec<Planned>> {
     let everything = args.select.is_empty() && args.params.is_empty();
     let wanted = RunRequest { profile: if everything { Profile::Standard } else { Profile::Quick }, ..request.clone() };
@@ -239,8 +239,8 @@ fn sides(args: &AbArgs, conditions: Option<&[Condition; 2]>) -> Result<[Launcher
     Ok([(a, of_a), (b, of_b)].map(|(command, program)| Launcher { command, program: program.clone(), inherits }))
 }
 
-/// The heads of the two runs: the second differs in its id, in its condition, and in what the machine
-/// says of itself then.
+/// The heads of the two runs: the second differs in its id, in its condition, and in what the
+/// machine says of itself then.
 fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, redactor: &Redactor) -> [RunHeader; 2] {
     let ids = [run.header().run.clone(), run_identity::run_id(jiff::Timestamp::now(), run_identity::random_seed())];
     [0, 1].map(|side: usize| {

@@ -45,8 +45,8 @@ fn lineage(program: &Program, text: &str) -> Result<u8> {
 /// The page on how results are read: its tables say what each word means.
 const READING: &str = include_str!("../../../../docs/reading.md");
 
-/// The signs, states, flags and labels of a result, each with what it means: the rows of the tables of
-/// [`READING`] whose first cell names one or several.
+/// The signs, states, flags and labels of a result, each with what it means: the rows of the tables
+/// of [`READING`] whose first cell names one or several.
 pub(super) fn meanings() -> impl Iterator<Item = (&'static str, String)> {
     let of_row = |line: &'static str| {
         let mut cells = line.trim_matches('|').split('|').map(str::trim);

@@ -26,8 +26,8 @@ impl<'s> Earlier<'s> {
         Earlier { store, runs: store.earlier_runs(head, RUNS).unwrap_or_default() }
     }
 
-    /// Those of the same machine in the same state, whenever they were, but for these and for those of
-    /// which a gate has said that something changed.
+    /// Those of the same machine in the same state, whenever they were, but for these and for those
+    /// of which a gate has said that something changed.
     pub(crate) fn like(head: &RunHeader, except: &[String], store: &'s Store) -> Earlier<'s> {
         let mut runs = store.runs_of_machine(head, HEADS).unwrap_or_default();
         runs.retain(|run| {

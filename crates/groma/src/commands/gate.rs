@@ -86,8 +86,8 @@ struct Settled {
 /// Measures a plan for a part of the gate.
 type Measure<'m> = dyn Fn(&[Planned], Part) -> Result<ControlFlow<u8, Stage>> + 'm;
 
-/// Measures a plan, and the suspects in it again; the exit code where a measurement did not begin or was
-/// interrupted, of which nothing is said.
+/// Measures a plan, and the suspects in it again; the exit code where a measurement did not begin
+/// or was interrupted, of which nothing is said.
 fn settle(
     plan: &[Planned],
     tolerance: f64,
@@ -280,8 +280,8 @@ fn settings(records: &[&Record]) -> Vec<Setting> {
     all
 }
 
-/// Prints the verdict and the comparison that it rests on; where a program reads the comparison, the
-/// verdict goes to standard error.
+/// Prints the verdict and the comparison that it rests on; where a program reads the comparison,
+/// the verdict goes to standard error.
 fn show(
     program: &Program,
     args: &GateArgs,

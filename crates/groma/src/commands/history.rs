@@ -72,9 +72,9 @@ fn stored(store: &StoreArgs, run: &str) -> Result<StoredRun> {
 
 /// Reads a run and computes its records; `samples` keeps the raw samples in them.
 ///
-/// If `run` is `latest` and that run has no record that is `wanted`, this is the latest run that has
-/// one, and standard error names it. `names` tells which metrics can be wanted, so that runs without
-/// any are not read. If no run has one, this is the latest run.
+/// If `run` is `latest` and that run has no record that is `wanted`, this is the latest run that
+/// has one, and standard error names it. `names` tells which metrics can be wanted, so that runs
+/// without any are not read. If no run has one, this is the latest run.
 pub(crate) fn load(
     program: &Program,
     store: &StoreArgs,

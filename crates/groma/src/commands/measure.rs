@@ -1,5 +1,5 @@
-//! Measuring for a verb: a plan becomes a run whose rounds go to the store and to the stream. What is
-//! measured, and how it is shown, is the verb's.
+//! Measuring for a verb: a plan becomes a run whose rounds go to the store and to the stream. What
+//! is measured, and how it is shown, is the verb's.
 
 use super::earlier::Earlier;
 use super::{print, state_dir, store_path, style};
@@ -282,8 +282,8 @@ pub(super) fn open_store(none: bool, args: &StoreArgs) -> Result<Option<Store>> 
     }
 }
 
-/// Restores what a killed run changed of the machine, and says so. Where that fails, this run is told
-/// and goes on: it measures what is there.
+/// Restores what a killed run changed of the machine, and says so. Where that fails, this run is
+/// told and goes on: it measures what is there.
 fn restore_killed() {
     match state_dir().map(|dir| groma_runner::recover(&dir)) {
         Some(Ok(Some(restored))) => warn!("{}", plain(&restored)),

@@ -79,8 +79,8 @@ const OF_OUTPUT: [(&str, usize); 9] = [
 const OF_SURVEY: [&str; 8] =
     ["--profile", "--budget", "--seed", "--rounds", "--round-length", "--deadline", "--require", "--work-dir"];
 
-/// What a run was asked for, from its command line: without where its results went, and `survey` for
-/// one that names nothing.
+/// What a run was asked for, from its command line: without where its results went, and `survey`
+/// for one that names nothing.
 fn asked(args: &[String]) -> String {
     let mut rest = args.iter().map(String::as_str);
     let verb = rest.next().filter(|verb| *verb != "run");

@@ -136,8 +136,8 @@ pub(super) fn are_in_turns(a: &Shown, b: &Shown) -> bool {
     a.points == b.points && is_with(a, b) && is_with(b, a)
 }
 
-/// What other runs of the same machine in the same state, but for these, found of each metric by its
-/// identity; and how many runs they are.
+/// What other runs of the same machine in the same state, but for these, found of each metric by
+/// its identity; and how many runs they are.
 pub(super) fn runs_like(run: &Shown, except: &[String], store: &Store) -> (usize, HashMap<String, Vec<f64>>) {
     let earlier = Earlier::like(&run.head, except, store);
     let values = earlier.histories(&run.points, &run.records);

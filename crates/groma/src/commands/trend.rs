@@ -84,8 +84,8 @@ fn none(args: &TrendArgs) -> String {
     format!("no complete run of these holds {what} ({} runs lists the runs)", name())
 }
 
-/// The runs that were asked for with the metrics that are wanted, in the order of time: those of one
-/// machine, named or that of the newest run.
+/// The runs that were asked for with the metrics that are wanted, in the order of time: those of
+/// one machine, named or that of the newest run.
 fn runs(
     program: &Program,
     args: &TrendArgs,

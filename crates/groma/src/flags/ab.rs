@@ -32,8 +32,8 @@ pub(crate) struct AbArgs {
     /// Ids, groups or patterns [default: what a quick survey measures]
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
-    /// The commands of the two sides, each after a --; an empty one starts workers as usual, and the second
-    /// may hold a -- of its own
+    /// The commands of the two sides, each after a --; an empty one starts workers as usual, and
+    /// the second may hold a -- of its own
     #[arg(last = true, value_name = "CMD_A -- CMD_B", allow_hyphen_values = true)]
     pub(crate) commands: Vec<OsString>,
     /// The groma that is the worker on the first side, where it is another one
@@ -43,15 +43,15 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) program_b: Option<PathBuf>,
     /// A file that holds this value in the rounds of the first side, such as
-    /// /sys/kernel/mm/transparent_hugepage/enabled=never, or a sysctl: vm.swappiness=10; a file that only the
-    /// other side names has its present value
+    /// /sys/kernel/mm/transparent_hugepage/enabled=never, or a sysctl: vm.swappiness=10; a file
+    /// that only the other side names has its present value
     #[arg(long, value_name = "FILE=VALUE", value_parser = parse_state)]
     pub(crate) set_a: Vec<(PathBuf, String)>,
     /// The same for the second side
     #[arg(long, value_name = "FILE=VALUE", value_parser = parse_state)]
     pub(crate) set_b: Vec<(PathBuf, String)>,
-    /// A shell command that puts the machine into the state of the first side, which is the one of now; run when
-    /// the sides change, and at the end
+    /// A shell command that puts the machine into the state of the first side, which is the one of
+    /// now; run when the sides change, and at the end
     #[arg(long, value_name = "CMD", requires = "after", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) before: Option<String>,
     /// The same for the second side
@@ -60,7 +60,8 @@ pub(crate) struct AbArgs {
     /// Both sides are the same on purpose
     #[arg(long)]
     pub(crate) same: bool,
-    /// The time for all rounds of both sides [default: 60s; of a gate 90s, a third of it to confirm]
+    /// The time for all rounds of both sides [default: 60s; of a gate 90s, a third of it to
+    /// confirm]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) budget: Option<Duration>,
     /// Pairs of rounds at most [default: 40]

@@ -22,7 +22,8 @@ the more of them the store holds, the smaller the differences that are found.";
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
     /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, files of streams or
-    /// baselines, or a reference machine; the others are held against the first [default: the latest two]
+    /// baselines, or a reference machine; the others are held against the first [default: the
+    /// latest two]
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// The runs of the first side, taken as one; a tag stands for all of its runs
@@ -34,7 +35,8 @@ pub(crate) struct CompareArgs {
     /// Only these ids, groups or patterns
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Compare multiples of something instead of times: 'cycles', or a metric such as syscall.getppid
+    /// Compare multiples of something instead of times: 'cycles', or a metric such as
+    /// syscall.getppid
     #[arg(long, value_name = "WHAT")]
     pub(crate) relative: Option<String>,
     /// Every metric with its interval and verdict, controls too, and what is not compared
@@ -43,8 +45,8 @@ pub(crate) struct CompareArgs {
     /// The format: table, json, csv, markdown or junit
     #[arg(long, default_value = "table", value_parser = parse_compare_format)]
     pub(crate) format: groma_report::CompareFormat,
-    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more than
-    /// half of the metrics cannot be told; groma gate measures again before it says so
+    /// Exit with code 1 if something became slower (by more than so many percent), with 3 if more
+    /// than half of the metrics cannot be told; groma gate measures again before it says so
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true, value_parser = parse_percent)]
     pub(crate) gate: Option<f64>,
     #[command(flatten)]

@@ -25,7 +25,8 @@ pub(crate) struct ExportArgs {
     /// written beside and renamed; '-' is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// The format: csv, json, ndjson, parquet, openmetrics or lmbench [default: by the file's ending]
+    /// The format: csv, json, ndjson, parquet, openmetrics or lmbench [default: by the file's
+    /// ending]
     #[arg(long, value_parser = parse_export_format)]
     pub(crate) format: Option<ExportFormat>,
     /// What a row is: of records a metric, of rounds a metric in one round, of samples one timed

@@ -15,7 +15,8 @@ A run that is still being written stays.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ForgetArgs {
-    /// The runs: ids or beginnings of them, tags (the newest run of each), latest, latest~1, host:NAME
+    /// The runs: ids or beginnings of them, tags (the newest run of each), latest, latest~1,
+    /// host:NAME
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// All runs of this machine
@@ -24,8 +25,8 @@ pub(crate) struct ForgetArgs {
     /// All runs with this tag
     #[arg(long, conflicts_with = "runs")]
     pub(crate) tag: Option<Tag>,
-    /// All runs that began then or earlier: 2026-11-22, 2026-11-22T10:00, or 90d (90 days ago); with
-    /// the other two only those
+    /// All runs that began then or earlier: 2026-11-22, 2026-11-22T10:00, or 90d (90 days ago);
+    /// with the other two only those
     #[arg(long, value_name = "DATE", value_parser = parse_until, conflicts_with = "runs")]
     pub(crate) until: Option<String>,
     /// Remove them; without it they are only listed

@@ -22,8 +22,8 @@ be told; 4 something failed to be measured.";
 
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
-    /// What this machine is held against: a file of groma baseline, a tag (all of its runs), or a run.
-    /// Without it two sides are measured in turns, as by groma ab
+    /// What this machine is held against: a file of groma baseline, a tag (all of its runs), or a
+    /// run. Without it two sides are measured in turns, as by groma ab
     #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["commands", "program_a", "program_b", "same", "set_a", "set_b", "before", "after"])]
     pub(crate) baseline: Vec<String>,
     /// By how many percent something may become slower

@@ -1,5 +1,5 @@
-//! The command line: a file for what each verb takes. Values are checked for their form here; nothing
-//! is looked up yet.
+//! The command line: a file for what each verb takes. Values are checked for their form here;
+//! nothing is looked up yet.
 
 mod ab;
 mod baseline;
@@ -74,9 +74,13 @@ pub(crate) struct Cli {
 
 macro_rules! exit_codes {
     () => {
-        "Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 gate, or compare --gate, found a regression;
-2 usage error; 3 the machine is noisier than --require allows, or too noisy for a comparison; 4 some metric failed, timed out or was denied;
-130 or 143 ended by Ctrl-C or SIGTERM (what was measured is kept)."
+        "Exit codes:
+  0  all selected metrics ok, noisy, unresolved or unsupported
+  1  gate, or compare --gate, found a regression
+  2  usage error
+  3  the machine is noisier than --require allows, or too noisy for a comparison
+  4  some metric failed, timed out or was denied
+  130, 143  ended by Ctrl-C or SIGTERM; what was measured is kept"
     };
 }
 
@@ -187,7 +191,8 @@ pub(crate) enum Command {
     /// Show the tables of the papers that came before, with this machine among their rows
     #[command(after_help = paper::HELP)]
     Paper(PaperArgs),
-    /// Predict what an application's system calls, faults and switches cost on a machine, and check it
+    /// Predict what an application's system calls, faults and switches cost on a machine, and check
+    /// it
     #[command(after_help = predict::HELP)]
     Predict(PredictArgs),
     /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of

@@ -30,14 +30,15 @@ pub(crate) struct PaperArgs {
     /// The tables of all documents
     #[arg(long)]
     pub(crate) all: bool,
-    /// Show this run's machine instead of this one: an id, a tag, host:NAME, or the file of a stream;
-    /// of several, each has its row [default: the newest stored values of this machine]
+    /// Show this run's machine instead of this one: an id, a tag, host:NAME, or the file of a
+    /// stream; of several, each has its row [default: the newest stored values of this machine]
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Vec<String>,
     /// First measure what the store lacks of these tables, coarsely, and keep it there
     #[arg(long, conflicts_with = "run")]
     pub(crate) measure: bool,
-    /// Only compute the document's derived numbers again from its others, and list where they differ
+    /// Only compute the document's derived numbers again from its others, and list where they
+    /// differ
     #[arg(long, conflicts_with_all = ["measure", "run", "table", "format", "output"], requires = "document")]
     pub(crate) check: bool,
     /// The format: table, markdown, html or csv [default: table; html where the file of -o ends so]

@@ -26,8 +26,8 @@ pub(crate) struct PlotArgs {
     /// Write an SVG or PNG file, by its ending, instead of drawing in the terminal
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// What the curve runs over: a size, time or count among the parameters, or P, the members of the
-    /// worker group [default: what takes the most values]
+    /// What the curve runs over: a size, time or count among the parameters, or P, the members of
+    /// the worker group [default: what takes the most values]
     #[arg(long, value_name = "NAME", conflicts_with = "histogram")]
     pub(crate) over: Option<String>,
     /// Only the points with this value of a parameter, or one of these: protocol=flag2 or

@@ -28,8 +28,8 @@ pub(crate) enum ReportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, or files of streams; the
-    /// others are compared with the first [default: the latest one]
+    /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, or files of streams;
+    /// the others are compared with the first [default: the latest one]
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// Write this file [default: standard output]

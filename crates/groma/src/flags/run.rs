@@ -24,8 +24,8 @@ pub(super) const HELP: &str = "Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Ids, groups or patterns: syscall.getppid, ipc, 'mem.*' [default: what stands on the two pages
-    /// that the run ends with; everything with --all]
+    /// Ids, groups or patterns: syscall.getppid, ipc, 'mem.*' [default: what stands on the two
+    /// pages that the run ends with; everything with --all]
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
 
@@ -33,7 +33,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value = "standard")]
     pub(crate) profile: ProfileArg,
 
-    /// Time budget: 30s, 2m, 1h [default: that of the profile: 10s, 60s, what everything needs, or 10m]
+    /// Time budget: 30s, 2m, 1h [default: that of the profile: 10s, 60s, what everything needs, or
+    /// 10m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) budget: Option<Duration>,
 
@@ -45,10 +46,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) threads: bool,
 
-    /// Where to run: same-cpu, smt, same-llc, cross-llc, cross-node, free or two CPUs such as 0,2 for
-    /// benchmarks with a peer; free, compact, spread or a list of CPUs for worker groups and single
-    /// tasks; core=efficiency, node=1 or core=efficiency,node=1 for a class of core, a NUMA node, or
-    /// both
+    /// Where to run: same-cpu, smt, same-llc, cross-llc, cross-node, free or two CPUs such as 0,2
+    /// for benchmarks with a peer; free, compact, spread or a list of CPUs for worker groups and
+    /// single tasks; core=efficiency, node=1 or core=efficiency,node=1 for a class of core, a NUMA
+    /// node, or both
     #[arg(long, value_name = "WHERE")]
     pub(crate) placement: Option<Placement>,
 
@@ -75,8 +76,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
 
-    /// How long a round samples: 200ms [default: 4ms in a survey, else by profile, 4ms, 40ms or 60ms,
-    /// and less where the budget is short]. What takes few samples ends earlier
+    /// How long a round samples: 200ms [default: 4ms in a survey, else by profile, 4ms, 40ms or
+    /// 60ms, and less where the budget is short]. What takes few samples ends earlier
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) round_length: Option<Duration>,
 
@@ -106,8 +107,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Keep the raw samples of each round in --out and --json. Only then can merge and show read the
-    /// run from --out
+    /// Keep the raw samples of each round in --out and --json. Only then can merge and show read
+    /// the run from --out
     #[arg(long)]
     pub(crate) samples: bool,
 

@@ -19,7 +19,8 @@ pub(super) const HELP: &str = "Examples:
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// A run: its id or the beginning of it, one of its tags, latest, latest~1 (the one before),
-    /// host:NAME, or the file of a stream (run.ndjson); or the id of a metric, which is shown on a card
+    /// host:NAME, or the file of a stream (run.ndjson); or the id of a metric, which is shown on a
+    /// card
     #[arg(default_value = "latest", value_name = "RUN|METRIC")]
     pub(crate) run: String,
     /// Only these ids, groups or patterns

@@ -1,5 +1,5 @@
-//! A Chromium that a test drives: the protocol of its developer tools over two pipes, a message of JSON
-//! and a NUL at a time.
+//! A Chromium that a test drives: the protocol of its developer tools over two pipes, a message of
+//! JSON and a NUL at a time.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 use serde_json::{Value, json};

@@ -93,7 +93,8 @@ fn an_operation_timed_alone_costs_as_much_as_one_of_many() {
     panic!("off in every try: {seen:?}");
 }
 
-/// What an operation costs that is timed alone, over what it costs as one of many: the median of nine.
+/// What an operation costs that is timed alone, over what it costs as one of many: the median of
+/// nine.
 fn alone_over_one_of_many() -> f64 {
     use crate::instruments::Real;
     use crate::sys::arch::{CHAIN_UNROLL, add_chain};

@@ -88,8 +88,8 @@ pub(super) fn csv(first: Side<'_>, others: &[Compared<'_>]) -> String {
     out
 }
 
-/// A test suite for each other side, as JUnit's XML: a case for each metric. What became slower is a
-/// failure, what cannot be told is skipped.
+/// A test suite for each other side, as JUnit's XML: a case for each metric. What became slower is
+/// a failure, what cannot be told is skipped.
 pub(super) fn junit(first: Side<'_>, others: &[Compared<'_>]) -> String {
     let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n".to_owned();
     for other in others {

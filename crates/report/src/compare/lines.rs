@@ -61,7 +61,8 @@ pub(super) fn lines(families: Families<'_>, others: &[Compared<'_>], relative: R
     out
 }
 
-/// The metrics of the pages under the headings of their blocks, then the others under their families.
+/// The metrics of the pages under the headings of their blocks, then the others under their
+/// families.
 pub(crate) fn stacks<'r>(families: Families<'_>, others: &'r [Compared<'r>]) -> Vec<Stack<'r>> {
     let first: Vec<&Pair<'_>> = all_pairs(others);
     let records: Vec<Record> = first.iter().map(|pair| pair.sides[0].clone()).collect();

@@ -1,6 +1,8 @@
-//! A table as Parquet: a row group every 100,000 rows, every column optional, compressed with Snappy.
+//! A table as Parquet: a row group every 100,000 rows, every column optional, compressed with
+//! Snappy.
 //!
-//! It uses the crate's own column writers: rows come one by one, so Arrow's arrays would be a copy more.
+//! It uses the crate's own column writers: rows come one by one, so Arrow's arrays would be a copy
+//! more.
 
 use std::io::{self, Write};
 use std::sync::Arc;

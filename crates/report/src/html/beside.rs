@@ -1,5 +1,5 @@
-//! The comparison: what differs between the machines, what became slower or faster, and the lines of
-//! the pages with the values of all runs.
+//! The comparison: what differs between the machines, what became slower or faster, and the lines
+//! of the pages with the values of all runs.
 
 use groma_analysis::compare::Pair;
 

@@ -38,7 +38,8 @@ fn all(report: &Report<'_>) -> Vec<(String, String, Chart)> {
             ids.push(&record.id);
         }
     }
-    // Latency under load is drawn over the bandwidth that was measured with it, which is no chart of its own.
+    // Latency under load is drawn over the bandwidth that was measured with it, which is no chart
+    // of its own.
     let is_part = |id: &str| ids.iter().any(|other| *other != id && takes(report.families, other, id));
     let ids: Vec<&str> = ids.iter().copied().filter(|id| !is_part(id)).collect();
     let letters: Vec<String> = (0..report.runs.len()).map(|run| letter(report, run)).collect();

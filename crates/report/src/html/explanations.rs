@@ -1,4 +1,5 @@
-//! What benchmarks measure, and what words mean: the text of `groma explain`, once for each benchmark.
+//! What benchmarks measure, and what words mean: the text of `groma explain`, once for each
+//! benchmark.
 
 use groma_model::{Info, Label};
 

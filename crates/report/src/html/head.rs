@@ -1,5 +1,5 @@
-//! What a report says first: which runs of which machines, and how far to trust them; and last, what
-//! the machines declare.
+//! What a report says first: which runs of which machines, and how far to trust them; and last,
+//! what the machines declare.
 
 use std::collections::BTreeMap;
 

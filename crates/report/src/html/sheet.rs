@@ -154,14 +154,16 @@ struct DataOfRun {
     /// The value of each round.
     #[serde(rename = "r")]
     rounds: Vec<f64>,
-    /// What is to be read beside the pictures, by its place among the texts: what it is of, and what it says.
+    /// What is to be read beside the pictures, by its place among the texts: what it is of, and
+    /// what it says.
     #[serde(rename = "t")]
     texts: Vec<[usize; 2]>,
     #[serde(rename = "h", skip_serializing_if = "Option::is_none")]
     samples: Option<Samples>,
 }
 
-/// From where to where, undisturbed and disturbed samples by stretch, and what lies below and beyond.
+/// From where to where, undisturbed and disturbed samples by stretch, and what lies below and
+/// beyond.
 #[derive(Serialize)]
 struct Samples([f64; 2], Vec<usize>, Vec<usize>, usize, usize);
 

@@ -112,8 +112,8 @@ fn tags(html: &str) -> Vec<&str> {
     tags
 }
 
-/// Asserts that every element is closed by its own end, that ids are there once, and that every link
-/// leads to one.
+/// Asserts that every element is closed by its own end, that ids are there once, and that every
+/// link leads to one.
 fn is_sound(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     let (mut ids, mut links) = (Vec::new(), Vec::new());
@@ -226,8 +226,8 @@ fn any_run_has_a_report() {
     }
 }
 
-/// The policy of the document names the script by its digest: a script that something else smuggled in
-/// would not run. `GROMA_UPDATE=1` writes the digest of a changed script.
+/// The policy of the document names the script by its digest: a script that something else smuggled
+/// in would not run. `GROMA_UPDATE=1` writes the digest of a changed script.
 #[test]
 fn the_policy_lets_this_script_run_and_no_other() {
     let digest = base64(&Sha256::digest(SCRIPT));

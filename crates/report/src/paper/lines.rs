@@ -48,8 +48,8 @@ fn table(paper: &Paper<'_>, style: &Style) -> String {
 }
 
 impl Paper<'_> {
-    /// What stands below the table: what and when its marked rows are, what all rows have in common,
-    /// what is to be known of columns, and what the mark of doubt means.
+    /// What stands below the table: what and when its marked rows are, what all rows have in
+    /// common, what is to be known of columns, and what the mark of doubt means.
     pub(super) fn footnotes(&self) -> Vec<(String, String)> {
         let mut out: Vec<(String, String)> = Vec::new();
         for machine in self.machines.iter().filter(|machine| !machine.runs.is_empty()) {

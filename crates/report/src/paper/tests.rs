@@ -106,7 +106,8 @@ fn csv_is_the_file_again() {
     }
 }
 
-/// A row of a machine stands behind what is better by the column of the sorting, and before the rest.
+/// A row of a machine stands behind what is better by the column of the sorting, and before the
+/// rest.
 #[test]
 fn a_machine_is_put_in_its_place() {
     let document = &DOCUMENTS[0];

@@ -1,5 +1,5 @@
-//! The curves of a metric over one of its numbers as a chart: a line each, named by what tells it from
-//! the others, and the levels and borders of caches.
+//! The curves of a metric over one of its numbers as a chart: a line each, named by what tells it
+//! from the others, and the levels and borders of caches.
 
 use groma_analysis::claims::declared_caches;
 use groma_analysis::curve::{Curve, Level, curves, for_levels, levels};
@@ -53,8 +53,8 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
     })
 }
 
-/// The records of a bandwidth that are drawn when nobody asks for others: reads, writes and copies by
-/// the fastest instructions. All, where none of these was measured.
+/// The records of a bandwidth that are drawn when nobody asks for others: reads, writes and copies
+/// by the fastest instructions. All, where none of these was measured.
 fn usual<'a>(records: &[&'a Record], asked: &[&str]) -> Vec<&'a Record> {
     let only = |records: Vec<&'a Record>, name: &str, words: &[&str]| -> Vec<&'a Record> {
         let is_usual = |r: &&&Record| r.params.word(name).is_some_and(|word| words.contains(&word));

@@ -282,8 +282,8 @@ impl Canvas<'_> {
         self.page.text(x, self.top - 6.0, &text, SIZE, false, Anchor::Middle, Paint::Faint);
     }
 
-    /// A dashed line where the level ends, and its name and cost below it; the last level ends where
-    /// the field does.
+    /// A dashed line where the level ends, and its name and cost below it; the last level ends
+    /// where the field does.
     fn plateau(&mut self, plateau: &Plateau) {
         let (from, _) = self.at(plateau.from, plateau.y);
         let (to, y) = self.at(plateau.to, plateau.y);

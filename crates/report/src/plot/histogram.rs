@@ -14,8 +14,8 @@ const BARS: usize = 24;
 
 /// The distribution of the raw samples of one metric, by the time, rate or value of each. It
 /// reaches as far as the undisturbed samples do, but for the half percent of them that lies
-/// outermost on either side, and as the headline with its interval; the rest is counted. Samples with
-/// one of the labels that `drops` names are disturbed: they are not in the headline.
+/// outermost on either side, and as the headline with its interval; the rest is counted. Samples
+/// with one of the labels that `drops` names are disturbed: they are not in the headline.
 ///
 /// # Errors
 /// Says that the record does not carry its samples, or too few.

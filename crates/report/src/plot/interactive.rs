@@ -1,6 +1,6 @@
-//! A chart as a part of a page: an SVG whose parts can be told apart, so that a script hides a line,
-//! stretches the field, and says what a point is. Without a script it is a picture, and each point
-//! still says what it is.
+//! A chart as a part of a page: an SVG whose parts can be told apart, so that a script hides a
+//! line, stretches the field, and says what a point is. Without a script it is a picture, and each
+//! point still says what it is.
 //!
 //! Colours are those of files (`svg`), by class, in the style sheet of the page.
 

@@ -1,4 +1,5 @@
-//! What a drawing consists of: marks, what each stands for, and which part of the chart it belongs to.
+//! What a drawing consists of: marks, what each stands for, and which part of the chart it belongs
+//! to.
 
 /// What a mark stands for; each back end has a colour for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

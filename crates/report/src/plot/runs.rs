@@ -1,5 +1,5 @@
-//! What a plot says of the runs that it is made from: where and when each was taken, and in one word
-//! what tells it from the others.
+//! What a plot says of the runs that it is made from: where and when each was taken, and in one
+//! word what tells it from the others.
 
 use groma_model::{Record, RunHeader};
 

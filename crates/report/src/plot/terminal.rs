@@ -374,8 +374,8 @@ fn scale(heat: &Heat, numbered: bool, every: usize, style: &Style) -> String {
     format!("{} {all} {}\n", style.text(&low), style.text(&format!("{high}{cells}")))
 }
 
-/// The axis below the canvas: its line, its ticks' texts where they do not touch, what it counts, and
-/// behind that the key to what stands in the canvas.
+/// The axis below the canvas: its line, its ticks' texts where they do not touch, what it counts,
+/// and behind that the key to what stands in the canvas.
 fn x_axis(axis: &Axis, key: &str, left: usize, width: usize, style: &Style) -> String {
     let (corner, line, tick) = if style.unicode { ('└', '─', '┬') } else { ('+', '-', '+') };
     let mut rule = vec![line; width];

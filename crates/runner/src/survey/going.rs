@@ -88,9 +88,9 @@ pub(super) struct Going<'p> {
     pub(super) outcome: RunOutcome,
 }
 
-/// The shortest warm-up of points whose sides wake each other on different CPUs: idle governors, halt
-/// polling and the scheduler adapt over tenths of a second (docs/methods/timing.md#warm-up). Where
-/// there are many such points, what a part of the budget has for each round of each.
+/// The shortest warm-up of points whose sides wake each other on different CPUs: idle governors,
+/// halt polling and the scheduler adapt over tenths of a second (docs/methods/timing.md#warm-up).
+/// Where there are many such points, what a part of the budget has for each round of each.
 fn settling(survey: &Survey, plan: &[Planned]) -> Duration {
     const FULL: Duration = Duration::from_millis(200);
     const PART_OF_BUDGET: f64 = 0.2;

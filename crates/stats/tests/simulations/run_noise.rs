@@ -16,8 +16,8 @@ fn modes(rng: &mut Rng, share: f64) -> f64 {
 #[test]
 fn two_runs_exceed_the_floor_as_rarely_as_promised() {
     type Draw = fn(&mut Rng) -> f64;
-    // In how many percent of cases two further runs may exceed the floor of 2, 3, 4, 5, 6, 8, 12, 20
-    // runs. Nothing can be known of a mode that none of them was in.
+    // In how many percent of cases two further runs may exceed the floor of 2, 3, 4, 5, 6, 8, 12,
+    // 20 runs. Nothing can be known of a mode that none of them was in.
     let hosts: [(&str, Draw, [f64; 8]); 6] = [
         ("normal 2 %", |rng| (0.02 * rng.normal()).exp(), [3.0; 8]),
         ("heavy tails 2 %", |rng| (0.02 * heavy_tailed(rng)).exp(), [6.0; 8]),

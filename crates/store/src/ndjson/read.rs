@@ -19,8 +19,8 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Reads a stream that holds one run.
 ///
 /// # Errors
-/// When the file cannot be read, is no stream, or holds records only or several runs; a line that is
-/// cut off or malformed is named.
+/// When the file cannot be read, is no stream, or holds records only or several runs; a line that
+/// is cut off or malformed is named.
 pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     let (file, is_sqlite) = open(path)?;
     let not_a_stream = || StoreError::NotAStream { path: path.to_owned() };

@@ -131,8 +131,8 @@ const CAPACITY_STEP: f64 = 1078.0 / 1024.0;
 /// cores of a design lower by a third (docs/methods/timing.md#cpu-of-a-single-task).
 const CLOCK_STEP: f64 = 4.0 / 3.0;
 
-/// The classes of the CPUs that are online, allowed or not: what a core is called must not depend on
-/// who asks. From the PMU devices of x86, else from `cpu_capacity`, else from the highest clock.
+/// The classes of the CPUs that are online, allowed or not: what a core is called must not depend
+/// on who asks. From the PMU devices of x86, else from `cpu_capacity`, else from the highest clock.
 fn read_classes(tree: &Tree, online: &[u32]) -> Classes {
     let of_pmu = |(device, _): &(&str, &str)| {
         let mut cpus = cpu_list(tree, &format!("sys/devices/{device}/cpus")).unwrap_or_default();

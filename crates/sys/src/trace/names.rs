@@ -1,5 +1,5 @@
-//! The names of system calls, of those that programs make often. Not a whole table: a number without a
-//! name is shown as a number.
+//! The names of system calls, of those that programs make often. Not a whole table: a number
+//! without a name is shown as a number.
 
 /// A table of these calls: numbers as libc has them, and names.
 macro_rules! table {

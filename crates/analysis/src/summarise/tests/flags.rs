@@ -149,7 +149,8 @@ fn a_difference_of_a_loop_that_shared_its_cpu_is_contended_too() {
     let net = || Derivation::Difference { of: "ring", minus: "hot", per: 1.0 };
     // One turn in twelve is lost, of 7500 ns where an operation takes 300: the mean is 900.
     assert!(flags(Quantity::Latency, net(), 7500, 100).contains(&"contended: the mean is 3.0 times the median".into()));
-    // A control does not block, and its median holds; a ratio is no latency; the longest is no median.
+    // A control does not block, and its median holds; a ratio is no latency; the longest is no
+    // median.
     for (quantity, derivation, ring_lost, control_lost) in [
         (Quantity::Latency, net(), 300, 100),
         (Quantity::Latency, net(), 300, 7500),

@@ -1,7 +1,7 @@
 //! The commands that repeat the columns of published tables, and what they would measure here.
 //!
-//! A command is read and planned as `groma run` itself does it, so what is looked for in the store is
-//! what the command measures: benchmark, parameters, placement.
+//! A command is read and planned as `groma run` itself does it, so what is looked for in the store
+//! is what the command measures: benchmark, parameters, placement.
 
 use groma_harness::model::Repeat;
 use groma_harness::sys::topology::Topology;

@@ -89,8 +89,8 @@ pub(super) fn no_cycles() -> Why {
     "the clock of the core was not seen".to_owned()
 }
 
-/// A value of a record in a unit of a document; cycles are those that were counted beside it, or else
-/// of the clock that was measured alone.
+/// A value of a record in a unit of a document; cycles are those that were counted beside it, or
+/// else of the clock that was measured alone.
 pub(super) fn in_unit(value: f64, record: &Record, unit: &str, hz: &dyn Fn() -> Result<f64, Why>) -> Result<f64, Why> {
     match (unit, record.unit) {
         ("cycles", Unit::Seconds) => record.cycles.map_or_else(|| Ok(value * hz()?), Ok),

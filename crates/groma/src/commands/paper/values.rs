@@ -16,8 +16,8 @@ use super::repeats::{Planning, Repeats, SPEED};
 use super::taken::{NOT_YET, Why, found, in_unit, missing, no_cycles, of_level, scale};
 use crate::message::name;
 
-/// What stands in the text columns of a machine's row: its values are of a local file system, and of
-/// one process.
+/// What stands in the text columns of a machine's row: its values are of a local file system, and
+/// of one process.
 const KEYS: [(&str, &str); 6] =
     [("access", "local"), ("procs", "1"), ("proc", "1"), ("threads", "1"), ("thread", "1"), ("placement", "none")];
 
@@ -145,7 +145,8 @@ impl Joined<'_> {
         }
     }
 
-    /// What is relative to MIPS: from the quantity that it is derived from, and the machine's speed.
+    /// What is relative to MIPS: from the quantity that it is derived from, and the machine's
+    /// speed.
     fn relative(&self, quantity: &Quantity, planning: &Planning, machine: &Machine) -> Result<f64, Why> {
         let (metric, _) = quantity.metric.rsplit_once('.').ok_or("it is derived from nothing")?;
         let all = self.document.tables.iter().flat_map(|table| table.quantities);
@@ -195,7 +196,8 @@ impl Joined<'_> {
         }
     }
 
-    /// The unit in which the table has a quantity: that of what was measured, where there are several.
+    /// The unit in which the table has a quantity: that of what was measured, where there are
+    /// several.
     fn unit(&self, quantity: &Quantity) -> String {
         let cell = measured(self.cells.iter().filter(|cell| quantity.is_of(cell)));
         cell.map(|cell| cell.unit.clone()).unwrap_or_default()

@@ -43,7 +43,8 @@ fn groups_of_loops_of_different_length_keep_them_apart() {
             assert_eq!((sample.cpu, sample.cpu_ns), (1, ns), "{}", series.name);
         }
     }
-    // Of the long one each has a reading of its own, of the others eight share one; the turns end when a series holds as many as there is room for, whichever that is.
+    // Of the long one each has a reading of its own, of the others eight share one; the turns end
+    // when a series holds as many as there is room for, whichever that is.
     assert_eq!(a.samples.len(), b.samples.len());
     assert_eq!((a.samples.len() / 8, c.samples.len()), (c.samples.len(), 188));
     let turned = each_with(&Fake::new(), 4_000_000_000, &[700_000, 3_000], |_, _, _| {});

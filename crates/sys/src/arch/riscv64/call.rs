@@ -16,8 +16,8 @@ extern "C" fn leaf() {
 
 macro_rules! turns {
     ($turns:ident, $calls:ident, [$($set_up:literal),*], $callee:ident) => {
-        // SAFETY: calls a function that leaves the stack as it was; every register that the ABI lets a callee
-        // change is declared; the stack is left as it was found.
+        // SAFETY: calls a function that leaves the stack as it was; every register that the ABI
+        // lets a callee change is declared; the stack is left as it was found.
         unsafe {
             asm!(
                 ".p2align 6",
