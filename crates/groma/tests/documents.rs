@@ -114,9 +114,10 @@ fn commands(document: &str) -> Vec<String> {
     lines.map(|line| line.split(" | ").next().unwrap_or(line).to_owned()).collect()
 }
 
-/// Runs a command line in a shell. Commands that would measure only plan.
+/// Runs a command line in a shell. Commands that would measure only plan, and none watches for
+/// longer than a second.
 fn shell(line: &str, dir: &Path) -> Output {
-    let script = format!("groma() {{ {GROMA} \"$@\" $PLAN; }}\n{line}");
+    let script = format!("groma() {{ {GROMA} \"$@\" $PLAN; }}\n{}", line.replace("--for 10s", "--for 1s"));
     let plan = if line.starts_with("groma run") && !line.contains("--dry-run") { "--dry-run" } else { "" };
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).current_dir(dir).env("PLAN", plan).env("XDG_DATA_HOME", dir).env_remove("GROMA_STORE");

@@ -10,7 +10,7 @@ use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
 use crate::model::{
-    FIRST, Fact, Info, Interference, Job, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series,
+    FIRST, Fact, Info, Interference, Job, Need, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series,
 };
 use crate::mutation;
 use crate::probe::Cost;
@@ -365,6 +365,17 @@ impl<'j> Ctx<'j> {
     /// What the preflight found about clock and scheduler.
     pub fn host(&self) -> &'j crate::model::Host {
         &self.job.host
+    }
+
+    /// Bytes of which the caches of one CPU hold little; `None` where the run found no end of them.
+    ///
+    /// # Errors
+    /// Without [`Need::EndOfCaches`], by which a run knows that it has to look.
+    pub fn beyond_caches(&self) -> Result<Option<u64>, BenchError> {
+        if self.info.needs.contains(&Need::EndOfCaches) {
+            return Ok(self.job.host.beyond_caches);
+        }
+        Err(BenchError::Failed("asks for the end of the caches without Need::EndOfCaches".to_owned()))
     }
 
     /// The time limit of the round, in nanoseconds, for benchmarks that state values.

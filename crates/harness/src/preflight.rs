@@ -20,6 +20,8 @@ use groma_stats::rng::Rng;
 
 /// The job id that asks for a preflight instead of a benchmark.
 pub const ID: &str = "preflight";
+/// The parameter of a preflight that looks for the end of the caches.
+pub const END_OF_CACHES: &str = "end_of_caches";
 
 /// A gap in a spin that is longer than this is time lost to somebody else
 /// (docs/methods/timing.md#host-noise).
@@ -207,8 +209,9 @@ fn lost(spin: &Spin) -> f64 {
 }
 
 /// Runs the preflight within about the time limit of the round, on these CPUs as far as one is
-/// enough; on any where the list is empty.
-pub(crate) fn run(ctx: &mut Ctx, among: &[u32]) -> Result<(), BenchError> {
+/// enough; on any where the list is empty. Looks for the end of the caches only if told to: that
+/// fills memory, and most benchmarks do not ask.
+pub(crate) fn run(ctx: &mut Ctx, among: &[u32], end_of_caches: bool) -> Result<(), BenchError> {
     let budget = ctx.time_limit_ns();
     let cpus = affinity::allowed()?;
     // The clock's cost and the check of the interval are those of the cores that measure.
@@ -240,7 +243,8 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32]) -> Result<(), BenchError> {
     affinity::pin(crate::sys::counters::current_cpu())?;
     let first = clock_properties::interval_ns(&properties, timeslice_ns);
     let (interval_ns, proportionality) = verified_interval(first, timeslice_ns, |ns| proportionality(ns, ctx.rng()));
-    let beyond_caches = auto_size::beyond_caches(ctx.rng()).map_err(|why| ctx.note(&why)).ok();
+    let found = end_of_caches.then(|| auto_size::beyond_caches(ctx.rng()));
+    let beyond_caches = found.and_then(|found| found.map_err(|why| ctx.note(&why)).ok());
     let probed = if among.is_empty() { &cpus } else { among };
     let core = core_probe::choose(&Real, probed, budget / 8);
     let host = Host {
@@ -405,7 +409,7 @@ mod tests {
         let job = crate::testing::job(&bench, &[], None, 1, crate::model::WorkerKind::Processes);
         let before = affinity::allowed().expect("the CPUs that are allowed");
         let mut ctx = Ctx::new(&job, &INFO, None);
-        let ran = run(&mut ctx, &[]);
+        let ran = run(&mut ctx, &[], false);
         affinity::restrict(&before).expect("all CPUs again");
         ran.expect("it runs everywhere");
         let Preflight { host, noise, lost } = *ctx.output.preflight.expect("what it found");

@@ -113,7 +113,7 @@ fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Samples, BenchError> 
     if job.id == preflight::ID {
         static INFO: Info = Info::new(preflight::ID);
         let mut ctx = Ctx::new(job, &INFO, None);
-        preflight::run(&mut ctx, &job.cpus)?;
+        preflight::run(&mut ctx, &job.cpus, job.params.get(preflight::END_OF_CACHES).is_some())?;
         return Ok(Samples { output: ctx.output, ..Samples::default() });
     }
     let bench = benchmarks

@@ -1,7 +1,7 @@
 //! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the
 //! plan and the reports know of it.
 
-use crate::{Better, Composition, Label, Labels, Param, Params, Placement, Quantity, Tier};
+use crate::{AUTO, Auto, Better, Composition, Label, Labels, Param, Params, Placement, Quantity, Tier};
 
 /// The text of a benchmark's module comment: what it measures and what not, its method, its traps,
 /// its source.
@@ -116,6 +116,14 @@ impl Info {
         let of_value = |param: &Param| params.get(param.name).map_or(Tier::Quick, |value| param.tier(value));
         let of_values = self.params.iter().map(of_value).max().unwrap_or(Tier::Quick);
         of_values.max((self.combination_tier)(params))
+    }
+
+    /// Whether a run with these parameters has to look for the end of the caches.
+    pub fn needs_end_of_caches(&self, params: &Params) -> bool {
+        let follows = |param: &Param| {
+            matches!(param.auto(), Some(Auto::BeyondCaches(_))) && params.word(param.name) == Some(AUTO)
+        };
+        self.needs.contains(&Need::EndOfCaches) || self.params.iter().any(follows)
     }
 
     /// The parameters of all points that a run of this tier measures of a selected benchmark. For
@@ -383,6 +391,9 @@ pub enum Need {
     System(&'static str),
     /// Loopback networking.
     Loopback,
+    /// That the run has looked for the end of the caches, in vain or not
+    /// ([`crate::Host::beyond_caches`]). A parameter that is `auto` needs no more than that.
+    EndOfCaches,
 }
 
 impl Need {

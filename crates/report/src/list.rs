@@ -228,6 +228,7 @@ fn need(need: &Need) -> String {
         Need::Root => "the superuser".to_owned(),
         Need::System(name) => name.to_string(),
         Need::Loopback => "loopback networking".to_owned(),
+        Need::EndOfCaches => "a search for the end of the caches".to_owned(),
     }
 }
 

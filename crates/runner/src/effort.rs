@@ -33,6 +33,9 @@ const SURVEY: u32 = 25;
 /// Rounds of a quick one.
 const QUICK_SURVEY: u32 = 15;
 
+/// A quarter of it is for the time slice: 25 ms hold nine slices of 2.8 ms.
+const LEAST_PREFLIGHT: Duration = Duration::from_millis(100);
+
 /// What a point takes of a complete run: nine rounds that sample for 40 ms, the start of their
 /// workers, and the part of those that fill memory for longer.
 const COMPLETE: Duration = Duration::from_millis(900);
@@ -91,6 +94,13 @@ impl Effort {
         Effort { rounds, most_rounds, preflight: all.preflight, budget: all.budget, ..short }
     }
 
+    /// The effort of a run of so many points: its preflight takes no longer than all rounds may
+    /// sample (docs/methods/timing.md#host-noise).
+    pub(crate) fn of_points(self, points: usize) -> Effort {
+        let all = (self.sampling + self.warm_up) * self.most_rounds * points as u32;
+        Effort { preflight: self.preflight.min(all.max(LEAST_PREFLIGHT)), ..self }
+    }
+
     /// The effort with rounds that sample for `length`: longer ones take more intervals, shorter
     /// ones end before they have all.
     pub(crate) fn of_length(self, length: Duration) -> Effort {
@@ -117,5 +127,21 @@ impl Effort {
     /// The longest time that a round spends on warm-up and sampling.
     pub(crate) fn length(&self) -> Duration {
         self.sampling + self.warm_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preflight_is_no_longer_than_the_rounds_it_is_for() {
+        let preflight = |profile, points| Effort::of(profile).of_points(points).preflight.as_millis();
+        // 6 rounds of 5 ms for each point.
+        assert_eq!([1, 5, 13, 40].map(|points| preflight(Profile::Quick, points)), [100, 150, 390, 400]);
+        // 63 rounds of 50 ms.
+        assert_eq!(preflight(Profile::Standard, 1), 1500);
+        let one_round = Effort { most_rounds: 1, ..Effort::of(Profile::Standard) };
+        assert_eq!(one_round.of_points(1).preflight, LEAST_PREFLIGHT);
     }
 }

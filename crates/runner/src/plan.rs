@@ -29,6 +29,8 @@ pub struct Planned {
     pub wakes: bool,
     /// Whether it needs a directory to write in.
     pub work_dir: bool,
+    /// Whether it asks where the caches end.
+    pub end_of_caches: bool,
     /// Which of the sides of the request it is on.
     pub side: usize,
     /// Why it cannot be measured here.
@@ -321,6 +323,7 @@ fn planned(
     Planned {
         group,
         work_dir: info.needs.iter().any(|need| need.is_work_dir(&params)),
+        end_of_caches: info.needs_end_of_caches(&params),
         side: 0,
         point: Point {
             bench: info.id.to_owned(),

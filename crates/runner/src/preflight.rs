@@ -3,7 +3,7 @@
 use crate::launcher::Launcher;
 use crate::supervise::{Ended, Supervisor};
 use groma_harness::model::Host;
-use groma_harness::model::{Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, WorkerKind};
+use groma_harness::model::{Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, Value, WorkerKind};
 use groma_harness::preflight as host_preflight;
 use std::fmt;
 use std::time::Duration;
@@ -53,22 +53,25 @@ impl std::error::Error for NotMeasured {}
 pub fn gauge(time: Duration) -> Result<Option<f64>, NotMeasured> {
     let failed = |e: std::io::Error| NotMeasured::Failed(format!("the supervisor cannot start: {e}"));
     let supervisor = Supervisor::new().map_err(failed)?;
-    let found = preflight(&supervisor, &Launcher::default(), time, crate::identity::random_seed(), &[]);
+    let found = preflight(&supervisor, &Launcher::default(), time, crate::identity::random_seed(), &[], false);
     found.map(|(found, _)| found.noise.map(|noise| noise.lost))
 }
 
 /// Finds out about clock, scheduler and noise in a worker; about the clock on these CPUs, where any
-/// are named.
+/// are named; about the end of the caches, where it is asked for.
 pub(crate) fn preflight(
     supervisor: &Supervisor,
     launcher: &Launcher,
     time: Duration,
     seed: u64,
     cpus: &[u32],
+    end_of_caches: bool,
 ) -> Result<(Preflight, Vec<Remark>), NotMeasured> {
+    let asked =
+        if end_of_caches { vec![(host_preflight::END_OF_CACHES.to_owned(), Value::Int(1))] } else { Vec::new() };
     let job = Job {
         id: host_preflight::ID.to_owned(),
-        params: Params::default(),
+        params: Params(asked),
         placement: Placement::Free,
         cpus: cpus.to_vec(),
         workers: 1,
@@ -108,7 +111,7 @@ mod tests {
         let supervisor = Supervisor::new().expect("a supervisor");
         let command = ["sh", "-c", "echo no room >&2; exit 7"].map(Into::into).to_vec();
         let launcher = Launcher { command, ..Launcher::default() };
-        let refused = preflight(&supervisor, &launcher, Duration::from_millis(1), 1, &[0; 100_000]);
+        let refused = preflight(&supervisor, &launcher, Duration::from_millis(1), 1, &[0; 100_000], false);
         let Err(NotMeasured::Failed(why)) = refused else { panic!("{refused:?}") };
         assert!(why.contains("exited with code 7 and no result: no room"), "{why}");
     }

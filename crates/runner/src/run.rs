@@ -107,14 +107,19 @@ impl Prepared<'_> {
         }
         let budget = request.total_budget();
         let deadline = request.deadline.unwrap_or(deadline);
+        // Whoever asks how noisy the machine is gets the longest look.
+        if request.require.is_none() {
+            effort = effort.of_points(plan.len());
+        }
         effort.preflight = effort.preflight.min(budget / 10);
         let seed = request.seed.unwrap_or_else(identity::random_seed);
 
         workdir::sweep(&self.place);
         let supervisor = Supervisor::new().context("the supervisor cannot start")?;
         // What is not made cannot be left.
-        let needed = plan.iter().any(|planned| planned.work_dir && planned.unsupported.is_none());
-        let work_dir = if needed { open_work_dir(&self.place, seed, observer) } else { None };
+        let wanted = |of: fn(&Planned) -> bool| plan.iter().any(|planned| planned.unsupported.is_none() && of(planned));
+        let work_dir =
+            if wanted(|planned| planned.work_dir) { open_work_dir(&self.place, seed, observer) } else { None };
 
         observer.next("gauging the machine");
         let places = places(plan);
@@ -128,7 +133,9 @@ impl Prepared<'_> {
         // Here, because what is declared last is dropped first: before signals act as usual again.
         let mut conditions = self.conditions;
         let of_second = conditions.as_mut().map(|all| try_conditions(all, &supervisor)).transpose()?;
-        let (found, remarks) = preflight(&supervisor, &Launcher::default(), effort.preflight, seed, &measuring)?;
+        let end_of_caches = wanted(|planned| planned.end_of_caches);
+        let (found, remarks) =
+            preflight(&supervisor, &Launcher::default(), effort.preflight, seed, &measuring, end_of_caches)?;
         let (host, noise_lost) = (found.host, found.noise.map(|noise| noise.lost));
         let noise = noise_lost.map(NoiseVerdict::of_lost);
         if let Some(limit) = request.require
@@ -227,7 +234,7 @@ impl Run {
 /// named before anything is measured.
 fn try_out(supervisor: &Supervisor, launchers: &[Launcher], seed: u64) -> Result<()> {
     for launcher in launchers.iter().filter(|launcher| **launcher != Launcher::default()) {
-        match preflight(supervisor, launcher, TRIAL, seed, &[]) {
+        match preflight(supervisor, launcher, TRIAL, seed, &[], false) {
             Err(NotMeasured::Failed(why)) => bail!("-- {launcher}: no worker can be measured behind it: {why}"),
             other => drop(other?),
         }

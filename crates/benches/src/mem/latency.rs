@@ -48,6 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Floor,
         outputs: OUTPUTS,
         version: 2,
+        needs: &[Need::EndOfCaches],
         params: &[
             Param::size("size", "working set of the chain in bytes")
                 .takes(Memory::PerMember(1))
@@ -138,7 +139,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 pub(super) fn follow(ctx: &mut Ctx, chain: &mut Chain<'_>, spacing: usize) -> Outcome {
     ctx.fact("chain.nodes", chain.nodes());
     let (nodes, limit_ns) = (chain.nodes() as u64, ctx.time_limit_ns());
-    let uncached = ctx.host().beyond_caches.map_or(u64::MAX, |bytes| bytes / spacing as u64);
+    let uncached = ctx.beyond_caches()?.map_or(u64::MAX, |bytes| bytes / spacing as u64);
     let laps = settle::laps((nodes, uncached), limit_ns, || ctx.now_ns(), |loads| chain.walk(loads));
     match laps.first_ns {
         Some(ns) => ctx.state_as(FIRST_LAP, ns * 1e-9),

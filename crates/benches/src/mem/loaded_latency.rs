@@ -69,7 +69,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("level", "what is chased: memory, or the shared cache", &["dram", "l3"]).quick(&["dram"]),
         ],
         scaling: Scaling::alone("it keeps all CPUs busy by itself"),
-        needs: &[Need::Cpus(2)],
+        needs: &[Need::Cpus(2), Need::EndOfCaches],
         target_half_width: 0.05,
         tier: Tier::Standard,
         version: 3,
@@ -242,7 +242,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         "l3" => super::private_cache() as usize * 4,
         _ => CHASED,
     };
-    let beyond = ctx.host().beyond_caches.unwrap_or(0) as usize;
+    let beyond = ctx.beyond_caches()?.unwrap_or(0) as usize;
     let generated_bytes = (beyond / cpus.len()).next_multiple_of(2 << 20).max(GENERATED);
     check_memory((chased + cpus.len() * generated_bytes) as u64)?;
     // Forked while this process is small; they prepare their memory while it prepares its own.

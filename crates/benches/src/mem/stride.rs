@@ -30,6 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "64 dependent loads",
         timing: Timing::Floor,
         outputs: latency::OUTPUTS,
+        needs: &[Need::EndOfCaches],
         params: &[
             Param::size("size", "working set in bytes").takes(Memory::PerMember(1)).quick(&[
                 "4K", "8K", "16K", "32K", "64K", "128K", "256K", "512K", "1M", "2M", "4M", "8M", "16M", "32M", "64M",

@@ -23,6 +23,7 @@ fn planned(bench: &str, workers: u32) -> Planned {
         unsupported: None,
         wakes: false,
         work_dir: false,
+        end_of_caches: false,
         side: 0,
     }
 }
