@@ -4,7 +4,7 @@
 //! `GROMA_UPDATE=1 cargo test -p groma --test documents` rewrites docs/benchmarks.md.
 
 mod common;
-use common::two_at_a_time;
+use common::four_at_a_time;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -153,7 +153,7 @@ fn commands_in_documents_work() {
     }
     lines.retain(|(_, line)| !LEFT_OUT.iter().any(|verb| line.starts_with(verb)) && !line.contains(" --run latest"));
     assert!(lines.len() >= 10, "only {} commands found: this test looks in the wrong place", lines.len());
-    two_at_a_time(lines, |(document, line)| {
+    four_at_a_time(lines, |(document, line)| {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let output = shell(&line, dir.path());
         assert!(output.status.success(), "{document}: {line}\n{}", String::from_utf8_lossy(&output.stderr));

@@ -9,7 +9,7 @@
 mod common;
 #[path = "common/serve.rs"]
 mod serve;
-use common::{Place, two_at_a_time};
+use common::{Place, four_at_a_time};
 use groma::lineage::{DOCUMENTS, REPEATS};
 use groma_harness::model::Repeat;
 use serve::Serve;
@@ -307,7 +307,7 @@ fn runs(place: &Place, mut pack: Packed) {
 fn every_command_runs() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
-    two_at_a_time(packed(&serve.address), |pack| runs(&place, pack));
+    four_at_a_time(packed(&serve.address), |pack| runs(&place, pack));
     for repeat in REPEATS.iter().filter(|repeat| !repeat.command.starts_with("groma run ")) {
         // A gigabyte 6000 times over takes minutes.
         let command = repeat.command.replace("hammer 262144 6000", "hammer 256 2 --no-store");

@@ -251,6 +251,8 @@ fn ask(
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                // A socket with a timeout is not resumed after a signal, not even by SA_RESTART.
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
         }
