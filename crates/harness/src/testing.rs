@@ -14,8 +14,8 @@ use crate::sampler::Samples;
 use crate::sys::affinity;
 use crate::sys::clock::Monotonic;
 use crate::{needs, round};
+use std::cell::OnceCell;
 use std::path::Path;
-use std::sync::OnceLock;
 
 /// What a benchmark did in a test.
 #[derive(Debug)]
@@ -208,9 +208,12 @@ pub(crate) fn job(
 
 /// The job of a test, for no benchmark yet.
 pub(crate) fn idle_job() -> Job {
-    // Looking at the clock takes milliseconds: once for all jobs of a test.
-    static HOST: OnceLock<Host> = OnceLock::new();
-    let host = *HOST.get_or_init(|| Host { interval_ns: 50_000.0, ..clock_properties::assumed_host(&Monotonic) });
+    // Looking at the clock takes milliseconds: once for all jobs of a test. Each thread looks by
+    // itself, because a test may ask in a child that it forked: there, a static that another test
+    // was just setting would stay half set for ever.
+    thread_local! { static HOST: OnceCell<Host> = const { OnceCell::new() } }
+    let look = || Host { interval_ns: 50_000.0, ..clock_properties::assumed_host(&Monotonic) };
+    let host = HOST.with(|host| *host.get_or_init(look));
     Job {
         id: String::new(),
         params: Params::default(),
