@@ -20,6 +20,7 @@ fn refuses(args: &[&str], expected: &str) {
 #[test]
 fn errors_name_the_input_and_what_was_expected() {
     refuses(&["run", "syscall.getpid"], "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'?");
+    refuses(&["run", "mem.latency", "--param", "size=0"], "--param size: '0' is too small: it must be more than 0");
     refuses(&["run", "ipc.pipe_rtt", "--param", "size=1Q"], "--param size: '1Q' is not a size (write 4096, 64K");
     refuses(&["run", "ipc.pipe_rtt", "--param", "sise=1"], "--param sise: no selected benchmark has it (known: size)");
     refuses(&["run", "mem.latency", "--param", "chain=odd"], "--param chain: 'odd' is not one of amortised, included");

@@ -194,10 +194,10 @@ fn what_cannot_be_made_is_said_in_a_line_and_changes_nothing() {
         assert_eq!(read(&file), "before", "{args:?}");
         assert_eq!(journal(&place).1, None);
     };
-    refused(&["--set-b", "/nonexistent/file=1"], "/nonexistent/file: No such file");
+    refused(&["--set-b", "/nonexistent/file=1"], "--set-b: /nonexistent/file: No such file");
     refused(&["--set-b", "kernel.ostype=Minix"], "/proc/sys/kernel/ostype: Permission denied");
     refused(&["--set-b", &set(&place.tmp(), "1")], "it is no regular file");
-    refused(&["--set-b", &b, "--set-b", &b], "setting: set twice for one side");
+    refused(&["--set-b", &b, "--set-b", &b], "set twice for one side");
     // The name of a process holds 15 characters: that of groma itself is cut.
     let cut = "it reads 'a-name-that-is-' after 'a-name-that-is-too-long' was written";
     refused(&["--set-a", &b, "--set-b", "/proc/self/comm=a-name-that-is-too-long"], cut);

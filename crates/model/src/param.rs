@@ -421,16 +421,28 @@ impl Param {
 
     /// Reads one value as the user typed it.
     ///
+    /// Zero is a value only of a parameter that lists it: to most operations, a size or a count of
+    /// zero is an error or leaves nothing to measure.
+    ///
     /// # Errors
     /// Says what was expected. The caller adds the name of the parameter.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
-        if self.auto.is_none() {
-            return self.parse_plain(text);
-        }
-        if text == AUTO {
+        if self.auto.is_some() && text == AUTO {
             return Ok(Value::Word(AUTO.to_owned()));
         }
-        self.parse_plain(text).map_err(|why| why + ", and not auto")
+        let value = match self.parse_plain(text) {
+            Err(why) if self.auto.is_some() => return Err(why + ", and not auto"),
+            parsed => parsed?,
+        };
+        if value == Value::Int(0) && !self.lists_zero() {
+            return Err(format!("'{text}' is too small: it must be more than 0"));
+        }
+        Ok(value)
+    }
+
+    fn lists_zero(&self) -> bool {
+        let mut listed = [self.quick, self.standard, self.full, self.named].into_iter().flatten();
+        listed.any(|text| self.parse_plain(text) == Ok(Value::Int(0)))
     }
 
     fn parse_plain(&self, text: &str) -> Result<Value, String> {

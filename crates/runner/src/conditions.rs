@@ -36,6 +36,9 @@ impl Condition {
     }
 }
 
+/// The options that name the files of a side.
+const SET_FLAGS: [&str; 2] = ["--set-a", "--set-b"];
+
 /// Why a side was not entered.
 #[derive(Debug)]
 pub(crate) enum NotEntered {
@@ -79,14 +82,14 @@ impl Conditions {
         let mut named: [Vec<Option<Vec<u8>>>; 2] = Default::default();
         for (side, condition) in sides.iter().enumerate() {
             for (path, value) in &condition.set {
-                let file = StateFile::named(path)?;
+                let file = StateFile::named(path).context(SET_FLAGS[side])?;
                 let at = files.iter().position(|known| *known == file).unwrap_or_else(|| {
                     files.push(file);
                     named.iter_mut().for_each(|side| side.push(None));
                     files.len() - 1
                 });
                 if named[side][at].replace(format!("{value}\n").into_bytes()).is_some() {
-                    bail!("{}: set twice for one side", path.display());
+                    bail!("{}: {}: set twice for one side", SET_FLAGS[side], path.display());
                 }
             }
         }
@@ -117,7 +120,7 @@ impl Conditions {
             }
         }
         self.side = Some(side);
-        self.set(side).map_err(|e| NotEntered::Failed(e.context(["--set-a", "--set-b"][side])))
+        self.set(side).map_err(|e| NotEntered::Failed(e.context(SET_FLAGS[side])))
     }
 
     /// Writes the files of a side that do not hold what they should.

@@ -64,6 +64,16 @@ fn a_size_or_a_word_is_either() {
 }
 
 #[test]
+fn zero_is_a_value_where_it_is_listed() {
+    for param in [Param::size("size", ""), Param::count("count", ""), Param::time("length", "")] {
+        let zero = if param.kind == ParamKind::Time { "0us" } else { "0" };
+        let refused = param.quick(&["1s"]).parse(zero).expect_err("listed nowhere");
+        assert_eq!(refused, format!("'{zero}' is too small: it must be more than 0"));
+        assert_eq!(param.full(if zero == "0" { &["0"] } else { &["0ns"] }).parse(zero), Ok(Value::Int(0)));
+    }
+}
+
+#[test]
 fn a_size_may_be_auto_where_it_is_declared() {
     let size = Param::size("size", "").takes(Memory::PerMember(1)).quick(&["auto"]).full(&["1M"]);
     assert!(size.check().is_err());
