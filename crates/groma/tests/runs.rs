@@ -240,11 +240,18 @@ fn a_metric_is_shown_on_a_card_with_what_it_was_before() {
     for part in ["  value", "  rounds", "in 1 run of this machine", "again     groma run syscall.getppid\n"] {
         assert!(card.out.contains(part), "{part}: {}", card.out);
     }
+    let first = place.json(&["show", "latest~1", "--format", "json"])["run"]["run"].clone();
+    let first = first.as_str().expect("an id");
+    assert!(!card.out.contains(first), "{}", card.out);
+    let card = place.groma(&["show", "syscall.getppid", first]).out;
+    assert!(card.contains(first) && !card.contains("in 1 run of this machine"), "{card}");
     let again = place.groma(&["show", "vm.protect"]).out;
     assert!(again.contains("groma run vm.protect --param size=4096 --param pages=present\n"), "{again}");
     // Of one that no run has, and of a card that is asked to be a table.
     for (args, expected) in [
         (&["show", "mem.latency"][..], "no run holds mem.latency: groma run mem.latency"),
+        (&["show", "mem.latency", "latest~1"], "run latest~1 does not hold mem.latency"),
+        (&["show", "latest", "vm.protect"], "'vm.protect' is one run too many"),
         (&["show", "vm.protect", "--format", "csv"], "groma show --select vm.protect"),
     ] {
         let refused = place.groma(args);

@@ -143,10 +143,14 @@ pub(crate) fn records(run: StoredRun, samples: bool) -> Shown {
 
 /// Shows a run.
 pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
+    let metric = named(program, &args.run).filter(|_| !args.times);
+    if let (None, Some(extra)) = (metric, &args.of) {
+        bail!("'{extra}' is one run too many: only a card takes a second argument ({} show METRIC RUN)", name());
+    }
     if args.times {
         return show_times(args);
     }
-    if let Some(metric) = named(program, &args.run) {
+    if let Some(metric) = metric {
         return show_metric(program, args, metric);
     }
     let families = program.known_families();
@@ -202,18 +206,23 @@ fn named<'t>(program: &Program, text: &'t str) -> Option<&'t str> {
     program.all().iter().any(|bench| is_metric_of(text, bench.info.id)).then_some(text)
 }
 
-/// Shows each point of a metric on a card, of the latest run that holds it.
+/// Shows each point of a metric on a card, of the run that is named or of the latest that holds it.
 fn show_metric(program: &Program, args: &ShowArgs, metric: &str) -> Result<u8> {
     if !args.select.is_empty() || args.hardware || args.states || args.format != Format::Table {
         bail!("{metric}: a card stands alone; for another view: {} show --select {metric}", name());
     }
     let is_it = |id: &str| id == metric;
-    let mut shown = load(program, &args.store, "latest", false, metric, is_it, |r: &Record| is_it(&r.id))?;
+    let run = args.of.as_deref().unwrap_or("latest");
+    let mut shown = load(program, &args.store, run, false, metric, is_it, |r: &Record| is_it(&r.id))?;
     shown.keep_points(is_it);
-    let store = existing_store(&args.store)?;
-    let earlier = Earlier::before(&shown.head, &store);
-    earlier.flag_contradictions(&shown.points, &mut shown.records);
-    let histories = earlier.histories(&shown.points, &shown.records);
+    let histories = if is_stream(run) {
+        vec![Vec::new(); shown.records.len()]
+    } else {
+        let store = existing_store(&args.store)?;
+        let earlier = Earlier::before(&shown.head, &store);
+        earlier.flag_contradictions(&shown.points, &mut shown.records);
+        earlier.histories(&shown.points, &shown.records)
+    };
     let bench = program.all().iter().find(|bench| bench.info.id == metric);
     let lineage = bench.map_or(&[][..], |bench| bench.info.lineage);
     let measures = bench.map(|bench| report::measures(&bench.info)).unwrap_or_default();
@@ -228,7 +237,10 @@ fn show_metric(program: &Program, args: &ShowArgs, metric: &str) -> Result<u8> {
         })
         .collect();
     if cards.is_empty() {
-        bail!("no run holds {metric}: {} run {metric}", name());
+        match &args.of {
+            Some(run) => bail!("run {run} does not hold {metric} ({} show {run} --all lists what it holds)", name()),
+            None => bail!("no run holds {metric}: {} run {metric}", name()),
+        }
     }
     print(&cards.join("\n"))?;
     Ok(0)

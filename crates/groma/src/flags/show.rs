@@ -11,6 +11,7 @@ pub(super) const HELP: &str = "Examples:
   groma show --states                        which values are not good, and why
   groma show --hardware                      the hardware page alone
   groma show ipc.pipe_rtt                    one metric: interval, rounds, samples, proofs, earlier runs
+  groma show ipc.pipe_rtt latest~1           the same of that run
   groma show --select mem --all              every point of the benchmarks of memory
   groma show before                          the newest run with this tag; before~1 is the one before
   groma show host:db1                        the newest run of a machine
@@ -23,6 +24,9 @@ pub(crate) struct ShowArgs {
     /// card
     #[arg(default_value = "latest", value_name = "RUN|METRIC")]
     pub(crate) run: String,
+    /// The run, where a metric is named first [default: the latest that holds it]
+    #[arg(value_name = "RUN")]
+    pub(crate) of: Option<String>,
     /// Only these ids, groups or patterns
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
