@@ -126,9 +126,6 @@ pub(super) fn run<'a>(
     cycle: u64,
     prepare: impl FnOnce() -> io::Result<Send<'a>>,
 ) -> Outcome {
-    if size == 0 {
-        return Err(BenchError::Unsupported("a transfer has at least 1 byte".to_owned()));
-    }
     let Medium { read_end, write_end, holds: held } = medium;
     let touch = touches(ctx);
     let shared = Shared::<AtomicU64>::new(4).context("sharing four words")?;

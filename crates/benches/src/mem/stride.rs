@@ -78,9 +78,7 @@ mod tests {
 
     #[test]
     fn a_stride_that_is_no_multiple_of_a_pointer_is_refused() {
-        for stride in ["0", "12"] {
-            let refused = try_out(&BENCH, &[("size", "64K"), ("stride", stride)], None).map(|_| ());
-            assert!(matches!(&refused, Err(BenchError::Unsupported(_))), "{refused:?}");
-        }
+        let refused = try_out(&BENCH, &[("size", "64K"), ("stride", "12")], None).map(|_| ());
+        assert!(matches!(&refused, Err(BenchError::Unsupported(_))), "{refused:?}");
     }
 }

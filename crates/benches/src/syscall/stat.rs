@@ -67,19 +67,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
-    use groma_harness::testing::{try_group, try_out};
+    use groma_harness::testing::try_group;
 
     #[test]
     fn members_of_a_worker_group_do_not_meet() {
         let place = Place::new();
         let tried = try_group(&BENCH, &[], Some(place.path()), 2, groma_harness::model::WorkerKind::Processes);
         assert_eq!(tried.expect("stat").proven("structures that were filled"), 1.0);
-    }
-
-    #[test]
-    fn a_path_without_names_is_refused() {
-        let place = Place::new();
-        let tried = try_out(&BENCH, &[("depth", "0")], Some(place.path()));
-        assert!(matches!(tried, Err(BenchError::Unsupported(_))), "{tried:?}");
     }
 }

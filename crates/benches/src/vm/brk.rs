@@ -50,7 +50,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let size = ctx.int("size") as usize;
-    if size == 0 || !size.is_multiple_of(page_size()) {
+    if !size.is_multiple_of(page_size()) {
         return Err(BenchError::Unsupported(format!(
             "{size} bytes are not a multiple of the page size, {}",
             page_size()

@@ -101,7 +101,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         "hugetlb" => huge_page_size().ok_or_else(|| BenchError::Unsupported("no huge pages here".to_owned()))?,
         _ => page_size(),
     };
-    if size == 0 || !size.is_multiple_of(page) {
+    if !size.is_multiple_of(page) {
         return Err(BenchError::Unsupported(format!("{size} bytes are not a multiple of the page size, {page}")));
     }
     if touch != "none" && size > MOST_TOUCHED {

@@ -56,7 +56,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
-    if size == 0 || !size.is_multiple_of(page_size()) {
+    if !size.is_multiple_of(page_size()) {
         return Err(BenchError::Unsupported(format!(
             "{size} bytes are not a multiple of the page size, {}",
             page_size()
