@@ -41,7 +41,7 @@ pub(crate) const CONDITION: &str = "
     AND (?4 IS NULL OR r.started >= ?4)
     AND (?5 IS NULL OR r.started < ?5)
     AND (?6 IS NULL OR EXISTS (
-        SELECT 1 FROM points p JOIN rounds o ON o.run = p.run AND o.point = p.point
+        SELECT 1 FROM points p INDEXED BY points_by_bench CROSS JOIN rounds o ON o.run = p.run AND o.point = p.point
         WHERE p.run = r.run AND p.bench IN (SELECT value FROM json_each(?6))))
     AND (?7 IS NULL OR r.status = ?7)";
 

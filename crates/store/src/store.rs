@@ -260,15 +260,20 @@ impl Store {
     /// When there is no such run, when its schema is newer than this groma knows, or when the store
     /// cannot be read.
     pub fn load(&self, run: &str) -> Result<StoredRun, StoreError> {
-        self.load_part(run, |_| true)
+        self.load_part(run, None, |_| true)
     }
 
-    /// The same of the points that are wanted: of a survey of 150 points one is read in a hundredth
-    /// of the time.
+    /// The same of the points that are wanted, where `benches` are given of their benchmarks only:
+    /// of a survey of 150 points one is read in a hundredth of the time.
     ///
     /// # Errors
     /// As [`Store::load`].
-    pub fn load_part(&self, run: &str, wanted: impl Fn(&Point) -> bool) -> Result<StoredRun, StoreError> {
+    pub fn load_part(
+        &self,
+        run: &str,
+        benches: Option<&[String]>,
+        wanted: impl Fn(&Point) -> bool,
+    ) -> Result<StoredRun, StoreError> {
         // A snapshot: a writer may add rounds between these statements.
         let snapshot =
             Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred).map_err(|e| self.error(e))?;
@@ -288,11 +293,19 @@ impl Store {
                 known: SCHEMA,
             });
         }
-        let sql = "SELECT point, definition FROM points WHERE run = ?1 ORDER BY point";
-        let mut points: Vec<(u32, Point)> = self.collect(sql, [run], |row| {
+        let point = |row: &Row<'_>| {
             let (number, definition): (u32, String) = row.try_into()?;
             Ok((number, self.parse(&definition, run, &format!("point {number}"))?))
-        })?;
+        };
+        let mut points: Vec<(u32, Point)> = match benches {
+            None => self.collect("SELECT point, definition FROM points WHERE run = ?1 ORDER BY point", [run], point)?,
+            Some(benches) => {
+                // By itself, SQLite would go through all points of the run.
+                let sql = "SELECT point, definition FROM points INDEXED BY points_by_bench
+                           WHERE run = ?1 AND bench IN (SELECT value FROM json_each(?2)) ORDER BY point";
+                self.collect(sql, (run, serde_json::Value::from(benches).to_string()), point)?
+            }
+        };
         points.retain(|(_, point)| wanted(point));
         let sql = "SELECT round, result FROM rounds WHERE run = ?1 AND point = ?2 ORDER BY round";
         let points = points.into_iter().map(|(number, point)| {

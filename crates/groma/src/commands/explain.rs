@@ -76,7 +76,7 @@ pub(super) fn elsewhere(store: &StoreArgs, head: &RunHeader, missing: &[&Shown])
     let mut found = Vec::new();
     for run in Earlier::like(head, std::slice::from_ref(&head.run), &store).runs() {
         // What cannot be read was not there.
-        let Ok(stored) = store.load_part(run, |point| wanted(&point.metrics)) else { continue };
+        let Ok(stored) = store.load_part(run, None, |point| wanted(&point.metrics)) else { continue };
         found.push((run.to_owned(), records(stored, false).records));
     }
     Ok(found)

@@ -92,22 +92,19 @@ fn runs(
     store: &Store,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<(RunHeader, Vec<Record>)>> {
-    let mut filter = Filter {
-        status: Some(RunStatus::Complete),
-        benches: Some(benches_that_report(program, store, wanted)?),
-        ..args.runs.filter()
-    };
+    let benches = benches_that_report(program, store, wanted)?;
+    let mut filter = Filter { status: Some(RunStatus::Complete), benches: Some(benches.clone()), ..args.runs.filter() };
     if filter.host.is_none() {
         let newest = store.ids_that(&filter, 1)?;
         let newest = newest.first().with_context(|| none(args))?;
-        let head = store.load_part(newest, |_| false)?.header;
+        let head = store.load_part(newest, Some(&[]), |_| true)?.header;
         filter.host = head.environment.get(HOST_NAME).map(str::to_owned);
     }
     let holds = |point: &Point| point.metrics.iter().any(|metric| wanted(&metric.id));
     let mut runs = Vec::new();
     for id in store.ids_that(&filter, args.last as usize)?.iter().rev() {
         // A run that only a newer groma can read is none of ours.
-        let Ok(stored) = store.load_part(id, holds) else { continue };
+        let Ok(stored) = store.load_part(id, Some(&benches), holds) else { continue };
         let is_shown = |metric: &Metric| wanted(&metric.id) && !(metric.detail && args.select.is_empty());
         let of_point = |(point, rounds): &(Point, Vec<Round>)| {
             groma_analysis::summarise_values(point, rounds, &stored.header.host, is_shown)

@@ -53,14 +53,13 @@ pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machi
     benches.sort_unstable();
     benches.dedup();
     let host = identity::machine().get(HOST_NAME).map(str::to_owned);
-    let ids = store.ids_that(&Filter { host, benches: Some(benches), ..Filter::default() }, RUNS)?;
+    let ids = store.ids_that(&Filter { host, benches: Some(benches.clone()), ..Filter::default() }, RUNS)?;
     let mut left: Vec<&Planned> = wanted.to_vec();
     let mut machine: Option<Machine> = None;
     for id in ids {
         // A run that only a newer groma can read is none of ours.
-        let Ok(run) = store.load_part(&id, |point| left.iter().any(|planned| is_same(&planned.point, point))) else {
-            continue;
-        };
+        let is_left = |point: &_| left.iter().any(|planned| is_same(&planned.point, point));
+        let Ok(run) = store.load_part(&id, Some(&benches), is_left) else { continue };
         let found = records(run, false);
         let has_value = |planned: &Planned| {
             found.records.iter().any(|record| record.value.is_some() && is_of(record, &planned.point))
