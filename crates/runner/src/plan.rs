@@ -145,14 +145,16 @@ fn combinations(bench: &Benchmark, args: &RunRequest, topology: &Topology) -> Re
 const PAST: u64 = 4;
 
 /// The points, and on a machine whose last cache is large those beyond: the sizes of a curve go on,
-/// doubling, from the largest that is listed.
+/// doubling, from the largest that is listed, until one is [`PAST`] times the last cache or lacks
+/// less than a ninth of that. Of a cache of 260 MiB the last size is 1 GiB: a round of 2 GiB takes
+/// 4.6 s, a thirteenth of a survey, and shows the same memory.
 fn past_caches(info: &Info, mut points: Vec<Params>, tier: Tier, topology: &Topology) -> Vec<Params> {
     let Some(param) = info.params.iter().find(|param| param.goes_past_caches() && tier >= Tier::Standard) else {
         return points;
     };
     let last = topology.last_caches().iter().filter_map(|cache| cache.size).max().unwrap_or(0);
     let size = |params: &Params| params.int(param.name);
-    while let Some(largest) = points.iter().filter_map(size).max().filter(|largest| *largest < PAST * last) {
+    while let Some(largest) = points.iter().filter_map(size).max().filter(|largest| *largest + largest / 8 < PAST * last) {
         let doubled = |params: &Params| {
             let mut params = params.clone();
             params.set(param.name, Value::Int(2 * largest));
@@ -422,6 +424,7 @@ mod tests {
             points.iter().filter_map(|p| p.int("size")).max().map(|size| size >> 20)
         };
         assert_eq!(largest("512M", Tier::Standard), Some(2048));
+        assert_eq!(largest("260M", Tier::Standard), Some(1024));
         assert_eq!(largest("96M", Tier::Standard), Some(512));
         assert_eq!(largest("32M", Tier::Standard), Some(256));
         assert_eq!(largest("512M", Tier::Quick), Some(64));

@@ -6,17 +6,18 @@
 //!
 //! 1. No point may take more than a share, so that one that takes seconds (a shell, a compiler)
 //!    does not use the time of hundreds that take milliseconds.
-//! 2. Expensive points, which take several times as long as the median point (filling 128 MiB, for
-//!    example), get nine rounds, or as many fewer as it takes for the others to have as many; from
-//!    what an interval needs on, the others come first. In a whole survey they are a quarter of the
-//!    points and three quarters of the time.
-//! 3. All points sample for a shorter time, in the same proportion, down to that of a quick run.
-//! 4. All points get fewer rounds.
+//! 2. All points sample for a shorter time, in the same proportion, down to that of a quick run.
+//! 3. Rounds go by the square root of what they cost: a point that takes four times as long has
+//!    half as many, but not fewer than an interval needs. That is the division at which the sum of
+//!    all variances is least.
+//! 4. Where not all can have an interval, none has more rounds than one needs, and the expensive
+//!    points have fewer.
 //!
 //! Sources: docs/methods/timing.md#budget.
 
 use crate::effort::Effort;
 use groma_stats::median;
+use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 /// The largest share of the time left after the first round that one point of many may take. Of few
@@ -24,13 +25,17 @@ use std::time::Duration;
 /// most expensive points of a survey take (translation buffers, a build).
 const LARGEST_SHARE: f64 = 0.07;
 
-/// A point is expensive when it takes more than this many times as long as the median point.
-const EXPENSIVE: f64 = 3.0;
 /// The fewest rounds that have an interval (95 % of a median, by order statistics).
 const WITH_INTERVAL: u32 = 6;
-/// The rounds that every point of a survey ought to have
+/// The numbers of rounds at which the exact interval leaves out one more round at each end; between
+/// them another round narrows nothing, since its ends are still the same ranks
 /// (docs/methods/statistics.md#order-statistics).
-const ENOUGH: u32 = 9;
+const USEFUL: [u32; 8] = [WITH_INTERVAL, 9, 12, 15, 17, 20, 23, 25];
+
+/// The rounds of the median point are searched in steps of 2 %, from one to 380 times as many as an
+/// interval needs: then a point has all of its rounds that takes 8,000 times as long.
+const STEP: f64 = 1.02;
+const STEPS: Range<i32> = -91..300;
 
 /// The effort of the first round: half of an equal part of the budget for each round of each point.
 /// The other half is for the worker, whose start takes about as long as the sampling where there
@@ -48,25 +53,30 @@ pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, spent: &[Duration],
     let cap = (left * LARGEST_SHARE).max(left / spent.len().max(1) as f64);
     let costs = |effort: &Effort| -> Vec<f64> { spent.iter().map(|s| cost(*s, tried, effort).as_secs_f64()).collect() };
     let thin = costs(&full.thinned(0.0));
-    let mut own: Vec<u32> = thin.iter().map(|cost| most.min((cap / cost.max(1e-9)) as u32)).collect();
+    let own: Vec<u32> = thin.iter().map(|cost| most.min((cap / cost.max(1e-9)) as u32)).collect();
     let total = |own: &[u32], costs: &[f64], rounds: u32| -> f64 {
         costs.iter().zip(own).map(|(cost, own)| cost * f64::from(*own.min(&rounds))).sum()
     };
-    if total(&own, &costs(full), most) > left {
-        let expensive = median(&thin).map_or(f64::INFINITY, |middle| EXPENSIVE * middle);
-        // One round less for each expensive point, until the others have as many, or as an interval
-        // needs.
-        for cap in (0..ENOUGH).rev() {
-            for (own, _) in own.iter_mut().zip(&thin).filter(|(_, cost)| **cost > expensive) {
-                *own = cap.min(*own);
-            }
-            if total(&own, &thin, most.min(cap.max(WITH_INTERVAL - 1))) <= left {
-                break;
-            }
-        }
+    if total(&own, &costs(full), most) <= left {
+        return own;
     }
-    let rounds = (0..=most).rev().find(|&n| total(&own, &thin, n) <= left).unwrap_or(0);
-    own.iter().map(|own| *own.min(&rounds)).collect()
+    let middle = median(&thin).unwrap_or(0.0);
+    // Of each point, where the median one has `scale` rounds and all are within a range.
+    let of_scale = |scale: f64, range: &RangeInclusive<u32>| -> Vec<u32> {
+        let rounds = |(own, cost): (&u32, &f64)| {
+            let rounds = ((scale * (middle / cost.max(1e-9)).sqrt()) as u32).clamp(*range.start(), *range.end());
+            let useful = USEFUL.iter().rev().find(|useful| **useful <= rounds).unwrap_or(&rounds);
+            (useful - 1).min(*own)
+        };
+        own.iter().zip(&thin).map(rounds).collect()
+    };
+    // All have an interval; or else as many as can.
+    [WITH_INTERVAL..=u32::MAX, 1..=WITH_INTERVAL]
+        .into_iter()
+        .flat_map(|range| STEPS.rev().map(move |step| (f64::from(WITH_INTERVAL) * STEP.powi(step), range.clone())))
+        .map(|(scale, range)| of_scale(scale, &range))
+        .find(|rounds| total(rounds, &thin, most) <= left)
+        .unwrap_or_else(|| vec![0; own.len()])
 }
 
 /// The share of the full sampling time, from 0 to 1, with which the rounds still owed fit into what
@@ -175,7 +185,7 @@ mod tests {
         let first = standard().thinned(0.0);
         let spent: Vec<Duration> = (0..300).map(|i| if i % 4 == 0 { 80 * MS } else { 10 * MS }).collect();
         let (more, effort) = shared(&first, &spent, 55_000 * MS);
-        assert_eq!((more[0], more[1]), (6, 8));
+        assert_eq!((more[0], more[1]), (5, 8));
         assert!(effort.length() > first.length(), "what that saves is sampled");
         // On a machine a third as fast the others still have enough rounds for an interval.
         let slow: Vec<Duration> = spent.iter().map(|s| *s * 3).collect();
@@ -217,9 +227,10 @@ mod tests {
             let round = |s: &Duration| cost(*s, &first, &effort);
             let total: Duration = spent.iter().zip(&more).map(|(s, n)| round(s) * *n).sum();
             assert!(total <= left * MS + MS, "{points} points of {ms} ms: {total:?} of {left} ms");
-            // And no fewer than fit: one round more for all would not, or all have all of theirs.
-            let one_more: Duration = spent.iter().zip(&more).map(|(s, n)| round(s) * (n + 1)).sum();
-            assert!(more[0] == 8 || one_more > left * MS, "{points} points of {ms} ms");
+            // And no fewer than fit: the next number that narrows an interval would not.
+            let next = if more[0] < WITH_INTERVAL - 1 { more[0] + 1 } else { 8 };
+            let more_of_all: Duration = spent.iter().map(|s| round(s) * next).sum();
+            assert!(more[0] == 8 || more_of_all > left * MS, "{points} points of {ms} ms");
         }
     }
 
@@ -235,12 +246,23 @@ mod tests {
         assert!(shared(&standard(), &[], 5 * MS).0.is_empty());
     }
 
+    /// Like a survey on two CPUs: 25 rounds at most, 100 points that take 15 ms, 25 of 40 ms, 15 of
+    /// 100 ms, 10 of 400 ms.
     #[test]
-    fn expensive_is_relative_to_the_median_point_and_not_to_the_mean() {
-        // Median 10 ms, mean 33 ms: 50 ms exceed three times the median, not three times the mean.
-        let spent: Vec<Duration> =
-            (0..100).map(|i| [10, 50, 2_000][usize::from(i > 89) + usize::from(i == 99)] * MS).collect();
-        let (more, _) = shared(&standard().thinned(0.0), &spent, 4_000 * MS);
-        assert_eq!((more[0], more[95], more[99]), (4, 0, 0));
+    fn rounds_go_by_the_square_root_of_what_they_cost() {
+        let survey = Effort::of_survey(Profile::Standard);
+        let ms = |i| [(100, 15), (125, 40), (140, 100), (150, 400)].iter().find(|(end, _)| i < *end).map_or(0, |f| f.1);
+        let spent: Vec<Duration> = (0..150).map(|i| ms(i) * MS).collect();
+        let rounds = |left: u32| {
+            let more = allocate_rounds(&survey, &survey, &spent, left * MS);
+            [0, 100, 125, 140].map(|i| more[i] + 1)
+        };
+        // Each of 9 rounds and more is one that leaves out one more at each end.
+        assert_eq!(rounds(60_000), [17, 9, 6, 6]);
+        assert_eq!(rounds(90_000), [25, 17, 12, 6]);
+        // What an interval needs is left to all before anybody has more.
+        assert_eq!(rounds(42_000), [6, 6, 6, 6]);
+        // Below that the expensive ones give first.
+        assert_eq!(rounds(30_000), [6, 6, 6, 3]);
     }
 }
