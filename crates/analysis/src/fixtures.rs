@@ -84,6 +84,20 @@ pub(crate) fn record(id: &str, quantity: Quantity, value: f64) -> Record {
         round_values: Vec::new(),
         flags: Vec::new(),
         facts: Vec::new(),
+        at_one_clock: None,
         round_samples: None,
     }
 }
+
+/// A host whose clock is good enough.
+pub(crate) const HOST: Host = Host {
+    clock_step_ns: 1.0,
+    clock_cost_ns: 20.0,
+    timeslice_ns: 4e6,
+    timeslice_assumed: false,
+    interval_ns: 2e5,
+    proportionality: Some(0.0004),
+    counter_hz: None,
+    beyond_caches: None,
+    core: None,
+};

@@ -37,6 +37,7 @@ pub mod trend;
 #[cfg(test)]
 mod fixtures;
 mod merged;
+mod one_clock;
 mod own_core;
 mod precision;
 mod round_value;

@@ -8,6 +8,7 @@
 use groma_model::{Fact, Flag, Host, Label, Metric, Point, Quantity, Reason, Record, Round, SharedCore, State, Timing};
 use groma_stats::median;
 
+use crate::one_clock::at_one_clock;
 use crate::own_core::{FEWEST, counted};
 use crate::round_value::{head, round_value, values_of};
 use crate::samples::{Samples, Which, number_of};
@@ -33,11 +34,13 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host, with_fl
     let values = values_of(point, metric, rounds);
     let head = head(point, metric, rounds, &values);
     let samples = Samples::of(point, metric, &good, host);
-    let (state, reason) = verdict(point, metric, rounds, &values, head.as_ref(), &samples);
+    let at_one_clock = at_one_clock(point, metric, rounds, (&values, head.as_ref()));
+    let precision = (head.as_ref(), at_one_clock.as_ref());
+    let (state, reason) = verdict(point, metric, rounds, &values, precision, &samples);
     let shared = shared(defined, metric, &good, &samples);
     let mut found = Vec::new();
     if with_flags {
-        found = flags(point, metric, &good, (&values, head.as_ref()), &samples, host);
+        found = flags(point, metric, &good, (&values, precision), &samples, host);
     }
     if let Some(shared) = shared.as_ref().filter(|_| point.drops != defined.drops) {
         found.push(Flag::SharedCore { share: shared.share });
@@ -68,6 +71,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host, with_fl
         max: samples.max(),
         interference: samples.interference(),
         cycles: cycles(point, metric, &good),
+        at_one_clock,
         rounds: values.len() as u32,
         samples: samples.taken as u64,
         clean: samples.clean as u64,

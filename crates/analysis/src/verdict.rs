@@ -1,7 +1,7 @@
 //! How a metric ended, and what its samples look like.
 
 use groma_model::{
-    Derivation, FEWEST_CLEAN, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing,
+    AtOneClock, Derivation, FEWEST_CLEAN, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing,
 };
 use groma_stats::{Change, Headline, Modality, drift, interference, median, modality, quantised, split_between_rounds};
 
@@ -33,7 +33,7 @@ pub(crate) fn verdict(
     metric: &Metric,
     rounds: &[Round],
     values: &[f64],
-    head: Option<&Headline>,
+    (head, at_one_clock): (Option<&Headline>, Option<&AtOneClock>),
     samples: &Samples,
 ) -> (State, Option<Reason>) {
     if rounds.is_empty() {
@@ -85,7 +85,8 @@ pub(crate) fn verdict(
     // Without an interval, all of the rounds: that of six is from the smallest to the largest, too.
     let all = || values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
     let (low, high) = ci.map_or_else(all, |ci| (ci.low, ci.high));
-    if (high - low) / 2.0 / head.value.abs() > WIDE {
+    let half_width = at_one_clock.map_or((high - low) / 2.0 / head.value.abs(), |at| at.half_width);
+    if half_width > WIDE {
         return (State::Noisy, Some(Reason::Wide { limit: WIDE }));
     }
     (State::Ok, None)
@@ -96,7 +97,7 @@ pub(crate) fn flags(
     point: &Point,
     metric: &Metric,
     good: &[&Round],
-    (values, head): (&[f64], Option<&Headline>),
+    (values, (head, at_one_clock)): (&[f64], (Option<&Headline>, Option<&AtOneClock>)),
     samples: &Samples,
     host: &Host,
 ) -> Vec<Flag> {
@@ -106,6 +107,7 @@ pub(crate) fn flags(
     {
         flags.push(Flag::Imprecise { wanted: point.target_half_width });
     }
+    flags.extend(at_one_clock.cloned().map(Flag::ClockMoved));
     if head.is_some() && !metric.derivation.takes_all_rounds() && values.len() < ROUNDS_FOR_INTERVAL {
         flags.push(Flag::FewRounds { rounds: values.len() });
     }

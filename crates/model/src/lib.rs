@@ -44,8 +44,8 @@ pub use placement::{OneCpu, Placement};
 pub use price::{Price, Spent};
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{
-    End, Fact, InTurns, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, SharedCore,
-    StateCounts, auto_fact,
+    AtOneClock, End, Fact, InTurns, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader,
+    SharedCore, StateCounts, auto_fact,
 };
 pub use remark::Remark;
 pub use sample::{Proof, Sample, Series, Span};

@@ -179,6 +179,18 @@ pub struct SharedCore {
     pub round_values: Vec<f64>,
 }
 
+/// How precise a metric is besides what the clock of the core did to it
+/// (docs/methods/statistics.md#one-clock).
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct AtOneClock {
+    /// The half-width of the interval of [`Record::ci`] with every round brought to one clock, as a
+    /// fraction of the value.
+    pub half_width: f64,
+    /// The lowest and the highest clock of its rounds, in Hz.
+    pub hz: [f64; 2],
+}
+
 /// The summary of all rounds of one metric; the `metric` line of NDJSON (docs/records.md#metric).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -240,6 +252,9 @@ pub struct Record {
     /// The headline in cycles of the core's clock, where it is a latency and the clock was seen
     /// beside it.
     pub cycles: Option<f64>,
+    /// The precision at one clock; absent unless rounds differ because the clock of the core did.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub at_one_clock: Option<AtOneClock>,
     /// The number of rounds with a value.
     pub rounds: u32,
     /// The number of samples taken.
@@ -256,8 +271,9 @@ pub struct Record {
     /// The value of each round, in order.
     pub round_values: Vec<f64>,
     /// What else a reader has to know, each as a word or `word: detail`: `imprecise`, `2 modes`,
-    /// `drift`, `contended`, `contradicts`, `clock cost`, `quantised`, `few rounds`, `shared core`,
-    /// `left processes`, `unsteady`, `short-interval`, `cache`, `timing-unverified`.
+    /// `drift`, `contended`, `contradicts`, `clock cost`, `clock moved`, `quantised`, `few rounds`,
+    /// `shared core`, `left processes`, `unsteady`, `short-interval`, `cache`,
+    /// `timing-unverified`.
     pub flags: Vec<String>,
     /// Facts that all rounds agree on, and remarks.
     pub facts: Vec<Fact>,
@@ -267,6 +283,14 @@ pub struct Record {
 }
 
 impl Record {
+    /// The half-width of the interval that is shown, as a fraction of the value: at one clock where
+    /// the clock explains why rounds differ. `None` without an interval.
+    pub fn precision(&self) -> Option<f64> {
+        let in_time = self.ci_display.zip(self.value).map(|([low, high], value)| (high - low) / 2.0 / value.abs());
+        let at_one_clock = self.at_one_clock.as_ref().map(|at| at.half_width);
+        at_one_clock.or(in_time).filter(|half| half.is_finite() && *half >= 0.0)
+    }
+
     /// The value of a fact.
     pub fn fact(&self, key: &str) -> Option<&str> {
         Fact::find(&self.facts, key)

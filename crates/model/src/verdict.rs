@@ -1,6 +1,6 @@
 //! Flags and reasons of a record: what the statistics say about a metric, for people.
 
-use crate::Remark;
+use crate::{AtOneClock, Remark};
 use std::fmt;
 
 /// A property of a record that does not decide how the metric ended. In records and in JSON it is
@@ -48,6 +48,8 @@ pub enum Flag {
         /// Its share of the time of an operation as read.
         share: f64,
     },
+    /// Rounds differ because the clock of the core did.
+    ClockMoved(AtOneClock),
     /// The value lies far beyond those of all earlier runs of this machine.
     Contradicts {
         /// The value divided by their median.
@@ -81,6 +83,11 @@ impl fmt::Display for Flag {
             Flag::TimingUnverified => f.write_str("timing-unverified"),
             Flag::Contended { ratio } => write!(f, "contended: the mean is {ratio:.1} times the median"),
             Flag::ClockCost { share } => write!(f, "clock cost: {:.0} % of the time read, taken off", share * 100.0),
+            Flag::ClockMoved(at) => {
+                let [least, most] = at.hz.map(|hz| hz / 1e9);
+                let half = at.half_width * 100.0;
+                write!(f, "clock moved: {least:.2} to {most:.2} GHz; at one clock ± {half:.1} %")
+            }
             Flag::Contradicts { ratio, runs } => {
                 write!(f, "contradicts: {ratio:.2} times the median of {runs} earlier runs of this machine")
             }

@@ -1,7 +1,7 @@
 //! One metric on a card: its value and how far to trust it, its rounds and samples, what a busy
 //! sibling thread makes of it, its proofs, its history, and how to measure it again.
 
-use groma_model::{Proof, Record, RunHeader, WorkerKind};
+use groma_model::{Flag, Proof, Record, RunHeader, WorkerKind};
 
 use crate::machine::host;
 use crate::point::{name, typed_params, typed_place};
@@ -39,7 +39,7 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style
         [record.state.word(), &record.reason].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join(": "),
     );
     for flag in &record.flags {
-        line("", flag.clone());
+        line("", flag_in_units(flag, &value));
     }
     line("rounds", rounds(record, style));
     let quantiles =
@@ -51,8 +51,13 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style
         let beside = shared.value.map(|v| format!("{} beside a busy sibling thread, ", value(v))).unwrap_or_default();
         line("shared", format!("{beside}{} of the samples", units::percent(shared.share)));
     }
-    for proof in &record.proofs {
+    let (held, broken): (Vec<&Proof>, Vec<&Proof>) = record.proofs.iter().partition(|proof| proof.holds);
+    for proof in broken {
         line("proof", self::proof(proof));
+    }
+    if !held.is_empty() {
+        let shown = |p: &&Proof| format!("{} {} ({})", p.name, units::significant(p.seen, 4), p.expected);
+        line("proofs", format!("hold: {}", held.iter().map(shown).collect::<Vec<_>>().join("; ")));
     }
     if let Some((least, most)) = ends(&beside.earlier) {
         let runs = beside.earlier.len();
@@ -69,6 +74,17 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style
     let word = record.state.word();
     let first = format!("  {:<10}{word}", "state");
     out.replacen(&first, &format!("  {:<10}{}", "state", style.paint(ink(record.state), word)), 1)
+}
+
+/// A flag for people: the modes that its text has in the unit of the record are shown like values.
+fn flag_in_units(flag: &str, value: &dyn Fn(f64) -> String) -> String {
+    match (Flag::modes_of(flag), flag.split_once(", ")) {
+        (Some(modes), Some((how, _))) => {
+            let modes = modes.iter().map(|(share, at)| format!("{} at {}", units::percent(*share), value(*at)));
+            format!("{how}, {}", modes.collect::<Vec<_>>().join(", "))
+        }
+        _ => flag.to_owned(),
+    }
 }
 
 /// The value, its interval, and its cycles.

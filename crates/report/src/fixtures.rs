@@ -63,6 +63,7 @@ pub(crate) fn record(id: &str, params: &str, quantity: Quantity, value: f64) -> 
         round_values: (0..11).map(|i| value * (0.995 + 0.001 * f64::from(i))).collect(),
         flags: vec![],
         facts: vec![],
+        at_one_clock: None,
         round_samples: None,
     }
 }

@@ -5,7 +5,7 @@ mod blocks;
 mod curve;
 mod strip;
 
-pub(crate) use blocks::{Mark, Place, lines, rows, title};
+pub(crate) use blocks::{Mark, PRECISE, Place, lines, rows, title};
 pub(crate) use curve::picture;
 pub(crate) use strip::{Strip, in_two_columns, side_by_side, stacked};
 

@@ -9,7 +9,9 @@ use groma_model::page::{Block, Line, On, Shown};
 use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
 
 use crate::hardware;
-use crate::layout::{GAP, Mark, Strip, TWO_COLUMNS, column, in_two_columns, lines, rule, side_by_side, stacked};
+use crate::layout::{
+    GAP, Mark, PRECISE, Strip, TWO_COLUMNS, column, in_two_columns, lines, rule, side_by_side, stacked,
+};
 use crate::machine::host;
 use crate::runs::minute;
 use crate::style::{Ink, Style, wrap_behind};
@@ -42,7 +44,10 @@ pub(crate) fn pages(
     first.extend(in_columns(&system, records, &narrow));
     let second = hardware::strips(families, run, records, &narrow).unwrap_or_default();
     let whole = Style { width: if side { BOTH } else { width }, ..*style };
-    let shown = shown(pages, records);
+    let mut shown = shown(pages, records);
+    // What this machine lacks counts where a dash stands for it.
+    let dashes = self::shown(Pages { hardware: &[], rows: &[], ..pages }, records);
+    shown.retain(|r| Mark::of(r) != Mark::NotHere || dashes.iter().any(|other| std::ptr::eq(*other, *r)));
     let mut out = header(run, records, &shown, end, &whole);
     out.push('\n');
     let body = if side {
@@ -119,6 +124,7 @@ pub(crate) fn trust(run: &RunHeader, records: &[Record], shown: &[&Record], end:
         true => vec![crowded(run, share, shown)],
         false => [Some(verdict(run)), neighbours(records, shown)].into_iter().flatten().collect(),
     };
+    trust.extend(clock(shown));
     match end {
         None => trust.push("The run has not ended, or was killed.".to_owned()),
         Some(end) if end.interrupted => trust.push("Interrupted: only a part was measured.".to_owned()),
@@ -149,6 +155,19 @@ fn neighbours(records: &[Record], shown: &[&Record]) -> Option<String> {
         n => format!("{n} values are those of a shared core, the others of a core of one's own"),
     };
     Some(format!("Others used the core's other thread in {percent} of the samples; {which}."))
+}
+
+/// Between which values the clock of the core moved, where that would make values imprecise that
+/// are precise at one clock.
+fn clock(shown: &[&Record]) -> Option<String> {
+    let in_time = |r: &Record| Some(units::half_width(r)? / r.value?.abs());
+    let moved = shown.iter().filter(|r| Mark::of(r) == Mark::None && in_time(r).is_some_and(|half| half > PRECISE));
+    let (least, most): (Vec<f64>, Vec<f64>) =
+        moved.filter_map(|r| r.at_one_clock.as_ref()).map(|at| (at.hz[0] / 1e9, at.hz[1] / 1e9)).unzip();
+    let (least, most) = (groma_stats::median(&least)?, groma_stats::median(&most)?);
+    Some(format!(
+        "The core's clock moved between {least:.2} and {most:.2} GHz, and times with it; the signs are for one clock."
+    ))
 }
 
 /// How noisy the host was before the run, and what that means for the numbers.
@@ -187,7 +206,7 @@ pub(crate) fn legend(shown: &[&Record]) -> String {
 /// The median half-width of the imprecise values that have one, as a fraction.
 fn typical_half_width(shown: &[&Record]) -> Option<f64> {
     let imprecise = shown.iter().filter(|r| Mark::of(r) == Mark::Imprecise);
-    let halves = imprecise.filter_map(|r| Some(units::half_width(r)? / r.value?.abs()));
+    let halves = imprecise.filter_map(|r| r.precision());
     groma_stats::median(&halves.collect::<Vec<_>>())
 }
 
@@ -195,13 +214,11 @@ fn typical_half_width(shown: &[&Record]) -> Option<f64> {
 fn footer(shown: &[&Record], crowded: bool, style: &Style) -> String {
     let name = style.program;
     let mut out = format!("Every value with its ±: {name} show --all. ");
-    // The family in which most values are imprecise.
-    let imprecise: Vec<&str> = shown.iter().filter(|r| Mark::of(r) == Mark::Imprecise).map(|r| family(&r.id)).collect();
-    let most = imprecise.iter().max_by_key(|family| imprecise.iter().filter(|other| other == family).count());
-    match most {
-        Some(_) if crowded => out += &format!("When the neighbours rest: {name} watch; then {name} run again. "),
-        Some(family) => out += &format!("To narrow a ~: {name} run {family} --budget 30s. "),
-        None => {}
+    // Not `run FAMILY`: that measures all of the family, two or three times what the page shows.
+    match shown.iter().any(|r| Mark::of(r) == Mark::Imprecise) {
+        true if crowded => out += &format!("When the neighbours rest: {name} watch; then {name} run again. "),
+        true => out += &format!("To narrow a ~: {name} run --budget 3m. "),
+        false => {}
     }
     if shown.iter().any(|r| Mark::of(r) != Mark::None) {
         out += &format!("Why a sign: {name} show --states. ");
@@ -217,7 +234,7 @@ mod tests {
     use super::*;
     use crate::fixtures;
     use crate::style::columns;
-    use groma_model::State;
+    use groma_model::{AtOneClock, State};
 
     fn page(records: &[Record], style: &Style) -> Option<String> {
         pages(fixtures::families(), &fixtures::survey().0, records, Some(&fixtures::end(records)), style)
@@ -243,6 +260,25 @@ mod tests {
             assert!(lengths(&text).iter().all(|lines| *lines <= 45), "{:?}:\n{text}", lengths(&text));
             insta::assert_snapshot!(format!("pages_{width}"), text);
         }
+    }
+
+    #[test]
+    fn a_clock_that_moved_is_told_and_makes_nothing_imprecise() {
+        let (run, records) = fixtures::survey();
+        let wide = |r: &Record| r.value.map(|v| Record { ci_display: Some([0.9 * v, 1.1 * v]), ..r.clone() });
+        let at = AtOneClock { half_width: 0.004, hz: [2.991e9, 3.589e9] };
+        let moved: Vec<Record> =
+            records.iter().filter_map(wide).map(|r| Record { at_one_clock: Some(at.clone()), ..r }).collect();
+        let moved: Vec<&Record> = moved.iter().collect();
+        let good = |records: &[&Record]| records.iter().filter(|r| Mark::of(r) == Mark::None).count();
+        assert!(good(&moved) > 100, "{}", good(&moved));
+        let told = trust(&run, &records, &moved, None).join(" ");
+        assert!(told.contains("clock moved between 2.99 and 3.59 GHz, and times with it"), "{told}");
+        // Where the clock does not explain it, it is imprecise, and nothing is said.
+        let wide: Vec<Record> = records.iter().filter_map(wide).collect();
+        let wide: Vec<&Record> = wide.iter().collect();
+        assert_eq!(good(&wide), 0);
+        assert!(!trust(&run, &records, &wide, None).join(" ").contains("clock moved"));
     }
 
     #[test]
@@ -300,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_counted_and_the_worst_family_is_named() {
+    fn signs_are_counted_and_the_cure_is_named() {
         let (_, records) = fixtures::survey();
         let text = page(&records, &Style::plain(100)).expect("a survey");
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -308,9 +344,8 @@ mod tests {
             assert!(text.contains(sign), "{sign}: {text}");
         }
         let wide = |r: &Record| r.value.map(|v| Record { ci_display: Some([0.8 * v, 1.2 * v]), ..r.clone() });
-        let imprecise: Vec<Record> =
-            records.iter().map(|r| if family(&r.id) == "vm" { wide(r) } else { None }.unwrap_or(r.clone())).collect();
+        let imprecise: Vec<Record> = records.iter().map(|r| wide(r).unwrap_or(r.clone())).collect();
         let text = page(&imprecise, &Style::plain(100)).expect("a survey");
-        assert!(text.contains("groma run vm --budget 30s"), "{text}");
+        assert!(text.contains("To narrow a ~: groma run --budget 3m."), "{text}");
     }
 }

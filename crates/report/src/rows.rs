@@ -169,7 +169,8 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
 }
 
 /// The shape of a curve in one line, from its least to its largest value; logarithmic where it
-/// spans more than a factor 8.
+/// spans more than a factor 8. A range of less than 2 % is drawn as a part of these: that a value
+/// moves by a ten-thousandth is not to look like a leap.
 pub(crate) fn sparkline(values: &[f64], unicode: bool) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];
@@ -177,7 +178,8 @@ pub(crate) fn sparkline(values: &[f64], unicode: bool) -> String {
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let log = low > 0.0 && high / low > 8.0;
     let scale = |v: f64| if log { v.ln() } else { v };
-    let span = scale(high) - scale(low);
+    const NARROWEST: f64 = 0.02;
+    let span = (scale(high) - scale(low)).max(if log { 0.0 } else { NARROWEST * high.abs() });
     let step = |v: f64| if span > 0.0 { ((scale(v) - scale(low)) / span * 7.0).round() as usize } else { 0 };
     let marks = if unicode { BLOCKS } else { ASCII };
     values.iter().map(|v| marks[step(*v).min(7)]).collect()
@@ -192,6 +194,7 @@ mod tests {
         assert_eq!(sparkline(&[1.0, 2.0, 3.0, 8.0], true), "▁▂▃█");
         assert_eq!(sparkline(&[1.0, 10.0, 100.0], true), "▁▅█");
         assert_eq!(sparkline(&[5.0, 5.0], false), "__");
+        assert_eq!(sparkline(&[1.6700, 1.6702, 1.6701], true), "▁▁▁");
         assert_eq!(sparkline(&[], true), "");
     }
 }

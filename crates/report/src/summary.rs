@@ -3,6 +3,7 @@
 use groma_analysis::point::is_of_shared_core;
 use groma_model::{End, Record, RunHeader, State};
 
+use crate::layout::{Mark, PRECISE};
 use crate::point::name;
 use crate::style::{Ink, Style, columns, ink, wrap_behind};
 use crate::units;
@@ -49,11 +50,25 @@ pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &S
         let word = style.paint(ink(state), state.word());
         out += &lines.replacen(state.word(), &word, 1);
     }
+    out += &imprecise(records, style);
     if let Some(shared) = shared_cores(records) {
         out += &wrap_behind("", &style.text(&shared), style.width);
     }
     out += &wrap_behind("", &style.text(&closing(run, end)), style.width);
     out
+}
+
+/// The metrics that ended `ok` and have the sign of imprecise values on a page, with what to do.
+fn imprecise(records: &[Record], style: &Style) -> String {
+    let is = |r: &&Record| r.state == State::Ok && !r.detail && Mark::of(r) == Mark::Imprecise;
+    let (few, wide): (Vec<&Record>, Vec<&Record>) = records.iter().filter(is).partition(|r| r.precision().is_none());
+    let group = |records: &[&Record], why: &str| match records {
+        [] => String::new(),
+        _ => wrap_behind("  imprecise   ", &style.text(&format!("{}: {why}", names(records))), style.width),
+    };
+    let longer = format!("a longer --budget narrows it ({} run --budget 3m for a survey)", style.program);
+    group(&few, &format!("too few rounds for an interval; {longer}"))
+        + &group(&wide, &format!("the half-width of the interval is above {}; {longer}", units::percent(PRECISE)))
 }
 
 /// Metrics that did not end `ok`, those with one state and reason together; the worst state last.

@@ -125,7 +125,8 @@ pub(crate) fn costs(
     let mut costs = Vec::new();
     let most = more_rounds.iter().max().map_or(rounds, |more| more + 1);
     if most < rounds {
-        costs.push(format!("{most} rounds instead of {rounds} to fit"));
+        let plural = if most == 1 { "" } else { "s" };
+        costs.push(format!("{most} round{plural} instead of {rounds} to fit"));
     }
     let mut expensive: Vec<usize> = (0..spent.len()).filter(|&i| more_rounds[i] + 1 < most).collect();
     expensive.sort_by_key(|&i| std::cmp::Reverse(spent[i]));

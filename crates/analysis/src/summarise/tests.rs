@@ -1,7 +1,7 @@
 //! What becomes of known samples, and that recomputing gives the same:
 //! docs/methods/statistics.md#simulations.
 use super::*;
-use crate::fixtures;
+use crate::fixtures::{self, HOST};
 use groma_model::{
     Better, Derivation, Interference, Label, LabelCounts, Labels, Proof, Remark, RoundOutput, RoundResult, Sample,
     Series, Span,
@@ -9,18 +9,6 @@ use groma_model::{
 
 mod flags;
 mod groups;
-
-const HOST: Host = Host {
-    clock_step_ns: 1.0,
-    clock_cost_ns: 20.0,
-    timeslice_ns: 4e6,
-    timeslice_assumed: false,
-    interval_ns: 2e5,
-    proportionality: Some(0.0004),
-    counter_hz: None,
-    beyond_caches: None,
-    core: None,
-};
 
 fn metric(quantity: Quantity, derivation: Derivation<&'static str>) -> Metric {
     Metric {

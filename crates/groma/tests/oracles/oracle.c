@@ -569,6 +569,10 @@ ORACLE(read_all_) {
 }
 ORACLE(write_all_) { vector v = {0}; v += word; OVER(d[0] = v; d[1] = v; d[2] = v; d[3] = v); }
 ORACLE(copy_all_) { OVER(d[0] = s[0]; d[1] = s[1]; d[2] = s[2]; d[3] = s[3]); }
+/* The same by libc, which may have better instructions: on an Intel guest `rep stosb` writes 64 MiB
+ * at 29 GB/s, where vectors, which read each line first, reach 17. */
+ORACLE(write_libc_) { LOOP(memset(to + next(), (int)word, piece); __asm__ volatile("" ::: "memory")); }
+ORACLE(copy_libc_) { LOOP(size_t at = next(); memcpy(to + at, area + at, piece); __asm__ volatile("" ::: "memory")); }
 
 static int named(void) {
     int directory = open(dir, O_RDONLY | O_DIRECTORY);
@@ -590,6 +594,7 @@ int main(int argc, char **argv) {
     double value = -1;
 #define NAME(text) else if (strcmp(name, text) == 0)
 #define OF(timed) value = lower_quartile(timed, WINDOW, PLENTY)
+#define FASTER_OF(one, other) OF(one); { double first = value; OF(other); value = first < value ? first : value; }
 #define TRIPS_OF(timed) value = own_cpu == peer_cpu ? lower_quartile(timed, WINDOW, PLENTY) : lowest_tenth(timed)
     if (0) {}
     NAME("getppid") OF(getppid_);
@@ -654,8 +659,8 @@ int main(int argc, char **argv) {
     NAME("pipe_bandwidth") { stream_over_a_pipe(); value = lower_quartile(stream_, 200000, PLENTY); value = BLOCK * 1e9 / value; }
     NAME("latency") { chain(number(0), number(1), is(3, "amortised") ? 32 : 0, is(3, "in_order")); OF(chase_); value /= 64; }
     NAME("read_all") { in_pieces(number(0)); area = memory(bytes, 0); OF(read_all_); value = piece * 1e9 / value; }
-    NAME("write_all") { in_pieces(number(0)); to = memory(bytes, 0); OF(write_all_); value = piece * 1e9 / value; }
-    NAME("copy_all") { in_pieces(number(0) / 2); area = memory(2 * bytes + PAGE, 0); to = area + bytes + PAGE / 2; OF(copy_all_); value = piece * 2e9 / value; }
+    NAME("write_all") { in_pieces(number(0)); to = memory(bytes, 0); FASTER_OF(write_all_, write_libc_); value = piece * 1e9 / value; }
+    NAME("copy_all") { in_pieces(number(0) / 2); area = memory(2 * bytes + PAGE, 0); to = area + bytes + PAGE / 2; FASTER_OF(copy_all_, copy_libc_); value = piece * 2e9 / value; }
     else { fprintf(stderr, "no oracle is called %s\n", name); return 2; }
     printf("%.6g\n", value);
     return 0;

@@ -117,7 +117,7 @@ pub(super) fn note(claim: &Claim) -> String {
         },
         Note::Fractured(bytes) => {
             let what = bytes.map_or("smaller".to_owned(), size);
-            format!("huge pages are fractured: the host backs them with {what} pages")
+            format!("the host backs it with {what} pages (it is fractured)")
         }
         Note::ReachUnclear => "the reach of the TLB does not tell".to_owned(),
         Note::TwoCpus => "two CPUs have one latency, and nothing to hold it against".to_owned(),

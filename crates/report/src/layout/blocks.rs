@@ -8,7 +8,7 @@ use crate::style::{Ink, Style};
 use crate::units::{self, Scale, significant};
 
 /// A value whose half-width is a larger part of it is marked as imprecise.
-const PRECISE: f64 = 0.05;
+pub(crate) const PRECISE: f64 = 0.05;
 
 /// A block of so many columns has two between its values.
 const ROOMY: usize = 44;
@@ -42,8 +42,7 @@ impl Mark {
         match record.state {
             State::Ok | State::Noisy if record.value.is_none() => Mark::Unresolved,
             State::Ok | State::Noisy => {
-                let half = units::half_width(record).zip(record.value).map(|(half, value)| half / value.abs());
-                let is_precise = record.state == State::Ok && half.is_some_and(|half| half <= PRECISE);
+                let is_precise = record.state == State::Ok && record.precision().is_some_and(|half| half <= PRECISE);
                 if is_precise { Mark::None } else { Mark::Imprecise }
             }
             State::Unresolved => Mark::Unresolved,

@@ -11,6 +11,8 @@ use crate::units;
 const ROWS: usize = 5;
 /// Columns on the left, for the names of levels and their latency.
 const LABELS: usize = 17;
+/// A point this near to a level, as a fraction of it, is drawn on it.
+const ON_LEVEL: f64 = 0.03;
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The picture of a curve whose levels these are; empty where there are none.
@@ -30,11 +32,16 @@ pub(crate) fn picture(curve: &Curve<'_>, levels: &[Level], style: &Style) -> Vec
     let (from, to) = (points[0].0.ln(), points[points.len() - 1].0.ln());
     let size_at = |column: usize| (from + (to - from) * column as f64 / (columns - 1) as f64).exp();
     let column_of = |size: f64| ((size.ln() - from) / (to - from) * (columns - 1) as f64).round() as usize;
-    // Each column has the point that is nearest to it.
+    // Each column has the point that is nearest to it; what lies on a level but for noise is drawn
+    // on it, since an eighth of a line would make a hole.
+    let on_level = |latency: f64| {
+        let is_near = |level: &&Level| (latency / level.latency - 1.0).abs() < ON_LEVEL;
+        levels.iter().find(is_near).map_or(latency, |level| level.latency)
+    };
     let near = |column: usize| {
         let size = size_at(column).ln();
         let distance = |x: f64| (x.ln() - size).abs();
-        points.iter().min_by(|a, b| distance(a.0).total_cmp(&distance(b.0))).map_or(0.0, |(_, y)| *y)
+        points.iter().min_by(|a, b| distance(a.0).total_cmp(&distance(b.0))).map_or(0.0, |(_, y)| on_level(*y))
     };
     let heights: Vec<usize> = (0..columns).map(|column| height(near(column)).round() as usize).collect();
     let row_of = |level: &Level| ((height(level.latency) / 8.0).ceil() as usize).clamp(1, ROWS);

@@ -69,7 +69,8 @@ pub(crate) struct Distribution {
 }
 
 /// How the samples of these series lie, but for the half percent of the undisturbed ones that lies
-/// outermost on either side.
+/// outermost on either side. Where a twentieth of all samples lies above, they are shown as well, as
+/// far as twice the end: a second mode beside a busy sibling thread, and not a tail of preemptions.
 ///
 /// # Errors
 /// The number of samples, where they are too few or too equal.
@@ -84,6 +85,8 @@ pub(crate) fn distribution(series: &[&Series], quantity: Quantity, drops: Labels
     let clean: Vec<f64> = all.iter().filter(|(_, labelled)| !labelled).map(|v| v.0).collect();
     let body = if clean.len() >= 10 { &clean } else { &values };
     let ends = groma_stats::quantile(body, 0.005).zip(groma_stats::quantile(body, 0.995));
+    let end = |high: f64| groma_stats::quantile(&values, 0.95).map_or(high, |all| all.clamp(high, 2.0 * high));
+    let ends = ends.map(|(low, high)| (low, end(high)));
     let Some((low, high)) = ends.filter(|(low, high)| values.len() >= 10 && low < high) else {
         return Err(values.len());
     };

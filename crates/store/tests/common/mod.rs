@@ -200,6 +200,7 @@ pub(crate) fn record() -> Record {
         round_values: vec![4.1e-6, 4.0e-6],
         flags: vec!["few rounds".to_owned()],
         facts: vec![Fact::new("fork.rss", 1_306_624)],
+        at_one_clock: None,
         round_samples: None,
     }
 }

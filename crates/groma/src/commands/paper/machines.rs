@@ -1,6 +1,7 @@
 //! The machines beside the published ones: what stored runs hold of the points that tables want.
 
 use anyhow::Result;
+use groma_analysis::point::measured;
 use groma_harness::model::{Placement, Point, Record, RunHeader};
 use groma_runner::{Planned, identity};
 use groma_store::{Filter, HOST_NAME};
@@ -26,7 +27,7 @@ impl Machine {
     /// The runs of which the values of these points are.
     pub(super) fn runs_of<'p>(&self, points: impl Iterator<Item = &'p Planned>) -> Vec<String> {
         let of_value = |planned: &Planned| {
-            self.records.iter().position(|record| record.value.is_some() && is_of(record, &planned.point))
+            self.records.iter().position(|record| measured(record).is_some() && is_of(record, &planned.point))
         };
         let used: Vec<usize> = points.filter_map(of_value).collect();
         let mut from = 0;
@@ -62,7 +63,7 @@ pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machi
         let Ok(run) = store.load_part(&id, Some(&benches), is_left) else { continue };
         let found = records(run, false);
         let has_value = |planned: &Planned| {
-            found.records.iter().any(|record| record.value.is_some() && is_of(record, &planned.point))
+            found.records.iter().any(|record| measured(record).is_some() && is_of(record, &planned.point))
         };
         left.retain(|planned| !has_value(planned));
         let machine = machine.get_or_insert_with(|| Machine {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use groma_analysis::point::measured;
 use groma_harness::model::{Placement, Profile};
 use groma_report::units;
 use groma_runner::{Planned, RunRequest};
@@ -19,7 +20,8 @@ const LEAST: Duration = Duration::from_secs(10);
 /// Measures those of the points that this machine has no value of, and keeps them; the exit code.
 pub(super) fn measure(program: &Program, args: &PaperArgs, points: &[&Planned], here: Option<&Machine>) -> Result<u8> {
     let has = |planned: &Planned| {
-        let value = |machine: &Machine| machine.records.iter().any(|r| r.value.is_some() && is_of(r, &planned.point));
+        let value =
+            |machine: &Machine| machine.records.iter().any(|r| measured(r).is_some() && is_of(r, &planned.point));
         here.is_some_and(value)
     };
     let can = |planned: &&&Planned| planned.unsupported.is_none() && planned.point.placement != Placement::Remote;

@@ -1,6 +1,7 @@
 //! What a command's records hold for a quantity of a document, and its units.
 
 use groma_analysis::curve::{Level, Rank, curves, for_levels, levels};
+use groma_analysis::point::measured;
 use groma_harness::model::{Record, State, Unit};
 use groma_published::Quantity;
 use groma_runner::Planned;
@@ -39,8 +40,8 @@ pub(super) fn found<'m>(
     };
     let mut all = machine.records.iter().filter(|record| record.id == id && is_of(record, &planned.point));
     let newest = all.clone().next();
-    let measured = all.find_map(|record| Some((record.value?, record)));
-    measured.ok_or_else(|| match newest {
+    let known = all.find_map(|record| Some((measured(record)?, record)));
+    known.ok_or_else(|| match newest {
         Some(record) if record.state != State::Ok => format!("{}: {}", record.state.word(), record.reason),
         _ => missing(planning),
     })
@@ -64,7 +65,7 @@ pub(super) fn of_level(planning: &Planning, machine: &Machine, level: usize) -> 
     };
     let mut records: Vec<&Record> = Vec::new();
     // The newest of each size.
-    for record in machine.records.iter().filter(wanted).filter(|record| record.value.is_some()) {
+    for record in machine.records.iter().filter(wanted).filter(|record| measured(record).is_some()) {
         if !records.iter().any(|known| known.params == record.params) {
             records.push(record);
         }

@@ -1,0 +1,111 @@
+//! Whether rounds differ because the clock of the core did.
+//!
+//! A host raises and lowers the clock of its cores for reasons that a guest does not see: what
+//! computes then takes 12 % longer in one round than in the next, and the same number of cycles
+//! (docs/methods/statistics.md#one-clock). Values stay times, as they were measured; this says how
+//! precise they are besides that.
+
+use groma_model::{AtOneClock, Metric, Point, Quantity, Round};
+use groma_stats::{Headline, headline};
+
+use crate::round_value::round_value;
+use crate::samples::Which;
+
+/// The clock explains why rounds differ when it takes this much of the interval away. An interval
+/// that is a little narrower by chance explains nothing.
+const EXPLAINED: f64 = 2.0 / 3.0;
+
+/// The precision of a metric with all rounds brought to one clock; `None` where the clock was not
+/// seen in each of them, and where it does not explain why they differ. `values` is how many rounds
+/// brought a value, `head` what they give.
+pub(crate) fn at_one_clock(
+    point: &Point,
+    metric: &Metric,
+    rounds: &[Round],
+    (values, head): (&[f64], Option<&Headline>),
+) -> Option<AtOneClock> {
+    if metric.derivation.takes_all_rounds() {
+        return None;
+    }
+    let of_round = |round: &Round| {
+        let hz = round.result.output.core_hz?;
+        let value = round_value(point, metric, &round.result, Which::Clean)?;
+        match metric.quantity {
+            Quantity::Latency | Quantity::TimePerGigabyte => Some((value * hz, hz)),
+            Quantity::Bandwidth | Quantity::Rate => Some((value / hz, hz)),
+            Quantity::Count | Quantity::Size | Quantity::Ratio => None,
+        }
+    };
+    let (per_cycle, clocks): (Vec<f64>, Vec<f64>) = rounds.iter().filter_map(of_round).unzip();
+    if per_cycle.len() != values.len() {
+        return None;
+    }
+    let half_width = headline(&per_cycle)?.relative_half_width?;
+    let least = clocks.iter().copied().reduce(f64::min)?;
+    let most = clocks.iter().copied().reduce(f64::max)?;
+    (half_width < EXPLAINED * head?.relative_half_width?).then_some(AtOneClock { half_width, hz: [least, most] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{HOST, point};
+    use crate::summarise;
+    use groma_model::{Derivation, RoundOutput, RoundResult, Series, State};
+
+    const CLOCKS: [f64; 8] = [3.0e9, 3.6e9, 3.2e9, 3.5e9, 3.0e9, 3.5e9, 3.1e9, 3.6e9];
+
+    /// Rounds of these values, at these clocks.
+    fn rounds(of: &[(f64, Option<f64>)]) -> Vec<Round> {
+        let output = |&(value, core_hz): &(f64, Option<f64>)| RoundOutput {
+            series: vec![Series { iters: 1, per_iter: 1.0, values: vec![value], ..Series::default() }],
+            core_hz,
+            ..RoundOutput::default()
+        };
+        (0..).zip(of).map(|(round, of)| Round { round, result: RoundResult::ok(output(of)) }).collect()
+    }
+
+    fn seen(quantity: Quantity, of: &[(f64, Option<f64>)]) -> (State, Option<AtOneClock>) {
+        let metric = Metric {
+            id: "a.b".to_owned(),
+            summary: String::new(),
+            quantity,
+            better: quantity.better(),
+            derivation: Derivation::Series("").owned(),
+            detail: false,
+        };
+        let record = summarise(&point(vec![metric]), &rounds(of), &HOST).remove(0);
+        (record.state, record.at_one_clock)
+    }
+
+    #[test]
+    fn the_same_number_of_cycles_at_other_clocks_is_precise() {
+        // 1000 cycles within 0.2 %, at clocks that differ by 20 %.
+        let of: Vec<_> =
+            (0..8).map(|i| ((1000.0 + f64::from(i % 3)) / CLOCKS[i as usize], Some(CLOCKS[i as usize]))).collect();
+        let (state, at) = seen(Quantity::Latency, &of);
+        let at = at.expect("the clock explains it");
+        assert_eq!((state, at.hz), (State::Ok, [3.0e9, 3.6e9]));
+        assert!(at.half_width <= 0.0011, "{at:?}");
+        // As many bytes a cycle.
+        let of = CLOCKS.map(|hz| (16.0 * hz, Some(hz)));
+        assert!(seen(Quantity::Bandwidth, &of).1.is_some_and(|at| at.half_width < 1e-9));
+        // A number of entries has nothing to do with the clock, whatever it seems.
+        assert_eq!(seen(Quantity::Count, &of).1, None);
+    }
+
+    #[test]
+    fn what_the_clock_does_not_explain_stays_as_wide_as_it_is() {
+        // The same times at other clocks: memory.
+        let of = CLOCKS.map(|hz| (1e-7, Some(hz)));
+        assert_eq!(seen(Quantity::Latency, &of).1, None);
+        // Times that differ for another reason, by ± 15 %.
+        let times = [100.0, 130.0, 110.0, 128.0, 131.0, 99.0, 125.0, 100.0];
+        let of: Vec<_> = times.iter().zip(CLOCKS).map(|(time, hz)| (time * 1e-9, Some(hz))).collect();
+        assert_eq!(seen(Quantity::Latency, &of), (State::Noisy, None));
+        // A round whose clock is not known.
+        let mut of = CLOCKS.map(|hz| (1000.0 / hz, Some(hz)));
+        of[3].1 = None;
+        assert_eq!(seen(Quantity::Latency, &of).1, None);
+    }
+}
