@@ -4,7 +4,7 @@
 //! has. What stands on them is data (`groma_model::page`); here is how it looks. Not here: every
 //! metric with its interval (`table`), and why one has no value (`summary`).
 
-use groma_analysis::point::{family, is_of_shared_core};
+use groma_analysis::point::is_of_shared_core;
 use groma_model::page::{Block, Line, On, Shown};
 use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
 
@@ -234,6 +234,7 @@ mod tests {
     use super::*;
     use crate::fixtures;
     use crate::style::columns;
+    use groma_analysis::point::family;
     use groma_model::{AtOneClock, State};
 
     fn page(records: &[Record], style: &Style) -> Option<String> {

@@ -74,7 +74,11 @@ pub fn watched(watched: &Watched, style: &Style) -> String {
     let time = units::wall(watched.wall_s);
     let head = match watched.shared() {
         None => {
-            format!("{time}: no sign of others on the cores: all probes were about as fast as the best.")
+            // A core that was shared all the time has one speed as well.
+            format!(
+                "{time}: the cores had one speed, so nobody came or went on their other threads: they were free all \
+                 the time, or used all the time. 'groma run syscall.getppid' beside an earlier run tells which."
+            )
         }
         Some(share) => format!(
             "{time}: others used the cores' other threads {} of the time. \
