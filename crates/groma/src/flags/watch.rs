@@ -8,7 +8,9 @@ use std::time::Duration;
 pub(super) const HELP: &str = "A core with two hardware threads gives each about half of what it can do
 when both are busy. On a rented machine the other thread may run somebody
 else's work, and no counter of the kernel shows it. A probe of 3 us, 100 times
-a second on each CPU, does; it takes half a percent of each.
+a second on each CPU, does; it takes half a percent of each. Beside it stand the
+time that the host stole, the core's clock, and, as 'waiting', the share of the
+time in which some task of this machine waited for a CPU.
 
 Examples:
   groma watch                                        until Ctrl-C
