@@ -50,7 +50,7 @@ pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
             // What it does without an answer is its own business.
             Need::EndOfCaches => {}
             Need::Loopback => {
-                if let Err(e) = std::net::TcpListener::bind(("127.0.0.1", 0)) {
+                if let Err(e) = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)) {
                     return Err(BenchError::Unsupported(format!("no loopback network: {e}")));
                 }
             }

@@ -19,7 +19,7 @@ macro_rules! tables {
             name: $name,
             row: tables!(@row $name $($row)?),
             title: $title,
-            csv: include_str!(concat!("../data/", $folder, "/", $file, ".csv")),
+            file: concat!($folder, "/", $file),
             shape: $shape,
             quantities: $quantities,
         }),*]
@@ -31,6 +31,7 @@ macro_rules! tables {
 mod check;
 mod cse221;
 mod csv;
+mod files;
 mod lmbench1996;
 mod lmbench3;
 mod ousterhout1990;
@@ -62,7 +63,8 @@ pub struct Table {
     pub row: &'static str,
     /// What it shows.
     pub title: &'static str,
-    csv: &'static str,
+    /// Its file below `data/`, without the ending.
+    file: &'static str,
     /// How it is laid out.
     pub shape: Shape,
     /// Its columns, or of [`Shape::Quantities`] its rows. What none of them takes is laid out under
@@ -180,6 +182,6 @@ impl Document {
 impl Table {
     /// The table as its file: the head and the lines.
     pub fn lines(&self) -> Vec<Vec<String>> {
-        csv::lines(self.csv).collect()
+        csv::lines(files::text(self.file)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! A table's values put into rows and columns. Nothing is rounded, converted or left out.
 
-use crate::{Quantity, Shape, Table, Take, csv};
+use crate::{Quantity, Shape, Table, Take, csv, files};
 
 /// Names and their values.
 pub type Pairs = Vec<(String, String)>;
@@ -141,12 +141,16 @@ impl Row {
 impl Table {
     /// Its values, in the order of its file; none of [`Shape::Raw`].
     pub fn cells(&self) -> Vec<Cell> {
-        if self.shape == Shape::Raw { Vec::new() } else { csv::lines(self.csv).skip(1).filter_map(Cell::of).collect() }
+        if self.shape == Shape::Raw {
+            Vec::new()
+        } else {
+            csv::lines(files::text(self.file)).skip(1).filter_map(Cell::of).collect()
+        }
     }
 
     /// Its texts, of [`Shape::Raw`]; without the remarks, which the file has.
     pub fn raw(&self) -> Raw {
-        let mut lines = csv::lines(self.csv);
+        let mut lines = csv::lines(files::text(self.file));
         let head = lines.next().unwrap_or_default();
         let rows: Vec<Vec<String>> = lines.collect();
         let is_text = |i: &usize| !["source", "table", "note"].contains(&head[*i].as_str());

@@ -39,7 +39,7 @@ use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::ticks::Ticks;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -115,7 +115,8 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Option<usize>> {
 
 /// A socket of the address's family, connected to it.
 pub(super) fn connected(to: SocketAddr) -> Result<UdpSocket, BenchError> {
-    let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let any: SocketAddr =
+        if to.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
     let socket = UdpSocket::bind(any).context("making a UDP socket")?;
     socket.connect(to).context("connecting a UDP socket")?;
     Ok(socket)

@@ -177,7 +177,10 @@ impl<R: BufRead> Runs<R> {
     }
 
     fn parse<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
-        serde_json::from_slice(self.line.trim_ascii_end()).map_err(|e| {
+        // As text, because everything else is read as text: a reader of bytes would be all of it twice.
+        let text = std::str::from_utf8(self.line.trim_ascii_end())
+            .map_err(|e| self.error(format!("it is not UTF-8, at column {}", e.valid_up_to() + 1)))?;
+        serde_json::from_str(text).map_err(|e| {
             if e.is_eof() {
                 return self.error("it is cut off".to_owned());
             }
