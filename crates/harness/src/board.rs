@@ -224,7 +224,7 @@ impl Board {
         self.head().ended.count();
     }
 
-    /// Why the worker group ended, as its first member to fail has said.
+    /// Why the worker group ended, as the first member to fail reported it.
     pub(crate) fn reason(&self) -> BenchError {
         // A failure is announced before its words are there.
         let index = self.head().failure.load(SeqCst).saturating_sub(1) as usize;

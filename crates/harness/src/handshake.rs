@@ -124,7 +124,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::NoServer => f.write_str("what listens there is no groma serve"),
+            Failure::NoServer => f.write_str("what listens there is not a groma serve"),
             Failure::OldServer => f.write_str("an older groma serve listens there: use one version on both machines"),
             Failure::WrongToken => f.write_str("the token is wrong (--token)"),
             Failure::TurnedAway(why) => write!(f, "the groma serve there turns this client away: {why}"),

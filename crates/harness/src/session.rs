@@ -80,7 +80,7 @@ fn session(services: &[&Service]) -> io::Result<()> {
                     None => control.say(&format!("refused\tthere is no service '{}'\n", printable(name)))?,
                 }
             }
-            _ => return control.say("refused\tthat is no word of a session\n"),
+            _ => return control.say("refused\tunknown request\n"),
         }
     }
     control.say("refused\ttoo many requests\n")

@@ -1,4 +1,4 @@
-//! From which change on a metric is told, on a host whose runs differ by themselves.
+//! The smallest change that can be detected in each metric, given how much runs on this host vary.
 
 use groma_analysis::floors::Floor;
 use groma_model::{Families, Record};
@@ -9,7 +9,7 @@ use crate::style::{Ink, Style, wrap_behind};
 use crate::units;
 
 /// A sentence for all metrics, then a row for each: its value, by how much two runs of it differ,
-/// and from which change on a comparison of this many metrics finds it in four cases of five.
+/// and the smallest change that a comparison of this many metrics finds in four cases of five.
 pub fn floors(families: Families<'_>, all: &[(&Record, Floor)], style: &Style) -> String {
     let mut found: Vec<f64> = all.iter().filter_map(|(_, floor)| floor.detectable).collect();
     found.sort_by(f64::total_cmp);

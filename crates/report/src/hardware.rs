@@ -1,7 +1,7 @@
 //! The hardware page: what the machine declares beside what was measured, and how fast it is.
 //!
 //! A view over the records of the hardware survey and the facts of the machine. A row whose records
-//! are missing is left out; what was tried and could not be told says so, and why stands below.
+//! are missing is left out; what was tried and is unresolved says so, with the reason below.
 //! What is declared is never taken for what is measured: where both are there, a rule of
 //! `groma_analysis::claims` says whether they agree.
 
@@ -232,7 +232,7 @@ mod tests {
         let shown = |change: &dyn Fn(Record) -> Record| {
             shown((run.clone(), records.iter().cloned().map(change).collect()), &Style::plain(120))
         };
-        let (shared, unsettled) = ("a share of a cache that other machines use", "were not seen to agree");
+        let (shared, unsettled) = ("a share of a cache that other machines use", "never agreed");
         let at = |r: &Record, size: u64| r.id == "mem.latency" && r.params.int("size") == Some(size);
         // No two laps agree just beyond the level, or far beyond, where memory has begun.
         for (size, blamed) in [(32 << 20, false), (192 << 20, true)] {

@@ -154,7 +154,9 @@ fn past_caches(info: &Info, mut points: Vec<Params>, tier: Tier, topology: &Topo
     };
     let last = topology.last_caches().iter().filter_map(|cache| cache.size).max().unwrap_or(0);
     let size = |params: &Params| params.int(param.name);
-    while let Some(largest) = points.iter().filter_map(size).max().filter(|largest| *largest + largest / 8 < PAST * last) {
+    while let Some(largest) =
+        points.iter().filter_map(size).max().filter(|largest| *largest + largest / 8 < PAST * last)
+    {
         let doubled = |params: &Params| {
             let mut params = params.clone();
             params.set(param.name, Value::Int(2 * largest));

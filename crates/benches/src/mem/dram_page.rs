@@ -112,7 +112,7 @@ fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
     let between = candidates.iter().filter(|t| (limit..middle + gap / 2.0).contains(*t)).count();
     if spread > gap / 2.0 || between * 4 > slow.len() {
         return Err(format!(
-            "the slow pairs are no mode of their own: they spread over {:.0} ns, {:.0} ns beyond the others",
+            "the slow pairs do not form a mode: they spread over {:.0} ns, {:.0} ns beyond the others",
             spread * 1e9,
             gap * 1e9
         ));
@@ -122,7 +122,7 @@ fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let Some(evict) = Flush::evict() else {
-        return Err(BenchError::Unsupported("needs an instruction that drops a line from the caches".to_owned()));
+        return Err(BenchError::Unsupported("this CPU has no unprivileged cache-line flush instruction".to_owned()));
     };
     let size = ctx.int("size");
     sys::process::refuse_huge_pages();

@@ -95,7 +95,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let op = op.map_err(BenchError::Unsupported)?;
     let Some(evict) = Flush::evict() else {
-        return Err(BenchError::Unsupported("this CPU offers programs no instruction that drops a line".to_owned()));
+        return Err(BenchError::Unsupported("this CPU has no unprivileged cache-line flush instruction".to_owned()));
     };
     ctx.fact("flush.instruction", op.name());
     sys::process::refuse_huge_pages();

@@ -101,7 +101,7 @@ pub(super) const COMPARED: u64 = 4096;
 /// Accepts only a whole number of the hammer's pages.
 pub(super) fn check_pages(bytes: u64) -> Outcome {
     if !bytes.is_multiple_of(HAMMER_PAGE as u64) {
-        return Err(BenchError::Unsupported(format!("{bytes} B are no whole number of pages of {HAMMER_PAGE} B")));
+        return Err(BenchError::Unsupported(format!("{bytes} B is not a multiple of the page size, {HAMMER_PAGE} B")));
     }
     Ok(())
 }

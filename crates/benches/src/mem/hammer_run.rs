@@ -219,7 +219,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let bytes = pages.saturating_mul(HAMMER_PAGE as u64);
     check_pages(bytes)?;
     let Some(ops) = pages.checked_mul(loops).filter(|ops| *ops > 0) else {
-        return Err(BenchError::Unsupported(format!("{pages} pages x {loops} loops is no valid number of operations")));
+        return Err(BenchError::Unsupported(format!(
+            "{pages} pages x {loops} loops is not a valid number of operations"
+        )));
     };
     // Stores come in pairs.
     let ops = if kind == Kind::Own { ops } else { ops.next_multiple_of(2) };

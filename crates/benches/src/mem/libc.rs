@@ -95,9 +95,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let call = ctx.size_unless_word("call").map_or(bytes, |bytes| bytes as usize);
     if call == 0 || !bytes.is_multiple_of(call) {
-        return Err(BenchError::Unsupported(format!(
-            "a buffer of {bytes} B holds no whole number of calls of {call} B"
-        )));
+        return Err(BenchError::Unsupported(format!("{bytes} B is not a multiple of the size of a call, {call} B")));
     }
     ctx.fact(MODELLED, if copies { 1.5 } else { 2.0 });
     sys::process::refuse_huge_pages();

@@ -112,7 +112,7 @@ fn accept(listener: &TcpListener, strangers: &mut Strangers) -> bool {
         match listener.accept() {
             Ok((connection, from)) => {
                 if let Err(e) = strangers.admit(connection, from) {
-                    warn!("{from} cannot be heard: {e}");
+                    warn!("{from}: cannot accept the connection: {e}");
                 }
             }
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return true,

@@ -203,7 +203,7 @@ fn claim(claim: &Claim, out: &mut Markup) {
     let (class, text) = match claim.verdict {
         Some(Verdict::Agree) => ("", "yes"),
         Some(Verdict::Disagree) => ("warn", "≠ no"),
-        Some(Verdict::NotDeterminable) => ("warn", "? could not be told"),
+        Some(Verdict::NotDeterminable) => ("warn", "? inconclusive"),
         None => ("", ""),
     };
     out.say_of("td", class, text);
