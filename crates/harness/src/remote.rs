@@ -259,10 +259,10 @@ impl Control {
             _ => Closed::from(e),
         };
         let client = handshake::Client::new()?;
-        control.say(&client.greeting()).map_err(silent)?;
-        let (proof, client) = client.prove(&control.hear().map_err(silent)?, &remote.token)?;
-        control.say(&proof).map_err(silent)?;
-        client.check(&control.hear().map_err(silent)?)?;
+        control.send_line(&client.greeting()).map_err(silent)?;
+        let (proof, client) = client.prove(&control.read_line().map_err(silent)?, &remote.token)?;
+        control.send_line(&proof).map_err(silent)?;
+        client.check(&control.read_line().map_err(silent)?)?;
         Ok(control)
     }
 
@@ -284,13 +284,13 @@ impl Control {
         self.until = until;
     }
 
-    pub(crate) fn say(&mut self, line: &str) -> io::Result<()> {
+    pub(crate) fn send_line(&mut self, line: &str) -> io::Result<()> {
         self.connection.write_all(line.as_bytes())
     }
 
     /// The next line, without its end. No byte behind it is taken, so that a `poll` sees whether
     /// there is more.
-    pub(crate) fn hear(&mut self) -> io::Result<String> {
+    pub(crate) fn read_line(&mut self) -> io::Result<String> {
         let mut line = Vec::new();
         let mut bytes = [0; 256];
         while line.len() < LONGEST_LINE {
@@ -325,19 +325,19 @@ impl Control {
     /// # Errors
     /// One line that says what went wrong.
     pub fn facts(&mut self) -> Result<Vec<Fact>, String> {
-        let mut facts = self.hear_facts().map_err(|e| self.because(&e))?;
+        let mut facts = self.read_facts().map_err(|e| self.because(&e))?;
         if let Some(mtu) = socket::path_mtu(&self.connection) {
             facts.push(Fact::new("remote.path_mtu", mtu));
         }
         Ok(facts)
     }
 
-    fn hear_facts(&mut self) -> io::Result<Vec<Fact>> {
+    fn read_facts(&mut self) -> io::Result<Vec<Fact>> {
         let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         let mut facts: Vec<Fact> = Vec::new();
-        self.say("facts\n")?;
+        self.send_line("facts\n")?;
         loop {
-            let line = self.hear()?;
+            let line = self.read_line()?;
             let mut words = line.splitn(3, '\t');
             let (word, key, value) = (words.next(), words.next(), words.next());
             let (Some("fact"), Some(key), Some(value)) = (word, key, value) else {
@@ -389,7 +389,7 @@ impl Control {
     }
 
     fn ask(&mut self, line: &str) -> Result<String, String> {
-        self.say(line).and_then(|()| self.hear()).map_err(|e| self.because(&e))
+        self.send_line(line).and_then(|()| self.read_line()).map_err(|e| self.because(&e))
     }
 
     /// The error in words, with the address of the machine.

@@ -59,7 +59,7 @@ pub(crate) fn found<'r>(families: Families<'_>, run: &RunHeader, records: &'r [R
     let hierarchies = hierarchies(&rows, &seen);
     let (of_levels, claims): (Vec<Claim>, Vec<Claim>) = claims(&rows, &run.environment, &seen, &hierarchies)
         .into_iter()
-        .filter(|claim| !says_nothing(claim))
+        .filter(|claim| !is_empty(claim))
         .partition(|claim| levels::is_level(claim.subject));
     let alone = |text: String| (String::new(), text);
     let mut found = Found {
@@ -80,7 +80,7 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
     let blocks = families.pages.hardware.iter().map(|block| lines(block, records, width, style));
     let mut page = vec![rule("HARDWARE", style)];
     page.extend(levels::table(&found.levels, style));
-    page.extend(found.of_levels.iter().flat_map(|note| wrapped(&said(note), style)));
+    page.extend(found.of_levels.iter().flat_map(|note| wrapped(&note_text(note), style)));
     let curve = latency_curve(&families.rows(), &Seen(records), style);
     if !curve.is_empty() {
         page.push(Strip::default());
@@ -93,12 +93,12 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
         page.push(Strip::default());
     }
     page.extend(if two { in_two_columns(stacks, width + 2) } else { stacked(&stacks) });
-    page.extend(found.of_claims.iter().flat_map(|note| wrapped(&said(note), style)));
+    page.extend(found.of_claims.iter().flat_map(|note| wrapped(&note_text(note), style)));
     Some(page)
 }
 
 /// Whether a claim is only that there is nothing to hold a number against.
-fn says_nothing(claim: &Claim) -> bool {
+fn is_empty(claim: &Claim) -> bool {
     claim.note == Note::TwoCpus
 }
 
@@ -158,7 +158,7 @@ fn notes(claims: &[Claim]) -> Vec<(String, String)> {
 }
 
 /// `L3 cache: 260 MiB declared, 24 MiB available now`; or a sentence that stands alone.
-pub(crate) fn said((what, text): &(String, String)) -> String {
+pub(crate) fn note_text((what, text): &(String, String)) -> String {
     if what.is_empty() { text.clone() } else { format!("{what}: {text}") }
 }
 

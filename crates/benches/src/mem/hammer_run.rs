@@ -248,7 +248,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         })
     };
     partners.all_ready().map_err(reason)?;
-    partners.say(BEGIN);
+    partners.send_command(BEGIN);
     partners.wait_for_success()?;
 
     let spans: Vec<(u64, u64)> = (0..writers).map(|i| (at(i, Found::Start), at(i, Found::End))).collect();

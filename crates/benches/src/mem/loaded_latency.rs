@@ -270,7 +270,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.state_as("idle", idle);
     let loads = ((WINDOW_NS * 1e-9 / idle) as u64).next_multiple_of(CHASE_UNROLL).max(CHASE_UNROLL);
 
-    generators.say(WORK);
+    generators.send_command(WORK);
     let until = ctx.now_ns() + 3 * ctx.time_limit_ns().max(10_000_000);
     let mut windows: Vec<Window> = Vec::new();
     chain.mark();
@@ -291,7 +291,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         generators.check_alive()?;
     }
-    generators.say(SLEEP);
+    generators.send_command(SLEEP);
     let ended_badly = generators.end()?.iter().filter(|exit| !exit.success()).count();
     ctx.prove("generators that did not leave well", "0", ended_badly as f64, 0.0..=0.0);
 

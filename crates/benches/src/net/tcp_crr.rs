@@ -28,7 +28,7 @@
 //! `lat_http`. See docs/methods/operating-system.md#tcp-connections.
 
 use super::{FAMILY, PLACEMENTS};
-use crate::peer::{Family, Peer, Service, Session, Socket, Transport, hear, say};
+use crate::peer::{Family, Peer, Service, Session, Socket, Transport, receive_numbers, send_numbers};
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{read, read_full, write_full};
@@ -91,7 +91,7 @@ fn serve(session: Session) -> io::Result<()> {
         let mut byte = [0];
         read_full(connection.as_fd(), &mut byte)?;
         if byte[0] == COUNT {
-            return say(&connection, [answered]);
+            return send_numbers(&connection, [answered]);
         }
         write_full(connection.as_fd(), &byte)?;
         answered += 1;
@@ -154,7 +154,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     let last = TcpStream::connect(address).context("connecting for the last time")?;
     write_full(last.as_fd(), &[COUNT]).context("asking for the count")?;
-    let [answered] = hear(&last).context("reading the count")?;
+    let [answered] = receive_numbers(&last).context("reading the count")?;
     net::reset_on_close(last.as_fd()).context("setting SO_LINGER")?;
     drop(last);
     let far = peer.is_remote();

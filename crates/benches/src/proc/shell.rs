@@ -24,7 +24,7 @@ use super::{BARE, GOOD, PROCESSES, Target, state_program};
 use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::proofs::TASKS;
 use groma_harness::prelude::*;
-use groma_harness::sys::exec_evidence::Witness;
+use groma_harness::sys::exec_evidence::ExecCounter;
 use groma_harness::sys::spawn::Command;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -72,13 +72,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return measure(ctx, &command, None);
     }
     let target = Target::install(ctx, &BARE)?;
-    let mut witness = Witness::new().context("making a pipe")?;
+    let mut exec_counter = ExecCounter::new().context("making a pipe")?;
     // As positional parameters, so that no path needs quoting.
     let path = target.path();
-    let number = witness.number().to_string();
+    let number = exec_counter.number().to_string();
     let args: [&OsStr; 5] = ["sh".as_ref(), "-c".as_ref(), r#""$0" "$1""#.as_ref(), path.as_ref(), number.as_ref()];
     let command = Command::new(SHELL, &args).context("naming the shell")?;
-    measure(ctx, &command, Some(&mut witness))
+    measure(ctx, &command, Some(&mut exec_counter))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@
 
 use super::{BARE, PROCESSES, Target, measure_children, state_parent};
 use groma_harness::prelude::*;
-use groma_harness::sys::exec_evidence::Witness;
+use groma_harness::sys::exec_evidence::ExecCounter;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -40,8 +40,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::install(ctx, &BARE)?;
-    let mut witness = Witness::new().context("making a pipe")?;
-    let command = target.command(&witness)?;
+    let mut exec_counter = ExecCounter::new().context("making a pipe")?;
+    let command = target.command(&exec_counter)?;
     state_parent(ctx);
-    measure_children(ctx, Some(&mut witness), || command.posix_spawn())
+    measure_children(ctx, Some(&mut exec_counter), || command.posix_spawn())
 }

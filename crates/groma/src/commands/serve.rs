@@ -96,7 +96,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
             return Ok(exit_code(signal));
         }
         let speaking: Vec<usize> = ready.iter().filter(|fd| (1..called).contains(*fd)).map(|fd| fd - 1).collect();
-        for client in strangers.hear(&speaking, &token) {
+        for client in strangers.answer(&speaking, &token) {
             sessions.welcome(&program, client);
         }
         strangers.dismiss_overdue(Instant::now());
