@@ -162,6 +162,20 @@ fn serve(session: Session) -> io::Result<()> {
     }
 }
 
+/// A connection to the peer, with large buffers if they are wanted.
+fn connect(ctx: &mut Ctx, peer: &Peer, wide: bool) -> Result<TcpStream, BenchError> {
+    let here = socket::tcp(peer.address()).context("making a socket")?;
+    if wide {
+        let (send, receive) = socket::set_buffers(here.as_fd(), BUFFERS).context("setting buffers")?;
+        ctx.fact("buffers.granted", format!("{send} to send, {receive} to receive"));
+    }
+    socket::connect(here.as_fd(), &peer.address()).context("connecting")?;
+    let here = TcpStream::from(here);
+    here.set_nodelay(true).context("setting TCP_NODELAY")?;
+    Ok(here)
+}
+
+#[expect(clippy::too_many_lines, reason = "set-up, opening, loop and proofs share one connection, and read in order")]
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     if size > LONGEST {
@@ -174,14 +188,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ => ALONE,
     };
     let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
-    let here = socket::tcp(peer.address()).context("making a socket")?;
-    if wide {
-        let (send, receive) = socket::set_buffers(here.as_fd(), BUFFERS).context("setting buffers")?;
-        ctx.fact("buffers.granted", format!("{send} to send, {receive} to receive"));
-    }
-    socket::connect(here.as_fd(), &peer.address()).context("connecting")?;
-    let here = TcpStream::from(here);
-    here.set_nodelay(true).context("setting TCP_NODELAY")?;
+    let here = connect(ctx, &peer, wide)?;
     send_numbers(&here, [size, u64::from(wide), source]).context("asking for a stream")?;
 
     let mut map = Map::anonymous(size as usize, Policy::Base).context("mapping the buffer")?;
