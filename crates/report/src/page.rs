@@ -160,10 +160,12 @@ fn verdict(run: &RunHeader) -> String {
         Some(NoiseVerdict::Quiet) => format!("The host was quiet{lost}."),
         Some(NoiseVerdict::Fine) => format!("The host was nearly idle{lost}."),
         Some(NoiseVerdict::Noisy) => {
-            format!("The host was busy{lost}: what computes is right, what waits for others may be slower than alone.")
+            format!(
+                "The host was busy{lost}: computation is right, what waits for other tasks may be slower than alone."
+            )
         }
         Some(NoiseVerdict::Hostile) => {
-            format!("The host was very busy{lost}: what computes is right, do not quote what waits for others.")
+            format!("The host was very busy{lost}: computation is right, do not quote what waits for other tasks.")
         }
     }
 }

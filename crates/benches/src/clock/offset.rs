@@ -8,6 +8,9 @@
 //! a finding, and a note says so. A program that subtracts a time taken on one CPU from a time
 //! taken on another is wrong by this amount.
 //!
+//! **Does not measure:** The rate of the counter (`clock.rate`), or the clock of the kernel, which
+//! corrects for offsets that it knows.
+//!
 //! **Method:** Two CPUs pass a word back and forth through their caches. One reads its counter,
 //! sends, waits for the answer and reads again; the other reads its own counter in between. If both
 //! directions take equally long, the other's reading belongs to the middle of the two, and the

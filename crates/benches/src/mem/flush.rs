@@ -9,6 +9,9 @@
 //! memory where the line was dropped, of a cache where it was kept. Some cores drop lines on
 //! `clwb`, which is allowed to keep them.
 //!
+//! **Does not measure:** When the bytes have reached a device or persistent memory beyond the
+//! caches, or instructions that only the kernel may use.
+//!
 //! **Method:** 2048 lines, 256 bytes apart, are put into their state outside the timed part: always
 //! dropped first, then loaded or modified. They lie in the second-level cache and partly in the
 //! first. The fence is `mfence` (`dsb ish`, `fence rw, rw`), which waits until the lines are gone;

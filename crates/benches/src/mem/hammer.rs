@@ -13,6 +13,9 @@
 //! `traffic` is a model: if no cache holds it, a store fetches its line and writes it back, 128
 //! bytes per operation.
 //!
+//! **Does not measure:** How long one store takes (`own` excepted), stores in order
+//! (`mem.bandwidth`), or disturbance errors of DRAM ("row hammer").
+//!
 //! **Method:** Assembly kernels that generate the random numbers in registers, and fresh pages in
 //! each round, present before the clock starts. The same loop without the memory access runs in
 //! turn with it (`generator`), and its share is reported: the generator runs ahead of independent

@@ -6,6 +6,9 @@
 //! whole time in which all were working. The time includes waiting for a CPU that others use: see
 //! the fact `hammer.preemptions`.
 //!
+//! **Does not measure:** How long one store takes, or stores in order (`mem.bandwidth`). Its runs
+//! are compared with other runs of the same numbers only.
+//!
 //! **Method:** A process for each writer, pinned to a CPU, with memory on that CPU's node or on the
 //! named one (`mbind`, checked with `move_pages`). Before a writer reports that it is ready, every
 //! page is present and its first operations have been compared with a reference. The worker opens

@@ -7,6 +7,9 @@
 //! are counted as in `mem.bandwidth`: bytes read plus bytes written. `modelled` assumes that every
 //! store first fetches its line, which large calls often avoid.
 //!
+//! **Does not measure:** The bandwidth of the hardware (`mem.bandwidth`, `mem.stream`), short
+//! copies in registers that a compiler inlines, or memory that was never touched (`vm.fault`).
+//!
 //! **Method:** All calls of a pass run one after the other, front to back; a buffer that takes
 //! longer than an interval is gone over in pieces of 1 MiB and more. The functions are called
 //! through pointers that are opaque to the compiler. The destination is checked afterwards.

@@ -4,6 +4,9 @@
 //! loopback or with `--host` to another machine: socket, handshake, a round trip with two wake-ups,
 //! and the close.
 //!
+//! **Does not measure:** A connection that is kept (`net.tcp_rtt`), the handshake alone
+//! (`net.tcp_connect`), or a server that accepts and serves many clients at once.
+//!
 //! **Method:** Each exchange is timed alone. With the watch stopped in between, the state of the
 //! connection is read from TCP_INFO. The server waits in `accept`, one connection at a time, and
 //! the next exchange follows when the last was answered, so its queue never holds more than one.

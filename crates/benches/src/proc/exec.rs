@@ -15,6 +15,9 @@
 //! bytes with `execveat` from memory that has no path, which leaves out the path lookup and the
 //! file system.
 //!
+//! **Does not measure:** Creating the child alone (`proc.vfork_exit`, `proc.fork_exit`), reading
+//! the program from a disk, or a target with more to do at its start.
+//!
 //! **Method:** Each child is timed alone, on its parent's CPU, with a fixed argument vector and an
 //! empty environment. The targets are compiled with groma and carried in it, since the machine
 //! under test may have no compiler. Each is written to the round's directory, run once untimed, and

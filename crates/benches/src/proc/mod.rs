@@ -381,8 +381,8 @@ const FAULTS: &str = "page faults of the children, per iteration";
 /// The output of [`Children::first`].
 const FIRST: Output = Output::named("first", "from the call to the child's first instruction");
 
-/// Measures children that execute other programs, one by one. With a exec_counter, each has to write its
-/// byte.
+/// Measures children that execute other programs, one by one. With an `exec_counter`, each has to
+/// write its byte.
 fn measure_children(
     ctx: &mut Ctx,
     mut exec_counter: Option<&mut ExecCounter>,

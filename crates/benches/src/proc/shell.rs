@@ -5,6 +5,9 @@
 //! runs the smallest possible program. bash executes it in its own process, dash creates another
 //! one; the count of tasks per iteration shows which. With `command=exit` the shell itself exits.
 //!
+//! **Does not measure:** Interactive shells and their start-up files, pipelines, or commands that a
+//! shell executes itself without a process.
+//!
 //! **Method:** Each child is timed alone, on its parent's CPU, with an empty environment, and
 //! created as `by` says (see `proc.exec`). Which shell `/bin/sh` is decides the value, so its real
 //! path, size and loader are facts. Proofs: the exit code of each child, which the target or the

@@ -5,6 +5,9 @@
 //! own two system calls. The difference to `proc.exec target=bare` is what libc does around the
 //! clone: it maps a stack, blocks signals and resets their actions.
 //!
+//! **Does not measure:** A large program or its libraries (`proc.exec`), file actions and
+//! attributes, or a wrapper of a language's library around `posix_spawn`.
+//!
 //! **Method:** Each child is timed alone, on its parent's CPU. The program (below 1 KiB, no libc)
 //! is carried in groma, written to the round's directory, and removed. Proofs: the exit code of
 //! each child and the byte that it wrote.

@@ -282,8 +282,8 @@ mod tests {
         command.get_subcommands_mut().for_each(|verb| all(verb, each));
     }
 
-    /// On a terminal of 80 columns, and on wider ones: clap fills paragraphs, and keeps each line of
-    /// a list as it is written.
+    /// On a terminal of 80 columns, and on wider ones: clap fills paragraphs, and keeps each line
+    /// of a list as it is written.
     #[test]
     fn help_fits_a_terminal_and_is_not_ragged() {
         const COLUMNS: usize = 80;

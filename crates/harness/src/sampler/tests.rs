@@ -78,9 +78,9 @@ fn a_loop_that_may_not_do_more_stays_as_short_as_it_is() {
 /// The cost of the clock is no part of an operation, however it is timed: ten readings would be
 /// eleven when timed alone. The operation is readings themselves because they wait for what came
 /// before, so that one of many does not overlap with the next: of a chain of additions 500 are in
-/// flight on Golden Cove, and it was 6 % longer alone. There are several tries, since a neighbour of
-/// the core can come between the cost of the clock and the rest; a cost that is not taken off, or
-/// taken off twice, is wrong in each of them.
+/// flight on Golden Cove, and it was 6 % longer alone. There are several tries, since a neighbour
+/// of the core can come between the cost of the clock and the rest; a cost that is not taken off,
+/// or taken off twice, is wrong in each of them.
 #[test]
 fn an_operation_timed_alone_costs_as_much_as_one_of_many() {
     const TRIES: usize = 8;
