@@ -85,7 +85,7 @@ pub enum Verdict {
         /// As a fraction of the value.
         within: f64,
     },
-    /// It cannot be told.
+    /// Inconclusive.
     Unclear(Why),
 }
 
@@ -125,7 +125,7 @@ impl<'r> Pair<'r> {
     }
 
     /// Where one side has only the value of a shared core, that of the other side is compared with
-    /// it; without one it cannot be told.
+    /// it; without one it is inconclusive.
     fn of_like_cores(&mut self) {
         let [a, b] = self.sides.map(is_of_shared_core);
         if a == b {
@@ -164,7 +164,7 @@ pub enum Gate {
     Passes,
     /// Something did.
     Fails,
-    /// Nothing was seen to, and of more than half of the metrics it cannot be told, or of all.
+    /// No regression was found, and more than half of the metrics, or all, are inconclusive.
     Unclear,
 }
 
@@ -179,7 +179,7 @@ impl Comparison<'_> {
         if self.pairs.is_empty() || 2 * unclear > all { Gate::Unclear } else { Gate::Passes }
     }
 
-    /// Of how many metrics it cannot be told whether they changed, of how many: a gate must not
+    /// How many metrics are inconclusive, of how many: a gate must not
     /// pass because most of what it watches had no value this time.
     pub fn untold(&self) -> [usize; 2] {
         let unclear = self.pairs.iter().filter(|pair| matches!(pair.verdict, Verdict::Unclear(_))).count();

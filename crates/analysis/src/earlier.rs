@@ -36,7 +36,7 @@ pub fn is_beyond(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec
     comparable(metric, record).is_some_and(|value| is_beyond_all(value, record.ci, &earlier()))
 }
 
-/// The value of a record that can be held against those of other runs: the largest of all rounds
+/// The value of a record that can be compared with those of other runs: the largest of all rounds
 /// grows with the time that was measured.
 fn comparable(metric: &Metric, record: &Record) -> Option<f64> {
     measured(record).filter(|_| !metric.derivation.takes_all_rounds())

@@ -1,4 +1,4 @@
-//! How small a change of each metric can be told on a host, from runs of it in the same state.
+//! The smallest change that can be detected in each metric, from runs of a host in the same state.
 
 use groma_model::Record;
 use groma_stats::RunNoise;
@@ -6,7 +6,7 @@ use groma_stats::comparison::SUITE_LEVEL;
 
 use crate::point::measured;
 
-/// From which change on a metric is told.
+/// The smallest change that can be detected in a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floor {
     /// The runs that say so.

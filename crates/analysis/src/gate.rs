@@ -12,7 +12,7 @@ use groma_model::{Point, Record};
 
 use crate::compare::{Comparison, Gate, Pair, PairedRounds, Verdict, compare, compare_pairs, identities, identity};
 
-/// What is held against each other: a baseline and what was measured, or two sides in turns.
+/// What is compared: a baseline and what was measured, or two sides in turns.
 #[derive(Clone, Debug)]
 pub struct Suite {
     /// The records of the two sides, the baseline's first.

@@ -15,7 +15,7 @@
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
 //! | whether earlier runs say something else, and what they say | [`earlier::contradiction`], [`earlier::values`] |
 //! | whether one run is faster than another | [`compare::compare`] |
-//! | of which measured costs a value consists | [`composition::explain`] |
+//! | a value broken down into measured costs | [`composition::explain`] |
 //! | what an application's counts cost | [`predict::predict`] |
 //! | where a metric changed over runs | [`trend::series`] |
 //! | what was measured between CPUs or nodes | [`matrix::Matrix`] |

@@ -1,6 +1,6 @@
 //! Which point of a metric a record is, and whether it was measured.
 
-use groma_model::{AUTO, Params, Placement, Record, State, Value, WorkerKind};
+use groma_model::{AUTO, Flag, Params, Placement, Record, State, Value, WorkerKind};
 
 /// The part of an id before the first dot.
 pub fn family(id: &str) -> &str {
@@ -113,7 +113,7 @@ pub fn same_point(a: &Record, b: &Record) -> bool {
 
 /// Whether the value of a record is that of a shared core, because too few of its samples were not.
 pub fn is_of_shared_core(record: &Record) -> bool {
-    record.flags.iter().any(|flag| flag.starts_with("shared core"))
+    record.flags.iter().any(|flag| Flag::shared_core_of(flag).is_some())
 }
 
 /// The value of a record that was measured.

@@ -1,4 +1,4 @@
-//! When a point has rounds enough.
+//! Decides when a point has enough rounds.
 
 use groma_model::{Point, Round};
 use groma_stats::{checkpoints, should_stop};

@@ -157,7 +157,7 @@ const SYSTEM: &[Block] = &[
         ],
     },
     Block {
-        title: "Locks nobody else wants",
+        title: "Uncontended locks",
         aside: Aside::More("lock"),
         values: Values::WithUnits,
         lines: &[

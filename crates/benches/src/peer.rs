@@ -124,13 +124,13 @@ impl Peer {
 }
 
 /// Sends numbers to the peer; [`hear`] receives them.
-pub(crate) fn say<const N: usize>(connection: &TcpStream, numbers: [u64; N]) -> io::Result<()> {
+pub(crate) fn send_numbers<const N: usize>(connection: &TcpStream, numbers: [u64; N]) -> io::Result<()> {
     // One write: with Nagle's algorithm a second would wait for the acknowledgement of the first.
     write_full(connection.as_fd(), numbers.map(u64::to_be_bytes).as_flattened())
 }
 
 /// Receives the numbers that [`say`] sent at the other end.
-pub(crate) fn hear<const N: usize>(connection: &TcpStream) -> io::Result<[u64; N]> {
+pub(crate) fn receive_numbers<const N: usize>(connection: &TcpStream) -> io::Result<[u64; N]> {
     let mut numbers = [[0; 8]; N];
     read_full(connection.as_fd(), numbers.as_flattened_mut())?;
     Ok(numbers.map(u64::from_be_bytes))
@@ -146,8 +146,8 @@ mod tests {
     /// Doubles the number that each connection brings, until the peer is ended.
     fn count(session: Session) -> io::Result<()> {
         while let Some(connection) = session.accept()? {
-            let [number] = hear(&connection)?;
-            say(&connection, [2 * number])?;
+            let [number] = receive_numbers(&connection)?;
+            send_numbers(&connection, [2 * number])?;
         }
         Ok(())
     }
@@ -160,8 +160,8 @@ mod tests {
         assert!(!peer.is_remote() && peer.address().ip().is_loopback());
         for number in [1, 7] {
             let connection = TcpStream::connect(peer.address()).context("connecting")?;
-            say(&connection, [number]).context("asking")?;
-            assert_eq!(hear(&connection).context("hearing")?, [2 * number]);
+            send_numbers(&connection, [number]).context("asking")?;
+            assert_eq!(receive_numbers(&connection).context("receiving")?, [2 * number]);
         }
         let address = peer.address();
         let exit = peer.end()?.expect("it was on this machine");

@@ -1,4 +1,4 @@
-//! Every size that a person can ask for is held against what the machine has, whichever benchmark
+//! Every size that a person can ask for is compared with what the machine has, whichever benchmark
 //! it belongs to.
 
 use groma_benches::all;

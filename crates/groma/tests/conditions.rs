@@ -171,7 +171,7 @@ fn a_journal_that_is_not_ours_is_not_followed() {
     symlink(&elsewhere, &left).expect("a link");
     refused("changed: not followed: ");
     std::fs::write(&left, "#!/bin/sh\n").expect("a file");
-    refused("changed: not followed: it is no journal of this groma");
+    refused("changed: not followed: not a groma journal, or from another version");
     if std::fs::metadata(&file).expect("the file").uid() == 0 {
         std::fs::write(&left, &forged).expect("a file");
         std::os::unix::fs::chown(&left, Some(65534), None).expect("root may");
@@ -196,7 +196,7 @@ fn what_cannot_be_made_is_said_in_a_line_and_changes_nothing() {
     };
     refused(&["--set-b", "/nonexistent/file=1"], "--set-b: /nonexistent/file: No such file");
     refused(&["--set-b", "kernel.ostype=Minix"], "/proc/sys/kernel/ostype: Permission denied");
-    refused(&["--set-b", &set(&place.tmp(), "1")], "it is no regular file");
+    refused(&["--set-b", &set(&place.tmp(), "1")], "not a regular file");
     refused(&["--set-b", &b, "--set-b", &b], "set twice for one side");
     // The name of a process holds 15 characters: that of groma itself is cut.
     let cut = "it reads 'a-name-that-is-' after 'a-name-that-is-too-long' was written";

@@ -181,6 +181,38 @@ fn links_are_not_broken() {
     assert!(links > 5, "only {links} links found");
 }
 
+/// Documents name source files that move: each path from the root has to be there.
+#[test]
+fn source_files_named_in_documents_exist() {
+    let (mut named, mut missing) = (0, Vec::new());
+    for document in sources().into_iter().filter(|path| path.ends_with(".md")) {
+        for rest in read(&document).split("crates/").skip(1) {
+            let path: String =
+                rest.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.')).collect();
+            let Some((path, _)) = path.rsplit_once(".rs") else { continue };
+            let path = format!("crates/{path}.rs");
+            named += 1;
+            if !root().join(&path).exists() {
+                missing.push(format!("{document}: {path}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "no such files: {missing:#?}");
+    assert!(named > 100, "only {named} paths found: this test looks in the wrong place");
+}
+
+/// Scripts and settings whose comments are prose as well, by their paths from the root.
+fn settings() -> Vec<String> {
+    let files_of = |dir: &str| {
+        let names = fs::read_dir(root().join(dir)).unwrap_or_else(|e| panic!("{dir}: {e}")).flatten();
+        names.map(|name| format!("{dir}/{}", name.file_name().to_string_lossy())).collect::<Vec<_>>()
+    };
+    let more = sources().into_iter().filter(|path| path.ends_with(".toml") || path.ends_with(".sh"));
+    let named = [".cargo/config.toml", "fuzz/run"].map(str::to_owned);
+    let all = [".ci", "docs/ci"].into_iter().flat_map(files_of).chain(named).chain(more);
+    all.collect()
+}
+
 /// Every source file, script and document of the repository, by its path from the root.
 fn sources() -> Vec<String> {
     fn collect(dir: &Path, found: &mut Vec<PathBuf>) {
@@ -249,8 +281,24 @@ fn prose_wraps_at_100_columns() {
             }
         }
     }
+    for path in settings() {
+        let text = read(&path);
+        let comments = text.lines().zip(1..).filter(|(line, _)| line.trim_start().starts_with('#'));
+        let too_wide = comments.filter(|(line, _)| line.chars().count() > MOST);
+        wide.extend(too_wide.map(|(_, number)| format!("{path}:{number}")));
+    }
     assert!(wide.is_empty(), "wider than {MOST} columns: {wide:#?}");
     assert!(lines > 10_000, "only {lines} lines found: this test looks in the wrong place");
+}
+
+/// A file is read in one go. (Functions: `too_many_lines` in clippy.toml.)
+#[test]
+fn no_source_file_is_longer_than_600_lines() {
+    let code = sources().into_iter().filter(|path| path.ends_with(".rs") || path.ends_with(".c"));
+    let lengths: Vec<(String, usize)> = code.map(|path| (path.clone(), read(&path).lines().count())).collect();
+    assert!(lengths.len() > 400, "only {} files found: this test looks in the wrong place", lengths.len());
+    let long: Vec<&(String, usize)> = lengths.iter().filter(|(_, lines)| *lines > 600).collect();
+    assert!(long.is_empty(), "split these: {long:?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Exports read back: Parquet by its own crate, CSV and gauges by small parsers, streams by
-//! `merge`; each held against the store.
+//! `merge`; each compared with the store.
 
 mod common;
 use common::{Ended, Place};

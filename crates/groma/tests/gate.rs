@@ -119,7 +119,7 @@ fn what_cannot_be_held_against_each_other_is_named() {
     };
     refused(&[], "expected --baseline RUN, or two sides");
     refused(&["--baseline", "nothing"], "no run 'nothing'");
-    refused(&["mem", "--baseline", &file], "it holds no metric that is selected");
+    refused(&["mem", "--baseline", &file], "it holds none of the selected metrics");
     refused(&["--baseline", &file, "--tolerance", "much"], "expected percent, such as 5");
     refused(&["--baseline", &file, "--", "--"], "cannot be used with");
     changed(&file, |line| line["version"] = Value::from(99));

@@ -83,7 +83,7 @@ fn a_server_that_never_stops_sending_is_dropped_at_once() {
             wire.send(text);
             wire.rest();
         });
-        assert_eq!(complaint(&place, &address), "what listens there is no groma serve");
+        assert_eq!(complaint(&place, &address), "what listens there is not a groma serve");
         serving.join().expect("no panic");
     }
     // The server of protocol 1 was sent the token in clear; it must still see only the greeting.
@@ -308,7 +308,7 @@ fn the_requests_of_a_session_are_limited() {
     wire.send(&"facts\n".repeat(1000));
     let answer = wire.rest();
     assert_eq!(answer.lines().filter(|line| line.starts_with("fact\tkernel.release\t")).count(), 1, "{answer}");
-    assert!(answer.ends_with("end\nrefused\tthat is no word of a session\n"), "{answer}");
+    assert!(answer.ends_with("end\nrefused\tunknown request\n"), "{answer}");
 
     let mut wire = serve.proven("");
     wire.send(&"service\tno.such\t0\t0\n".repeat(1000));

@@ -148,6 +148,7 @@ fn outside_of_code(markdown: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of views, each asked for once")]
 fn no_view_of_a_hostile_store_controls_the_terminal() {
     let place = Place::new();
     let store = hostile_store(&place);

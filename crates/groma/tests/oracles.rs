@@ -20,8 +20,11 @@
 mod common;
 #[path = "oracles/program.rs"]
 mod program;
+#[path = "oracles/rows.rs"]
+mod rows;
 use common::{Place, ended};
 use program::Oracle;
+use rows::{RANDOM, ROWS};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -170,82 +173,6 @@ impl Row {
         [self.id, self.point, apart].iter().filter(|s| !s.is_empty()).copied().collect::<Vec<_>>().join(" ")
     }
 }
-
-/// All operations.
-const ROWS: &[Row] = &[
-    row("cpu", "cpu.operation", "op=i64.add", "add").exact(),
-    row("cpu", "cpu.operation", "op=i64.mul", "mul").exact(),
-    Row { band: CALLS, ..row("cpu", "cpu.call", "args=0", "call") },
-    row("cpu", "cpu.core_to_core", "protocol=cas1", "core_to_core").in_run(Run::Apart).optional(),
-    row("clock", "clock.read", "", "clock"),
-    row("clock", "vdso.clock_gettime", "clock=monotonic", "clock"),
-    row("clock", "vdso.clock_gettime.syscall", "clock=monotonic", "clock_syscall").tight(),
-    row("clock", "timer.sleep", "length=1000000", "sleep"),
-    row("syscall", "syscall.getppid", "", "getppid").tight(),
-    row("syscall", "syscall.read", "", "read").tight(),
-    row("syscall", "syscall.write", "", "write").tight(),
-    row("syscall", "syscall.lseek", "", "lseek").tight(),
-    row("syscall", "syscall.fstat", "", "fstat").tight(),
-    row("syscall", "syscall.dup_close", "", "dup_close").tight(),
-    row("syscall", "syscall.stat", "", "stat").tight(),
-    row("syscall", "syscall.open_close", "", "open_close").tight(),
-    row("syscall", "ready.poll", "count=100 kind=pipe", "poll").tight(),
-    row("signal", "signal.install", "", "signal_install").tight(),
-    row("signal", "signal.kill", "", "kill").tight(),
-    row("signal", "signal.catch", "", "signal_catch").tight(),
-    row("lock", "lock.mutex", "", "mutex"),
-    row("lock", "lock.futex", "op=wake", "futex_wake").tight(),
-    row("lock", "lock.eventfd", "", "eventfd").tight(),
-    row("task", "proc.fork_exit", "resident=0", "fork"),
-    row("task", "proc.fork_exit", "resident=8388608 pages=base", "fork 8388608 base").in_run(Run::Memory),
-    row("task", "proc.fork_exit", "resident=8388608 pages=huge", "fork 8388608 huge").in_run(Run::Memory).optional(),
-    row("task", "proc.vfork_exit", "", "vfork"),
-    row("task", "proc.spawn", "", "spawn_bare"),
-    row("task", "proc.exec", "target=bare", "exec_bare"),
-    row("task", "proc.exec", "target=dynamic", "exec_dynamic"),
-    row("task", "thread.create_join", "kind=pthread", "thread"),
-    row("switch", "ctx.switch", "tasks=2 working_set=0", "ring 2 0"),
-    row("switch", "ctx.switch", "tasks=8 working_set=0", "ring 8 0"),
-    row("switch", "ctx.switch", "tasks=8 working_set=262144", "ring 8 262144"),
-    row("trip", "ipc.pipe_rtt", "", "pipe_rtt"),
-    row("trip", "ipc.unix_rtt", "", "unix_rtt"),
-    row("trip", "ipc.futex_rtt", "", "futex_rtt"),
-    row("trip", "net.tcp_rtt", "", "tcp_rtt"),
-    row("trip", "net.udp_rtt", "", "udp_rtt"),
-    row("trip", "ipc.pipe_bandwidth", "", "pipe_bandwidth"),
-    row("trip", "ipc.pipe_rtt", "", "pipe_rtt").in_run(Run::Apart).optional(),
-    row("trip", "ipc.unix_rtt", "", "unix_rtt").in_run(Run::Apart).optional(),
-    row("trip", "net.tcp_rtt", "", "tcp_rtt").in_run(Run::Apart).optional(),
-    row("fault", "vm.fault", "kind=anon_write", "anon_write").in_run(Run::Memory),
-    row("fault", "vm.fault", "kind=zero_page", "zero_page").in_run(Run::Memory),
-    row("fault", "vm.fault", "kind=file_minor", "file_minor").in_run(Run::Memory),
-    row("fault", "vm.fault_huge", "", "huge_fault").in_run(Run::Memory).optional(),
-    row("fault", "vm.map", "touch=none", "map 65536 none"),
-    row("fault", "vm.map", "touch=all", "map 65536 all"),
-    row("fault", "vm.protect", "size=4096", "protect 4096"),
-    row("file", "file.create_delete", "size=0", "create"),
-    row("file", "file.create_delete.delete", "size=0", "delete"),
-    row("file", "file.reread", "", "reread"),
-    row("file", "file.pread_random", "", "pread"),
-    memory("mem.latency", "size=16384 chain=amortised pages=base", "latency 16384 64 base amortised").exact(),
-    memory("mem.latency", "size=524288 chain=included pages=base", "latency 524288 64 base included"),
-    memory("mem.latency", RANDOM, "latency 67108864 256 base amortised"),
-    memory("mem.latency", "size=67108864 chain=included pages=base", "latency 67108864 256 base included"),
-    memory("mem.latency", "size=67108864 chain=included pages=huge", "latency 67108864 256 huge included"),
-    memory("mem.bandwidth", "size=16384 op=read", "read_all 16384"),
-    memory("mem.bandwidth", "size=16384 op=write", "write_all 16384"),
-    memory("mem.bandwidth", "size=16384 op=copy", "copy_all 16384"),
-    memory("mem.bandwidth", "size=67108864 op=read", "read_all 67108864"),
-    memory("mem.bandwidth", "size=67108864 op=write", "write_all 67108864"),
-    memory("mem.bandwidth", "size=67108864 op=copy", "copy_all 67108864"),
-];
-
-const fn memory(id: &'static str, point: &'static str, oracle: &'static str) -> Row {
-    row("memory", id, point, oracle).in_run(Run::Memory)
-}
-
-/// A chain through memory at random.
-const RANDOM: &str = "size=67108864 chain=amortised pages=base";
 
 /// The best number of each side of a row, in seconds or bytes per second.
 #[derive(Clone, Debug, Default)]

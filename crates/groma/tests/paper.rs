@@ -168,7 +168,7 @@ fn bad_input_is_refused_in_a_line() {
         (&["--measure"], "name a document, or all of them with --all"),
         (&["slb", "--format", "xml"], "expected one of table, markdown, html, csv"),
         (&["slb", "memhammer", "--run", "nope"], "groma.db: no store here yet"),
-        (&["slb", "memhammer", "-o", "x.svg"], "--output x.svg: slb memhammer is no figure"),
+        (&["slb", "memhammer", "-o", "x.svg"], "--output x.svg: slb memhammer is not a figure"),
         (&["slb", "-o", "x.svg"], "--output x.svg: a picture shows one figure"),
         (&["slb", "-o", "/nonexistent/x.html"], "--output /nonexistent/x.html: No such file"),
     ] {

@@ -185,19 +185,19 @@ pub(crate) struct Board {
 
 impl Board {
     pub(crate) fn new(members: u32) -> std::io::Result<Board> {
-        let kept = members as usize * Board::room(members);
+        let kept = members as usize * Board::samples_per_member(members);
         Ok(Board { header: Shared::new(1)?, slots: Shared::new(members as usize)?, kept: Shared::untouched(kept)? })
     }
 
-    /// How many single samples each of so many members has room for.
-    pub(crate) fn room(members: u32) -> usize {
+    /// How many single samples each of so many members can keep.
+    pub(crate) fn samples_per_member(members: u32) -> usize {
         (KEPT / members.max(1)).clamp(LEAST_KEPT, MOST_KEPT) as usize
     }
 
-    /// The room of a member.
+    /// The single samples of a member.
     pub(crate) fn kept(&self, index: u32) -> &[SlotSample] {
-        let room = Board::room(self.slots.len() as u32);
-        &self.kept[index as usize * room..][..room]
+        let each = Board::samples_per_member(self.slots.len() as u32);
+        &self.kept[index as usize * each..][..each]
     }
 
     pub(crate) fn head(&self) -> &Header {
@@ -224,7 +224,7 @@ impl Board {
         self.head().ended.count();
     }
 
-    /// Why the worker group ended, as its first member to fail has said.
+    /// Why the worker group ended, as the first member to fail reported it.
     pub(crate) fn reason(&self) -> BenchError {
         // A failure is announced before its words are there.
         let index = self.head().failure.load(SeqCst).saturating_sub(1) as usize;

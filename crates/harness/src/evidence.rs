@@ -18,13 +18,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 /// What the times of a round are compared with.
-pub(crate) const POSSIBLE: &str = "time measured over the least that is possible";
+pub(crate) const POSSIBLE: &str = "measured time / minimum possible time";
 /// Where this side ran.
-pub(crate) const ON_CPU: &str = "samples taken off the CPU of the placement";
+pub(crate) const ON_CPU: &str = "samples taken on another CPU than that of the placement";
 /// Where this side was allowed to run.
-pub(crate) const PINNED: &str = "CPUs off the placement that this side may use";
+pub(crate) const PINNED: &str = "CPUs outside the placement that this side may use";
 /// Where the peer ran.
-pub(crate) const PEER_ON_CPU: &str = "looks at the peer that found it off its CPU";
+pub(crate) const PEER_ON_CPU: &str = "times the peer was seen on another CPU";
 /// What the job output.
 pub(crate) const NAMED: &str = "CPUs of the job that contradict its placement";
 

@@ -124,7 +124,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::NoServer => f.write_str("what listens there is no groma serve"),
+            Failure::NoServer => f.write_str("what listens there is not a groma serve"),
             Failure::OldServer => f.write_str("an older groma serve listens there: use one version on both machines"),
             Failure::WrongToken => f.write_str("the token is wrong (--token)"),
             Failure::TurnedAway(why) => write!(f, "the groma serve there turns this client away: {why}"),
@@ -248,13 +248,13 @@ impl Server {
             // A client waits for the answer to each line; more input at once is not from a client.
             Some(end) if end + 1 == self.line.len() => {
                 let line = std::mem::take(&mut self.line);
-                self.heard(&line[..end], token)
+                self.answer_to(&line[..end], token)
             }
             _ => Step::Close(""),
         }
     }
 
-    fn heard(&mut self, line: &[u8], token: &str) -> Step {
+    fn answer_to(&mut self, line: &[u8], token: &str) -> Step {
         // Other protocols get no answer, not even that this is groma.
         let Ok(line) = std::str::from_utf8(line) else { return Step::Close("") };
         let words: Vec<&str> = line.split('\t').collect();
@@ -283,11 +283,11 @@ mod tests {
     const TOKEN: &str = "0123456789abcdef";
 
     /// A line without its line break, as the peer reads it.
-    fn heard(line: &str) -> &str {
+    fn line_of(line: &str) -> &str {
         line.strip_suffix('\n').expect("a whole line")
     }
 
-    fn said(step: Step) -> String {
+    fn answer_of(step: Step) -> String {
         match step {
             Step::Say(line) | Step::Welcome(line) => line,
             other => panic!("{other:?}"),
@@ -298,8 +298,8 @@ mod tests {
     fn shaken(client: &str, server: &str) -> (String, String, String, Step, ProvenClient) {
         let (one, mut other) = (Client::new().expect("a nonce"), Server::new().expect("a nonce"));
         let greeting = one.greeting();
-        let nonce = said(other.take(greeting.as_bytes(), server));
-        let (proof, one) = one.prove(heard(&nonce), client).expect("a nonce");
+        let nonce = answer_of(other.take(greeting.as_bytes(), server));
+        let (proof, one) = one.prove(line_of(&nonce), client).expect("a nonce");
         let step = other.take(proof.as_bytes(), server);
         (greeting, nonce, proof, step, one)
     }
@@ -308,7 +308,7 @@ mod tests {
     fn the_same_token_opens_and_every_other_is_refused() {
         for token in [TOKEN, ""] {
             let (.., step, one) = shaken(token, token);
-            assert_eq!(one.check(heard(&said(step))), Ok(()));
+            assert_eq!(one.check(line_of(&answer_of(step))), Ok(()));
         }
         // HMAC pads short keys with zeros and hashes long ones; neither makes two of these equal.
         let long = "x".repeat(65);
@@ -349,31 +349,32 @@ mod tests {
         let one = Client::new().expect("a nonce");
         // The server returns to the client the client's own nonce and proof.
         let nonce = one.greeting().replace(&format!("groma\t{PROTOCOL}\t"), "nonce\t");
-        let (proof, one) = one.prove(heard(&nonce), TOKEN).expect("a nonce");
-        let reflected = heard(&proof).replace("proof", "welcome");
+        let (proof, one) = one.prove(line_of(&nonce), TOKEN).expect("a nonce");
+        let reflected = line_of(&proof).replace("proof", "welcome");
         assert_eq!(one.check(&format!("{reflected}\t{PROTOCOL}\t{VERSION}")), Err(Failure::NoProof));
 
         let one = Client::new().expect("a nonce");
-        let (_, one) = one.prove(heard(&nonce), TOKEN).expect("a nonce");
-        assert_eq!(one.check(heard(&said(recorded))), Err(Failure::NoProof));
+        let (_, one) = one.prove(line_of(&nonce), TOKEN).expect("a nonce");
+        assert_eq!(one.check(line_of(&answer_of(recorded))), Err(Failure::NoProof));
     }
 
     #[test]
     fn another_protocol_is_told_after_the_token_only() {
         let mut server = Server::new().expect("a nonce");
         let client = [7; 32];
-        let nonce = said(server.take(format!("groma\t99\t{}\n", hexadecimal(&client)).as_bytes(), TOKEN));
+        let nonce = answer_of(server.take(format!("groma\t99\t{}\n", hexadecimal(&client)).as_bytes(), TOKEN));
         assert!(!nonce.contains(VERSION));
         let exchange = Exchange { protocol: 99, client, server: server.nonce };
         // A proof for one protocol number is not valid for another.
         let other = Exchange { protocol: 98, ..exchange };
         assert_ne!(proof(exchange.of_client(TOKEN)), proof(other.of_client(TOKEN)));
-        let welcome = said(server.take(format!("proof\t{}\n", proof(exchange.of_client(TOKEN))).as_bytes(), TOKEN));
+        let welcome =
+            answer_of(server.take(format!("proof\t{}\n", proof(exchange.of_client(TOKEN))).as_bytes(), TOKEN));
         let told = format!("\t{PROTOCOL}\t{VERSION}\n");
         assert!(welcome.ends_with(&told), "{welcome}");
 
         let (.., step, one) = shaken(TOKEN, TOKEN);
-        let newer = said(step).replace(&told, "\t99\t9.9");
+        let newer = answer_of(step).replace(&told, "\t99\t9.9");
         let failure = one.check(&newer).expect_err("another version");
         assert!(failure.to_string().starts_with("it is groma 9.9 with protocol 99, this is groma"), "{failure}");
     }

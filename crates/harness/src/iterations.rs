@@ -4,6 +4,7 @@ use crate::error::BenchError;
 use crate::stopwatch::Stopwatch;
 use crate::sys::clock::Clock;
 use crate::variant::Variant;
+use groma_stats::order;
 
 /// Runs `iters` iterations; the start of the timed part and its nanoseconds.
 pub(crate) fn time_once(
@@ -185,8 +186,7 @@ pub(crate) fn scaling(
             return Ok(ratio);
         }
     }
-    tries.sort_by(f64::total_cmp);
-    let median = tries[tries.len() / 2];
+    let median = order::upper_median(&tries).unwrap_or(ratio);
     Ok(if (median - 2.0).abs() < (ratio - 2.0).abs() { median } else { ratio })
 }
 

@@ -119,7 +119,7 @@ impl Member<'_> {
         let head = board.head();
         let single = !self.timetable.crowded && !rules.rate;
         let mut loops = self.loops(ins, rules, variants)?;
-        let room = Board::room(board.slots.len() as u32) / loops.variants.len().max(1);
+        let room = Board::samples_per_member(board.slots.len() as u32) / loops.variants.len().max(1);
         let mut kept: Vec<Reservoir> = loops.variants.iter().map(|_| Reservoir::new(room)).collect();
 
         head.ready.count();

@@ -61,24 +61,24 @@ pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
 
 /// Refuses parameters that need more memory or disk space than half of what is available.
 pub(crate) fn check_sizes(info: &Info, job: &Job) -> Outcome {
-    let mut taken = Taken::by(info, job);
-    if taken.files.bytes > 0
+    let mut required = Requirements::of(info, job);
+    if required.files.bytes > 0
         && let Some(dir) = job.work_dir.as_deref()
     {
         // Files on a file system in memory take memory too.
         if disk::has_disk(dir).is_ok_and(|has| !has) {
-            taken.memory.add_all(&taken.files);
+            required.memory.add_all(&required.files);
         }
-        taken.files.fits("disk space", file_room(dir))?;
+        required.files.fits("disk space", file_room(dir))?;
     }
     // Most benchmarks have no sizes; for them nothing is read from /proc.
-    if taken.memory.bytes > 0 { taken.memory.fits("memory", memory_headroom()) } else { Ok(()) }
+    if required.memory.bytes > 0 { required.memory.fits("memory", memory_headroom()) } else { Ok(()) }
 }
 
 /// The bytes of memory and of files that a job needs.
 pub(crate) fn sizes(info: &Info, job: &Job) -> (u64, u64) {
-    let taken = Taken::by(info, job);
-    (taken.memory.bytes, taken.files.bytes)
+    let required = Requirements::of(info, job);
+    (required.memory.bytes, required.files.bytes)
 }
 
 /// Refuses memory of `bytes` bytes, for what a benchmark takes beside its parameters: by the same
@@ -92,7 +92,7 @@ pub fn check_memory(bytes: u64) -> Outcome {
 
 /// The memory and disk space that a job needs.
 #[derive(Debug, Default, PartialEq)]
-struct Taken {
+struct Requirements {
     memory: Sum,
     files: Sum,
 }
@@ -105,11 +105,11 @@ struct Sum {
     terms: Vec<String>,
 }
 
-impl Taken {
+impl Requirements {
     /// The needs of all parameters of a job. Products and sums saturate: what does not fit in 64
     /// bits does not fit in a machine either.
-    fn by(info: &Info, job: &Job) -> Taken {
-        let mut taken = Taken::default();
+    fn of(info: &Info, job: &Job) -> Requirements {
+        let mut required = Requirements::default();
         let workers = u64::from(job.workers.max(1));
         // With a remote peer, only one of the two tasks is on this machine.
         let sides = if job.remote.is_some() { 1 } else { info.sides() };
@@ -121,29 +121,29 @@ impl Taken {
             let term = || format!("{}={}", param.name, param.show(&Value::Int(value)));
             match memory {
                 Memory::Fitted => {}
-                Memory::PerSide(factor) => taken.memory.add(each(factor, sides.saturating_mul(workers)), term),
-                Memory::PerMember(factor) => taken.memory.add(each(factor, workers), term),
+                Memory::PerSide(factor) => required.memory.add(each(factor, sides.saturating_mul(workers)), term),
+                Memory::PerMember(factor) => required.memory.add(each(factor, workers), term),
                 Memory::Times(factor, count) => {
                     let count = job.params.int(count).unwrap_or(1).max(1);
-                    taken.memory.add(each(factor, count.saturating_mul(workers)), term);
+                    required.memory.add(each(factor, count.saturating_mul(workers)), term);
                 }
                 Memory::Files { copies, buffers, in_memory, shared } => {
                     let members = if chosen(shared) { 1 } else { workers };
                     let files = each(copies, members);
                     if chosen(in_memory) {
-                        taken.memory.add(files, term);
+                        required.memory.add(files, term);
                     } else {
-                        taken.files.add(files, term);
+                        required.files.add(files, term);
                     }
-                    taken.memory.add(each(buffers, members), term);
+                    required.memory.add(each(buffers, members), term);
                 }
             }
         }
         let many = |n: u64, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-        for sum in [&mut taken.memory, &mut taken.files] {
+        for sum in [&mut required.memory, &mut required.files] {
             sum.terms.extend([many(sides, "side"), many(workers, "worker")]);
         }
-        taken
+        required
     }
 }
 
@@ -202,14 +202,14 @@ mod tests {
     });
 
     /// What these parameters take with this many workers.
-    fn taken(
+    fn required(
         params: &'static [Param],
         placements: &'static [Placement],
         values: &[(&str, Value)],
         workers: u32,
-    ) -> Taken {
+    ) -> Requirements {
         let info = Info { params, placements, ..Info::new("test.sizes") };
-        Taken::by(&info, &job(values, workers))
+        Requirements::of(&info, &job(values, workers))
     }
 
     fn job(values: &[(&str, Value)], workers: u32) -> Job {
@@ -224,17 +224,17 @@ mod tests {
     #[test]
     fn a_size_is_counted_in_every_side_of_every_worker() {
         const SIZE: &[Param] = &[param("size", ParamKind::Size)];
-        let two = taken(SIZE, &[Placement::SameCpu], &[("size", Value::Int(1 << 20))], 3);
+        let two = required(SIZE, &[Placement::SameCpu], &[("size", Value::Int(1 << 20))], 3);
         assert_eq!(two.memory.bytes, 12 << 20, "nothing was declared: two buffers in each side");
         assert_eq!(two.memory.terms, ["size=1 MiB", "2 sides", "3 workers"]);
-        let one = taken(SIZE, &[Placement::Pinned], &[("size", Value::Int(1 << 20))], 1);
+        let one = required(SIZE, &[Placement::Pinned], &[("size", Value::Int(1 << 20))], 1);
         assert_eq!((one.memory.bytes, one.files.bytes), (2 << 20, 0));
         // A remote peer takes no memory of this machine.
         let info = Info { params: SIZE, placements: &[Placement::SameCpu], ..Info::new("test.sizes") };
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
         let remote = Some(Remote { address, token: String::new() });
         let far = Job { remote, ..job(&[("size", Value::Int(1 << 20))], 1) };
-        assert_eq!(Taken::by(&info, &far).memory.bytes, 2 << 20);
+        assert_eq!(Requirements::of(&info, &far).memory.bytes, 2 << 20);
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
             param("loops", ParamKind::Count),
         ];
         let values = [("tasks", Value::Int(8)), ("set", Value::Int(4096)), ("loops", Value::Int(u64::MAX))];
-        let ring = taken(RING, &[Placement::SameCpu], &values, 2);
+        let ring = required(RING, &[Placement::SameCpu], &values, 2);
         assert_eq!(ring.memory.bytes, 2 * (8 * Memory::TASK + 8 * 4 * 4096));
         assert_eq!(ring.memory.terms, ["tasks=8", "set=4 KiB", "2 sides", "2 workers"]);
     }
@@ -255,8 +255,8 @@ mod tests {
         const FILE: &[Param] = &[param("size", FILES), PLACE, param("object", ParamKind::Word(&["private", "shared"]))];
         let bytes = |place: &str, object: &str| {
             let values = [("size", Value::Int(10)), ("where", word(place)), ("object", word(object))];
-            let taken = taken(FILE, &[Placement::Pinned], &values, 4);
-            (taken.files.bytes, taken.memory.bytes)
+            let required = required(FILE, &[Placement::Pinned], &values, 4);
+            (required.files.bytes, required.memory.bytes)
         };
         assert_eq!(bytes("work_dir", "private"), (80, 40));
         assert_eq!(bytes("tmpfs", "private"), (0, 120));
@@ -277,11 +277,13 @@ mod tests {
             for value in [1 << 40, 1 << 52, 1 << 62, 1 << 63, (1 << 63) + 1, u64::MAX] {
                 let params: &'static [Param] = Box::leak(Box::new([param("n", kind), param("m", kind)]));
                 let values = [("n", Value::Int(value)), ("m", Value::Int(value))];
-                let taken = taken(params, &[Placement::SameCpu], &values, u32::MAX);
-                let most = taken.memory.bytes.max(taken.files.bytes);
+                let required = required(params, &[Placement::SameCpu], &values, u32::MAX);
+                let most = required.memory.bytes.max(required.files.bytes);
                 assert!(most >= value, "{kind:?}: {value} came out as {most}");
                 let room = Some(Room { bytes: 1 << 40, limit: "a limit".to_owned() });
-                assert!(taken.memory.fits("memory", room.clone()).and(taken.files.fits("disk space", room)).is_err());
+                assert!(
+                    required.memory.fits("memory", room.clone()).and(required.files.fits("disk space", room)).is_err()
+                );
             }
         }
     }

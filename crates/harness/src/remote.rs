@@ -236,7 +236,7 @@ impl Control {
                 (Err(Closed::Because(why)), _) => return Err(format!("{at}: {why}")),
                 (Err(Closed::Early), Some(pause)) if Instant::now() + *pause < until => std::thread::sleep(*pause),
                 (Err(Closed::Early), _) => {
-                    return Err(format!("{at}: what listens there hangs up: it is no groma serve, or too busy"));
+                    return Err(format!("{at}: what listens there hangs up: it is not a groma serve, or too busy"));
                 }
             }
         }
@@ -246,25 +246,23 @@ impl Control {
         let left = until.saturating_duration_since(Instant::now());
         let connection = match TcpStream::connect_timeout(&remote.address, left.max(Duration::from_millis(1))) {
             Err(e) if e.kind() == io::ErrorKind::TimedOut => {
-                return Err(Closed::Because(
-                    "nobody answers there: is the address right, and the port open?".to_owned(),
-                ));
+                return Err(Closed::Because("no answer: is the address right, and the port open?".to_owned()));
             }
             connected => connected?,
         };
         let mut control = Control::over(connection, until)?;
         let silent = |e: io::Error| match e.kind() {
             io::ErrorKind::TimedOut => {
-                Closed::Because("what listens there is no groma serve, or it is not well".to_owned())
+                Closed::Because("what listens there is not a groma serve, or it does not work".to_owned())
             }
             io::ErrorKind::InvalidData => Closed::from(Failure::NoServer),
             _ => Closed::from(e),
         };
         let client = handshake::Client::new()?;
-        control.say(&client.greeting()).map_err(silent)?;
-        let (proof, client) = client.prove(&control.hear().map_err(silent)?, &remote.token)?;
-        control.say(&proof).map_err(silent)?;
-        client.check(&control.hear().map_err(silent)?)?;
+        control.send_line(&client.greeting()).map_err(silent)?;
+        let (proof, client) = client.prove(&control.read_line().map_err(silent)?, &remote.token)?;
+        control.send_line(&proof).map_err(silent)?;
+        client.check(&control.read_line().map_err(silent)?)?;
         Ok(control)
     }
 
@@ -286,13 +284,13 @@ impl Control {
         self.until = until;
     }
 
-    pub(crate) fn say(&mut self, line: &str) -> io::Result<()> {
+    pub(crate) fn send_line(&mut self, line: &str) -> io::Result<()> {
         self.connection.write_all(line.as_bytes())
     }
 
     /// The next line, without its end. No byte behind it is taken, so that a `poll` sees whether
     /// there is more.
-    pub(crate) fn hear(&mut self) -> io::Result<String> {
+    pub(crate) fn read_line(&mut self) -> io::Result<String> {
         let mut line = Vec::new();
         let mut bytes = [0; 256];
         while line.len() < LONGEST_LINE {
@@ -327,23 +325,23 @@ impl Control {
     /// # Errors
     /// One line that says what went wrong.
     pub fn facts(&mut self) -> Result<Vec<Fact>, String> {
-        let mut facts = self.hear_facts().map_err(|e| self.because(&e))?;
+        let mut facts = self.read_facts().map_err(|e| self.because(&e))?;
         if let Some(mtu) = socket::path_mtu(&self.connection) {
             facts.push(Fact::new("remote.path_mtu", mtu));
         }
         Ok(facts)
     }
 
-    fn hear_facts(&mut self) -> io::Result<Vec<Fact>> {
+    fn read_facts(&mut self) -> io::Result<Vec<Fact>> {
         let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         let mut facts: Vec<Fact> = Vec::new();
-        self.say("facts\n")?;
+        self.send_line("facts\n")?;
         loop {
-            let line = self.hear()?;
+            let line = self.read_line()?;
             let mut words = line.splitn(3, '\t');
             let (word, key, value) = (words.next(), words.next(), words.next());
             let (Some("fact"), Some(key), Some(value)) = (word, key, value) else {
-                return if line == "end" { Ok(facts) } else { wrong(format!("'{line}' is no fact")) };
+                return if line == "end" { Ok(facts) } else { wrong(format!("unexpected fact '{line}'")) };
             };
             if !FACTS.contains(&key) {
                 return wrong(format!("'{key}' is none of its facts"));
@@ -366,11 +364,11 @@ impl Control {
         match answer.split_once('\t') {
             Some(("port", port)) => {
                 let mut address = self.connection.peer_addr().map_err(|e| e.to_string())?;
-                address.set_port(port.parse().map_err(|_| printable(&format!("'{port}' is no port")))?);
+                address.set_port(port.parse().map_err(|_| printable(&format!("unexpected port '{port}'")))?);
                 Ok(address)
             }
             Some(("refused", why)) => Err(printable(why)),
-            _ => Err(printable(&format!("'{answer}' is no answer"))),
+            _ => Err(printable(&format!("unexpected answer '{answer}'"))),
         }
     }
 
@@ -386,12 +384,12 @@ impl Control {
         match answer.split_once('\t') {
             Some(("ended", "well")) => Ok(()),
             Some(("ended", how)) => Err(format!("the peer {}", printable(how))),
-            _ => Err(printable(&format!("'{answer}' is no answer"))),
+            _ => Err(printable(&format!("unexpected answer '{answer}'"))),
         }
     }
 
     fn ask(&mut self, line: &str) -> Result<String, String> {
-        self.say(line).and_then(|()| self.hear()).map_err(|e| self.because(&e))
+        self.send_line(line).and_then(|()| self.read_line()).map_err(|e| self.because(&e))
     }
 
     /// The error in words, with the address of the machine.
@@ -487,7 +485,7 @@ mod tests {
         for (said, why) in [
             ("fact\tno.such\t1\n".to_owned(), "'no.such' is none of its facts"),
             ("fact\tcpu.model\t1\nfact\tcpu.model\t1\n".to_owned(), "it says remote.cpu.model twice"),
-            ("\u{1b}[2J\n".to_owned(), "'\\u{1b}[2J' is no fact"),
+            ("\u{1b}[2J\n".to_owned(), "unexpected fact '\\u{1b}[2J'"),
             ("x".repeat(2 * LONGEST_LINE), "a line does not end"),
             ("fact\tcpu.model\t1".to_owned(), "it has hung up"),
         ] {
@@ -503,7 +501,7 @@ mod tests {
         assert_eq!(facts_of(|mut to| drop(to.read(&mut [0])), SHORT), late());
         let (remote, serving) = server(|connection| drip(&connection, b"n"));
         let why = Control::open_within(&remote, SHORT).map(|_| ()).expect_err("no server");
-        assert!(why.ends_with("what listens there is no groma serve, or it is not well"), "{why}");
+        assert!(why.ends_with("what listens there is not a groma serve, or it does not work"), "{why}");
         serving.join().expect("no panic");
     }
 
@@ -526,7 +524,7 @@ mod tests {
         let remote = Remote { address: listener.local_addr().expect("bound"), token: "right".to_owned() };
         let hanging_up = thread::spawn(move || (0..=AGAIN_AFTER.len()).for_each(|_| drop(listener.accept())));
         let why = Control::open_within(&remote, LONG).map(|_| ()).expect_err("nobody");
-        assert!(why.ends_with("hangs up: it is no groma serve, or too busy"), "{why}");
+        assert!(why.ends_with("hangs up: it is not a groma serve, or too busy"), "{why}");
         hanging_up.join().expect("no panic");
     }
 

@@ -126,7 +126,7 @@ impl Partners {
     }
 
     /// Gives all partners a command.
-    pub fn say(&self, command: u32) {
+    pub fn send_command(&self, command: u32) {
         self.control.command().set(command);
     }
 
@@ -207,7 +207,7 @@ impl Partners {
     /// # Errors
     /// As [`Partners::wait`].
     pub fn end(self) -> Result<Vec<Exit>, BenchError> {
-        self.say(LEAVE);
+        self.send_command(LEAVE);
         self.wait()
     }
 
@@ -225,7 +225,7 @@ impl Partners {
 
 impl Drop for Partners {
     fn drop(&mut self) {
-        self.say(LEAVE);
+        self.send_command(LEAVE);
         // Nobody asks any more whether a thread panicked. The children are killed by their own
         // drop.
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(partners.check_alive(), Err(failed("")));
         assert_eq!(partners.watch().map(drop), Err(failed("")));
         assert_eq!(partners.explain(BenchError::Denied("no answer".into())), failed("; no answer"));
-        partners.say(LEAVE);
+        partners.send_command(LEAVE);
         assert_eq!(partners.wait_for_success(), Err(failed("")));
     }
 
@@ -292,7 +292,7 @@ mod tests {
             3 => Ok(()),
             command => Err(format!("told {command}")),
         });
-        partners.say(3);
+        partners.send_command(3);
         assert_eq!(partners.wait_for_success(), Ok(()));
     }
 

@@ -57,7 +57,7 @@ fn session(services: &[&Service]) -> io::Result<()> {
     let mut facts_asked = false;
     for _ in 0..MOST_REQUESTS {
         control.set_deadline(until.min(Instant::now() + PATIENCE));
-        let line = match control.hear() {
+        let line = match control.read_line() {
             // A client that only checks for a server disconnects without a request.
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             line => line?,
@@ -67,23 +67,23 @@ fn session(services: &[&Service]) -> io::Result<()> {
             ["facts"] if !facts_asked => {
                 facts_asked = true;
                 for (key, value) in facts::facts().iter().filter(|(key, _)| FACTS.contains(&key.as_str())) {
-                    control.say(&format!("fact\t{key}\t{}\n", printable(value)))?;
+                    control.send_line(&format!("fact\t{key}\t{}\n", printable(value)))?;
                 }
-                control.say("end\n")?;
+                control.send_line("end\n")?;
             }
             ["service", name, size, count] => {
                 let (Ok(size), Ok(count)) = (size.parse(), count.parse()) else {
-                    return control.say("refused\tthe limits of a service are two numbers\n");
+                    return control.send_line("refused\tthe limits of a service are two numbers\n");
                 };
                 match services.iter().find(|s| s.name == name) {
                     Some(service) => return serve(service, Limits { size, count }, control, until),
-                    None => control.say(&format!("refused\tthere is no service '{}'\n", printable(name)))?,
+                    None => control.send_line(&format!("refused\tthere is no service '{}'\n", printable(name)))?,
                 }
             }
-            _ => return control.say("refused\tthat is no word of a session\n"),
+            _ => return control.send_line("refused\tunknown request\n"),
         }
     }
-    control.say("refused\ttoo many requests\n")
+    control.send_line("refused\ttoo many requests\n")
 }
 
 /// Binds the socket, forks the service, and watches it until the client or the service ends or the
@@ -110,7 +110,7 @@ fn serve(service: &Service, limits: Limits, mut control: Control, until: Instant
         }
     })?;
     drop(living);
-    control.say(&format!("port\t{port}\n"))?;
+    control.send_line(&format!("port\t{port}\n"))?;
 
     // The last line of the client, once it has been read.
     let mut last = None;
@@ -122,7 +122,7 @@ fn serve(service: &Service, limits: Limits, mut control: Control, until: Instant
         let ready = sysio::readable(&[control.connection().as_fd(), alive.as_fd()], left);
         if ready.contains(&0) {
             control.set_deadline(until.min(Instant::now() + PATIENCE));
-            last = Some(control.hear());
+            last = Some(control.read_line());
             break;
         }
         if !ready.is_empty() {
@@ -133,10 +133,10 @@ fn serve(service: &Service, limits: Limits, mut control: Control, until: Instant
     // The service may have ended first: the client may ask later how it was; it may also be gone,
     // which a read tells.
     control.set_deadline(until);
-    let asked = last.unwrap_or_else(|| control.hear()).is_ok_and(|line| line == "end");
+    let asked = last.unwrap_or_else(|| control.read_line()).is_ok_and(|line| line == "end");
     if asked {
         let how = if exit.success() { "well".to_owned() } else { exit.to_string() };
-        control.say(&format!("ended\t{how}\n"))?;
+        control.send_line(&format!("ended\t{how}\n"))?;
         // Wait for the client to close first, by a reset, so that no port stays in TIME_WAIT.
         let _ = sysio::readable(&[control.connection().as_fd()], GRACE);
     }

@@ -40,7 +40,7 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
     let (parent, job) = match job {
         Ok(job) => job,
         Err(why) => {
-            eprintln!("groma: {ARGUMENT} is for groma's own use, and its standard input is no job: {why}");
+            eprintln!("groma: {ARGUMENT} is for groma's own use, and its standard input is not a job: {why}");
             fork::exit_now(2);
         }
     };

@@ -1,5 +1,5 @@
 //! The probe of the core: how many operations it begins in a cycle, and which of its answers are
-//! those of a core of one's own (docs/methods/neighbour.md#probe).
+//! those of a core to itself (docs/methods/neighbour.md#probe).
 //!
 //! Not here: the probe itself (`groma-harness`), and how modes are found (`groma-stats`).
 

@@ -68,7 +68,7 @@ pub struct Info {
     /// The papers' tables and the programs that it corresponds to: `lmbench3:lat_pipe`,
     /// `ousterhout1990:table2`.
     pub lineage: &'static [&'static str],
-    /// Of which measured costs its values consist; empty for what is itself a primitive.
+    /// The measured costs that its values are made of; empty for what is itself a primitive.
     pub composed_of: &'static [Composition],
     /// Which labels drop a sample.
     pub interference: Interference,
@@ -458,7 +458,7 @@ impl Interference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Profile {
-    /// About 10 s for what a person asks first; too imprecise to base a decision on.
+    /// About 10 s for the most common questions; too coarse for decisions.
     Quick,
     /// About 60 s for what stands on the pages.
     Standard,

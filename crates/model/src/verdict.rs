@@ -67,6 +67,10 @@ pub enum Flag {
     LeftProcesses(Remark),
 }
 
+/// The text of [`Flag::SharedCore`], before its percentage and behind it.
+const SHARED_CORE: &str = "shared core: the sibling thread was busy in ";
+const OF_THE_SAMPLES: &str = " % of the samples";
+
 impl fmt::Display for Flag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -92,7 +96,7 @@ impl fmt::Display for Flag {
                 write!(f, "contradicts: {ratio:.2} times the median of {runs} earlier runs of this machine")
             }
             Flag::SharedCore { share } => {
-                write!(f, "shared core: the sibling thread was busy in {:.0} % of the samples", share * 100.0)
+                write!(f, "{SHARED_CORE}{:.0}{OF_THE_SAMPLES}", share * 100.0)
             }
             Flag::LeftProcesses(remark) => write!(f, "left processes: {remark}"),
         }
@@ -109,6 +113,13 @@ impl Flag {
             Some((share.parse::<f64>().ok()? / 100.0, at.parse().ok()?))
         };
         list.split(", ").skip(1).map(mode).collect()
+    }
+
+    /// The share of the samples beside a busy sibling thread that the text of a flag names, as
+    /// [`Flag::SharedCore`] holds it; `None` of any other text.
+    pub fn shared_core_of(text: &str) -> Option<f64> {
+        let percent = text.strip_prefix(SHARED_CORE)?.strip_suffix(OF_THE_SAMPLES)?;
+        Some(percent.parse::<f64>().ok()? / 100.0)
     }
 }
 
@@ -197,6 +208,16 @@ mod tests {
         }
         for other in ["drift: +3.1 %", "", "2 modes: within rounds, 62 %", "2 modes: x, a % at 1e-6"] {
             assert_eq!(Flag::modes_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_shared_core_is_read_back_from_its_text() {
+        let text = Flag::SharedCore { share: 0.86 }.to_string();
+        assert_eq!(text, "shared core: the sibling thread was busy in 86 % of the samples");
+        assert_eq!(Flag::shared_core_of(&text), Some(0.86));
+        for other in ["shared core", "shared cores: 2", "drift: +3.1 %", ""] {
+            assert_eq!(Flag::shared_core_of(other), None, "{other}");
         }
     }
 }

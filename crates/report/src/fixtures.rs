@@ -167,6 +167,7 @@ fn translation(size: u64) -> f64 {
 }
 
 /// The records of the run, family by family.
+#[expect(clippy::too_many_lines, reason = "a list of records, one of each kind")]
 pub(crate) fn records() -> Vec<Record> {
     let mut all = vec![
         time("clock.read", "", 21.3e-9),

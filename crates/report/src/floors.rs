@@ -1,7 +1,8 @@
-//! From which change on a metric is told, on a host whose runs differ by themselves.
+//! The smallest change that can be detected in each metric, given how much runs on this host vary.
 
 use groma_analysis::floors::Floor;
 use groma_model::{Families, Record};
+use groma_stats::order;
 
 use crate::compare::page_name;
 use crate::grid::{Align, Cell, Grid};
@@ -9,10 +10,9 @@ use crate::style::{Ink, Style, wrap_behind};
 use crate::units;
 
 /// A sentence for all metrics, then a row for each: its value, by how much two runs of it differ,
-/// and from which change on a comparison of this many metrics finds it in four cases of five.
+/// and the smallest change that a comparison of this many metrics finds in four cases of five.
 pub fn floors(families: Families<'_>, all: &[(&Record, Floor)], style: &Style) -> String {
-    let mut found: Vec<f64> = all.iter().filter_map(|(_, floor)| floor.detectable).collect();
-    found.sort_by(f64::total_cmp);
+    let found: Vec<f64> = all.iter().filter_map(|(_, floor)| floor.detectable).collect();
     let runs = all.iter().map(|(_, floor)| floor.runs).max().unwrap_or(0);
     let text = match found.len() {
         0 => format!(
@@ -21,7 +21,7 @@ pub fn floors(families: Families<'_>, all: &[(&Record, Floor)], style: &Style) -
             if runs == 1 { "run" } else { "runs" }
         ),
         n => {
-            let at = |share: f64| units::percent(found[((n - 1) as f64 * share) as usize] - 1.0);
+            let at = |share: f64| units::percent(order::nearest_rank(&found, share).unwrap_or(f64::NAN) - 1.0);
             format!(
                 "{n} metrics of {runs} runs: a change of {} or more is found in the steadiest tenth of them, of {} in \
                  half, of {} in nine tenths.",

@@ -36,8 +36,7 @@ pub fn gate(
         }
         Gate::Unclear => {
             let [unclear, all] = comparison.untold();
-            let what =
-                format!("nothing was seen to become slower, and of {unclear} of {all} metrics it cannot be told.");
+            let what = format!("no regression found; {unclear} of {all} metrics are inconclusive.");
             (Ink::Warning, "CANNOT TELL", what)
         }
     };

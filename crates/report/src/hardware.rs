@@ -1,7 +1,7 @@
 //! The hardware page: what the machine declares beside what was measured, and how fast it is.
 //!
 //! A view over the records of the hardware survey and the facts of the machine. A row whose records
-//! are missing is left out; what was tried and could not be told says so, and why stands below.
+//! are missing is left out; what was tried and is unresolved says so, with the reason below.
 //! What is declared is never taken for what is measured: where both are there, a rule of
 //! `groma_analysis::claims` says whether they agree.
 
@@ -59,7 +59,7 @@ pub(crate) fn found<'r>(families: Families<'_>, run: &RunHeader, records: &'r [R
     let hierarchies = hierarchies(&rows, &seen);
     let (of_levels, claims): (Vec<Claim>, Vec<Claim>) = claims(&rows, &run.environment, &seen, &hierarchies)
         .into_iter()
-        .filter(|claim| !says_nothing(claim))
+        .filter(|claim| !is_empty(claim))
         .partition(|claim| levels::is_level(claim.subject));
     let alone = |text: String| (String::new(), text);
     let mut found = Found {
@@ -80,7 +80,7 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
     let blocks = families.pages.hardware.iter().map(|block| lines(block, records, width, style));
     let mut page = vec![rule("HARDWARE", style)];
     page.extend(levels::table(&found.levels, style));
-    page.extend(found.of_levels.iter().flat_map(|note| wrapped(&said(note), style)));
+    page.extend(found.of_levels.iter().flat_map(|note| wrapped(&note_text(note), style)));
     let curve = latency_curve(&families.rows(), &Seen(records), style);
     if !curve.is_empty() {
         page.push(Strip::default());
@@ -93,13 +93,13 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
         page.push(Strip::default());
     }
     page.extend(if two { in_two_columns(stacks, width + 2) } else { stacked(&stacks) });
-    page.extend(found.of_claims.iter().flat_map(|note| wrapped(&said(note), style)));
+    page.extend(found.of_claims.iter().flat_map(|note| wrapped(&note_text(note), style)));
     // A rule without anything below it is no page.
     (page.len() > 1).then_some(page)
 }
 
 /// Whether a claim is only that there is nothing to hold a number against.
-fn says_nothing(claim: &Claim) -> bool {
+fn is_empty(claim: &Claim) -> bool {
     claim.note == Note::TwoCpus
 }
 
@@ -159,7 +159,7 @@ fn notes(claims: &[Claim]) -> Vec<(String, String)> {
 }
 
 /// `L3 cache: 260 MiB declared, 24 MiB available now`; or a sentence that stands alone.
-pub(crate) fn said((what, text): &(String, String)) -> String {
+pub(crate) fn note_text((what, text): &(String, String)) -> String {
     if what.is_empty() { text.clone() } else { format!("{what}: {text}") }
 }
 
@@ -233,7 +233,7 @@ mod tests {
         let shown = |change: &dyn Fn(Record) -> Record| {
             shown((run.clone(), records.iter().cloned().map(change).collect()), &Style::plain(120))
         };
-        let (shared, unsettled) = ("a share of a cache that other machines use", "were not seen to agree");
+        let (shared, unsettled) = ("a share of a cache that other machines use", "never agreed");
         let at = |r: &Record, size: u64| r.id == "mem.latency" && r.params.int("size") == Some(size);
         // No two laps agree just beyond the level, or far beyond, where memory has begun.
         for (size, blamed) in [(32 << 20, false), (192 << 20, true)] {

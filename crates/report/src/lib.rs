@@ -14,7 +14,7 @@
 //! | runs for Prometheus | [`openmetrics()`] |
 //! | runs as a table for other programs | [`write_rows`] into a [`csv_table`] or a [`parquet_table`] |
 //! | a metric over the runs of a machine | [`trend()`], [`trend_changes`], [`trend_json`], [`trend_csv`] |
-//! | of which measured costs a value consists | [`composition()`], [`compositions`] |
+//! | a value broken down into measured costs | [`composition()`], [`compositions`] |
 //! | where an application's time goes | [`prediction()`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |

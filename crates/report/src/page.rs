@@ -139,7 +139,7 @@ fn crowded(run: &RunHeader, share: f64, shown: &[&Record]) -> String {
     let lost = run.noise_lost.map(|lost| format!(", and took {} of its time", units::percent(lost)));
     format!(
         "Take the values as rough: others were at work on the other thread of its cores in {} of the samples{}. {beside} \
-         of {} values were measured beside them and are slower than on a core of one's own.",
+         of {} values were measured beside them and are slower than on a core to themselves.",
         units::percent(share),
         lost.unwrap_or_default(),
         shown.len()
@@ -150,9 +150,9 @@ fn crowded(run: &RunHeader, share: f64, shown: &[&Record]) -> String {
 fn neighbours(records: &[Record], shown: &[&Record]) -> Option<String> {
     let percent = units::percent(shared_share(records)?);
     let which = match shown.iter().filter(|r| is_of_shared_core(r)).count() {
-        0 => "the values are those of a core of one's own".to_owned(),
-        1 => "one value is that of a shared core, the others of a core of one's own".to_owned(),
-        n => format!("{n} values are those of a shared core, the others of a core of one's own"),
+        0 => "the values were measured on a core to themselves".to_owned(),
+        1 => "one value was measured beside a busy sibling thread, the others on a core to themselves".to_owned(),
+        n => format!("{n} values were measured beside a busy sibling thread, the others on a core to themselves"),
     };
     Some(format!("Others used the core's other thread in {percent} of the samples; {which}."))
 }
@@ -179,10 +179,12 @@ fn verdict(run: &RunHeader) -> String {
         Some(NoiseVerdict::Quiet) => format!("The host was quiet{lost}."),
         Some(NoiseVerdict::Fine) => format!("The host was nearly idle{lost}."),
         Some(NoiseVerdict::Noisy) => {
-            format!("The host was busy{lost}: what computes is right, what waits for others may be slower than alone.")
+            format!(
+                "The host was busy{lost}: computation is right, what waits for other tasks may be slower than alone."
+            )
         }
         Some(NoiseVerdict::Hostile) => {
-            format!("The host was very busy{lost}: what computes is right, do not quote what waits for others.")
+            format!("The host was very busy{lost}: computation is right, do not quote what waits for other tasks.")
         }
     }
 }
@@ -325,10 +327,14 @@ mod tests {
             let page = page(records, &Style::plain(170)).expect("a survey");
             page.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        assert!(text(&records).contains("20 % of the samples; the values are those of a core of one's own."));
+        assert!(text(&records).contains("20 % of the samples; the values were measured on a core to themselves."));
         let flag = "shared core: the sibling thread was busy in 90 % of the samples";
         records.iter_mut().filter(|r| family(&r.id) == "syscall").for_each(|r| r.flags.push(flag.to_owned()));
-        assert!(text(&records).contains("; 6 values are those of a shared core,"), "{}", text(&records));
+        assert!(
+            text(&records).contains("; 6 values were measured beside a busy sibling thread,"),
+            "{}",
+            text(&records)
+        );
         records.iter_mut().filter_map(|r| r.shared.as_mut()).for_each(|shared| shared.share = 0.7);
         let crowded = text(&records);
         assert!(crowded.contains("Take the values as rough: others were at work") && crowded.contains(" 70 % of the"));
@@ -341,7 +347,7 @@ mod tests {
         let (_, records) = fixtures::survey();
         let text = page(&records, &Style::plain(100)).expect("a survey");
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for sign in [" ~ imprecise", " ? could not be told", " – not here", " ! failed"] {
+        for sign in [" ~ imprecise", " ? unresolved", " – not here", " ! failed"] {
             assert!(text.contains(sign), "{sign}: {text}");
         }
         let wide = |r: &Record| r.value.map(|v| Record { ci_display: Some([0.8 * v, 1.2 * v]), ..r.clone() });

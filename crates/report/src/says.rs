@@ -152,7 +152,7 @@ impl<'a> Group<'a> {
 
 /// A value of a record with its unit, and the sign of one that is imprecise.
 fn shown(record: &Record, value: f64) -> String {
-    // A value that could not be told has a sign of its own on the page, and no sentence here.
+    // An unresolved value has a sign of its own on the page, and no sentence here.
     let sign = if Mark::of(record) == Mark::Imprecise { Mark::Imprecise.sign() } else { "" };
     format!("{sign}{}", units::value(value, Scale::of(record), None))
 }

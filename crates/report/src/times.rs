@@ -92,17 +92,17 @@ mod tests {
     }
 
     #[test]
-    fn the_dearest_first_and_all_points_of_a_benchmark_together() {
+    fn the_longest_first_and_all_points_of_a_benchmark_together() {
         let points = [
-            (fixtures::point("a.cheap"), rounds(&[10.0, 12.0])),
-            (fixtures::point("b.dear"), rounds(&[200.0, 220.0, 210.0])),
-            (fixtures::point("a.cheap"), rounds(&[8.0])),
+            (fixtures::point("a.short"), rounds(&[10.0, 12.0])),
+            (fixtures::point("b.long"), rounds(&[200.0, 220.0, 210.0])),
+            (fixtures::point("a.short"), rounds(&[8.0])),
             (fixtures::point("c.never"), Vec::new()),
         ];
         let all = bench_times(&points);
         assert_eq!(all.len(), 2);
-        assert_eq!((all[0].benchmark.as_str(), all[0].points, all[0].rounds), ("b.dear", 1, 3));
-        assert_eq!((all[1].benchmark.as_str(), all[1].points, all[1].rounds), ("a.cheap", 2, 3));
+        assert_eq!((all[0].benchmark.as_str(), all[0].points, all[0].rounds), ("b.long", 1, 3));
+        assert_eq!((all[1].benchmark.as_str(), all[1].points, all[1].rounds), ("a.short", 2, 3));
         assert!((all[1].wall_s - 0.030).abs() < 1e-12);
         insta::assert_snapshot!(times(&all, &Style::plain(80)));
     }

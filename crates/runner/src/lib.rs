@@ -3,7 +3,7 @@
 //! The steps of a run: [`select`](fn@select) finds the benchmarks that are named; [`plan`](fn@plan)
 //! makes points of them; [`prepare`] and [`Prepared::start`] do whatever can be refused, then gauge
 //! the machine; [`Run::work`] measures rounds and hands over each one as it ends. Nothing here
-//! writes to a terminal, a store or a file of the user: an [`Observer`] is told what comes next,
+//! writes to a terminal, a store or a file of the user: an [`Observer`] learns what comes next,
 //! and rounds go to a callback.
 //!
 //! A worker is this very program started again, so `main` of a program that uses this crate begins

@@ -95,40 +95,43 @@ pub fn observe(command: &[OsString], deadline: Duration) -> Result<Observation> 
     });
     let helper = helper.context("starting a process")?;
     drop(tell);
-    let ended = listen(&answer, signals.as_fd(), Instant::now() + deadline);
+    let ended = read_answer(&answer, signals.as_fd(), Instant::now() + deadline);
     finish(helper, adopts);
     match ended {
-        Heard::All(bytes) => decode(&bytes).map(Observation::Made),
-        Heard::Late => bail!("it ran longer than {} s in all and was ended (--deadline)", deadline.as_secs_f64()),
-        Heard::Signal => Ok(Observation::Signal(signals.next().unwrap_or(crate::signals::TERMINATE))),
+        Answer::Complete(bytes) => decode(&bytes).map(Observation::Made),
+        Answer::DeadlinePassed => {
+            bail!("it ran longer than {} s in all and was ended (--deadline)", deadline.as_secs_f64())
+        }
+        Answer::Interrupted => Ok(Observation::Signal(signals.next().unwrap_or(crate::signals::TERMINATE))),
     }
 }
 
-enum Heard {
-    All(Vec<u8>),
-    Late,
-    Signal,
+/// How waiting for the answer of the helper ended.
+enum Answer {
+    Complete(Vec<u8>),
+    DeadlinePassed,
+    Interrupted,
 }
 
-/// Reads all that the helper says, until a signal or the deadline.
-fn listen(answer: &OwnedFd, signals: BorrowedFd<'_>, until: Instant) -> Heard {
+/// Reads all that the helper writes, until a signal or the deadline.
+fn read_answer(answer: &OwnedFd, signals: BorrowedFd<'_>, until: Instant) -> Answer {
     let mut bytes = Vec::new();
     let mut some = [0; 4096];
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let ready = io::readable(&[signals, answer.as_fd()], left);
         if ready.contains(&0) {
-            return Heard::Signal;
+            return Answer::Interrupted;
         }
         if ready.is_empty() {
             if left.is_zero() {
-                return Heard::Late;
+                return Answer::DeadlinePassed;
             }
             continue;
         }
         match io::read(answer.as_fd(), &mut some) {
             Ok(n) if n > 0 && bytes.len() < LONGEST => bytes.extend_from_slice(&some[..n]),
-            _ => return Heard::All(bytes),
+            _ => return Answer::Complete(bytes),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Who is told how a run goes on.
+//! Callbacks that report a run's progress.
 
 use groma_harness::model::{Host, Point, Round};
 
-/// Is told what a run does, between rounds and never during one.
+/// Called between rounds, never during one.
 pub trait Observer {
     /// What is measured next.
     fn next(&mut self, what: &str);

@@ -80,7 +80,7 @@ pub fn prepare(request: &RunRequest) -> Result<Prepared<'_>> {
     };
     let place = request.work_dir.clone().unwrap_or_else(default_place);
     if request.work_dir.is_some() && !place.is_dir() {
-        bail!("--work-dir: {}: cannot be written: it is no directory", place.display());
+        bail!("--work-dir: {}: not a directory", place.display());
     }
     let conditions = request.conditions.as_ref().map(|sides| open_conditions(sides, request)).transpose()?;
     Ok(Prepared { request, place, of_remote, conditions })
@@ -203,7 +203,7 @@ impl Run {
         self.survey.supervisor.signals()
     }
 
-    /// Takes what earlier runs on this processor knew of a core of one's own. The header keeps what
+    /// Takes what earlier runs on this processor knew of a core to itself. The header keeps what
     /// this run saw, so that no run repeats what another only recalled.
     pub fn recall(&mut self, earlier: &[CoreProbe]) {
         if let Some(core) = &mut self.survey.host.core {

@@ -11,21 +11,21 @@ use std::io;
 
 /// The pipe, and the number of bytes read from it.
 #[derive(Debug)]
-pub struct Witness {
+pub struct ExecCounter {
     out: OwnedFd,
     write_end: OwnedFd,
-    heard: u64,
+    count: u64,
 }
 
-impl Witness {
+impl ExecCounter {
     /// An empty pipe.
     ///
     /// # Errors
     /// Those of `pipe2` and `fcntl`.
-    pub fn new() -> io::Result<Witness> {
+    pub fn new() -> io::Result<ExecCounter> {
         let (out, write_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         rustix::io::fcntl_setfd(&write_end, FdFlags::empty())?;
-        Ok(Witness { out, write_end, heard: 0 })
+        Ok(ExecCounter { out, write_end, count: 0 })
     }
 
     /// The number of the descriptor that started programs write their byte to.
@@ -37,18 +37,18 @@ impl Witness {
     ///
     /// # Errors
     /// Those of `read`.
-    pub fn heard(&mut self) -> io::Result<u64> {
+    pub fn bytes(&mut self) -> io::Result<u64> {
         let mut bytes = [0u8; 64];
         loop {
             match rustix::io::read(&self.out, &mut bytes) {
                 Ok(n) => {
-                    self.heard += n as u64;
+                    self.count += n as u64;
                     if n < bytes.len() {
-                        return Ok(self.heard);
+                        return Ok(self.count);
                     }
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Ok(self.heard),
+                Err(Errno::AGAIN) => return Ok(self.count),
                 Err(e) => return Err(e.into()),
             }
         }
@@ -63,22 +63,22 @@ mod tests {
 
     #[test]
     fn counts_what_started_programs_wrote_and_never_waits() {
-        let mut witness = Witness::new().expect("a pipe");
-        assert_eq!(witness.heard().expect("read"), 0);
-        let path = format!("/proc/self/fd/{}", witness.number());
+        let mut exec_counter = ExecCounter::new().expect("a pipe");
+        assert_eq!(exec_counter.bytes().expect("read"), 0);
+        let path = format!("/proc/self/fd/{}", exec_counter.number());
         let writer = Command::new("/bin/sh", &["sh", "-c", "echo > $0", &path]).expect("command");
         for n in 1..=3 {
             assert_eq!(wait(writer.posix_spawn().expect("spawn")).expect("wait").code(), Some(0));
-            assert_eq!(witness.heard().expect("read"), n);
+            assert_eq!(exec_counter.bytes().expect("read"), n);
         }
     }
 
     #[test]
     fn counts_more_than_its_buffer_holds() {
-        let mut witness = Witness::new().expect("a pipe");
-        assert_eq!(rustix::io::write(&witness.write_end, &[0; 200]), Ok(200));
-        assert_eq!(witness.heard().expect("read"), 200);
-        assert_eq!(rustix::io::write(&witness.write_end, &[0; 64]), Ok(64));
-        assert_eq!(witness.heard().expect("read"), 264);
+        let mut exec_counter = ExecCounter::new().expect("a pipe");
+        assert_eq!(rustix::io::write(&exec_counter.write_end, &[0; 200]), Ok(200));
+        assert_eq!(exec_counter.bytes().expect("read"), 200);
+        assert_eq!(rustix::io::write(&exec_counter.write_end, &[0; 64]), Ok(64));
+        assert_eq!(exec_counter.bytes().expect("read"), 264);
     }
 }

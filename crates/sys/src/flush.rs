@@ -35,11 +35,11 @@ impl Flush {
         let kernel = flush_kernels().into_iter().find(|kernel| kernel.effect == effect);
         kernel.map(|kernel| Self { kernel }).ok_or_else(|| {
             let what = match effect {
-                Effect::Evict => "drops a line from the caches",
-                Effect::Clean => "writes a line back and keeps it",
-                Effect::Demote => "moves a line outwards",
+                Effect::Evict => "cache-line flush",
+                Effect::Clean => "cache-line write-back",
+                Effect::Demote => "cache-line demotion",
             };
-            format!("this CPU offers programs no instruction that {what}")
+            format!("this CPU has no unprivileged {what} instruction")
         })
     }
 

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vigil_interrupts_who_waits_for_a_child_that_ended() {
+    fn a_peer_watch_interrupts_a_wait_for_a_child_that_ended() {
         /// A worker whose peer ends silently, before the watch or after it.
         fn worker(late: bool) -> io::Result<()> {
             use crate::io::{pipe, read, write_full};

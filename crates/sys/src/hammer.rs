@@ -85,7 +85,7 @@ impl<'m> Hammer<'m> {
     pub fn new(memory: &'m mut [u8], kind: Kind, seed: u64) -> Result<Hammer<'m>, String> {
         let (bytes, pages) = (memory.len(), (memory.len() / HAMMER_PAGE) as u64);
         if pages == 0 || !bytes.is_multiple_of(HAMMER_PAGE) {
-            return Err(format!("{bytes} B are no whole number of pages of {HAMMER_PAGE} B"));
+            return Err(format!("{bytes} B is not a multiple of the page size, {HAMMER_PAGE} B"));
         }
         if pages > MOST_PAGES {
             return Err(format!("{pages} pages are more than {MOST_PAGES}, among which the kernels choose"));

@@ -42,7 +42,7 @@ impl Operation {
     pub fn new(name: &str) -> Result<Operation, String> {
         let arch = std::env::consts::ARCH;
         let Some(kernel) = OPERATION_KERNELS.iter().find(|kernel| kernel.name == name) else {
-            return Err(format!("there is no one instruction for {name} in what was written for {arch}"));
+            return Err(format!("no single instruction for {name} is implemented for {arch}"));
         };
         if !operation_isa_here(kernel.isa) {
             return Err(format!("{name} needs {}, which this CPU or system does not have", kernel.isa));

@@ -21,7 +21,7 @@ pub trait Asking {
     /// Asks; returns the number that are ready, or a negative error number.
     fn ask(&mut self) -> isize;
     /// The ones that the last call returned, by their position among those asked about.
-    fn told(&self) -> Vec<usize>;
+    fn ready(&self) -> Vec<usize>;
 }
 
 const NOW: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -38,7 +38,7 @@ type FdSet = [usize; SELECT_LIMIT / WORD];
 pub struct Select {
     fds: Vec<usize>,
     wanted: FdSet,
-    told: FdSet,
+    answer: FdSet,
     /// The highest number plus one: how far the kernel scans.
     numbers: usize,
 }
@@ -58,7 +58,7 @@ impl Select {
         for fd in &fds {
             wanted[fd / WORD] |= 1 << (fd % WORD);
         }
-        Ok(Select { fds, wanted, told: FdSet::default(), numbers: highest + 1 })
+        Ok(Select { fds, wanted, answer: FdSet::default(), numbers: highest + 1 })
     }
 
     /// The number of descriptors that the kernel scans.
@@ -71,15 +71,15 @@ impl Asking for Select {
     #[inline]
     fn ask(&mut self) -> isize {
         let words = self.numbers.div_ceil(WORD);
-        self.told[..words].copy_from_slice(&self.wanted[..words]);
-        let told = self.told.as_mut_ptr() as usize;
+        self.answer[..words].copy_from_slice(&self.wanted[..words]);
+        let answer = self.answer.as_mut_ptr() as usize;
         let now = std::ptr::from_ref(&NOW) as usize;
         // SAFETY: the set holds `numbers` bits; a timeout of zero is not written back; no mask.
-        unsafe { syscall6(libc::SYS_pselect6 as usize, self.numbers, told, 0, 0, now, 0) }
+        unsafe { syscall6(libc::SYS_pselect6 as usize, self.numbers, answer, 0, 0, now, 0) }
     }
 
-    fn told(&self) -> Vec<usize> {
-        (0..self.fds.len()).filter(|i| self.told[self.fds[*i] / WORD] >> (self.fds[*i] % WORD) & 1 == 1).collect()
+    fn ready(&self) -> Vec<usize> {
+        (0..self.fds.len()).filter(|i| self.answer[self.fds[*i] / WORD] >> (self.fds[*i] % WORD) & 1 == 1).collect()
     }
 }
 
@@ -102,7 +102,7 @@ impl Asking for Poll {
         unsafe { syscall5(libc::SYS_ppoll as usize, self.0.as_mut_ptr() as usize, self.0.len(), now, 0, 0) }
     }
 
-    fn told(&self) -> Vec<usize> {
+    fn ready(&self) -> Vec<usize> {
         (0..self.0.len()).filter(|i| self.0[*i].revents & libc::POLLIN != 0).collect()
     }
 }
@@ -179,7 +179,7 @@ impl Asking for Epoll {
         answer
     }
 
-    fn told(&self) -> Vec<usize> {
+    fn ready(&self) -> Vec<usize> {
         let mut all: Vec<usize> = self.events[..self.answered].iter().map(|event| event.u64 as usize).collect();
         all.sort_unstable();
         all
@@ -250,7 +250,7 @@ mod tests {
             for way in &mut ways {
                 // Twice: level-triggered readiness stays.
                 assert_eq!((way.ask(), way.ask()), (ready.len() as isize, ready.len() as isize));
-                assert_eq!(way.told(), ready);
+                assert_eq!(way.ready(), ready);
             }
         }
     }
@@ -264,7 +264,7 @@ mod tests {
         write_full(counter.as_fd(), &1u64.to_ne_bytes()).expect("write");
         expire(timer.as_fd()).expect("timerfd_settime");
         while poll.ask() < 2 {}
-        assert_eq!(poll.told(), [0, 1]);
+        assert_eq!(poll.ready(), [0, 1]);
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
         let mut epoll = Epoll::over(&[]).expect("epoll");
         assert_eq!(epoll.add(near.as_fd(), 7), 0);
         assert_eq!(epoll.add(near.as_fd(), 7), -libc::EEXIST as isize);
-        assert_eq!((epoll.modify(near.as_fd(), 8), epoll.ask(), epoll.told()), (0, 1, vec![8]));
+        assert_eq!((epoll.modify(near.as_fd(), 8), epoll.ask(), epoll.ready()), (0, 1, vec![8]));
         assert_eq!((epoll.remove(near.as_fd()), epoll.ask()), (0, 0));
         assert_eq!(epoll.remove(near.as_fd()), -libc::ENOENT as isize);
     }

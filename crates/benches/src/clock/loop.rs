@@ -3,6 +3,9 @@
 //! **Measures:** Counting down and jumping back, and nothing else: what the loop around an
 //! operation adds to it.
 //!
+//! **Does not measure:** The overhead of reading the clock (`clock.read`), which is a separate part
+//! of every interval.
+//!
 //! **Method:** The kind of loop that the benchmarks use, compiled like them, around an empty body
 //! that the compiler must keep. The harness never subtracts this overhead. Where it matters (an
 //! operation of a few cycles), the operation is repeated within the loop, or the loop runs beside

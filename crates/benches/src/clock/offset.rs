@@ -8,6 +8,9 @@
 //! a finding, and a note says so. A program that subtracts a time taken on one CPU from a time
 //! taken on another is wrong by this amount.
 //!
+//! **Does not measure:** The rate of the counter (`clock.rate`), or the clock of the kernel, which
+//! corrects for offsets that it knows.
+//!
 //! **Method:** Two CPUs pass a word back and forth through their caches. One reads its counter,
 //! sends, waits for the answer and reads again; the other reads its own counter in between. If both
 //! directions take equally long, the other's reading belongs to the middle of the two, and the
@@ -198,7 +201,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 ctx.fact(&format!("offset.cpu{cpu}"), format!("{offset:.3e}"));
                 if offset.abs() > half {
                     let (ns, half) = (offset * 1e9, half * 1e9);
-                    ctx.note(format!("finding: the counter of CPU {cpu} is {ns:+.0} ns off that of CPU {first}, which no round trip of {half:.0} ns each way explains"));
+                    ctx.note(format!("finding: the counter of CPU {cpu} is {ns:+.0} ns off that of CPU {first}, more than a round trip of {half:.0} ns each way explains"));
                 }
                 pairs.push(trip);
                 made += done;

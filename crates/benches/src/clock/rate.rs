@@ -24,6 +24,7 @@
 //! **Sources:** docs/methods/processor.md#counter-rate.
 
 use groma_harness::prelude::*;
+use groma_harness::stats::order;
 use groma_harness::sys::arch::{COUNTER_NAME, counter_start, counter_usable};
 use groma_harness::sys::rates;
 
@@ -101,10 +102,9 @@ fn rates_of(brackets: &[Bracket]) -> Option<(f64, f64, f64)> {
     let narrowest = |of: &[Bracket]| of.iter().copied().min_by_key(Bracket::width);
     let (from, to) = (narrowest(&brackets[..ENDS])?, narrowest(&brackets[brackets.len() - ENDS..])?);
     let (hz, error) = rate(&from, &to);
-    let mut single: Vec<f64> = brackets.windows(2).map(|pair| rate(&pair[0], &pair[1]).0).collect();
-    single.sort_by(f64::total_cmp);
-    let quarter = single.len() / 4;
-    Some((hz, error, (single[single.len() - 1 - quarter] - single[quarter]) / 2.0 / hz))
+    let single: Vec<f64> = brackets.windows(2).map(|pair| rate(&pair[0], &pair[1]).0).collect();
+    let between_quartiles = order::quantile(&single, 0.75)? - order::quantile(&single, 0.25)?;
+    Some((hz, error, between_quartiles / 2.0 / hz))
 }
 
 /// The note about a declared rate; none within [`FINDING`].

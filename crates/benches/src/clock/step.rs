@@ -5,6 +5,9 @@
 //! longer than the step, this is the time of a read: an upper bound, and safe for choosing how long
 //! to time. The value describes the clock; smaller is not better.
 //!
+//! **Does not measure:** How long a read takes (`clock.read`), how accurate the clock's rate is
+//! (`clock.rate`), or whether clocks of different CPUs agree (`clock.offset`).
+//!
 //! **Method:** 100,000 consecutive readings, and the mode of their increments. The claimed
 //! resolution (`clock_getres`) is only a fact beside it.
 //!

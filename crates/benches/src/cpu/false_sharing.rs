@@ -5,6 +5,9 @@
 //! `op=add` is an atomic addition, as in per-thread statistics; `op=store` is plain stores, one
 //! after the other.
 //!
+//! **Does not measure:** Two CPUs that write the same word (`cpu.contention`), the transfer of a
+//! line alone (`cpu.core_to_core`), or readers beside a writer.
+//!
 //! **Method:** As `cpu.core_to_core`: two pinned processes, fresh pages, windows of 50 us. Windows
 //! with one line and with two alternate on the same pages. Windows in which the kernel took a CPU
 //! away do not count. The median window of each kind counts.

@@ -218,16 +218,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let few = clocks.len() < WHOLE_TURNS;
     // Where the vectors determine the time, the clock cannot be seen. That is no failure.
     let checked = if work.is_some() && few { &[] } else { checks };
-    let whole_turns: Vec<&Vec<f64>> = turns.iter().filter(|ratios| are_whole(ratios, checks)).collect();
-    for (i, &(name, x86_64)) in checked.iter().enumerate() {
-        let all: Vec<f64> = turns.iter().map(|ratios| ratios[i]).collect();
-        let whole_ones: Vec<f64> = whole_turns.iter().map(|ratios| ratios[i]).collect();
-        if let Some(ratio) = proven(&all, &whole_ones) {
-            let whole = whole(ratio, x86_64);
-            let expected = format!("{whole} within {} %", ERROR * 100.0);
-            ctx.prove(name, &expected, ratio, whole * (1.0 - ERROR)..=whole * (1.0 + ERROR));
-        }
-    }
+    prove_ratios(ctx, &turns, checks, checked);
     if few {
         let found =
             format!("{} of {} turns took whole cycles, and {WHOLE_TURNS} are needed", clocks.len(), turns.len());
@@ -251,6 +242,21 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.state(clock);
     }
     Ok(())
+}
+
+/// Proves that each checked ratio of chains is the whole number that it has to be. `turns` are the
+/// ratios of each turn, in the order of `checks`.
+fn prove_ratios(ctx: &mut Ctx, turns: &[Vec<f64>], checks: &[Check], checked: &[Check]) {
+    let whole_turns: Vec<&Vec<f64>> = turns.iter().filter(|ratios| are_whole(ratios, checks)).collect();
+    for (i, &(name, x86_64)) in checked.iter().enumerate() {
+        let all: Vec<f64> = turns.iter().map(|ratios| ratios[i]).collect();
+        let whole_ones: Vec<f64> = whole_turns.iter().map(|ratios| ratios[i]).collect();
+        if let Some(ratio) = proven(&all, &whole_ones) {
+            let whole = whole(ratio, x86_64);
+            let expected = format!("{whole} within {} %", ERROR * 100.0);
+            ctx.prove(name, &expected, ratio, whole * (1.0 - ERROR)..=whole * (1.0 + ERROR));
+        }
+    }
 }
 
 #[cfg(test)]

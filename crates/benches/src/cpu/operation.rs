@@ -227,24 +227,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.prove(&format!("{name}: registers that differ from the reference"), "0", wrong as f64, 0.0..=0.0);
     }
     if let Some(known) = known_cycles(op) {
-        let per_turn = operation.chain.ops();
-        let ops = per_turn as f64;
-        let range = known - NOT_WHOLE..=known + NOT_WHOLE;
-        let mut seen: Vec<f64> = Vec::new();
-        for _ in 0..TRIES {
-            let cost = work::probe(ctx, WINDOWS, per_turn, |turns| Ok(operation.chain.run(turns)))?;
-            // Where every window was disturbed, nothing is proven.
-            if cost.clean > 0 {
-                seen.push(cost.cycles / ops);
-            }
-            if seen.last().is_some_and(|cycles| range.contains(cycles)) {
-                break;
-            }
-        }
-        if let Some(cycles) = proven(&seen, &range) {
-            let expected = format!("{known}, and no other whole number of cycles");
-            ctx.prove("cycles of a dependent operation", &expected, cycles, range);
-        }
+        prove_cycles(ctx, &mut operation.chain, known)?;
     }
     let wide = operation.kernel().isa.starts_with("avx512");
     let warm = |ctx: &mut Ctx, each: &mut Loop| -> Result<u64, BenchError> {
@@ -298,6 +281,29 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // All intervals of a round make the same number of turns, so the last one stands for all.
     let abnormal = operation.chain.abnormal() + operation.parallel.abnormal();
     ctx.prove("values that are no normal numbers at the end", "0", abnormal as f64, 0.0..=0.0);
+    Ok(())
+}
+
+/// Proves that a dependent operation takes as many cycles as is known of it.
+fn prove_cycles(ctx: &mut Ctx, chain: &mut Loop, known: f64) -> Outcome {
+    let per_turn = chain.ops();
+    let ops = per_turn as f64;
+    let range = known - NOT_WHOLE..=known + NOT_WHOLE;
+    let mut seen: Vec<f64> = Vec::new();
+    for _ in 0..TRIES {
+        let cost = work::probe(ctx, WINDOWS, per_turn, |turns| Ok(chain.run(turns)))?;
+        // Where every window was disturbed, nothing is proven.
+        if cost.clean > 0 {
+            seen.push(cost.cycles / ops);
+        }
+        if seen.last().is_some_and(|cycles| range.contains(cycles)) {
+            break;
+        }
+    }
+    if let Some(cycles) = proven(&seen, &range) {
+        let expected = format!("{known}, and no other whole number of cycles");
+        ctx.prove("cycles of a dependent operation", &expected, cycles, range);
+    }
     Ok(())
 }
 

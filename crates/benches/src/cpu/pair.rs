@@ -333,7 +333,7 @@ impl<'a> Pair<'a> {
         let before = Usage::thread();
         let there = shared.count(SWITCHES).load(SeqCst);
         let ready = shared.words[READY].load(SeqCst);
-        self.peer.say(number);
+        self.peer.send_command(number);
         self.answer(READY, ready)?;
         let done = shared.words[DONE].load(SeqCst);
         let seen = part(&window);

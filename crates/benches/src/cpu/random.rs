@@ -72,7 +72,7 @@ fn deviations(mean: f64, n: f64) -> f64 {
 fn run(ctx: &mut Ctx) -> Outcome {
     let kind = ctx.word("kind");
     let mut generator =
-        Generator::take().ok_or_else(|| BenchError::Failed("somebody else has the process's generators".to_owned()))?;
+        Generator::take().ok_or_else(|| BenchError::Failed("the generators of this process are in use".to_owned()))?;
     let none = || BenchError::Unsupported(format!("this system gives no number by {kind}"));
     let mut first = [0.0; 3];
     for (number, seed) in first.iter_mut().zip([SEEDS[1], SEEDS[0], SEEDS[0]]) {

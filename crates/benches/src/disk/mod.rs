@@ -358,7 +358,7 @@ fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
 fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError> {
     let size = ctx.int("size");
     if !size.is_multiple_of(LARGE as u64) {
-        return Err(BenchError::Unsupported(format!("{size} B are no whole MiB")));
+        return Err(BenchError::Unsupported(format!("{size} B is not a multiple of 1 MiB")));
     }
     let whole = || -> Result<u64, BenchError> {
         Ok(disk::size(file.as_fd()).context("looking for its end")? / LARGE as u64 * LARGE as u64)
@@ -542,7 +542,10 @@ mod tests {
         assert!(matches!(&gone, Err(BenchError::Unsupported(why)) if why.starts_with("/nonexistent: ")), "{gone:?}");
         let place = Place::new();
         let uneven = try_out(&random_read::BENCH, &[("size", "3000000")], Some(place.path()));
-        assert!(matches!(&uneven, Err(BenchError::Unsupported(why)) if why.contains("no whole MiB")), "{uneven:?}");
+        assert!(
+            matches!(&uneven, Err(BenchError::Unsupported(why)) if why.contains("multiple of 1 MiB")),
+            "{uneven:?}"
+        );
         let memory = Path::new("/dev/shm");
         if memory.is_dir() && !disk::has_disk(memory).expect("statfs") {
             let place = memory.join(format!("groma-benches-disk-{}", std::process::id()));

@@ -105,7 +105,7 @@ impl Cached {
 fn check_size(size: u64, block: usize, files: u32, available: Option<u64>) -> Outcome {
     // A sum is one of whole words.
     if size == 0 || block == 0 || !block.is_multiple_of(8) || !size.is_multiple_of(block as u64) {
-        return Err(BenchError::Unsupported(format!("{size} B are no whole blocks of {block} B")));
+        return Err(BenchError::Unsupported(format!("{size} B is not a multiple of the block size, {block} B")));
     }
     let needed = size.saturating_mul(u64::from(files));
     match available {

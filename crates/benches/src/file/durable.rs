@@ -8,6 +8,9 @@
 //! - `replace`: the same under another name, which is then renamed over the existing file: the only
 //!   way to change a small file so that one of the two versions always exists.
 //!
+//! **Does not measure:** Writes that are not synced (`file.create_write_read_delete`), a disk
+//! without a file system (`disk.sync_write`), or whether the bytes would in fact survive.
+//!
 //! **Method:** Each operation is timed alone; the bytes are random, so nothing can compress them.
 //! The proofs are that the device has written at least as many bytes in the meantime, as the kernel
 //! counts them (where the file lies on a device for which it counts), and that in the end the files

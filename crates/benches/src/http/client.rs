@@ -137,7 +137,7 @@ mod tests {
     }
 
     /// Gets a response from a server that sends exactly these pieces.
-    fn said(pieces: &'static [&'static [u8]], length: u64) -> io::Result<()> {
+    fn fetch_from(pieces: &'static [&'static [u8]], length: u64) -> io::Result<()> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
         let to = listener.local_addr().expect("bound");
         let server = beside(move || {
@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn a_response_in_pieces_is_read_to_its_end() {
-        said(&[b"HTTP/1.1 20", b"0 OK\r\nContent-Length: 4\r\n", b"\r\n\x00", b"\x01\x02", b"\x03"], 4)
+        fetch_from(&[b"HTTP/1.1 20", b"0 OK\r\nContent-Length: 4\r\n", b"\r\n\x00", b"\x01\x02", b"\x03"], 4)
             .expect("all of it");
-        said(&[b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"], 0).expect("nothing is also a body");
+        fetch_from(&[b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"], 0).expect("nothing is also a body");
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
             &[b"\x00\x01"],
             &[],
         ] {
-            assert!(said(pieces, 2).is_err(), "{pieces:?}");
+            assert!(fetch_from(pieces, 2).is_err(), "{pieces:?}");
         }
     }
 }

@@ -121,7 +121,7 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
     });
     drop(peer_watch);
     measured.map_err(|stop| peer.explain(stop))?;
-    peer.say(sent.wrapping_add(1));
+    peer.send_command(sent.wrapping_add(1));
     here.send().context("sending the last message")?;
     let peer = peer.wait()?[0];
     proofs::peer_ended_well(ctx, &peer);

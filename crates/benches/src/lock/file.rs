@@ -30,7 +30,7 @@ use std::io;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Lock on a file that nobody else wants: lock and unlock",
+        summary: "Uncontended lock on a file: lock and unlock",
         about: about!("file.rs"),
         iteration: "one lock and one unlock",
         params: &[LOCK_KIND, OBJECT],

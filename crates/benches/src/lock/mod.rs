@@ -20,7 +20,7 @@ mod sysv_sem;
 pub(crate) static ABOUT: Family = Family {
     name: "lock",
     summary: "Uncontended locks, semaphores and counters",
-    says: Say::Text("taking and leaving what nobody else wants costs {}", &[Figure::Range(Select::AllBut(&[]))]),
+    says: Say::Text("an uncontended lock and unlock takes {}", &[Figure::Range(Select::AllBut(&[]))]),
     rows: &[],
 };
 

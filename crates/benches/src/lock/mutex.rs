@@ -25,7 +25,7 @@ use std::sync::mpsc;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Mutex (pthread) that nobody else wants: lock and unlock, without the kernel",
+        summary: "Uncontended mutex (pthread): lock and unlock, without the kernel",
         about: about!("mutex.rs"),
         iteration: "one lock and one unlock",
         params: &[Param::word(

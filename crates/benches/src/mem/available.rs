@@ -5,6 +5,9 @@
 //! free), and what `RLIMIT_AS` and `RLIMIT_DATA` leave. The fact `limit` names the one that binds.
 //! Memory is not filled to find out, because that is how a benchmark kills its neighbours.
 //!
+//! **Does not measure:** How fast memory can be taken (`vm.fault`), how much could be swapped out,
+//! or what the kernel would in fact grant under pressure.
+//!
 //! **Method:** The limits are read. As a check, a sixteenth of the result and at most 64 MiB is
 //! touched: every page of it must be resident afterwards, and none may come from a disk. Minor
 //! faults, and the swapping and memory pressure of the whole machine meanwhile, are facts.

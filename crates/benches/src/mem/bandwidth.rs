@@ -168,7 +168,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let unit = kernel.step as u64 * program;
     if !size.is_multiple_of(unit) {
         return Err(BenchError::Unsupported(format!(
-            "a size of {size} B is no multiple of the {unit} B that {} with {} goes over at a time",
+            "{size} B is not a multiple of the {unit} B that {} with {} moves at a time",
             op.word(),
             kernel.isa
         )));

@@ -6,6 +6,9 @@
 //! banks: the conflict of one turn of two loads. `share` is the fraction of random pairs that
 //! conflict: about one over the number of banks, all channels and ranks together.
 //!
+//! **Does not measure:** The latency of a single access (`mem.latency`), the mapping of addresses
+//! to banks, or the timings that the memory's vendor declares.
+//!
 //! **Method:** Random pairs of lines of a large buffer are loaded and flushed alternately, 16 turns
 //! a window, and the fastest of three windows counts. Pairs in different banks all take about the
 //! same time. The slowest pairs and as many from the middle are then measured again, interleaved,
@@ -24,6 +27,7 @@
 //! See docs/methods/memory.md#dram-pages.
 
 use groma_harness::prelude::*;
+use groma_harness::stats::order;
 use groma_harness::sys::flush::Flush;
 use groma_harness::sys::pages::{Map, Policy};
 
@@ -83,18 +87,13 @@ struct Modes {
 /// # Errors
 /// The reason why they form none.
 fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
-    let sorted = |values: &[f64]| {
-        let mut values = values.to_vec();
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let (candidates, others) = (sorted(candidates), sorted(others));
     if others.len() < FEWEST {
         return Err("too few pairs".to_owned());
     }
-    let at = |values: &[f64], q: f64| values[((values.len() - 1) as f64 * q).round() as usize];
-    let middle = at(&others, 0.5);
-    let width = at(&others, 0.9) - at(&others, 0.1);
+    // Where a window was never timed there is no quantile, and nothing is beyond it.
+    let at = |values: &[f64], q: f64| order::quantile(values, q).unwrap_or(f64::INFINITY);
+    let middle = at(others, 0.5);
+    let width = at(others, 0.9) - at(others, 0.1);
     let limit = middle + (WIDTHS * width).max(APART * middle);
     let slow: Vec<f64> = candidates.iter().copied().filter(|t| *t > limit).collect();
     if slow.len() < FEWEST {
@@ -112,7 +111,7 @@ fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
     let between = candidates.iter().filter(|t| (limit..middle + gap / 2.0).contains(*t)).count();
     if spread > gap / 2.0 || between * 4 > slow.len() {
         return Err(format!(
-            "the slow pairs are no mode of their own: they spread over {:.0} ns, {:.0} ns beyond the others",
+            "the slow pairs do not form a mode: they spread over {:.0} ns, {:.0} ns beyond the others",
             spread * 1e9,
             gap * 1e9
         ));
@@ -122,7 +121,7 @@ fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let Some(evict) = Flush::evict() else {
-        return Err(BenchError::Unsupported("needs an instruction that drops a line from the caches".to_owned()));
+        return Err(BenchError::Unsupported("this CPU has no unprivileged cache-line flush instruction".to_owned()));
     };
     let size = ctx.int("size");
     sys::process::refuse_huge_pages();
@@ -158,14 +157,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     }
     let (candidates, others) = fastest.split_at(again);
-    let quantile = |q: f64| seen[((seen.len() - 1) as f64 * q) as usize].0 * 1e9;
+    let first_pass: Vec<f64> = seen.iter().map(|(time, _)| time * 1e9).collect();
+    let quantile = |q: f64| order::quantile_sorted(&first_pass, q).unwrap_or(f64::NAN);
     ctx.fact("pairs", pairs.len());
     let quantiles = [0.0, 0.1, 0.5, 0.9, 0.99, 0.998, 1.0].map(|q| format!("{:.0}", quantile(q)));
     ctx.fact("pairs.ns", quantiles.join(" "));
     let sorted_ns = |values: &[f64]| {
-        let mut values: Vec<f64> = values.iter().map(|t| t * 1e9).collect();
-        values.sort_by(f64::total_cmp);
-        values.iter().map(|t| format!("{t:.0}")).collect::<Vec<_>>().join(" ")
+        let values = order::sorted(values);
+        values.iter().map(|t| format!("{:.0}", t * 1e9)).collect::<Vec<_>>().join(" ")
     };
     ctx.fact("again.slowest_ns", sorted_ns(candidates));
     ctx.fact("again.middle_ns", sorted_ns(others));

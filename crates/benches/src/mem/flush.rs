@@ -9,6 +9,9 @@
 //! memory where the line was dropped, of a cache where it was kept. Some cores drop lines on
 //! `clwb`, which is allowed to keep them.
 //!
+//! **Does not measure:** When the bytes have reached a device or persistent memory beyond the
+//! caches, or instructions that only the kernel may use.
+//!
 //! **Method:** 2048 lines, 256 bytes apart, are put into their state outside the timed part: always
 //! dropped first, then loaded or modified. They lie in the second-level cache and partly in the
 //! first. The fence is `mfence` (`dsb ish`, `fence rw, rw`), which waits until the lines are gone;
@@ -95,7 +98,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let op = op.map_err(BenchError::Unsupported)?;
     let Some(evict) = Flush::evict() else {
-        return Err(BenchError::Unsupported("this CPU offers programs no instruction that drops a line".to_owned()));
+        return Err(BenchError::Unsupported("this CPU has no unprivileged cache-line flush instruction".to_owned()));
     };
     ctx.fact("flush.instruction", op.name());
     sys::process::refuse_huge_pages();

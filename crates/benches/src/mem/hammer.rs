@@ -13,6 +13,9 @@
 //! `traffic` is a model: if no cache holds it, a store fetches its line and writes it back, 128
 //! bytes per operation.
 //!
+//! **Does not measure:** How long one store takes (`own` excepted), stores in order
+//! (`mem.bandwidth`), or disturbance errors of DRAM ("row hammer").
+//!
 //! **Method:** Assembly kernels that generate the random numbers in registers, and fresh pages in
 //! each round, present before the clock starts. The same loop without the memory access runs in
 //! turn with it (`generator`), and its share is reported: the generator runs ahead of independent
@@ -101,7 +104,7 @@ pub(super) const COMPARED: u64 = 4096;
 /// Accepts only a whole number of the hammer's pages.
 pub(super) fn check_pages(bytes: u64) -> Outcome {
     if !bytes.is_multiple_of(HAMMER_PAGE as u64) {
-        return Err(BenchError::Unsupported(format!("{bytes} B are no whole number of pages of {HAMMER_PAGE} B")));
+        return Err(BenchError::Unsupported(format!("{bytes} B is not a multiple of the page size, {HAMMER_PAGE} B")));
     }
     Ok(())
 }

@@ -6,6 +6,9 @@
 //! whole time in which all were working. The time includes waiting for a CPU that others use: see
 //! the fact `hammer.preemptions`.
 //!
+//! **Does not measure:** How long one store takes, or stores in order (`mem.bandwidth`). Its runs
+//! are compared with other runs of the same numbers only.
+//!
 //! **Method:** A process for each writer, pinned to a CPU, with memory on that CPU's node or on the
 //! named one (`mbind`, checked with `move_pages`). Before a writer reports that it is ready, every
 //! page is present and its first operations have been compared with a reference. The worker opens
@@ -219,7 +222,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let bytes = pages.saturating_mul(HAMMER_PAGE as u64);
     check_pages(bytes)?;
     let Some(ops) = pages.checked_mul(loops).filter(|ops| *ops > 0) else {
-        return Err(BenchError::Unsupported(format!("{pages} pages x {loops} loops is no valid number of operations")));
+        return Err(BenchError::Unsupported(format!(
+            "{pages} pages x {loops} loops is not a valid number of operations"
+        )));
     };
     // Stores come in pairs.
     let ops = if kind == Kind::Own { ops } else { ops.next_multiple_of(2) };
@@ -246,7 +251,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         })
     };
     partners.all_ready().map_err(reason)?;
-    partners.say(BEGIN);
+    partners.send_command(BEGIN);
     partners.wait_for_success()?;
 
     let spans: Vec<(u64, u64)> = (0..writers).map(|i| (at(i, Found::Start), at(i, Found::End))).collect();

@@ -7,6 +7,10 @@
 //! - `included` jumps anywhere at every step: what a program with random accesses pays, translation
 //!   included. The difference of the two is the cost of translation.
 //!
+//! **Does not measure:** Loads whose addresses are known in advance, of which many are in flight at
+//! once (`mem.parallelism`, `mem.random_read`), stores (`mem.access`), or a memory that is busy
+//! (`mem.loaded_latency`).
+//!
 //! **Method:** The loop consists of dependent loads only, 64 in a row. Each round is a fresh
 //! process with fresh pages, since the spread over page placements exceeds the timing noise. The
 //! value of a round is the 10th percentile of its intervals, since interference only adds time; the

@@ -7,6 +7,9 @@
 //! are counted as in `mem.bandwidth`: bytes read plus bytes written. `modelled` assumes that every
 //! store first fetches its line, which large calls often avoid.
 //!
+//! **Does not measure:** The bandwidth of the hardware (`mem.bandwidth`, `mem.stream`), short
+//! copies in registers that a compiler inlines, or memory that was never touched (`vm.fault`).
+//!
 //! **Method:** All calls of a pass run one after the other, front to back; a buffer that takes
 //! longer than an interval is gone over in pieces of 1 MiB and more. The functions are called
 //! through pointers that are opaque to the compiler. The destination is checked afterwards.
@@ -95,9 +98,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let call = ctx.size_unless_word("call").map_or(bytes, |bytes| bytes as usize);
     if call == 0 || !bytes.is_multiple_of(call) {
-        return Err(BenchError::Unsupported(format!(
-            "a buffer of {bytes} B holds no whole number of calls of {call} B"
-        )));
+        return Err(BenchError::Unsupported(format!("{bytes} B is not a multiple of the size of a call, {call} B")));
     }
     ctx.fact(MODELLED, if copies { 1.5 } else { 2.0 });
     sys::process::refuse_huge_pages();

@@ -9,6 +9,9 @@
 //! windows, each the mean of thousands of loads, and not that of single loads. `idle` is the same
 //! chase just before, with the generators asleep.
 //!
+//! **Does not measure:** The peak bandwidth of the machine (`mem.bandwidth`, `mem.stream`), or the
+//! latency of a load that is prefetched.
+//!
 //! **Method:** The chase is that of `mem.latency` (translation amortised, base pages) over 128 MiB
 //! that were evicted, or for `l3` over four times the last private cache. Generators are processes
 //! pinned to their CPUs, each with 64 MiB or more of its own (transparent huge pages), together
@@ -270,7 +273,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.state_as("idle", idle);
     let loads = ((WINDOW_NS * 1e-9 / idle) as u64).next_multiple_of(CHASE_UNROLL).max(CHASE_UNROLL);
 
-    generators.say(WORK);
+    generators.send_command(WORK);
     let until = ctx.now_ns() + 3 * ctx.time_limit_ns().max(10_000_000);
     let mut windows: Vec<Window> = Vec::new();
     chain.mark();
@@ -291,7 +294,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         generators.check_alive()?;
     }
-    generators.say(SLEEP);
+    generators.send_command(SLEEP);
     let ended_badly = generators.end()?.iter().filter(|exit| !exit.success()).count();
     ctx.prove("generators that did not leave well", "0", ended_badly as f64, 0.0..=0.0);
 
@@ -302,14 +305,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let there = f64::from(u8::from(chain.leads_here(credited)));
     ctx.prove("the walk stands where the loads credited lead", "1", there, 1.0..=1.0);
+    state(ctx, &windows, &places, loads);
+    Ok(())
+}
 
-    let kept = together(&windows);
+/// States the latency and the bandwidth of the windows of so many loads in which all ran together.
+fn state(ctx: &mut Ctx, windows: &[Window], places: &[Place], loads: u64) {
+    let kept = together(windows);
     ctx.fact("windows", windows.len());
     ctx.fact("windows.together", kept.len());
     let latencies: Vec<f64> = kept.iter().map(|w| w.ns * 1e-9 / loads as f64).collect();
     let line = super::line_size() as f64;
     let moved = |w: &Window, keep: &dyn Fn(&Place) -> bool| -> f64 {
-        w.bytes.iter().zip(&places).filter(|(_, place)| keep(place)).map(|(bytes, _)| bytes).sum()
+        w.bytes.iter().zip(places).filter(|(_, place)| keep(place)).map(|(bytes, _)| bytes).sum()
     };
     // Generators use memory of their own node: what those of others move does not load the node
     // whose latency is measured.
@@ -323,8 +331,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     }
     if kept.len() < FOR_MEDIAN {
-        ctx.unresolved("", "not enough co-run windows: the generators did not run beside the chase");
-        return Ok(());
+        return ctx.unresolved("", "not enough co-run windows: the generators did not run beside the chase");
     }
     if let (Some(latency), Some(bandwidth)) = (nearest_rank(&latencies, 0.5), nearest_rank(&bandwidths, 0.5)) {
         ctx.state(latency);
@@ -334,7 +341,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Some(p95) if kept.len() >= FOR_P95 => ctx.state_as("p95", p95),
         _ => ctx.unresolved("p95", "not enough co-run windows for a 95th percentile"),
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -13,6 +13,12 @@
 //! streams together; they are gone over in pieces of about 64 KiB. The source is written
 //! beforehand, and the destination is checked afterwards.
 //!
+//! **Pitfalls:**
+//! - Taking a program's ratio for that of the memory: without `store=nt` every written line is read
+//!   as well, unless the CPU recognises that all of it will be written.
+//! - A source that was never written is one page of zeros, which stays in the cache.
+//! - Streams that lie a power of two apart can compete for the same sets and banks.
+//!
 //! **Sources:** The mixes of Intel's Memory Latency Checker; Mess (which names ratios by issued
 //! loads). See docs/methods/memory.md#read-write-mixes.
 

@@ -188,7 +188,7 @@ fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
     let Some(huge) = buffer.huge_bytes() else {
         if asked == "huge" {
             return Err(BenchError::Unsupported(
-                "no /proc/self/smaps: whether the pages are huge cannot be told".to_owned(),
+                "no /proc/self/smaps: whether the pages are huge is unknown".to_owned(),
             ));
         }
         return Ok(());

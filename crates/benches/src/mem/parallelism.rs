@@ -187,7 +187,6 @@ fn links(numbers: &[usize], nodes: usize) -> Vec<Link> {
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     let mut buffer = super::buffer(ctx, size as usize)?;
-    let line = super::line_size();
     let spacing = super::spacing(size);
     // Nodes of one line hold a single pointer, which is relinked for each number of chains in
     // registers.
@@ -252,10 +251,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
         take(ctx, &mut chains, 0)?;
     }
     let stream = stream_bytes_per_cycle(ctx, chains.bytes())?;
-    let Some(found) = read_curve(&curve) else { return Err(BenchError::Failed("no curve".to_owned())) };
-    let near_cycles = cycles_near(ctx, found.best.chains)?;
+    state(ctx, &curve, numbers.last().copied().unwrap_or(1), stream)
+}
 
-    let most = numbers.last().copied().unwrap_or(1);
+/// States what the curve over up to `most` chains shows, beside the bytes per cycle of a stream.
+fn state(ctx: &mut Ctx, curve: &[Point], most: usize, stream: f64) -> Outcome {
+    let line = super::line_size();
+    let Some(found) = read_curve(curve) else { return Err(BenchError::Failed("no curve".to_owned())) };
+    let near_cycles = cycles_near(ctx, found.best.chains)?;
     let bytes = (line as f64 / found.best.cycles, stream);
     ctx.fact("limiter", limiter(&found, most, bytes, (1.0 / found.best.cycles, 1.0 / near_cycles)));
     ctx.fact("limiter.line_bytes_per_cycle", format!("{:.2}", bytes.0));
@@ -284,7 +287,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             "more loads seemed to overlap than there were chains: other caches served the first numbers of chains",
         );
     }
-    if size > Topology::read().first_cache().unwrap_or(ASSUMED_FIRST) {
+    if ctx.int("size") > Topology::read().first_cache().unwrap_or(ASSUMED_FIRST) {
         ctx.state_as("bandwidth", line as f64 / found.best.seconds);
     } else {
         ctx.unresolved("bandwidth", "no line moves: the first-level cache holds them all");

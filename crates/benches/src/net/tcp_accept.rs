@@ -90,6 +90,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::stats::order;
     use groma_harness::testing::try_out;
 
     fn per_iteration(sample: &groma_harness::model::Sample) -> f64 {
@@ -104,10 +105,8 @@ mod tests {
         // A handshake takes more than ten times as long as an accept of an established connection;
         // the variants take turns.
         let [both, alone] = ["", "alone"].map(|name| {
-            let mut ns: Vec<f64> =
-                tried.result.series(name).expect("samples").samples.iter().map(per_iteration).collect();
-            ns.sort_by(f64::total_cmp);
-            ns[ns.len() / 2]
+            let samples = &tried.result.series(name).expect("samples").samples;
+            order::median(&samples.iter().map(per_iteration).collect::<Vec<f64>>()).expect("samples")
         });
         assert!(alone < both / 2.0, "{alone} ns to accept, {both} ns to connect and accept");
         assert_eq!(tried.proven("segments that TCP sent again, handshakes included"), 0.0);

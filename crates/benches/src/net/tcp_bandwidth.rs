@@ -39,7 +39,7 @@
 
 use super::{FAMILY, PLACEMENTS, within};
 use crate::payload::{TOUCH, fill, holds};
-use crate::peer::{Family, Peer, Service, Session, Transport, hear, say};
+use crate::peer::{Family, Peer, Service, Session, Transport, receive_numbers, send_numbers};
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -122,7 +122,7 @@ const ALONE: u64 = 2;
 /// number of transfers and the segments sent again, and ends it.
 fn serve(session: Session) -> io::Result<()> {
     let Some(connection) = session.accept()? else { return Ok(()) };
-    let [size, wide, source] = hear(&connection)?;
+    let [size, wide, source] = receive_numbers(&connection)?;
     let size = within(size, LONGEST)?;
     if wide == 1 {
         socket::set_buffers(connection.as_fd(), BUFFERS)?;
@@ -137,7 +137,7 @@ fn serve(session: Session) -> io::Result<()> {
     let before = Usage::thread();
     let mut number = 0;
     loop {
-        let [transfers] = hear(&connection)?;
+        let [transfers] = receive_numbers(&connection)?;
         for _ in 0..transfers {
             match &file {
                 Some(file) => sendfile_full(connection.as_fd(), file.as_fd(), 0, size)?,
@@ -153,15 +153,29 @@ fn serve(session: Session) -> io::Result<()> {
         if transfers == 0 {
             let used = Usage::thread().since(&before);
             let again = net::connection(connection.as_fd())?.retransmits;
-            say(&connection, [used.user_ns + used.system_ns, number, again])?;
+            send_numbers(&connection, [used.user_ns + used.system_ns, number, again])?;
             // The client closes by a reset, so no port stays in TIME_WAIT. Had this side closed
             // first, its port would.
-            let _ = hear::<1>(&connection);
+            let _ = receive_numbers::<1>(&connection);
             return Ok(());
         }
     }
 }
 
+/// A connection to the peer, with large buffers if they are wanted.
+fn connect(ctx: &mut Ctx, peer: &Peer, wide: bool) -> Result<TcpStream, BenchError> {
+    let here = socket::tcp(peer.address()).context("making a socket")?;
+    if wide {
+        let (send, receive) = socket::set_buffers(here.as_fd(), BUFFERS).context("setting buffers")?;
+        ctx.fact("buffers.granted", format!("{send} to send, {receive} to receive"));
+    }
+    socket::connect(here.as_fd(), &peer.address()).context("connecting")?;
+    let here = TcpStream::from(here);
+    here.set_nodelay(true).context("setting TCP_NODELAY")?;
+    Ok(here)
+}
+
+#[expect(clippy::too_many_lines, reason = "set-up, opening, loop and proofs share one connection, and read in order")]
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     if size > LONGEST {
@@ -174,15 +188,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ => ALONE,
     };
     let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
-    let here = socket::tcp(peer.address()).context("making a socket")?;
-    if wide {
-        let (send, receive) = socket::set_buffers(here.as_fd(), BUFFERS).context("setting buffers")?;
-        ctx.fact("buffers.granted", format!("{send} to send, {receive} to receive"));
-    }
-    socket::connect(here.as_fd(), &peer.address()).context("connecting")?;
-    let here = TcpStream::from(here);
-    here.set_nodelay(true).context("setting TCP_NODELAY")?;
-    say(&here, [size, u64::from(wide), source]).context("asking for a stream")?;
+    let here = connect(ctx, &peer, wide)?;
+    send_numbers(&here, [size, u64::from(wide), source]).context("asking for a stream")?;
 
     let mut map = Map::anonymous(size as usize, Policy::Base).context("mapping the buffer")?;
     map.populate();
@@ -198,7 +205,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     };
-    let ask = |transfers: u64| say(&here, [transfers]).context("asking for transfers");
+    let ask = |transfers: u64| send_numbers(&here, [transfers]).context("asking for transfers");
     let far = peer.is_remote();
     let timed = if far { TIMED_FAR } else { TIMED } / size;
     let mut untimed = 0;
@@ -243,7 +250,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
 
     ask(0)?;
-    let [sender_ns, sent, again] = hear(&here).context("reading what was sent")?;
+    let [sender_ns, sent, again] = receive_numbers(&here).context("reading what was sent")?;
     let credited = ctx.iterations() * timed;
     ctx.prove("transfers read per transfer credited", "1", number as f64 / (credited + untimed) as f64, 1.0..=1.0);
     ctx.prove("transfers read per transfer sent", "1", number as f64 / sent as f64, 1.0..=1.0);

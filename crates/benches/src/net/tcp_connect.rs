@@ -34,7 +34,7 @@
 
 use super::{FAMILY, PLACEMENTS};
 use crate::parts::{self, Composition, Part, Shown, Times};
-use crate::peer::{Family, Peer, Service, Session, Socket, Transport, hear, say};
+use crate::peer::{Family, Peer, Service, Session, Socket, Transport, receive_numbers, send_numbers};
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::remote::BACKLOG;
@@ -91,7 +91,7 @@ pub(super) static SERVICE: Service = Service { name: "net.tcp_connect", transpor
 fn serve(session: Session) -> io::Result<()> {
     let Some(line) = session.accept()? else { return Ok(()) };
     line.set_nodelay(true)?;
-    let [waits] = hear(&line)?;
+    let [waits] = receive_numbers(&line)?;
     let Socket::Listener(listener) = &session.socket else { return Err(io::ErrorKind::InvalidInput.into()) };
     let mut taken = 0u64;
     loop {
@@ -112,7 +112,7 @@ fn serve(session: Session) -> io::Result<()> {
         }
         drop(connection);
         taken += 1;
-        say(&line, [taken])?;
+        send_numbers(&line, [taken])?;
     }
 }
 
@@ -122,7 +122,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let address = peer.address();
     let line = TcpStream::connect(address).context("connecting")?;
     line.set_nodelay(true).context("setting TCP_NODELAY")?;
-    say(&line, [u64::from(waits)]).context("writing to the peer")?;
+    send_numbers(&line, [u64::from(waits)]).context("writing to the peer")?;
 
     let dropped = Dropped::read();
     let (mut made, mut retransmits, mut established, mut accepted) = (0u64, 0, 0u32, 0);
@@ -142,9 +142,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             established += 1;
             if !waits {
-                say(&line, [made]).context("writing to the peer")?;
+                send_numbers(&line, [made]).context("writing to the peer")?;
             }
-            [accepted] = hear(&line).context("reading from the peer")?;
+            [accepted] = receive_numbers(&line).context("reading from the peer")?;
             if accepted != made {
                 return Err(BenchError::Failed(format!("made {made} connections, of which {accepted} were accepted")));
             }

@@ -4,6 +4,9 @@
 //! loopback or with `--host` to another machine: socket, handshake, a round trip with two wake-ups,
 //! and the close.
 //!
+//! **Does not measure:** A connection that is kept (`net.tcp_rtt`), the handshake alone
+//! (`net.tcp_connect`), or a server that accepts and serves many clients at once.
+//!
 //! **Method:** Each exchange is timed alone. With the watch stopped in between, the state of the
 //! connection is read from TCP_INFO. The server waits in `accept`, one connection at a time, and
 //! the next exchange follows when the last was answered, so its queue never holds more than one.
@@ -28,7 +31,7 @@
 //! `lat_http`. See docs/methods/operating-system.md#tcp-connections.
 
 use super::{FAMILY, PLACEMENTS};
-use crate::peer::{Family, Peer, Service, Session, Socket, Transport, hear, say};
+use crate::peer::{Family, Peer, Service, Session, Socket, Transport, receive_numbers, send_numbers};
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{read, read_full, write_full};
@@ -91,7 +94,7 @@ fn serve(session: Session) -> io::Result<()> {
         let mut byte = [0];
         read_full(connection.as_fd(), &mut byte)?;
         if byte[0] == COUNT {
-            return say(&connection, [answered]);
+            return send_numbers(&connection, [answered]);
         }
         write_full(connection.as_fd(), &byte)?;
         answered += 1;
@@ -154,7 +157,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     let last = TcpStream::connect(address).context("connecting for the last time")?;
     write_full(last.as_fd(), &[COUNT]).context("asking for the count")?;
-    let [answered] = hear(&last).context("reading the count")?;
+    let [answered] = receive_numbers(&last).context("reading the count")?;
     net::reset_on_close(last.as_fd()).context("setting SO_LINGER")?;
     drop(last);
     let far = peer.is_remote();

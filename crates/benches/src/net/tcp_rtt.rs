@@ -26,7 +26,7 @@
 use super::{FAMILY, PLACEMENTS, within};
 use crate::echo::echo;
 use crate::parts::{self, Composition, Shown};
-use crate::peer::{Family, Peer, Service, Session, Transport, hear, say};
+use crate::peer::{Family, Peer, Service, Session, Transport, receive_numbers, send_numbers};
 use crate::proofs;
 use crate::work;
 use crate::work::FIRST_TRIPS;
@@ -86,7 +86,7 @@ pub(super) static SERVICE: Service = Service { name: "net.tcp_rtt", transport: T
 
 fn serve(session: Session) -> io::Result<()> {
     let Some(connection) = session.accept()? else { return Ok(()) };
-    let [size, nodelay] = hear(&connection)?;
+    let [size, nodelay] = receive_numbers(&connection)?;
     connection.set_nodelay(nodelay == 1)?;
     if connection.nodelay()? != (nodelay == 1) {
         return Err(io::Error::other("TCP_NODELAY is not what it was set to"));
@@ -106,7 +106,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
     let here = TcpStream::connect(peer.address()).context("connecting")?;
     here.set_nodelay(nodelay).context("setting TCP_NODELAY")?;
-    say(&here, [message.len() as u64, u64::from(nodelay)]).context("writing to the socket")?;
+    send_numbers(&here, [message.len() as u64, u64::from(nodelay)]).context("writing to the socket")?;
 
     // The peer checks its own option, and does not answer if it differs.
     let set = f64::from(u8::from(here.nodelay().context("asking for TCP_NODELAY")?));

@@ -278,7 +278,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
         proofs::peer_ended_well(ctx, &peer);
     }
     ctx.prove("datagrams that arrived changed", "0", f64::from(changed), 0.0..=0.0);
-    let (read, sent) = (both.0 as f64, both.1 as f64);
+    prove_counts(ctx, both, dropped, far);
+    prove_order(ctx, disorder, arrived, far);
+    if empty > 0 {
+        ctx.note(format!("{empty} batches were requested again"));
+    }
+    Ok(())
+}
+
+/// Proves that the datagrams read here, and those that the kernel dropped instead, are those that
+/// the peer sent.
+fn prove_counts(ctx: &mut Ctx, (read, sent): (u64, u64), dropped: io::Result<u32>, far: bool) {
+    let (read, sent) = (read as f64, sent as f64);
     let name = "datagrams received or dropped here per datagram sent there";
     match dropped {
         Ok(dropped) if !far => {
@@ -288,6 +299,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         // What is lost on the way, and by a kernel that does not count, is not known.
         _ => ctx.prove(name, "1 at most", read / sent, 0.0..=1.0),
     }
+}
+
+/// Proves that hardly any of the datagrams that arrived came behind a later one: `disorder` did.
+fn prove_order(ctx: &mut Ctx, disorder: u32, arrived: u64, far: bool) {
     if far {
         ctx.fact("datagrams.out_of_order", disorder);
     } else {
@@ -295,10 +310,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let most = if ctx.peer_cpu().is_some() { 0.0 } else { arrived as f64 / 100.0 };
         ctx.prove("datagrams out of order", "0, or below 1 % where the sender moves", f64::from(disorder), 0.0..=most);
     }
-    if empty > 0 {
-        ctx.note(format!("{empty} batches were requested again"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -15,6 +15,9 @@
 //! bytes with `execveat` from memory that has no path, which leaves out the path lookup and the
 //! file system.
 //!
+//! **Does not measure:** Creating the child alone (`proc.vfork_exit`, `proc.fork_exit`), reading
+//! the program from a disk, or a target with more to do at its start.
+//!
 //! **Method:** Each child is timed alone, on its parent's CPU, with a fixed argument vector and an
 //! empty environment. The targets are compiled with groma and carried in it, since the machine
 //! under test may have no compiler. Each is written to the round's directory, run once untimed, and
@@ -34,7 +37,7 @@
 use super::{BARE, DYNAMIC, MANY_LIBRARIES, PROCESSES, STATIC, Target, measure_children, state_parent};
 use crate::parts::{self, Composition, Part, Shown};
 use groma_harness::prelude::*;
-use groma_harness::sys::exec_evidence::Witness;
+use groma_harness::sys::exec_evidence::ExecCounter;
 use groma_harness::sys::spawn::{Command, Stack};
 
 /// How the process is made that becomes the target; shared with `proc.shell`.
@@ -130,19 +133,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let target =
         if ctx.word("from") == "memfd" { Target::in_memory(ctx, program) } else { Target::install(ctx, program) }?;
-    let mut witness = Witness::new().context("making a pipe")?;
-    let command = target.command(&witness)?;
-    measure(ctx, &command, Some(&mut witness))
+    let mut exec_counter = ExecCounter::new().context("making a pipe")?;
+    let command = target.command(&exec_counter)?;
+    measure(ctx, &command, Some(&mut exec_counter))
 }
 
 /// Measures a command; the parameter `by` says how its process is created.
-pub(super) fn measure(ctx: &mut Ctx, command: &Command, witness: Option<&mut Witness>) -> Outcome {
+pub(super) fn measure(ctx: &mut Ctx, command: &Command, exec_counter: Option<&mut ExecCounter>) -> Outcome {
     state_parent(ctx);
     if ctx.word("by") == "fork" {
-        return measure_children(ctx, witness, || command.fork_exec());
+        return measure_children(ctx, exec_counter, || command.fork_exec());
     }
     let mut stack = Stack::new().context("mapping a stack")?;
-    measure_children(ctx, witness, || command.vfork_exec(&mut stack))
+    measure_children(ctx, exec_counter, || command.vfork_exec(&mut stack))
 }
 
 #[cfg(test)]
@@ -187,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_worker_group_of_processes_has_a_target_each() {
-        let dir = Dir::new("exec-crew");
+        let dir = Dir::new("exec-worker-group");
         let kind = groma_harness::model::WorkerKind::Processes;
         let tried = try_group(&BENCH, &[], Some(dir.path()), 2, kind).expect("two members");
         assert_eq!(tried.proven("bytes that children wrote, per iteration"), 1.0);
@@ -196,16 +199,16 @@ mod tests {
 
     /// The benchmark with a file that does not exist.
     fn run_missing(ctx: &mut Ctx) -> Outcome {
-        let mut witness = Witness::new().context("making a pipe")?;
+        let mut exec_counter = ExecCounter::new().context("making a pipe")?;
         let missing = Command::new("/nonexistent/target", &["target"]).context("naming the target")?;
-        measure(ctx, &missing, Some(&mut witness))
+        measure(ctx, &missing, Some(&mut exec_counter))
     }
 
     /// The benchmark with a program that exits successfully without having done anything.
     fn run_silent(ctx: &mut Ctx) -> Outcome {
-        let mut witness = Witness::new().context("making a pipe")?;
+        let mut exec_counter = ExecCounter::new().context("making a pipe")?;
         let silent = Command::new("/bin/sh", &["sh", "-c", "exit 42"]).context("naming the target")?;
-        measure(ctx, &silent, Some(&mut witness))
+        measure(ctx, &silent, Some(&mut exec_counter))
     }
 
     #[test]

@@ -112,7 +112,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, BenchError> {
     let huge = ctx.word("pages") == "huge";
     if huge && huge_page_size().is_none_or(|page| bytes < page as u64) {
-        return Err(BenchError::Unsupported(format!("{bytes} B are no transparent huge page of this system")));
+        return Err(BenchError::Unsupported(format!("{bytes} B is less than a transparent huge page of this system")));
     }
     if bytes == 0 {
         return Ok(None);

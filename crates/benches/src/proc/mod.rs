@@ -7,7 +7,7 @@ use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Pick, Say, Select, Which, first};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::{self, Usage};
-use groma_harness::sys::exec_evidence::Witness;
+use groma_harness::sys::exec_evidence::ExecCounter;
 use groma_harness::sys::process::{self, Exit};
 use groma_harness::sys::spawn::{ChildAction, Command, EXEC_FAILED, Task};
 use groma_harness::sys::thread;
@@ -168,8 +168,8 @@ impl Target {
 
     fn try_once(&self) -> Outcome {
         let name = self.program.name;
-        let mut witness = Witness::new().context("making a pipe")?;
-        let pid = self.command(&witness)?.posix_spawn().map_err(|e| match e.kind() {
+        let mut exec_counter = ExecCounter::new().context("making a pipe")?;
+        let pid = self.command(&exec_counter)?.posix_spawn().map_err(|e| match e.kind() {
             io::ErrorKind::PermissionDenied => match &self.place {
                 None => BenchError::Denied(format!("executing memory: {e}")),
                 Some(_) => {
@@ -184,15 +184,15 @@ impl Target {
             _ => no_child("executing the target", &e),
         })?;
         let exit = process::wait(pid).context("waiting for the target")?;
-        let heard = witness.heard().context("reading the pipe")?;
+        let written = exec_counter.bytes().context("reading the pipe")?;
         match exit.code() {
-            Some(code) if code == i32::from(GOOD) && heard == 1 => Ok(()),
+            Some(code) if code == i32::from(GOOD) && written == 1 => Ok(()),
             // The loader's exit codes for a missing library or symbol version; it has written the
             // details to standard error.
             Some(1 | 127) if interpreter(self.program.elf).is_some() => {
                 Err(BenchError::Unsupported(format!("this system's libc does not start the {name} target: it {exit}")))
             }
-            _ => Err(BenchError::Failed(format!("the {name} target {exit} and wrote {heard} bytes"))),
+            _ => Err(BenchError::Failed(format!("the {name} target {exit} and wrote {written} bytes"))),
         }
     }
 
@@ -200,9 +200,9 @@ impl Target {
         self.place.as_ref().map(|place| place.path().join("target")).unwrap_or_default()
     }
 
-    /// The command that runs the program with this witness.
-    fn command(&self, witness: &Witness) -> Result<Command, BenchError> {
-        let args = ["target", &witness.number().to_string()];
+    /// The command that runs the program with this exec_counter.
+    fn command(&self, exec_counter: &ExecCounter) -> Result<Command, BenchError> {
+        let args = ["target", &exec_counter.number().to_string()];
         match &self.place {
             None => Command::in_memory(self.program.elf, &args).context("putting the target into memory"),
             Some(_) => Command::new(self.path(), &args).context("naming the target"),
@@ -381,27 +381,27 @@ const FAULTS: &str = "page faults of the children, per iteration";
 /// The output of [`Children::first`].
 const FIRST: Output = Output::named("first", "from the call to the child's first instruction");
 
-/// Measures children that execute other programs, one by one. With a witness, each has to write its
-/// byte.
+/// Measures children that execute other programs, one by one. With an `exec_counter`, each has to
+/// write its byte.
 fn measure_children(
     ctx: &mut Ctx,
-    mut witness: Option<&mut Witness>,
+    mut exec_counter: Option<&mut ExecCounter>,
     make: impl FnMut() -> io::Result<i32>,
 ) -> Outcome {
     let children = Children::new();
-    let heard_of = |children: u64| {
-        let Some(witness) = &mut witness else { return Ok(()) };
-        let heard = witness.heard().context("reading the children's bytes")?;
-        if heard == children {
+    let check = |children: u64| {
+        let Some(exec_counter) = &mut exec_counter else { return Ok(()) };
+        let written = exec_counter.bytes().context("reading the children's bytes")?;
+        if written == children {
             return Ok(());
         }
-        Err(BenchError::Failed(format!("{children} children have written {heard} bytes")))
+        Err(BenchError::Failed(format!("{children} children have written {written} bytes")))
     };
-    ctx.measure_variants(&mut [children.whole(make, heard_of)])?;
+    ctx.measure_variants(&mut [children.whole(make, check)])?;
     children.prove(ctx);
-    if let Some(witness) = witness {
-        let heard = witness.heard().context("reading the children's bytes")?;
-        let each = heard as f64 / ctx.iterations() as f64;
+    if let Some(exec_counter) = exec_counter {
+        let written = exec_counter.bytes().context("reading the children's bytes")?;
+        let each = written as f64 / ctx.iterations() as f64;
         ctx.prove("bytes that children wrote, per iteration", "exactly 1", each, 1.0..=1.0);
     }
     Ok(())

@@ -5,6 +5,9 @@
 //! runs the smallest possible program. bash executes it in its own process, dash creates another
 //! one; the count of tasks per iteration shows which. With `command=exit` the shell itself exits.
 //!
+//! **Does not measure:** Interactive shells and their start-up files, pipelines, or commands that a
+//! shell executes itself without a process.
+//!
 //! **Method:** Each child is timed alone, on its parent's CPU, with an empty environment, and
 //! created as `by` says (see `proc.exec`). Which shell `/bin/sh` is decides the value, so its real
 //! path, size and loader are facts. Proofs: the exit code of each child, which the target or the
@@ -24,7 +27,7 @@ use super::{BARE, GOOD, PROCESSES, Target, state_program};
 use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::proofs::TASKS;
 use groma_harness::prelude::*;
-use groma_harness::sys::exec_evidence::Witness;
+use groma_harness::sys::exec_evidence::ExecCounter;
 use groma_harness::sys::spawn::Command;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -72,13 +75,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return measure(ctx, &command, None);
     }
     let target = Target::install(ctx, &BARE)?;
-    let mut witness = Witness::new().context("making a pipe")?;
+    let mut exec_counter = ExecCounter::new().context("making a pipe")?;
     // As positional parameters, so that no path needs quoting.
     let path = target.path();
-    let number = witness.number().to_string();
+    let number = exec_counter.number().to_string();
     let args: [&OsStr; 5] = ["sh".as_ref(), "-c".as_ref(), r#""$0" "$1""#.as_ref(), path.as_ref(), number.as_ref()];
     let command = Command::new(SHELL, &args).context("naming the shell")?;
-    measure(ctx, &command, Some(&mut witness))
+    measure(ctx, &command, Some(&mut exec_counter))
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@
 //! own two system calls. The difference to `proc.exec target=bare` is what libc does around the
 //! clone: it maps a stack, blocks signals and resets their actions.
 //!
+//! **Does not measure:** A large program or its libraries (`proc.exec`), file actions and
+//! attributes, or a wrapper of a language's library around `posix_spawn`.
+//!
 //! **Method:** Each child is timed alone, on its parent's CPU. The program (below 1 KiB, no libc)
 //! is carried in groma, written to the round's directory, and removed. Proofs: the exit code of
 //! each child and the byte that it wrote.
@@ -19,7 +22,7 @@
 
 use super::{BARE, PROCESSES, Target, measure_children, state_parent};
 use groma_harness::prelude::*;
-use groma_harness::sys::exec_evidence::Witness;
+use groma_harness::sys::exec_evidence::ExecCounter;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -40,8 +43,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::install(ctx, &BARE)?;
-    let mut witness = Witness::new().context("making a pipe")?;
-    let command = target.command(&witness)?;
+    let mut exec_counter = ExecCounter::new().context("making a pipe")?;
+    let command = target.command(&exec_counter)?;
     state_parent(ctx);
-    measure_children(ctx, Some(&mut witness), || command.posix_spawn())
+    measure_children(ctx, Some(&mut exec_counter), || command.posix_spawn())
 }

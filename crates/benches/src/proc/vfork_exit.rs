@@ -5,6 +5,9 @@
 //! of the address space is copied. It is `proc.fork_exit` without the copy, and the part of
 //! `proc.exec` that is not `execve` and the target.
 //!
+//! **Does not measure:** Copying an address space (`proc.fork_exit`), or the execution of another
+//! program (`proc.exec`).
+//!
 //! **Method:** Each child is timed alone, on its parent's CPU. `first`, with children of its own,
 //! ends with the stamp that the child leaves when it starts to run. The return of the call in the
 //! parent is not timed: the child has exited by then.

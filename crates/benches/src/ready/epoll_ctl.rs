@@ -63,7 +63,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     entry::asks_the_kernel(ctx, &mut body);
     let expected = if adds { vec![] } else { vec![count] };
     let ready = epoll.ask();
-    let right = ready == expected.len() as isize && epoll.told() == expected;
+    let right = ready == expected.len() as isize && epoll.ready() == expected;
     ctx.prove("sets that were in the end as they should be", "1", f64::from(u8::from(right)), 1.0..=1.0);
     Ok(())
 }

@@ -166,9 +166,9 @@ fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Res
     done.prove(ctx, "calls answered as they should be, per call credited");
     entry::asks_the_kernel(ctx, &mut body);
     body(1)?;
-    let told = query.told();
-    let right = told.iter().filter(|i| expected.binary_search(i).is_ok()).count();
-    let wrong = told.len() + expected.len() - 2 * right;
+    let ready = query.ready();
+    let right = ready.iter().filter(|i| expected.binary_search(i).is_ok()).count();
+    let wrong = ready.len() + expected.len() - 2 * right;
     ctx.prove("descriptors of which the last answer told the wrong thing", "0", wrong as f64, 0.0..=0.0);
     Ok(())
 }

@@ -55,7 +55,7 @@ impl Tasks {
 
     /// Lets all tasks begin, waits until they have finished, and returns their rows.
     pub(super) fn work(self) -> Result<Vec<Vec<u64>>, BenchError> {
-        self.partners.say(BEGIN);
+        self.partners.send_command(BEGIN);
         self.partners.wait_for_success()?;
         Ok(self.rows.chunks(self.width).map(|row| row.iter().map(|word| word.load(SeqCst)).collect()).collect())
     }

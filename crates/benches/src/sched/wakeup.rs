@@ -136,7 +136,7 @@ impl Words {
 
     /// Makes the peer exit.
     fn end(&self, peer: &Partners) {
-        peer.say(LEAVE);
+        peer.send_command(LEAVE);
         self.posted().store(0, SeqCst);
         Scope::Shared.wake_one(self.posted());
     }

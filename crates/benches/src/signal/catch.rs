@@ -6,6 +6,9 @@
 //! everything but send. `.net` is their difference, which is what lmbench prints; there it comes
 //! from two runs and is dropped when it is not above zero.
 //!
+//! **Does not measure:** A signal from another process or CPU, which has to wake or interrupt its
+//! target (`signal.rtt`), or one that is taken from a queue without a handler.
+//!
 //! **Method:** Many signals in one short interval. The two loops take turns within a round, so
 //! their difference is paired. The proof is that the handler has counted exactly the signals that
 //! were sent.

@@ -4,6 +4,9 @@
 //! `sigaction` with both arguments does, without libc's copies between its own structure and the
 //! kernel's. No signal is sent.
 //!
+//! **Does not measure:** Sending or catching a signal (`signal.catch`), or libc's `sigaction` and
+//! `signal`.
+//!
 //! **Method:** Two actions replace each other, many times in one short interval. The proof is that
 //! the kernel reports the other of the two as replaced, every time.
 //!

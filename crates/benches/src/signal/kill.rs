@@ -4,6 +4,9 @@
 //! check; nothing is sent. It is the part of sending that precedes any signal (`signal.catch.check`
 //! is its counterpart for a thread).
 //!
+//! **Does not measure:** Sending or delivering a signal (`signal.catch`), or a signal to another
+//! process (`signal.rtt`).
+//!
 //! **Method:** Many calls in one short interval, each answer checked. The proof is the same loop in
 //! a child cut off from the kernel.
 //!

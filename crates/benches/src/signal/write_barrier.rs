@@ -5,6 +5,9 @@
 //! closing, opening, writing. `.net` is their difference: the refusal, its delivery, and what
 //! follows from it.
 //!
+//! **Does not measure:** Barriers without the kernel, by which most collectors mark a card or
+//! compare a pointer in user code, or many pages closed by one call (`vm.protect`).
+//!
 //! **Method:** Many turns in one short interval. The two loops take turns within a round, so their
 //! difference is paired and never clamped. The proof is one refused write for each turn of the
 //! first loop, and none in the second.

@@ -4,6 +4,9 @@
 //! reference count, and nothing of the file itself. Compared with `syscall.open_close` it separates
 //! the table from the path lookup.
 //!
+//! **Does not measure:** Finding a file by its path (`syscall.open_close`), or releasing a file
+//! with its last descriptor.
+//!
 //! **Method:** Many pairs in one short interval, on a descriptor of /dev/null. The kernel assigns
 //! the lowest free number, so every pair must return the same one; it would not if a descriptor
 //! were left open. The proof is the same loop in a child cut off from the kernel.

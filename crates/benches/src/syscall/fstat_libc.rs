@@ -4,6 +4,9 @@
 //! `newfstatat` with an empty path, which the kernel has to fetch and check, and the wrapper's
 //! `ret` comes on top. Where the library calls `fstat` itself (musl), only the `ret` is added.
 //!
+//! **Does not measure:** The kernel's work alone (`syscall.fstat`), or finding a file by its path
+//! (`syscall.stat`).
+//!
 //! **Method:** As `syscall.fstat`, through one wrapper and nothing else. The proof is the same loop
 //! in a child cut off from the kernel.
 //!

@@ -4,6 +4,8 @@
 //! reading a number, and the return. Unlike in `syscall.getppid_libc`, the kernel need not look at
 //! another task.
 //!
+//! **Does not measure:** The kernel's entry alone (`syscall.getppid`).
+//!
 //! **Method:** As `syscall.getppid_libc`; each answer must be this process's id. The proof is the
 //! same loop in a child cut off from the kernel.
 //!

@@ -5,6 +5,9 @@
 //! return predictor. What a C program pays is a separate metric (`syscall.getppid_libc`). It is
 //! `getppid` and not `getpid`, since C libraries have cached the latter.
 //!
+//! **Does not measure:** What libc adds (`syscall.getppid_libc`), a call that the vDSO answers
+//! without the kernel (`vdso.clock_gettime`), or calls that copy data or wait.
+//!
 //! **Method:** The program has sixteen copies of the loop, and each round draws one at random: the
 //! address of a loop decides whether the CPU predicts the kernel's branches (149 ns) or not (198).
 //! Many calls in one short interval, so that a preempted interval is one bad sample of many and not

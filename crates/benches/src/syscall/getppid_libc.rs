@@ -6,6 +6,9 @@
 //! (117 against 164 ns on one machine, with the same difference for one `ret` in assembly; nothing
 //! on another). Every program that calls the kernel through a library pays it.
 //!
+//! **Does not measure:** The kernel's entry alone (`syscall.getppid`), or what other wrappers do
+//! beside the call, such as copying structures.
+//!
 //! **Method:** As `syscall.getppid`, through one wrapper and nothing else: the standard library's
 //! own function around it would add a second `ret`. The proof is the same loop in a child cut off
 //! from the kernel, where every call must fail.

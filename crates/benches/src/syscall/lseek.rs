@@ -3,6 +3,9 @@
 //! **Measures:** The entry into the kernel, the way from descriptor to file, and the file system's
 //! check of the new position; no disk moves. The positions alternate and are within a page.
 //!
+//! **Does not measure:** The movement of a disk (`disk.seek`), or reading at the new position
+//! (`syscall.read`).
+//!
 //! **Method:** Many calls in one short interval on our own empty file; each answer must be the
 //! requested position. The proof is the same loop in a child cut off from the kernel.
 //!

@@ -13,6 +13,9 @@
 //! stack is always new: `raw` maps and unmaps 64 KiB, and libc is asked for 64 MiB, more than glibc
 //! keeps (40 MiB), of which a page or two are touched.
 //!
+//! **Does not measure:** Handing work to a thread that exists already (`ctx.futex`), many threads
+//! alive at once (`thread.create_many`), or what a thread does.
+//!
 //! **Method:** Each thread is timed alone, from before its creation to after the join, on its
 //! creator's CPU. Two parts are timed in turn with the whole, with threads of their own that stamp
 //! the time when they start to run: `first` is the time from the call to the stamp, `join` the time

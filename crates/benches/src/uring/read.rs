@@ -5,6 +5,9 @@
 //! read; the reads of a batch share one `io_uring_enter`. `.pread` is the same reads one by one, by
 //! number. `.net` is what io_uring costs more, or, below zero, less.
 //!
+//! **Does not measure:** A read that waits for a disk (`disk.queue`), the submission alone
+//! (`uring.nop`), or a kernel thread that polls the ring.
+//!
 //! **Method:** A file of 4 KiB is read into each part of a buffer. The two loops take turns within
 //! a round, so their difference is paired and never clamped. Each read must fill its part, and at
 //! the end each part of both buffers must equal the file. The proof is the first loop in a child

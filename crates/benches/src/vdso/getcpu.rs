@@ -5,6 +5,8 @@
 //! kernel keeps up to date (`rseq`). The library chooses which. `.syscall` is the same call by
 //! number.
 //!
+//! **Does not measure:** Moving to another CPU, or whether the answer still holds when it is used.
+//!
 //! **Method:** Many calls in one short interval, each answer checked; the call by number runs in
 //! the same rounds. The proofs are that the same loop still gets answers in a child cut off from
 //! the kernel, and that libc agrees with the kernel wherever the kernel gives the same answer

@@ -210,7 +210,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let before = spinning.all(role);
         let mut counted = before.clone();
         let mut seen_calls = 0;
-        spinners.say(role);
+        spinners.send_command(role);
         let page = &mut page.borrow_mut();
         seen.faults.during(|| {
             (0..iters).try_for_each(|_| -> Outcome {
@@ -232,7 +232,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             .max_iters(MOST_CALLS),
         Variant::staged("threads", |iters, watch| variant(THREADS, of_threads, iters, watch)).max_iters(MOST_CALLS),
     ]);
-    spinners.say(NOBODY);
+    spinners.send_command(NOBODY);
     measured?;
     let received = counters::tlb_shootdowns(&cpus).zip(shootdowns).map(|(now, before)| now.saturating_sub(before));
     let ended_badly = spinners.end()?.iter().filter(|exit| !exit.success()).count();

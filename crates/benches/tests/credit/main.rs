@@ -43,6 +43,7 @@ const TOLD: &[(&str, &str)] = &[
 /// The mutilations of all loops of a benchmark.
 const ALL_LOOPS: [Mutilation; 3] = [Mutilation::Halved, Mutilation::Idle, Mutilation::Doubled];
 
+#[expect(clippy::too_many_lines, reason = "what cargo asks of a test program, then each trial in order")]
 fn main() -> ExitCode {
     trial::serve();
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -1,4 +1,4 @@
-//! `groma baseline`: what runs found as a small file, and from which change on each metric is told.
+//! `groma baseline`: what runs found as a small file, and the smallest change it can detect.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -72,7 +72,7 @@ fn list(args: &StoreArgs) -> Result<()> {
     print(&report::tags(&tags, &style(false)))
 }
 
-/// Shows from which change on each metric of these runs is told.
+/// Shows the smallest change that can be detected in each metric of these runs.
 pub(super) fn show(program: &Program, words: &[String], all: bool, store: &StoreArgs) -> Result<()> {
     let (runs, known) = read(words, all, store)?;
     let of = |record: &Record| {

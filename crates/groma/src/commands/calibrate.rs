@@ -17,7 +17,7 @@ use crate::program::Program;
 /// What its runs are called.
 const TAG: &str = "calibration";
 
-/// Measures the same several times, and shows from which change on each metric is told.
+/// Measures the same several times, and shows the smallest change detected in each metric.
 pub(crate) fn calibrate(program: &Program, args: &CalibrateArgs) -> Result<u8> {
     let request = RunRequest {
         survey: true,

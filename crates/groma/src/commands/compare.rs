@@ -72,7 +72,7 @@ pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
 
 /// Something became slower.
 const REGRESSION: u8 = 1;
-/// It cannot be told.
+/// Inconclusive.
 pub(super) const TOO_NOISY: u8 = 3;
 
 /// The exit code of a gate.

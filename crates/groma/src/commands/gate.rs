@@ -169,7 +169,7 @@ fn against_baseline(program: &Program, args: &GateArgs) -> Result<u8> {
     let words = (named, runs);
     let mut base = Runs::load(&given.store, &words, given.all, selected)?;
     if base.records.is_empty() {
-        bail!("--baseline {}: it holds no metric that is selected", words.0);
+        bail!("--baseline {}: it holds none of the selected metrics", words.0);
     }
     let except = [base.head().run.clone()];
     let known = base.others(existing_store(&given.store).ok().as_ref(), &except);

@@ -248,7 +248,7 @@ impl Write for Interruptible<'_> {
         /// A pipe that is writable takes at least a page.
         const PAGE: usize = 4096;
         if !sysio::writable(self.out.as_fd(), &[self.signals]) {
-            return Err(std::io::Error::other("a signal came, and nobody reads it"));
+            return Err(std::io::Error::other("interrupted by a signal"));
         }
         self.out.write(&bytes[..bytes.len().min(PAGE)])
     }

@@ -95,7 +95,7 @@ fn drawn(papers: &[Paper<'_>], file: &Path) -> Result<()> {
     let of_file = || format!("--output {}", file.display());
     let [one] = papers else { bail!("{}: a picture shows one figure, such as lmbench1996 figure1", of_file()) };
     let chart = Chart::published(one).with_context(|| {
-        format!("{}: {} {} is no figure; name a file ending in .html", of_file(), one.document.name, one.table.name)
+        format!("{}: {} {} is not a figure; name a file ending in .html", of_file(), one.document.name, one.table.name)
     })?;
     let bytes =
         if ends_in(file, &["png"]) { chart.png(2.0).map_err(anyhow::Error::msg)? } else { chart.svg().into_bytes() };

@@ -87,7 +87,7 @@ fn of_file(path: &Path) -> Result<Counts> {
     let mut bytes = Vec::new();
     file.take(counts::LONGEST + 1).read_to_end(&mut bytes).with_context(|| shown.clone())?;
     if bytes.len() as u64 > counts::LONGEST {
-        bail!("{shown}: longer than {} KiB, which no file of counts is", counts::LONGEST >> 10);
+        bail!("{shown}: longer than {} KiB: not a file of counts", counts::LONGEST >> 10);
     }
     let text = String::from_utf8(bytes).ok().with_context(|| format!("{shown}: not UTF-8"))?;
     counts::read(&text).map_err(|why| anyhow::anyhow!("{shown}: {why}"))

@@ -96,7 +96,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
             return Ok(exit_code(signal));
         }
         let speaking: Vec<usize> = ready.iter().filter(|fd| (1..called).contains(*fd)).map(|fd| fd - 1).collect();
-        for client in strangers.hear(&speaking, &token) {
+        for client in strangers.answer(&speaking, &token) {
             sessions.welcome(&program, client);
         }
         strangers.dismiss_overdue(Instant::now());
@@ -112,7 +112,7 @@ fn accept(listener: &TcpListener, strangers: &mut Strangers) -> bool {
         match listener.accept() {
             Ok((connection, from)) => {
                 if let Err(e) = strangers.admit(connection, from) {
-                    warn!("{from} cannot be heard: {e}");
+                    warn!("{from}: cannot accept the connection: {e}");
                 }
             }
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return true,

@@ -101,11 +101,11 @@ impl Strangers {
 
     /// Reads from the connections at these places and answers; those that know the token are
     /// returned.
-    pub(crate) fn hear(&mut self, ready: &[usize], token: &str) -> Vec<Client> {
+    pub(crate) fn answer(&mut self, ready: &[usize], token: &str) -> Vec<Client> {
         let mut clients = Vec::new();
         // From the back, so that the places in front do not move.
         for &place in ready.iter().rev() {
-            match self.0[place].hear(token) {
+            match self.0[place].answer(token) {
                 Became::Waiting => {}
                 Became::Gone => drop(self.0.remove(place)),
                 Became::Client(welcome) => {
@@ -119,7 +119,7 @@ impl Strangers {
 }
 
 impl Stranger {
-    fn hear(&mut self, token: &str) -> Became {
+    fn answer(&mut self, token: &str) -> Became {
         let mut bytes = [0; 256];
         let n = match self.connection.read(&mut bytes) {
             Ok(0) => return Became::Gone,
@@ -129,11 +129,11 @@ impl Stranger {
         };
         match self.server.take(&bytes[..n], token) {
             Step::Wait => Became::Waiting,
-            Step::Say(line) if self.say(&line) => Became::Waiting,
+            Step::Say(line) if self.send(&line) => Became::Waiting,
             Step::Say(_) => Became::Gone,
             Step::Welcome(line) => Became::Client(line),
             Step::Close(line) => {
-                self.say(line);
+                self.send(line);
                 Became::Gone
             }
         }
@@ -141,7 +141,7 @@ impl Stranger {
 
     /// Whether all of it was sent: a connection always has room for its first lines, unless the
     /// client means harm.
-    fn say(&mut self, line: &str) -> bool {
+    fn send(&mut self, line: &str) -> bool {
         self.connection.write(line.as_bytes()).is_ok_and(|n| n == line.len())
     }
 }

@@ -5,11 +5,13 @@ use clap::Subcommand;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
-  groma run --tag main                         several times: the more runs, the smaller the changes that are found
-  groma baseline set base.ndjson main          the runs with this tag as a file, small enough for version control
-  groma baseline show base.ndjson              its metrics, and from which change on each is told
-  groma baseline list                          the tags of the store that can serve as one
-  groma gate --baseline base.ndjson            hold this machine against it";
+  groma run --tag main                several times: more runs, smaller changes
+  groma baseline set base.ndjson main
+      the runs with this tag as a file, small enough for version control
+  groma baseline show base.ndjson     the smallest change it can detect
+  groma baseline list
+      the tags of the store that can serve as one
+  groma gate --baseline base.ndjson   check this machine against it";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BaselineVerb {
@@ -28,7 +30,8 @@ pub(crate) enum BaselineVerb {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Show a baseline, or runs that could be one: each metric, and from which change on it is told
+    /// Show a baseline, or runs that could be one: each metric, and the smallest change in it that
+    /// can be detected
     Show {
         /// A file, a tag or a run
         #[arg(value_name = "RUN", default_value = "latest")]

@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) const HELP: &str = "Examples:
-  groma calibrate                      five surveys of this machine, in five minutes
+  groma calibrate
+      five surveys of this machine, in five minutes
   groma calibrate ipc --runs 8 --budget 2m
-  groma baseline show calibration      the table again
+  groma baseline show calibration            the table again
 
-Runs of one machine differ although nothing has changed, by more than their rounds show. compare, gate and trend
-learn by how much from all runs of the same machine in the same state that the store holds; calibrate makes some.
-Run it when the machine does what it does when it is measured, and again after it has changed.";
+Runs of one machine differ although nothing has changed, by more than their rounds show. \
+compare, gate and trend learn by how much from all runs of the same machine in the same state \
+that the store holds; calibrate makes some. Run it while the machine is as busy as it usually is \
+during measurements, and again after the machine has changed.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {

@@ -4,15 +4,17 @@ use super::StoreArgs;
 use clap::Args;
 
 pub(super) const HELP: &str = "Examples:
-  groma explain ipc.pipe_rtt                  what it measures, how, and what can go wrong
-  groma explain noisy                         a word of the results
-  groma explain ipc.pipe_rtt --run latest     of which measured costs its value in a run consists
-  groma explain --run latest                  all composed costs of a run, a line each
+  groma explain ipc.pipe_rtt   what it measures, how, and its pitfalls
+  groma explain noisy          a word of the results
+  groma explain ipc.pipe_rtt --run latest
+      break its value down into measured costs
+  groma explain --run latest   all composed costs of a run, a line each
 
-A composed cost is shown as in CSE 221: what the hardware alone would take, what the primitives that it consists
-of predict, what was measured, and the rest that nothing explains. The interval of a sum goes from the sum of the
-lower ends to that of the upper ends. Parts that the run lacks are taken from other runs of the same machine in
-the same state, and marked; where there are none, the command that measures them is named.";
+A composed cost is shown as in CSE 221: what the hardware alone would take, what the primitives \
+that it consists of predict, what was measured, and the rest that nothing explains. The interval \
+of a sum goes from the sum of the lower ends to that of the upper ends. Parts that the run lacks \
+are taken from other runs of the same machine in the same state, and marked; where there are \
+none, the command that measures them is named.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {

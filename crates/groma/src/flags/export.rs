@@ -6,13 +6,17 @@ use clap::Args;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
-  groma export -o run.parquet                       the records of the latest run, a row each
-  groma export -o samples.parquet --table samples   every sample of it
-  groma export before latest host:db1 -o three.csv  three runs, told apart by the column run
-  groma export --select mem,ipc --format csv        some of its metrics, to standard output
-  groma export -o run.ndjson                        all of a run, which groma merge reads back
-  groma export -o groma.prom                        for node_exporter's textfile collector
-  groma export A B --format lmbench                 the tables that lmbench prints, a line a run
+  groma export -o run.parquet         the records of the latest run, a row each
+  groma export -o samples.parquet --table samples
+      every sample of it
+  groma export before latest host:db1 -o three.csv
+      three runs, told apart by the column run
+  groma export --select mem,ipc --format csv
+      some of its metrics, to standard output
+  groma export -o run.ndjson          all of a run; groma merge reads it back
+  groma export -o groma.prom          for node_exporter's textfile collector
+  groma export A B --format lmbench
+      the tables that lmbench prints, a line a run
 
 docs/exports.md has the columns, and a query for each format.";
 

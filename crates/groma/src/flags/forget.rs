@@ -6,10 +6,11 @@ use clap::Args;
 use groma_model::Tag;
 
 pub(super) const HELP: &str = "Examples:
-  groma forget latest                  what would be removed
-  groma forget latest --yes            remove it
-  groma forget --tag trial --yes       all runs with this tag
-  groma forget --host db1 --until 90d  those of one machine that are older than 90 days
+  groma forget latest                   what would be removed
+  groma forget latest --yes             remove it
+  groma forget --tag trial --yes        all runs with this tag
+  groma forget --host db1 --until 90d
+      those of one machine that are older than 90 days
 
 A run that is still being written stays.";
 

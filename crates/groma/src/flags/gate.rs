@@ -5,24 +5,34 @@ use clap::Args;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
-  groma baseline set base.ndjson main          once: the runs with the tag 'main' as a file
-  groma gate --baseline base.ndjson            this machine held against it
-  groma gate syscall ipc --baseline main       some groups, against the runs with this tag
-  groma gate --program-b new/groma -- --       two programs in turns, without a baseline
-  groma gate --tolerance 2 -- -- bwrap --bind / /   a sandbox may cost 2 %
+  groma baseline set base.ndjson main      once: the runs with the tag 'main'
+  groma gate --baseline base.ndjson        check this machine against that file
+  groma gate syscall ipc --baseline main
+      some groups, against runs with this tag
+  groma gate --program-b new/groma -- --   two programs in turns, no baseline
+  groma gate --tolerance 2 -- -- bwrap --bind / /
+      a sandbox may cost 2 %
 
-A gate measures twice: what looks slower the first time is measured again, and it fails only where these fresh
-rounds confirm it, beyond chance for all metrics together. Against a baseline a metric must also differ by more
-than runs of the baseline's machine do without any change: make it of several runs. Prefer two sides in turns where
-machines change from run to run, as in most clouds. Its runs are kept with the tag gate-passed, gate-failed or
-gate-unclear.
+A gate measures twice: what looks slower the first time is measured again, and it fails only \
+where these fresh rounds confirm it, beyond chance for all metrics together. Against a baseline \
+a metric must also differ by more than runs of the baseline's machine do without any change: \
+make it of several runs. Prefer two sides in turns where machines change from run to run, as in \
+most clouds. Its runs are kept with the tag gate-passed, gate-failed or gate-unclear.
 
-Exit codes: 0 nothing became slower; 1 something did; 2 usage error; 3 of more than half of the metrics it cannot
-be told; 4 something failed to be measured.";
+Exit codes:
+  0  nothing became slower
+  1  something became slower
+  2  usage error
+  3  more than half of the metrics are inconclusive
+  4  something failed to be measured";
+
+/// The budget of [`AbArgs`] is another one here.
+const BUDGET: &str = "The time for all rounds of both sides [default: 90s], a third of which is kept to confirm";
 
 #[derive(Debug, Args)]
+#[command(mut_arg("budget", |budget| budget.help(BUDGET)))]
 pub(crate) struct GateArgs {
-    /// What this machine is held against: a file of groma baseline, a tag (all of its runs), or a
+    /// What this machine is compared with: a file of groma baseline, a tag (all of its runs), or a
     /// run. Without it two sides are measured in turns, as by groma ab
     #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["commands", "program_a", "program_b", "same", "set_a", "set_b", "before", "after"])]
     pub(crate) baseline: Vec<String>,

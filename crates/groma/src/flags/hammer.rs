@@ -6,16 +6,20 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(super) const HELP: &str = "Each writer has PAGES pages of memory of its own and does PAGES x LOOPS operations, as in the SLB: first one writer
-alone, then all at once. The work is split into equal parts for fresh processes, as many as divide LOOPS, nine at
-most: Ctrl-C keeps the parts that are complete. What an operation is, and why its time is a throughput and not a
-latency: groma explain mem.hammer.
+pub(super) const HELP: &str = "\
+Each writer has PAGES pages of memory of its own and does PAGES x LOOPS operations, as in the \
+SLB: first one writer alone, then all at once. The work is split into equal parts for fresh \
+processes, as many as divide LOOPS, nine at most: Ctrl-C keeps the parts that are complete. \
+What an operation is, and why its time is a throughput and not a latency: groma explain \
+mem.hammer.
 
 Examples:
-  groma hammer 262144 6000                    1 GiB and 1572864000 stores on each CPU, as the SLB was run
-  groma hammer 32768 100 --cpus 0,4           CPU 0 alone, then CPUs 0 and 4
-  groma hammer 32768 100 --cpus 0 --mem-nodes 1   with memory of another node
-  groma hammer 32768 100 --variant own        ownership latency instead";
+  groma hammer 262144 6000
+      1 GiB and 1572864000 stores on each CPU, the original run of the SLB
+  groma hammer 32768 100 --cpus 0,4      CPU 0 alone, then CPUs 0 and 4
+  groma hammer 32768 100 --cpus 0 --mem-nodes 1
+      with memory of another node
+  groma hammer 32768 100 --variant own   ownership latency instead";
 
 #[derive(Debug, Args)]
 pub(crate) struct HammerArgs {

@@ -6,7 +6,8 @@ pub(super) const HELP: &str = "Examples:
   groma list mem                           the benchmarks of a group
   groma list --long 'ipc.*'                with their parameters
   groma list --lineage lmbench3:lat_pipe   the command that repeats lmbench's
-  groma list --lineage table10             table 10 of the paper of 1996, and of the one of 1990
+  groma list --lineage table10
+      table 10 of the paper of 1996, and of the one of 1990
   groma list --lineage rt-tests            other tools as well";
 
 #[derive(Debug, Args)]

@@ -89,31 +89,31 @@ pub(crate) const EXIT_CODES: &str = exit_codes!();
 
 const EXAMPLES: &str = concat!(
     "Examples:
-  groma run                            survey this machine in about a minute
-  groma run --profile quick            what a person asks first, in about ten seconds
-  groma run --all                      everything; says how long it takes
-  groma run ipc 'mem.*' syscall.read   a group, a pattern, one benchmark
-  groma run syscall.getppid -P 1,2,4   as one, two and four processes at once
-  groma list                           what there is to measure
-  groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
-  groma explain ipc.pipe_rtt --run latest     of which measured costs its value consists
-  groma show                           the latest results again
-  groma show ipc.pipe_rtt              one metric: rounds, samples, proofs, earlier runs
-  groma show --hardware                the hardware on one page, declared beside measured
-  groma runs                           all runs in the store, and how to name one
-  groma ab -- -- bwrap --ro-bind / /   what a sandbox costs, measured in turns
-  groma compare                        the latest run beside the one before it
-  groma gate --baseline base.ndjson    exit code 1 if something became slower
-  groma predict -- git status          which of its time a command spends on what the kernel does
-  groma trend ipc.pipe_rtt             one metric over all runs, and where it changed
-  groma export -o run.parquet          for DuckDB, pandas and their like; also csv, json, Prometheus
-  groma watch --for 1m                 how much of each core others take
-  groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
-  groma paper lmbench1996 table7       the system calls of 1996, and this machine's among them
-  groma hammer 32768 100               random stores, alone and on all CPUs together
-  groma plot mem.latency -o caches.svg a curve
-  groma plot syscall.getppid --over P  the same over the sizes of the worker groups
-  groma report -o report.html          everything of a run in one file for a browser
+  groma run                             survey this machine in about a minute
+  groma run --profile quick             the most common questions, in 10 s
+  groma run --all                       everything; says how long it takes
+  groma run ipc 'mem.*' syscall.read    a group, a pattern, one benchmark
+  groma run syscall.getppid -P 1,2,4    as 1, 2 and 4 processes at once
+  groma list                            what there is to measure
+  groma explain ipc.pipe_rtt            what it measures, how, and its pitfalls
+  groma show                            the latest results again
+  groma show ipc.pipe_rtt               one metric: rounds, samples, proofs
+  groma show --hardware                 declared and measured hardware
+  groma runs                            all runs in the store, and their names
+  groma ab -- -- bwrap --ro-bind / /    what a sandbox costs
+  groma compare                         the latest run and the one before it
+  groma gate --baseline base.ndjson     exit code 1 if something became slower
+  groma explain ipc.pipe_rtt --run A    a value broken down into costs
+  groma predict -- git status           what the kernel costs a command
+  groma trend ipc.pipe_rtt              one metric over all runs
+  groma export -o run.parquet           also csv, json, Prometheus
+  groma watch --for 1m                  how much of each core others take
+  groma dd if=data direct=1 hist=1      read a file past the page cache
+  groma paper lmbench1996 table7        system calls of 1996, and of now
+  groma hammer 32768 100                random stores, on one CPU and on all
+  groma plot mem.latency -o caches.svg  a curve
+  groma plot syscall.getppid --over P   the same over sizes of worker groups
+  groma report -o report.html           everything of a run, for a browser
 
 ",
     exit_codes!()
@@ -130,7 +130,7 @@ pub(crate) enum Command {
     #[command(after_help = list::HELP)]
     List(ListArgs),
     /// Explain a benchmark: what it measures, how, and what can go wrong; or a word of the results,
-    /// such as noisy, drift or P; or of which measured costs a value of a run consists
+    /// such as noisy, drift or P; or break a value of a run down into measured costs
     #[command(after_help = explain::HELP)]
     Explain(ExplainArgs),
     /// Show what this machine declares about itself, and how busy it is
@@ -274,5 +274,49 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Every command with its subcommands, such as `groma baseline set`.
+    fn all(command: &mut clap::Command, each: &mut impl FnMut(&mut clap::Command)) {
+        each(command);
+        command.get_subcommands_mut().for_each(|verb| all(verb, each));
+    }
+
+    /// On a terminal of 80 columns, and on wider ones: clap fills paragraphs, and keeps each line
+    /// of a list as it is written.
+    #[test]
+    fn help_fits_a_terminal_and_is_not_ragged() {
+        const COLUMNS: usize = 80;
+        let mut cli = Cli::command().term_width(COLUMNS);
+        cli.build();
+        let (mut verbs, mut bad) = (0, Vec::new());
+        all(&mut cli, &mut |verb| {
+            verbs += 1;
+            for help in [verb.render_help(), verb.render_long_help()] {
+                let wide = help.to_string();
+                let wide = wide.lines().filter(|line| line.chars().count() > COLUMNS);
+                bad.extend(wide.map(|line| format!("{}: too wide: {line}", verb.get_name())));
+            }
+            let Some(text) = verb.get_after_help().map(ToString::to_string) else { return };
+            let lines: Vec<&str> = text.lines().collect();
+            // A line of a list that clap would wrap.
+            let wide = lines.iter().filter(|line| line.starts_with(' ') && line.chars().count() > COLUMNS);
+            bad.extend(wide.map(|line| format!("{}: a line of a list is too wide: {line}", verb.get_name())));
+            // A paragraph that is wrapped by hand.
+            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+            let wrapped = lines.windows(2).filter(|pair| is_prose(pair[0]) && is_prose(pair[1]));
+            bad.extend(wrapped.map(|pair| format!("{}: wrapped by hand: {}", verb.get_name(), pair[0])));
+        });
+        assert!(bad.is_empty(), "{bad:#?}");
+        assert!(verbs > 30, "only {verbs} verbs found: this test looks in the wrong place");
+    }
+
+    /// The two have their arguments in common, but for what only a gate does.
+    #[test]
+    fn the_budget_of_a_gate_is_explained_by_gate_alone() {
+        let mut cli = Cli::command();
+        let mut help = |verb| cli.find_subcommand_mut(verb).expect("a verb").render_long_help().to_string();
+        assert!(help("ab").contains("[default: 60s]") && !help("ab").contains("90s"));
+        assert!(help("gate").contains("[default: 90s]") && !help("gate").contains("60s"));
     }
 }

@@ -6,18 +6,25 @@ use clap::Args;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
-  groma paper                                      the documents and their tables
-  groma paper lmbench1996 table7                   the system calls of 1996, and this machine's among them
-  groma paper lmbench1996 table7 --measure         the same, after measuring what the store lacks
-  groma paper ousterhout1990                       all tables of a document
-  groma paper lmbench1996 table2 --run A --run B   two runs of other machines instead
-  groma paper lmbench1996 table2 --format csv      every number as printed, with its notes
-  groma paper lmbench1996 figure1                  the figure again, and this machine's curves in it
-  groma paper ousterhout1990 --check               what the paper derived otherwise than its numbers give
-  groma paper --all -o papers.html                 everything, on a page to send
+  groma paper                                   the documents and their tables
+  groma paper lmbench1996 table7
+      the system calls of 1996, and this machine's among them
+  groma paper lmbench1996 table7 --measure
+      the same, after measuring what the store lacks
+  groma paper ousterhout1990                    all tables of a document
+  groma paper lmbench1996 table2 --run A --run B
+      two runs of other machines instead
+  groma paper lmbench1996 table2 --format csv
+      every number as printed, with its notes
+  groma paper lmbench1996 figure1
+      the figure again, with this machine's curves in it
+  groma paper ousterhout1990 --check
+      what the paper derived otherwise than its numbers give
+  groma paper --all -o papers.html              everything, on a page to send
 
-A cell of this machine is filled where the store holds the same operation with the same parameters
-(groma list --lineage lmbench1996:table7 shows the command); otherwise a line below says why not.";
+A cell of this machine is filled where the store holds the same operation with the same \
+parameters (groma list --lineage lmbench1996:table7 shows the command); otherwise a line below \
+says why not.";
 
 #[derive(Debug, Args)]
 pub(crate) struct PaperArgs {

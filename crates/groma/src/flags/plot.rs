@@ -7,14 +7,19 @@ use groma_model::Placement;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
-  groma plot mem.latency -o caches.svg             latency by size, the levels marked
-  groma plot mem.latency --run 20261121 --run latest   two runs: before and after, or two machines
-  groma plot mem.bandwidth                         read, write and copy by size
-  groma plot mem.bandwidth --param op=read,write_nt    these operations instead
-  groma plot mem.loaded_latency                    latency over the bandwidth that was there with it
-  groma plot ipc.pipe_rtt --placement same-cpu     the distribution of one point
-  groma plot cpu.core_to_core --param protocol=flag2 -o cores.png   a matrix of CPUs
-  groma plot mem.numa                              a matrix of nodes";
+  groma plot mem.latency -o caches.svg
+      latency by size, the levels marked
+  groma plot mem.latency --run 20261121 --run latest
+      two runs: before and after, or two machines
+  groma plot mem.bandwidth                       read, write and copy by size
+  groma plot mem.bandwidth --param op=read,write_nt
+      these operations instead
+  groma plot mem.loaded_latency
+      latency over the bandwidth of the traffic beside it
+  groma plot ipc.pipe_rtt --placement same-cpu   the distribution of one point
+  groma plot cpu.core_to_core --param protocol=flag2 -o cores.png
+      a matrix of CPUs
+  groma plot mem.numa                            a matrix of nodes";
 
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {

@@ -5,15 +5,18 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
 pub(super) const HELP: &str = "Examples:
-  groma report -o report.html                    the latest run
-  groma report before latest -o report.html      two runs, the second compared with the first
-  groma report A B C -o machines.html            three machines, by the ids of their runs (groma runs)
-  groma report --format markdown                 the pages, to be pasted into a forum or a pull request
-  groma report -o report.pdf                     on paper, where Chromium is installed
+  groma report -o report.html           the latest run
+  groma report before latest -o report.html
+      two runs, the second compared with the first
+  groma report A B C -o machines.html
+      three machines, by the ids of their runs (groma runs)
+  groma report --format markdown
+      the pages, to be pasted into a forum or a pull request
+  groma report -o report.pdf            on paper, where Chromium is installed
 
-The file needs nothing else: no network, no fonts, no other files. Without JavaScript all values, curves
-and explanations are there; with it tables sort and filter, curves are read off and zoomed, and the rounds
-and samples of each metric can be looked at.";
+The file is complete: it needs no network, no fonts and no other files. Without JavaScript all \
+values, curves and explanations are there; with it tables sort and filter, curves can be zoomed \
+and read off, and the rounds and samples of each metric can be looked at.";
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,17 +10,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) const HELP: &str = "Examples:
-  groma run                                        what stands on the two pages, in about a minute
-  groma run --all                                  everything; says how long it takes
-  groma run ipc 'mem.*' syscall.read               a group, a pattern, one benchmark
-  groma run mem --param size=1M                    all of them that have a size
-  groma run ipc --param 'ipc.pipe_*:size=1,64K'    some of them
-  groma run ipc.pipe_rtt --placement 0,3           between two CPUs
+  groma run                            what stands on the two pages, in a minute
+  groma run --all                      everything; says how long it takes
+  groma run ipc 'mem.*' syscall.read   a group, a pattern, one benchmark
+  groma run mem --param size=1M        every benchmark of memory that has a size
+  groma run ipc --param 'ipc.pipe_*:size=1,64K'
+      a parameter of some benchmarks only
+  groma run ipc.pipe_rtt --placement 0,3
+      between two CPUs
   groma run timer.sleep --param length=250us --round-length 2s --rounds 9
-  groma run syscall -P 1,2,4                       as one, two and four processes at once
-  groma run ctx ipc --tag before                   and call it so
-  groma run disk --work-dir /mnt/data --dry-run    what would be measured
-  groma run --dry-run --machine other.txt          what would be measured on another machine";
+  groma run syscall -P 1,2,4           as one, two and four processes at once
+  groma run ctx ipc --tag before       and give the run the tag 'before'
+  groma run disk --work-dir /mnt/data --dry-run
+      what would be measured
+  groma run --dry-run --machine other.txt
+      what would be measured on another machine";
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -139,7 +143,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ProfileArg {
-    /// What a person asks first, in about 10 s; not for decisions
+    /// The most common questions, in about 10 s; too coarse for decisions
     Quick,
     /// What stands on the two pages, in about 60 s
     Standard,

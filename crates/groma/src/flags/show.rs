@@ -5,17 +5,21 @@ use super::parse::parse_format;
 use clap::Args;
 
 pub(super) const HELP: &str = "Examples:
-  groma show                                 the latest run: its two pages, or a table if it holds less
-  groma show --format markdown               the same, to be pasted into a forum
-  groma show --all                           every value with its interval
-  groma show --states                        which values are not good, and why
-  groma show --hardware                      the hardware page alone
-  groma show ipc.pipe_rtt                    one metric: interval, rounds, samples, proofs, earlier runs
-  groma show ipc.pipe_rtt latest~1           the same of that run
-  groma show --select mem --all              every point of the benchmarks of memory
-  groma show before                          the newest run with this tag; before~1 is the one before
-  groma show host:db1                        the newest run of a machine
-  groma show run.ndjson                      what groma run --out run.ndjson --samples wrote";
+  groma show
+      the latest run: its two pages, or a table if it holds less
+  groma show --format markdown       the same, to be pasted into a forum
+  groma show --all                   every value with its interval
+  groma show --states                which values are not good, and why
+  groma show --hardware              the hardware page alone
+  groma show ipc.pipe_rtt
+      one metric: interval, rounds, samples, proofs, earlier runs
+  groma show ipc.pipe_rtt latest~1   the same metric in that run
+  groma show --select mem --all      every point of the benchmarks of memory
+  groma show before
+      the newest run with this tag; before~1 is the one before
+  groma show host:db1                the newest run of a machine
+  groma show run.ndjson
+      a file that groma run --out run.ndjson --samples wrote";
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {

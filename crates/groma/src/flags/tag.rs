@@ -5,11 +5,13 @@ use clap::Args;
 use groma_model::Tag;
 
 pub(super) const HELP: &str = "Examples:
-  groma tag latest before              call the newest run 'before'
+  groma tag latest before              give the newest run the tag 'before'
   groma tag 20261122T2131 base v6.18   two tags for one run
-  groma tag --delete before before     the newest run that is called so is so no more
+  groma tag --delete before before
+      remove the tag from the newest run that has it
 
-Several runs can have the same tag. A tag is a letter, then letters, digits, '-', '_' and '.', 40 at most.";
+Several runs can have the same tag. A tag is a letter, then letters, digits, '-', '_' and '.', \
+40 at most.";
 
 #[derive(Debug, Args)]
 pub(crate) struct TagArgs {

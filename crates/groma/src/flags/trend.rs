@@ -6,14 +6,19 @@ use clap::Args;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
-  groma trend ipc.pipe_rtt                     its values over the last 200 runs, and where they changed
-  groma trend --changes                        everything that changed, in the order of time
-  groma trend syscall --since 2026-10-01 --changes     the system calls, since then
-  groma trend ipc.pipe_rtt -o trend.svg        values, levels and changes as a picture
-  groma trend mem.latency --format csv         for a spreadsheet
+  groma trend ipc.pipe_rtt
+      its values over the last 200 runs, and where they changed
+  groma trend --changes
+      everything that changed, in the order of time
+  groma trend syscall --since 2026-10-01 --changes
+      the system calls, since then
+  groma trend ipc.pipe_rtt -o trend.svg
+      values, levels and changes as a picture
+  groma trend mem.latency --format csv    for a spreadsheet
 
-A change is a step that lasts for three runs or more and is clearer than in 198 of 199 random orders of the
-runs; it takes twelve runs to see one. Runs are those of the machine of the newest one unless --host names one.";
+A change is a step that lasts for three runs or more and is clearer than in 198 of 199 random \
+orders of the runs; it takes twelve runs to see one. Runs are those of the machine of the newest \
+one unless --host names one.";
 
 #[derive(Debug, Args)]
 pub(crate) struct TrendArgs {

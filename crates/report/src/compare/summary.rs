@@ -158,7 +158,7 @@ fn sentences(
         })
         .collect();
     if !unclear.is_empty() {
-        counts.push(format!("{} cannot be told ({})", unclear.len(), reasons(&unclear)));
+        counts.push(format!("{} inconclusive ({})", unclear.len(), reasons(&unclear)));
     }
     let metrics = if pairs.len() == 1 { "metric" } else { "metrics" };
     out.push(format!("{} {metrics}: {}.", pairs.len(), counts.join(", ")));
@@ -296,7 +296,7 @@ fn legend(others: &[Compared<'_>], style: &Style) -> String {
     for verdict in verdicts {
         let word = match verdict {
             Verdict::Same { .. } => "the same within 5 %",
-            Verdict::Unclear(_) => "cannot be told",
+            Verdict::Unclear(_) => "inconclusive",
             other => other.word(),
         };
         let text = format!("{} {word}", sign(verdict, style));

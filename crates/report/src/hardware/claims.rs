@@ -98,7 +98,7 @@ pub(super) fn note(claim: &Claim) -> String {
             size(*measured)
         ),
         Note::Unsettled(bytes) => {
-            format!("laps through {} were not seen to agree, so where the cache ends cannot be told", size(*bytes))
+            format!("laps through {} never agreed, so where the cache ends is unknown", size(*bytes))
         }
         Note::BasePages(metric) => {
             format!("base pages fill a physically indexed cache unevenly (try {metric} --param pages=huge)")

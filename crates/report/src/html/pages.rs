@@ -4,7 +4,7 @@ use groma_analysis::claims::{Claim, Verdict};
 use groma_model::Record;
 use groma_model::page::{Aside, Block, Line};
 
-use super::sheet::{Sheet, said};
+use super::sheet::{Sheet, state_and_reason};
 use super::{Report, ReportRun, letter};
 use crate::hardware::{self, Found, Level, OPS, amount, gigabytes};
 use crate::layout::{Mark, Place, rows, title};
@@ -133,7 +133,7 @@ pub(super) fn about(record: &Record) -> String {
         format!("{value}{half}, {} rounds; ", record.rounds)
     });
     let flags: String = record.flags.iter().map(|flag| format!("; {flag}")).collect();
-    format!("{}: {}{}{flags}", name(record), value.unwrap_or_default(), said(record))
+    format!("{}: {}{}{flags}", name(record), value.unwrap_or_default(), state_and_reason(record))
 }
 
 /// The table of caches and memory.
@@ -203,7 +203,7 @@ fn claim(claim: &Claim, out: &mut Markup) {
     let (class, text) = match claim.verdict {
         Some(Verdict::Agree) => ("", "yes"),
         Some(Verdict::Disagree) => ("warn", "≠ no"),
-        Some(Verdict::NotDeterminable) => ("warn", "? could not be told"),
+        Some(Verdict::NotDeterminable) => ("warn", "? inconclusive"),
         None => ("", ""),
     };
     out.say_of("td", class, text);
@@ -213,5 +213,5 @@ fn notes(notes: &[(String, String)], out: &mut Markup) {
     if notes.is_empty() {
         return;
     }
-    out.with("ul", &[("class", "note")], |ul| notes.iter().for_each(|note| ul.say("li", &hardware::said(note))));
+    out.with("ul", &[("class", "note")], |ul| notes.iter().for_each(|note| ul.say("li", &hardware::note_text(note))));
 }

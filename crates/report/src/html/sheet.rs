@@ -184,7 +184,7 @@ fn texts(record: &Record) -> Vec<[String; 2]> {
         [("p10", record.p10), ("p50", record.p50), ("p90", record.p90), ("p99", record.p99), ("most", record.max)];
     let quantiles: Vec<String> =
         quantiles.iter().filter_map(|(name, v)| Some(format!("{name} {}", number((*v)?)))).collect();
-    let mut texts = vec![["state", &said(record)], ["samples", &crate::card::samples(record, &quantiles)]]
+    let mut texts = vec![["state", &state_and_reason(record)], ["samples", &crate::card::samples(record, &quantiles)]]
         .into_iter()
         .map(|pair| pair.map(str::to_owned))
         .collect::<Vec<_>>();
@@ -195,7 +195,7 @@ fn texts(record: &Record) -> Vec<[String; 2]> {
 }
 
 /// How a record ended, and why.
-pub(super) fn said(record: &Record) -> String {
+pub(super) fn state_and_reason(record: &Record) -> String {
     let words = [record.state.word(), &record.reason];
     words.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
 }

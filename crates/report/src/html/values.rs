@@ -4,7 +4,7 @@ use groma_analysis::compare::{Pair, Verdict};
 use groma_model::{Record, State};
 
 use super::pages::{about, class, link};
-use super::sheet::{Row, Sheet, said};
+use super::sheet::{Row, Sheet, state_and_reason};
 use super::{Report, letter};
 use crate::compare::{change, said as verdict, sign};
 use crate::layout::Mark;
@@ -162,7 +162,7 @@ fn state(row: &Row<'_>, out: &mut Markup) {
             words.push(word);
         }
     }
-    let why = records.iter().find(|record| !record.reason.is_empty()).map(|record| said(record));
+    let why = records.iter().find(|record| !record.reason.is_empty()).map(|record| state_and_reason(record));
     out.with("td", &[("class", class), ("data-state", worst.word()), ("title", &why.unwrap_or_default())], |td| {
         for (i, word) in words.iter().enumerate() {
             td.own(if i > 0 { ", " } else { "" });

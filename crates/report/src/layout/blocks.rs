@@ -20,7 +20,7 @@ pub(crate) enum Mark {
     None,
     /// Repeats differ by more than [`PRECISE`], or are too few for an interval.
     Imprecise,
-    /// It could not be told.
+    /// The rounds did not show it.
     Unresolved,
     /// This machine does not have it, or denies it.
     NotHere,
@@ -32,7 +32,7 @@ impl Mark {
     /// Those that a legend explains, with their words.
     pub(crate) const LEGEND: [(Mark, &'static str); 4] = [
         (Mark::Imprecise, "imprecise (± over 5 %)"),
-        (Mark::Unresolved, "could not be told"),
+        (Mark::Unresolved, "unresolved"),
         (Mark::NotHere, "not here"),
         (Mark::Failed, "failed"),
     ];

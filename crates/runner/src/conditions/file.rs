@@ -53,15 +53,15 @@ impl StateFile {
 
     fn open(&self) -> io::Result<File> {
         if self.0.canonicalize()? != self.0 {
-            return Err(io::Error::other("it is a symbolic link"));
+            return Err(io::Error::other("a symbolic link"));
         }
         let before = Identity::of_path(&self.0)?;
         if before.kind != Kind::Regular {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(io::Error::other("not a regular file"));
         }
         let file = to_write(&self.0, Writing::default())?;
         if !Identity::of_open(file.as_fd())?.is(&before) {
-            return Err(io::Error::other("somebody replaced it"));
+            return Err(io::Error::other("another process replaced it"));
         }
         Ok(file)
     }

@@ -83,7 +83,7 @@ impl Undo {
         if bytes.len() < HEAD.len() && HEAD.starts_with(bytes) {
             return Ok(None);
         }
-        let Some(rest) = bytes.strip_prefix(HEAD) else { return Err("it is no journal of this groma") };
+        let Some(rest) = bytes.strip_prefix(HEAD) else { return Err("not a groma journal, or from another version") };
         let Some(rest) = rest.strip_suffix(b"\0end\0") else { return Ok(None) };
         let mut fields = rest.split(|byte| *byte == 0).skip(1);
         let Some(boot) = fields.next() else { return Err("it is malformed") };

@@ -67,9 +67,9 @@ pub(super) fn room_in(tree: &Tree, most_addresses: Option<u64>, most_data: Optio
         let used = meminfo_bytes(&status, used).unwrap_or(0);
         Some(Room { bytes: limit.saturating_sub(used), limit: format!("{name} of {}", binary(limit)) })
     };
-    let rooms =
+    let limits =
         [available(), group(), own("RLIMIT_AS", most_addresses, "VmSize"), own("RLIMIT_DATA", most_data, "VmData")];
-    rooms.into_iter().flatten().min_by_key(|room| room.bytes)
+    limits.into_iter().flatten().min_by_key(|limit| limit.bytes)
 }
 
 /// The memory that the kernel manages, in bytes.

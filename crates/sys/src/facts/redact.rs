@@ -66,7 +66,7 @@ pub fn hide_addresses(text: &str) -> String {
     while let Some(start) = rest.find(is_part) {
         let end = rest[start..].find(|c| !is_part(c)).map_or(rest.len(), |length| start + length);
         out.push_str(&rest[..start]);
-        push_discreet(&mut out, &rest[start..end]);
+        push_redacted(&mut out, &rest[start..end]);
         rest = &rest[end..];
     }
     out + rest
@@ -74,7 +74,7 @@ pub fn hide_addresses(text: &str) -> String {
 
 /// A word of letters, digits, dots, colons and hyphens. Parts of a word that is not an address may
 /// be addresses.
-fn push_discreet(out: &mut String, word: &str) {
+fn push_redacted(out: &mut String, word: &str) {
     let bare = word.trim_matches(['.', ':', '-']);
     if is_address(bare) {
         // Only one without digits may end in colons: `2001:db8::`.
@@ -86,7 +86,7 @@ fn push_discreet(out: &mut String, word: &str) {
             if i > 0 {
                 out.push(separator);
             }
-            push_discreet(out, part);
+            push_redacted(out, part);
         }
     } else {
         out.push_str(word);

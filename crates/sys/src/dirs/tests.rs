@@ -1,0 +1,218 @@
+//! Directories as others leave them: replaced, renamed, mounted over, or full.
+
+use super::*;
+use crate::{filter, fork};
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+/// A directory of a test's own.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(test: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("groma-sys-dirs-{test}-{}", std::process::id()));
+        fs::create_dir(&path).expect("a directory for the test");
+        Place(path)
+    }
+
+    fn dir(&self) -> Dir {
+        Dir::open(&self.0).expect("it is there")
+    }
+
+    fn write(&self, path: &str) {
+        let path = self.0.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        fs::write(path, b"x").expect("a file");
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.0.join(path).symlink_metadata().is_ok()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn name(text: &str) -> &OsStr {
+    OsStr::new(text)
+}
+
+/// The error number, or 0.
+fn errno<T>(done: io::Result<T>) -> i32 {
+    done.map_or_else(|e| e.raw_os_error().unwrap_or(-1), |_| 0)
+}
+
+/// Runs a check as it is, and in a child without `openat2` and `renameat2`, both missing and
+/// denied.
+fn with_and_without_openat2(check: impl Fn() + Copy) {
+    check();
+    for error in [libc::ENOSYS, libc::EPERM] {
+        let calls = [libc::SYS_openat2, libc::SYS_renameat2];
+        let child = fork::fork(|| match filter::deny(&calls, error) {
+            Err(_) => 2,
+            Ok(()) => {
+                let denied = rustix::fs::openat2(CWD, ".", OFlags::PATH, Mode::empty(), ResolveFlags::empty());
+                assert_eq!(denied.map(|_| ()).map_err(|e| e.raw_os_error()), Err(error));
+                check();
+                0
+            }
+        });
+        let exit = child.expect("fork").wait().expect("wait");
+        // 2: a kernel without filters.
+        assert!(matches!(exit.code(), Some(0 | 2)), "without openat2: {exit}");
+    }
+}
+
+#[test]
+fn a_directory_goes_with_all_that_is_in_it_and_nothing_else() {
+    let place = Place::new("removed");
+    with_and_without_openat2(|| {
+        for path in ["gone/a", "gone/b/c/d", "gone/b/e", "stays/f", "stays/g/h"] {
+            place.write(path);
+        }
+        symlink(place.0.join("stays"), place.0.join("gone/link")).expect("a link to a directory");
+        symlink(place.0.join("stays/f"), place.0.join("gone/b/link")).expect("a link to a file");
+        place.dir().remove(name("gone")).expect("it is ours");
+        assert!(!place.exists("gone") && place.exists("stays/f") && place.exists("stays/g/h"));
+    });
+}
+
+#[test]
+fn what_is_kept_stays_and_all_else_goes() {
+    let place = Place::new("kept");
+    for i in 0..2 * BATCH {
+        place.write(&format!("d/{i}"));
+    }
+    place.write("d/keep");
+    place.write("d/sub/keep");
+    place.dir().directory(name("d")).expect("there").clear(Some(name("keep"))).expect("it can be cleared");
+    let left = place.dir().directory(name("d")).expect("there").names(|_| true).expect("readable");
+    assert_eq!(left, ["keep"]);
+    assert_eq!(place.dir().names(|n| n == "d").expect("readable"), ["d"]);
+    assert_eq!(errno(place.dir().directory(name("d")).expect("there").remove(name("keep"))), libc::ENOTDIR);
+}
+
+#[test]
+fn neither_links_nor_fifos_nor_other_names_are_opened_as_directories() {
+    let place = Place::new("opened");
+    place.write("target/file");
+    symlink(place.0.join("target"), place.0.join("link")).expect("a link");
+    rustix::fs::mknodat(CWD, place.0.join("fifo"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("a FIFO");
+    with_and_without_openat2(|| {
+        assert!([libc::ELOOP, libc::ENOTDIR].contains(&errno(place.dir().directory(name("link")))));
+        assert!([libc::ELOOP, libc::ENOTDIR].contains(&errno(place.dir().remove(name("link")))));
+        assert_eq!(errno(place.dir().directory(name("fifo"))), libc::ENOTDIR);
+        assert_eq!(place.dir().read_own(name("fifo"), 10).map_err(|e| e.kind()), Err(io::ErrorKind::InvalidData));
+        for bad in ["", ".", "..", "target/file", "/etc"] {
+            assert_eq!(errno(place.dir().directory(name(bad))), libc::EINVAL, "{bad:?}");
+            assert_eq!(errno(place.dir().remove(name(bad))), libc::EINVAL, "{bad:?}");
+            assert_eq!(errno(place.dir().unlink(name(bad))), libc::EINVAL, "{bad:?}");
+        }
+        assert!(place.exists("target/file"));
+    });
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_by_now_is_not_removed() {
+    let place = Place::new("replaced");
+    place.write("first/file");
+    let held = place.dir().directory(name("first")).expect("there");
+    fs::rename(place.0.join("first"), place.0.join("second")).expect("renamed");
+    fs::create_dir(place.0.join("first")).expect("another one");
+    assert_eq!(errno(place.dir().remove_empty(name("first"), &held)), libc::ESTALE);
+    assert!(!place.dir().leads_to(name("first"), &held).expect("fstatat"));
+    assert!(place.dir().leads_to(name("second"), &held).expect("fstatat"));
+    assert!(place.exists("first") && place.exists("second/file"));
+}
+
+#[test]
+fn a_name_that_is_taken_is_not_replaced() {
+    let place = Place::new("renamed");
+    with_and_without_openat2(|| {
+        fs::create_dir_all(place.0.join("from")).expect("a directory");
+        fs::create_dir_all(place.0.join("taken")).expect("a directory");
+        assert_eq!(errno(place.dir().rename(name("from"), name("taken"))), libc::EEXIST);
+        place.dir().rename(name("from"), name("free")).expect("the name is free");
+        assert!(place.exists("free") && !place.exists("from"));
+        place.dir().remove(name("free")).expect("it is empty");
+    });
+}
+
+#[test]
+fn a_tree_deeper_than_there_are_descriptors_is_removed() {
+    let place = Place::new("deep");
+    let child = fork::fork(|| {
+        let mut at = place.dir().make(name("top")).expect("a directory");
+        for _ in 0..400 {
+            at.write_new(name("file"), b"x").expect("a file");
+            at = at.make(name("d")).expect("a directory");
+        }
+        // Other tests of this process hold descriptors too. Each level of the tree would need
+        // at least one.
+        let most = Some(at.0.as_raw_fd() as u64 + 4 * u64::from(DEEPEST));
+        let limit = rustix::process::Rlimit { current: most, maximum: most };
+        rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("fewer is allowed");
+        place.dir().remove(name("top")).expect("it is ours");
+        0
+    });
+    assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+    assert!(!place.exists("top"));
+}
+
+#[test]
+fn mount_points_are_not_crossed() {
+    let place = Place::new("mounts");
+    place.write("source/file");
+    place.write("top/inside");
+    fs::create_dir(place.0.join("top/mounted")).expect("a directory");
+    // A bind mount has the device of its source; only the mount itself differs.
+    let child = fork::fork(|| {
+        let flags = rustix::thread::UnshareFlags::NEWNS;
+        // SAFETY: a freshly forked child with one thread; mount namespaces hold no descriptors.
+        let apart = unsafe { rustix::thread::unshare_unsafe(flags) };
+        let private = rustix::mount::MountPropagationFlags::REC | rustix::mount::MountPropagationFlags::PRIVATE;
+        if apart.is_err() || rustix::mount::mount_change("/", private).is_err() {
+            return 2;
+        }
+        rustix::mount::mount_bind(place.0.join("source"), place.0.join("top/mounted")).expect("a bind mount");
+        let check = || {
+            let removed = place.dir().remove(name("top"));
+            assert_eq!(errno(removed), libc::EXDEV);
+            assert!(place.exists("source/file") && place.exists("top/mounted/file") && !place.exists("top/inside"));
+        };
+        check();
+        place.write("top/inside");
+        if filter::deny(&[libc::SYS_openat2], libc::ENOSYS).is_ok() {
+            check();
+        }
+        0
+    });
+    match child.expect("fork").wait().expect("wait").code() {
+        Some(2) => println!("skipped: no mount namespace available"),
+        code => assert_eq!(code, Some(0)),
+    }
+    assert!(place.exists("source/file"));
+}
+
+#[test]
+fn a_directory_is_locked_by_one_at_a_time() {
+    let place = Place::new("locked");
+    let made = place.dir().make(name("d")).expect("a directory");
+    assert!(made.is_ours().expect("fstat"));
+    made.try_lock().expect("nobody holds it");
+    let again = place.dir().directory(name("d")).expect("there");
+    assert_eq!(errno(again.try_lock()), libc::EWOULDBLOCK);
+    drop(made);
+    // A process that another test has just forked may have a copy of the descriptor, until it
+    // ends: milliseconds.
+    let mut tries = 0..2_000;
+    while again.try_lock().is_err() {
+        assert!(tries.next().is_some(), "it is still held");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
