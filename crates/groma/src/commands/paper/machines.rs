@@ -1,11 +1,12 @@
 //! The machines beside the published ones: what stored runs hold of the points that tables want.
 
 use anyhow::Result;
-use groma_harness::model::{Placement, Point, Record, RunHeader};
+use groma_harness::model::{Placement, Point, Record, RunHeader, State};
 use groma_runner::{Planned, identity};
-use groma_store::{Filter, HOST_NAME};
+use groma_store::{Baseline, Filter, HOST_NAME};
 
-use super::super::history::{read, records};
+use super::super::history::{Shown, read, records};
+use super::super::sides::baseline;
 use super::super::{existing_store, store_path};
 use crate::flags::StoreArgs;
 
@@ -23,10 +24,15 @@ pub(super) struct Machine {
 }
 
 impl Machine {
+    /// Whether it holds a value of anything that is wanted.
+    pub(super) fn has_values(&self) -> bool {
+        self.records.iter().any(|record| value(record).is_some())
+    }
+
     /// The runs of which the values of these points are.
     pub(super) fn runs_of<'p>(&self, points: impl Iterator<Item = &'p Planned>) -> Vec<String> {
         let of_value = |planned: &Planned| {
-            self.records.iter().position(|record| record.value.is_some() && is_of(record, &planned.point))
+            self.records.iter().position(|record| value(record).is_some() && is_of(record, &planned.point))
         };
         let used: Vec<usize> = points.filter_map(of_value).collect();
         let mut from = 0;
@@ -62,7 +68,7 @@ pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machi
         let Ok(run) = store.load_part(&id, Some(&benches), is_left) else { continue };
         let found = records(run, false);
         let has_value = |planned: &Planned| {
-            found.records.iter().any(|record| record.value.is_some() && is_of(record, &planned.point))
+            found.records.iter().any(|record| value(record).is_some() && is_of(record, &planned.point))
         };
         left.retain(|planned| !has_value(planned));
         let machine = machine.get_or_insert_with(|| Machine {
@@ -80,12 +86,26 @@ pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machi
     Ok(machine)
 }
 
-/// The machine of a run, with what is wanted of it.
+/// The machine of a run, or of a baseline, with what is wanted of it.
 pub(super) fn of_run(args: &StoreArgs, run: &str, wanted: &[&Planned]) -> Result<Machine> {
-    let mut found = read(args, run)?;
-    found.records.retain(|record| wanted.iter().any(|planned| is_of(record, &planned.point)));
-    let runs = vec![(found.head.run.clone(), found.records.len())];
-    Ok(Machine { name: name(&found.head), records: found.records, runs, head: found.head })
+    if let Some(Baseline { head, metrics, .. }) = baseline(run)? {
+        let records: Vec<Record> = metrics.into_iter().map(|metric| metric.record).collect();
+        return Ok(of_records(&head, &records, wanted));
+    }
+    let Shown { head, records, .. } = read(args, run)?;
+    Ok(of_records(&head, &records, wanted))
+}
+
+/// The machine that these records were taken on, with what is wanted of them.
+pub(super) fn of_records(head: &RunHeader, records: &[Record], wanted: &[&Planned]) -> Machine {
+    let is_wanted = |record: &&Record| wanted.iter().any(|planned| is_of(record, &planned.point));
+    let records: Vec<Record> = records.iter().filter(is_wanted).cloned().collect();
+    Machine { name: name(head), runs: vec![(head.run.clone(), records.len())], records, head: head.clone() }
+}
+
+/// A record's value where it can be relied on: one that is unresolved is none.
+pub(super) fn value(record: &Record) -> Option<f64> {
+    record.value.filter(|_| matches!(record.state, State::Ok | State::Noisy))
 }
 
 /// Puts the run behind the names that several have.

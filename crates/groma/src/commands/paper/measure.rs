@@ -8,7 +8,7 @@ use groma_report::units;
 use groma_runner::{Planned, RunRequest};
 
 use super::super::measure::{Outputs, carry_out};
-use super::machines::{Machine, is_of};
+use super::machines::{Machine, is_of, value};
 use crate::flags::PaperArgs;
 use crate::program::Program;
 
@@ -19,8 +19,8 @@ const LEAST: Duration = Duration::from_secs(10);
 /// Measures those of the points that this machine has no value of, and keeps them; the exit code.
 pub(super) fn measure(program: &Program, args: &PaperArgs, points: &[&Planned], here: Option<&Machine>) -> Result<u8> {
     let has = |planned: &Planned| {
-        let value = |machine: &Machine| machine.records.iter().any(|r| r.value.is_some() && is_of(r, &planned.point));
-        here.is_some_and(value)
+        let held = |machine: &Machine| machine.records.iter().any(|r| value(r).is_some() && is_of(r, &planned.point));
+        here.is_some_and(held)
     };
     let can = |planned: &&&Planned| planned.unsupported.is_none() && planned.point.placement != Placement::Remote;
     let missing: Vec<Planned> =

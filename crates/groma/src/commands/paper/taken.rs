@@ -5,7 +5,7 @@ use groma_harness::model::{Record, State, Unit};
 use groma_published::Quantity;
 use groma_runner::Planned;
 
-use super::machines::{Machine, is_of};
+use super::machines::{Machine, is_of, value};
 use super::repeats::Planning;
 
 /// Why a value is not there.
@@ -13,6 +13,9 @@ pub(super) type Why = String;
 
 /// What such a reason begins with where measuring would help.
 pub(super) const NOT_YET: &str = "not measured yet";
+
+/// What it begins with where two machines are needed.
+pub(super) const ELSEWHERE: &str = "needs another machine";
 
 /// The point of a command that a quantity is of: of several, the one with its parameters.
 fn point<'p>(planning: &'p Planning, quantity: &Quantity) -> Option<&'p Planned> {
@@ -39,7 +42,7 @@ pub(super) fn found<'m>(
     };
     let mut all = machine.records.iter().filter(|record| record.id == id && is_of(record, &planned.point));
     let newest = all.clone().next();
-    let measured = all.find_map(|record| Some((record.value?, record)));
+    let measured = all.find_map(|record| Some((value(record)?, record)));
     measured.ok_or_else(|| match newest {
         Some(record) if record.state != State::Ok => format!("{}: {}", record.state.word(), record.reason),
         _ => missing(planning),
@@ -52,7 +55,7 @@ pub(super) fn missing(planning: &Planning) -> Why {
     let command = planning.repeat.command;
     match unsupported {
         Some(why) => format!("not possible here: {why}"),
-        None if command.contains("ADDRESS") => format!("needs another machine: {command}"),
+        None if command.contains("ADDRESS") => format!("{ELSEWHERE}: {command}"),
         None => format!("{NOT_YET}: {command}"),
     }
 }
@@ -64,7 +67,7 @@ pub(super) fn of_level(planning: &Planning, machine: &Machine, level: usize) -> 
     };
     let mut records: Vec<&Record> = Vec::new();
     // The newest of each size.
-    for record in machine.records.iter().filter(wanted).filter(|record| record.value.is_some()) {
+    for record in machine.records.iter().filter(wanted).filter(|record| value(record).is_some()) {
         if !records.iter().any(|known| known.params == record.params) {
             records.push(record);
         }
