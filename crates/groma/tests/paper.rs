@@ -4,7 +4,7 @@
 mod common;
 use common::{Ended, Place, has_value};
 use groma::lineage::REPEATS;
-use groma_published::{DOCUMENTS, Document, Quantity, Table, Take};
+use groma_published::{DOCUMENTS, Document, Drawn, Quantity, Table, Take};
 
 fn quantities() -> impl Iterator<Item = (&'static Document, &'static Table, &'static Quantity)> {
     let tables = DOCUMENTS.iter().flat_map(|document| document.tables.iter().map(move |table| (document, table)));
@@ -133,7 +133,75 @@ fn values_are_converted_to_what_the_papers_print() {
     // As text, it says that this is a bound and of what.
     let text = paper(&place, &["ousterhout1990", "table5"]).out;
     let bound = text.contains("≤ ") && text.contains("the rate of integer additions that wait for each other");
-    assert!(bound || hertz.is_none(), "{text}");
+    assert!(bound || for_each.is_none(), "{text}");
+}
+
+/// A run that holds nothing of a table is left out, unless there is no other; a machine that groma
+/// knows is one more row.
+#[test]
+fn runs_without_a_value_are_left_out() {
+    let place = Place::new();
+    let run = |bench: &str| {
+        let ended = place.groma(&["run", bench, "--profile", "quick", "--rounds", "2", "--tag", "mine"]);
+        assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
+        place.json(&["show", "--format", "json"])["run"]["run"].as_str().expect("an id").to_owned()
+    };
+    let (stat, other) = (run("syscall.stat"), run("syscall.getppid"));
+    let named = ["cse221", "system_call", "--run", &stat, "--run", &other, "--run", "reference"];
+    let ended = paper(&place, &named);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.err, format!("groma: left out: run {other} holds no value of cse221 system_call\n"));
+    let head = ended.out.lines().find(|line| line.starts_with("quantity")).expect("a head");
+    assert_eq!(head.matches("→ ").count(), 2, "{ended:?}");
+    assert!(ended.out.contains("zen5-vm-2026"), "{ended:?}");
+    let one = paper(&place, &["cse221", "system_call", "--run", "reference:zen4-vm-2026"]);
+    assert!(one.code == Some(0) && one.out.contains("→ zen4-vm-2026"), "{one:?}");
+    let none = paper(&place, &["cse221", "system_call", "--run", &other, "--run", &other]);
+    assert_eq!(none.code, Some(2), "{none:?}");
+    assert_eq!(none.err.matches(&format!("run {other} holds no value of cse221 system_call")).count(), 2, "{none:?}");
+}
+
+/// Figures without numbers say what they show and how to draw the like; each of their commands
+/// plans something or is a plot of what another one measures.
+#[test]
+fn figures_without_numbers_have_commands() {
+    let place = Place::new();
+    let mut seen = 0;
+    for picture in DOCUMENTS.iter().flat_map(|document| document.pictures) {
+        let Drawn::By(commands) = picture.drawn else { continue };
+        let ended = paper(&place, &["lmbench3", picture.name]);
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(ended.code == Some(0) && words(&ended.out).contains(picture.shows), "{ended:?}");
+        for command in commands {
+            assert!(ended.out.lines().any(|line| line.trim() == *command), "{command}: {ended:?}");
+            let args: Vec<&str> = command.split(' ').skip(1).collect();
+            if args[0] == "run" {
+                let planned = place.groma(&[&args[..], &["--dry-run"]].concat());
+                assert_eq!(planned.code, Some(0), "{command}: {planned:?}");
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 20);
+    // Ousterhout's is drawn from his tables, with a bound for this machine.
+    let file = place.path("figure1.svg");
+    let drawn = paper(&place, &["ousterhout1990", "figure1", "--measure", "-o", file.to_str().expect("a path")]);
+    assert_eq!(drawn.code, Some(0), "{drawn:?}");
+    let svg = std::fs::read_to_string(file).expect("a picture");
+    assert!(svg.contains("file.create_delete") && svg.contains("MVAX2"), "{svg}");
+    let text = paper(&place, &["ousterhout1990", "figure1"]).out;
+    let bound = text.contains("upper bounds, relative to the ");
+    assert_eq!(bound, svg.contains("upper bounds"), "{text}");
+}
+
+#[test]
+fn files_of_values_say_what_they_lack() {
+    let all = paper(&Place::new(), &["--all", "--format", "csv"]);
+    assert_eq!(all.code, Some(0), "{all:?}");
+    assert!(
+        all.err.contains("lmbench1996 systems, lmbench3 table2, lmbench3 systems, ousterhout1990 systems"),
+        "{all:?}"
+    );
 }
 
 #[test]
@@ -142,6 +210,10 @@ fn the_list_names_every_table() {
     assert_eq!(list.code, Some(0), "{list:?}");
     for document in &DOCUMENTS {
         assert!(list.out.contains(document.title), "{}", document.name);
+        for picture in document.pictures {
+            let line = |line: &&str| line.trim_start().starts_with(&format!("{} ", picture.name));
+            assert!(list.out.lines().any(|l| line(&l) && l.contains(picture.title)), "{}", picture.name);
+        }
         for table in document.tables {
             let line =
                 |line: &&str| line.trim_start().starts_with(&format!("{} ", table.name)) && line.contains(table.title);
@@ -165,6 +237,13 @@ fn bad_input_is_refused_in_a_line() {
             "there is no document 'lmbench' (known: lmbench1996, lmbench3, ousterhout1990, cse221, slb)",
         ),
         (&["lmbench1996", "table99"], "lmbench1996 has no table 'table99' (known: table1, table2"),
+        (&["lmbench3", "figure12"], "lmbench3 has no table 'figure12' (known: table2, table3, text, systems, figure2"),
+        (&["lmbench3", "figure7", "--format", "csv"], "lmbench3 figure7 prints no numbers: there is nothing for CSV"),
+        (
+            &["lmbench3", "figure7", "-o", "x.svg"],
+            "--output x.svg: lmbench3 figure7 prints no numbers; of this machine: groma run timer.sleep ",
+        ),
+        (&["slb", "memhammer", "--run", "reference:none"], "no reference 'none' (known: reference:zen5-vm-2026"),
         (&["--measure"], "name a document, or all of them with --all"),
         (&["slb", "--format", "xml"], "expected one of table, markdown, html, csv"),
         (&["slb", "memhammer", "--run", "nope"], "groma.db: no store here yet"),

@@ -54,6 +54,32 @@ fn runs_become_files() {
     assert!(markdown.contains("syscall.getppid") && !markdown.contains("<html"), "{markdown}");
 }
 
+/// `--with` adds the tables of a document, each once, with a row or a column for each run that has
+/// a value.
+#[test]
+fn published_tables_stand_beside_the_runs() {
+    let place = Place::new();
+    for tag in ["before", "after"] {
+        let ended = place.groma(&["run", "syscall.stat", "--profile", "quick", "--rounds", "2", "--tag", tag]);
+        assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
+    }
+    let with = ["--with", "cse221", "--with", "lmbench1996", "--with", "cse221"];
+    let ended = place.groma(&[&["report", "before", "after"][..], &with].concat());
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(ended.out.contains("<section id=\"papers\"") && ended.out.len() < 3_000_000);
+    for name in ["A", "B"] {
+        assert_eq!(ended.out.matches(&format!(">→ {name}: ")).count(), 2, "a head, and the run below the table");
+    }
+    assert_eq!(ended.out.matches("id=\"cse221-system_call\"").count(), 1);
+    assert_eq!(ended.out.matches("id=\"lmbench1996-table7\"").count(), 1);
+    let markdown = place.groma(&["report", "after", "--format", "markdown", "--with", "cse221"]);
+    assert!(markdown.out.contains("### cse221 system\\_call: System call"), "{markdown:?}");
+    refused(
+        &place.groma(&["report", "--with", "lmbench"]),
+        "--with lmbench: there is no document 'lmbench' (known: lmbench1996, lmbench3, ousterhout1990, cse221, slb)",
+    );
+}
+
 #[test]
 fn what_cannot_be_reported_is_refused_in_a_line() {
     let place = runs();

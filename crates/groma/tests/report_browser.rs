@@ -7,8 +7,8 @@ mod common;
 use chromium::Page;
 use common::Place;
 
-/// Two short runs with a curve, and a report of both and of one.
-fn reports(place: &Place) -> [std::path::PathBuf; 2] {
+/// Two short runs with a curve, and a report of both, of one, and of one beside published tables.
+fn reports(place: &Place) -> [std::path::PathBuf; 3] {
     let sizes = "size=4K,16K,64K,256K,1M,4M";
     for tag in ["before", "after"] {
         let run =
@@ -23,7 +23,8 @@ fn reports(place: &Place) -> [std::path::PathBuf; 2] {
         assert_eq!(ended.code, Some(0), "{ended:?}");
         file
     };
-    [write("one.html", &["after"]), write("two.html", &["before", "after"])]
+    let with = ["after", "--with", "lmbench1996"];
+    [write("one.html", &["after"]), write("two.html", &["before", "after"]), write("papers.html", &with)]
 }
 
 #[test]
@@ -41,14 +42,16 @@ fn a_report_works_in_a_browser() {
         filters(&mut page);
         opens_rounds(&mut page);
         leads_to_explanations(&mut page);
+        sorts_published(&mut page, file.ends_with("papers.html"));
         assert_eq!(page.complaints(), [&serde_json::Value::Null; 0], "{}", file.display());
         assert_eq!(page.requests(), [format!("file://{}", file.display())]);
     }
     // On a telephone nothing but tables and curves is wider than the window, and those scroll
     // alone.
-    let [file, _] = [place.path("two.html"), place.path("one.html")];
-    let mut page = Page::open(&program, &file, [390, 800]);
-    assert_eq!(page.value("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0);
+    for file in ["two.html", "papers.html"] {
+        let mut page = Page::open(&program, &place.path(file), [390, 800]);
+        assert_eq!(page.value("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0);
+    }
     prints(&place, &program);
 }
 
@@ -119,6 +122,21 @@ fn sorts(page: &mut Page) {
     let (order, down) = sort(page);
     assert_eq!(order, "descending");
     assert!(down.iter().rev().is_sorted(), "{down:?}");
+}
+
+/// A published table sorts by the number that a cell stands for.
+fn sorts_published(page: &mut Page, is_there: bool) {
+    assert_eq!(page.value("document.querySelectorAll('#papers').length"), u64::from(is_there));
+    if !is_there {
+        return;
+    }
+    // The second column of table 2.
+    let table = "#papers #lmbench1996-table2 ~ .wide table";
+    page.click(&format!("{table} thead th:nth-child(3) button"));
+    let column =
+        format!("[...document.querySelector('{table}').tBodies[0].rows].map(row => Number(row.cells[2].dataset.v))");
+    let values: Vec<f64> = serde_json::from_value(page.value(&column)).expect("numbers");
+    assert!(values.len() == 15 && values.is_sorted(), "{values:?}");
 }
 
 /// Rows without the words vanish, and come back.

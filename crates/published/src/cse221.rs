@@ -96,4 +96,5 @@ pub(crate) const DOCUMENT: Document = Document {
         "page_fault": "Page fault service time", "page_fault", Q, FAULT;
         "systems": "The machine in one line", "systems", Shape::Raw, &[];
     },
+    pictures: &[],
 };

@@ -3,8 +3,8 @@
 //! A [`Document`] has [`Table`]s; a table is a file of `data/` and what is to be known to lay it
 //! out: which values are its columns, and which command of groma repeats each of them.
 //! [`Table::sheet`] puts the values into rows and columns, [`check()`] computes again what the
-//! documents derived from their own numbers. Where the numbers come from, and which of them are
-//! doubtful, is in `data/README.md`.
+//! documents derived from their own numbers. A [`Picture`] is a figure that prints none. Where the
+//! numbers come from, and which of them are doubtful, is in `data/README.md`.
 //!
 //! Not here: this machine's values, and text for people.
 #![forbid(unsafe_code)]
@@ -35,10 +35,12 @@ mod files;
 mod lmbench1996;
 mod lmbench3;
 mod ousterhout1990;
+mod picture;
 mod sheet;
 mod slb;
 
 pub use check::{Checked, check, mips, relative};
+pub use picture::{Drawn, Picture};
 pub use sheet::{Cell, Column, Pairs, Raw, Row, Sheet, measured};
 
 /// A document, under the name that a lineage calls it by.
@@ -52,6 +54,8 @@ pub struct Document {
     pub year: &'static str,
     /// Its tables, in its order.
     pub tables: &'static [Table],
+    /// Its figures that print no numbers.
+    pub pictures: &'static [Picture],
 }
 
 /// A table of a document.
@@ -176,6 +180,11 @@ impl Document {
     /// The table with this name.
     pub fn table(&self, name: &str) -> Option<&'static Table> {
         self.tables.iter().find(|table| table.name == name)
+    }
+
+    /// The picture with this name.
+    pub fn picture(&self, name: &str) -> Option<&'static Picture> {
+        self.pictures.iter().find(|picture| picture.name == name)
     }
 }
 

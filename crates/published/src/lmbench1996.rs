@@ -132,4 +132,5 @@ pub(crate) const DOCUMENT: Document = Document {
         "figure2_text": "Overheads in figure 2", "figure2_text", Shape::Quantities, LABELS2;
         "systems": "The machines", "systems", Shape::Raw, &[];
     },
+    pictures: &[],
 };

@@ -1,6 +1,6 @@
 //! Ousterhout's paper of 1990.
 
-use crate::{Document, Quantity, SYSTEMS, Shape, Take, by, of, take, without};
+use crate::{Document, Drawn, Picture, Quantity, SYSTEMS, Shape, Take, by, of, take, without};
 
 const PENALTY: &str = "nothing is measured over a remote file system";
 
@@ -66,6 +66,15 @@ const TEXT: &[Quantity] = &[
     without("write, 100 kbytes", "file.write_bw", "bytes=102400", ELSEWHERE),
 ];
 
+const PICTURES: &[Picture] = &[Picture {
+    name: "figure1",
+    title: "Operating systems beside the speed of their processors",
+    shows: "The paper's summary: the faster a processor, the less of its speed reaches what the operating system does. Its \
+            figure prints no numbers; this one is drawn from the columns relative to MIPS of its tables, of several systems \
+            on one machine the best, local files only.",
+    drawn: Drawn::FromRelative,
+}];
+
 pub(crate) const DOCUMENT: Document = Document {
     name: "ousterhout1990",
     title: "Ousterhout, \"Why Aren't Operating Systems Getting Faster As Fast as Hardware?\", USENIX 1990",
@@ -84,4 +93,5 @@ pub(crate) const DOCUMENT: Document = Document {
         "text": "Numbers in captions and prose", "text_values", Shape::Quantities, TEXT;
         "systems": "The machines", "systems", Shape::Raw, &[];
     },
+    pictures: PICTURES,
 };

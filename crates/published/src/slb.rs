@@ -34,4 +34,5 @@ pub(crate) const DOCUMENT: Document = Document {
         "text": "Numbers in the post", "text_values", Shape::Quantities, TEXT;
         "systems": "The machines", "systems", Shape::Raw, &[];
     },
+    pictures: &[],
 };

@@ -136,3 +136,17 @@ fn what_is_relative_to_mips_is_relative_to_the_reference_machine() {
     let [local, remote] = ["local", "nfs"].map(|access| find("andrew.total", Some(access)).expect("table 7"));
     assert_eq!((relative(1416.0, 0.9, local), relative(1707.0, 0.9, remote)), (Some(1.0), Some(1.0)));
 }
+
+/// Pictures are not tables, and each says in a sentence what is to be seen.
+#[test]
+fn pictures_are_named_once_and_described() {
+    for document in &DOCUMENTS {
+        for picture in document.pictures {
+            assert!(document.table(picture.name).is_none(), "{} {}", document.name, picture.name);
+            assert_eq!(document.picture(picture.name).map(|own| own.title), Some(picture.title));
+            assert!(picture.shows.ends_with('.') && picture.shows.len() > 60, "{}", picture.shows);
+        }
+    }
+    let count = |name: &str| DOCUMENTS.iter().find(|one| one.name == name).map(|one| one.pictures.len());
+    assert_eq!((count("lmbench3"), count("ousterhout1990")), (Some(10), Some(1)));
+}

@@ -123,7 +123,7 @@ pub fn compare(
 }
 
 /// What a side is called beside the others: A, B, and so on.
-pub(crate) fn letter(side: usize) -> char {
+pub fn letter(side: usize) -> char {
     char::from(b'A' + u8::try_from(side).unwrap_or(25).min(25))
 }
 

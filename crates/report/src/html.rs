@@ -14,15 +14,18 @@ mod pages;
 mod sheet;
 mod values;
 
+pub(crate) use charts::{FIGURE, figure};
+
 use groma_analysis::compare::environment::Difference;
 use groma_model::{End, Families, Info, Point, Record, Round, RunHeader};
 
 use crate::compare::{Compared, Side};
 use crate::markup::Markup;
+use crate::paper::Papers;
 use crate::plot::colours;
 use sheet::Sheet;
 
-const STYLE: &str = include_str!("html/style.css");
+pub(crate) const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
 /// What the document may do: run the script whose SHA-256 this is, and use its own styles. Nothing
@@ -61,6 +64,8 @@ pub struct Report<'r> {
     pub runs: &'r [ReportRun<'r>],
     /// The first run as a side of the comparison, and the others beside it; none of one run.
     pub compared: Option<(Side<'r>, &'r [Compared<'r>])>,
+    /// Published tables with these runs among their rows; none unless they are asked for.
+    pub papers: Papers<'r>,
     /// What the program is called, for commands that the report suggests.
     pub program: &'static str,
 }
@@ -115,11 +120,25 @@ fn sections(report: &Report<'_>, sheet: &Sheet<'_>) -> Vec<(&'static str, &'stat
         ("pages", "The machine at a glance", pages::pages(report, sheet)),
         ("curves", "Curves and matrices", charts::charts(report)),
         ("values", "All values", values::values(report, sheet)),
+        ("papers", "Beside the papers", papers(report)),
         ("machine", "What the machine declares", head::facts(report)),
         ("explanations", "What is measured", explanations::benchmarks(sheet)),
         ("words", "Signs and words", explanations::words(report)),
     ];
     all.into_iter().filter_map(|(id, name, body)| Some((id, name, body?))).collect()
+}
+
+/// The published tables; `None` where none were asked for.
+fn papers(report: &Report<'_>) -> Option<Markup> {
+    if report.papers.tables.is_empty() {
+        return None;
+    }
+    let mut out = Markup::default();
+    let text = "Published cells are as printed. Marked rows are of this report's runs: the same operation with the same \
+                parameters; what differs stands below each table.";
+    out.say_of("p", "note", text);
+    crate::paper::html::documents(&report.papers, &mut out);
+    Some(out)
 }
 
 /// What a run is called in the report: A, B, and so on; nothing where it is the only one.

@@ -71,7 +71,7 @@ mod fixtures;
 mod hierarchy;
 
 pub use card::{Beside, card};
-pub use compare::{CompareFormat, Compared, Relative, Side, compare};
+pub use compare::{CompareFormat, Compared, Relative, Side, compare, letter};
 pub use composition::{composition, compositions};
 pub use explain::{explain, measures};
 pub use export::{Cell, Exported, Kind, Table, TableWriter, csv_table, csv_text, parquet_table, write_rows};
@@ -85,7 +85,7 @@ pub use lmbench::{LmbenchColumn, LmbenchTable, lmbench};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
 pub use openmetrics::openmetrics;
-pub use paper::{Paper, PaperFormat, PaperMachine, PaperRow, paper_list, papers};
+pub use paper::{Paper, PaperFormat, PaperMachine, PaperPicture, PaperRow, Papers, Timed, paper_list, papers};
 pub use plot::{Chart, Source, histogram, is_distribution, plot, takes, trend_chart};
 pub use point::{typed_params, typed_place};
 pub use predict::{Machine, prediction};

@@ -90,11 +90,6 @@ impl Markup {
         self.0 += &part.0;
     }
 
-    /// A picture that this crate drew as SVG, and whose texts it escaped.
-    pub(crate) fn picture(&mut self, svg: &str) {
-        self.0 += svg;
-    }
-
     /// Rules of a style sheet on a light and on a dark ground; they are ours.
     pub(crate) fn colours(&mut self, [light, dark]: &[String; 2]) {
         let _ =

@@ -13,6 +13,7 @@ mod interactive;
 mod marks;
 mod png;
 mod published;
+mod relative;
 mod runs;
 mod series;
 mod svg;

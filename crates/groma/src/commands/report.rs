@@ -8,13 +8,16 @@ use anyhow::{Context, Result, bail};
 use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::identity;
 use groma_harness::model::{Info, Record};
-use groma_report::{self as report, CompareFormat, Compared, Format, Relative, Report, ReportRun, Side, Style};
+use groma_report::{
+    self as report, CompareFormat, Compared, Format, PaperFormat, Papers, Relative, Report, ReportRun, Side, Style,
+};
 
 use groma_runner::signals::exit_code;
 
 use super::chromium::Chromium;
 use super::earlier::Earlier;
 use super::history::{Shown, is_stream, read};
+use super::paper::beside_runs;
 use super::sides::{are_in_turns, beside, runs_like};
 use super::{catalogue, existing_store, print, style};
 use crate::flags::ReportArgs;
@@ -38,11 +41,12 @@ pub(crate) fn report(program: &Program, args: &ReportArgs) -> Result<u8> {
             bail!("run {} is named twice", run.head.run);
         }
     }
+    let papers = papers(program, args, &runs)?;
     let compared = compare(args, names, &runs);
     let compared = compared.as_ref().map(|(first, others)| (*first, others.as_slice()));
     let text = match format {
-        ReportFormat::Markdown => markdown(program, &runs, compared),
-        ReportFormat::Html | ReportFormat::Pdf => html(program, &runs, compared),
+        ReportFormat::Markdown => markdown(program, &runs, compared, &papers),
+        ReportFormat::Html | ReportFormat::Pdf => html(program, &runs, compared, papers),
     };
     match (&args.output, &browser) {
         (None, _) => print(&text)?,
@@ -93,8 +97,24 @@ fn compare<'r>(args: &ReportArgs, names: &'r [String], runs: &'r [Shown]) -> Opt
     Some((first, named.map(compared).collect()))
 }
 
+/// The tables of the documents that are asked for, with the runs among their rows, by their letters
+/// where there are several.
+fn papers(program: &Program, args: &ReportArgs, runs: &[Shown]) -> Result<Papers<'static>> {
+    if args.with.is_empty() {
+        return Ok(Papers::default());
+    }
+    let called = |i: usize| if runs.len() > 1 { format!("{}: ", report::letter(i)) } else { String::new() };
+    let runs: Vec<_> = runs.iter().enumerate().map(|(i, run)| (called(i), &run.head, &run.records[..])).collect();
+    beside_runs(program, &args.with, &runs)
+}
+
 /// The document for a browser.
-fn html<'r>(program: &Program, runs: &'r [Shown], compared: Option<(Side<'_>, &[Compared<'_>])>) -> String {
+fn html<'r>(
+    program: &Program,
+    runs: &'r [Shown],
+    compared: Option<(Side<'_>, &[Compared<'_>])>,
+    papers: Papers<'r>,
+) -> String {
     let of_run = |run: &'r Shown| {
         let Shown { head, points, rounds, records, end } = run;
         ReportRun { head, points, rounds, records, end: end.as_ref() }
@@ -108,12 +128,18 @@ fn html<'r>(program: &Program, runs: &'r [Shown], compared: Option<(Side<'_>, &[
         words: &words,
         runs: &runs.iter().map(of_run).collect::<Vec<_>>(),
         compared,
+        papers,
         program: name(),
     })
 }
 
-/// The pages of each run, and what differs.
-fn markdown(program: &Program, runs: &[Shown], compared: Option<(Side<'_>, &[Compared<'_>])>) -> String {
+/// The pages of each run, and what differs; and the tables of papers.
+fn markdown(
+    program: &Program,
+    runs: &[Shown],
+    compared: Option<(Side<'_>, &[Compared<'_>])>,
+    papers: &Papers<'_>,
+) -> String {
     let (families, style) = (program.known_families(), Style { colour: false, ..style(false) });
     let pages =
         |run: &Shown| report::render(families, &run.head, &run.records, run.end.as_ref(), Format::Markdown, &style);
@@ -121,6 +147,9 @@ fn markdown(program: &Program, runs: &[Shown], compared: Option<(Side<'_>, &[Com
     if let Some((first, others)) = compared {
         let text = report::compare(families, first, others, Relative::Absolute, CompareFormat::Markdown, &style);
         parts.insert(0, text);
+    }
+    if !papers.tables.is_empty() {
+        parts.push(report::papers(papers, PaperFormat::Markdown, &style));
     }
     parts.join("\n")
 }

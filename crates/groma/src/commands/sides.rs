@@ -145,7 +145,7 @@ pub(super) fn runs_like(run: &Shown, except: &[String], store: &Store) -> (usize
 }
 
 /// The baseline that a text names: a file, or a machine that the program knows.
-fn baseline(text: &str) -> Result<Option<Baseline>> {
+pub(super) fn baseline(text: &str) -> Result<Option<Baseline>> {
     let file = Path::new(text);
     if is_stream(text) && is_baseline(file) {
         return Ok(Some(Baseline::read(file)?));

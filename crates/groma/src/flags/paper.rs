@@ -16,8 +16,12 @@ pub(super) const HELP: &str = "Examples:
       two runs of other machines instead
   groma paper lmbench1996 table2 --format csv
       every number as printed, with its notes
+  groma paper lmbench1996 table12 --run reference
+      a machine that groma knows
   groma paper lmbench1996 figure1
       the figure again, with this machine's curves in it
+  groma paper lmbench3 figure7
+      what a figure without numbers shows, and what draws it here
   groma paper ousterhout1990 --check
       what the paper derived otherwise than its numbers give
   groma paper --all -o papers.html              everything, on a page to send
@@ -31,14 +35,15 @@ pub(crate) struct PaperArgs {
     /// The document: lmbench1996, lmbench3, ousterhout1990, cse221 or slb [default: a list of all]
     #[arg(value_name = "DOCUMENT", conflicts_with = "all")]
     pub(crate) document: Option<String>,
-    /// The table: table7, figure1 [default: all of the document]
+    /// The table or figure: table7, figure1 [default: all of the document]
     #[arg(value_name = "TABLE")]
     pub(crate) table: Option<String>,
     /// The tables of all documents
     #[arg(long)]
     pub(crate) all: bool,
-    /// Show this run's machine instead of this one: an id, a tag, host:NAME, or the file of a
-    /// stream; of several, each has its row [default: the newest stored values of this machine]
+    /// Show this run's machine instead of this one: an id, a tag, host:NAME, the file of a stream,
+    /// or reference:NAME; of several, each that holds anything has its row [default: the newest
+    /// stored values of this machine]
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Vec<String>,
     /// First measure what the store lacks of these tables, coarsely, and keep it there

@@ -10,6 +10,8 @@ pub(super) const HELP: &str = "Examples:
       two runs, the second compared with the first
   groma report A B C -o machines.html
       three machines, by the ids of their runs (groma runs)
+  groma report --with lmbench1996 -o report.html
+      the same, and its values in the tables of that paper
   groma report --format markdown
       the pages, to be pasted into a forum or a pull request
   groma report -o report.pdf            on paper, where Chromium is installed
@@ -35,6 +37,10 @@ pub(crate) struct ReportArgs {
     /// the others are compared with the first [default: the latest one]
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
+    /// Add the tables of a document, with the values of these runs among their rows: lmbench1996,
+    /// lmbench3, ousterhout1990, cse221 or slb; may be repeated (groma paper shows them alone)
+    #[arg(long, value_name = "DOCUMENT")]
+    pub(crate) with: Vec<String>,
     /// Write this file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -10,6 +10,9 @@ use crate::plot::{Chart, Source, plot, takes};
 /// A curve has so many points; of fewer the table says as much.
 const FEWEST: usize = 4;
 
+/// Charts of published figures are numbered from here on.
+pub(crate) const FIGURE: usize = 1000;
+
 /// A figure for each metric that has a curve or a matrix.
 pub(super) fn charts(report: &Report<'_>) -> Option<Markup> {
     let mut out = Markup::default();
@@ -80,7 +83,8 @@ fn is_worth(chart: &Chart, sources: &[Source<'_>], id: &str) -> bool {
     chart.is_matrix() || widest(&of_it).is_some_and(|(_, values)| values >= FEWEST)
 }
 
-fn figure(number: usize, id: &str, note: &str, chart: &Chart, out: &mut Markup) {
+/// A chart with its caption, and boxes that hide its lines.
+pub(crate) fn figure(number: usize, id: &str, note: &str, chart: &Chart, out: &mut Markup) {
     let [title, about] = chart.caption();
     out.with("figure", &[("id", &format!("chart{number}"))], |figure| {
         figure.tag("figcaption", |caption| {

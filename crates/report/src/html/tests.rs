@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixtures;
+use crate::paper::tests::{paper, table};
 use groma_analysis::compare::{compare, environment::differences};
 use groma_model::{Derivation, Fact, Metric, is_metric_of};
 use sha2::{Digest, Sha256};
@@ -34,6 +35,10 @@ impl Runs {
     }
 
     fn html(&self) -> String {
+        self.with(Papers::default())
+    }
+
+    fn with(&self, papers: Papers<'_>) -> String {
         let runs: Vec<ReportRun<'_>> = self
             .0
             .iter()
@@ -56,6 +61,7 @@ impl Runs {
             words: &[("ok".to_owned(), "it is".to_owned()), ("drift".to_owned(), HOSTILE.to_owned())],
             runs: &runs,
             compared: (runs.len() > 1).then_some((side(&runs[0]), &others)),
+            papers,
             program: "groma",
         })
     }
@@ -214,6 +220,31 @@ fn text_from_outside_is_text() {
     let steers = |c: char| !groma_model::is_plain(c) && c != '\n';
     assert!(!html.contains(steers), "{:?}", html.find(steers));
     assert!(html.contains("&lt;script&gt;alert(&#39;x&#39;)"));
+}
+
+/// Published tables in a report sort by what cells mean, draw figures beside the curves, and hold
+/// no markup from outside.
+#[test]
+fn published_tables_are_a_section() {
+    let tables = ["table2", "table6", "figure2", "systems"].map(|name| {
+        let (document, table) = table("lmbench1996", name);
+        let mut paper = paper(document, table, true);
+        paper.machines.iter_mut().for_each(|machine| machine.name = HOSTILE.to_owned());
+        paper
+    });
+    let all = Runs::of(survey());
+    let html = all.with(Papers { tables: tables.to_vec(), pictures: Vec::new() });
+    is_sound(&html);
+    assert!(html.contains("<a href=\"#papers\">Beside the papers</a>") && html.len() < 3_000_000);
+    assert!(!all.html().contains("Beside the papers"));
+    let section = html.split("<section id=\"papers\"").nth(1).and_then(|rest| rest.split("</section>").next());
+    let section = section.expect("a section");
+    assert_eq!(section.matches("<table class=\"data sortable\">").count(), 3);
+    assert_eq!(section.matches("<tr class=\"ours\">").count(), 2);
+    assert_eq!((section.matches("<figure ").count(), section.matches("<script").count()), (1, 0));
+    // 1 MiB among KiB, and a doubtful number.
+    assert!(section.contains("data-v=\"1.024000e3\">1 MiB</td>"), "{section}");
+    assert!(html.matches("<script").count() == 2 && !html.contains("<img"));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use groma_published::{Cell, Table, measured};
 
-use super::laid::Entry;
-use super::{Paper, PaperMachine, PaperRow};
+use super::laid::{Entry, Place};
+use super::{Paper, PaperMachine, PaperPicture, PaperRow};
 use crate::csv;
 use crate::markdown::escape;
 
@@ -22,7 +22,7 @@ pub(super) fn markdown(paper: &Paper<'_>) -> String {
     out += &row(&mut heads.into_iter());
     out += &row(&mut (0..laid.heads.len()).map(|i| if i < laid.texts { "---" } else { "---:" }.to_owned()));
     for (ours, cells) in &laid.rows {
-        let cell = |text: &String| match escape(text) {
+        let cell = |place: &Place| match escape(&place.text) {
             text if *ours && !text.is_empty() => format!("**{text}**"),
             text => text,
         };
@@ -32,6 +32,18 @@ pub(super) fn markdown(paper: &Paper<'_>) -> String {
     for (head, note) in paper.footnotes() {
         let head = if head.is_empty() { String::new() } else { format!("{}: ", escape(&head)) };
         out += &format!("- {head}{}\n", escape(&note));
+    }
+    out
+}
+
+/// A heading, what a figure shows, and the commands that draw the like of it.
+pub(super) fn picture(picture: &PaperPicture<'_>) -> String {
+    let mut out = format!("### {}\n\n{}\n\n", escape(&picture.title()), escape(picture.picture.shows));
+    if !picture.commands.is_empty() {
+        out += &format!("```sh\n{}\n```\n\n", picture.commands.join("\n"));
+    }
+    for note in &picture.notes {
+        out += &format!("- {}\n", escape(note));
     }
     out
 }

@@ -1,27 +1,22 @@
-//! Published tables as one page of HTML that needs no other file.
+//! Published tables in HTML: as one page that needs no other file, and as a section of a report.
 
-use super::Paper;
+use groma_published::Document;
+
+use super::{Paper, PaperPicture, Papers};
+use crate::html::{FIGURE, STYLE, figure};
 use crate::markup::Markup;
-use crate::plot::Chart;
+use crate::plot::{Chart, colours};
 
-const STYLE: &str = "
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.25em; margin-top: 2.5em; } h3 { font-size: 1em; margin-top: 2em; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.15em 0.8em; text-align: left; border-bottom: 1px solid #ccc8; white-space: nowrap; }
-.n { text-align: right; }
-tr.ours { font-weight: 600; background: #9cf4; }
-.wide { overflow-x: auto; }
-.unit { font-weight: 400; }
-ul { font-size: 0.87em; padding-left: 1.2em; }
-nav { columns: 22em; font-size: 0.87em; } nav a { display: block; }
-:root { color-scheme: light dark; }
+/// What this page has beyond a report: links to its tables in columns.
+const OWN: &str = "nav { position: static; display: block; columns: 22rem; white-space: normal; overflow: visible; }
+nav a { display: block; padding: 0.1rem 0; }
 ";
 
 /// The tables, with a list of them where there are several.
-pub(super) fn page(all: &[Paper<'_>]) -> String {
-    let title = match all {
-        [one] => one.title(),
+pub(super) fn page(all: &Papers<'_>) -> String {
+    let title = match (&all.tables[..], &all.pictures[..]) {
+        ([one], []) => one.title(),
+        ([], [one]) => one.title(),
         _ => "Published measurements, and this machine".to_owned(),
     };
     let mut out = Markup::default();
@@ -30,61 +25,93 @@ pub(super) fn page(all: &[Paper<'_>]) -> String {
         html.own("\n");
         html.tag("head", |head| {
             head.own("\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n");
+            head.own("<meta name=\"color-scheme\" content=\"light dark\">\n");
             head.say("title", &title);
             head.newline();
-            head.tag("style", |style| style.own(STYLE));
+            head.tag("style", |style| {
+                style.own(STYLE);
+                style.own(OWN);
+                style.colours(&colours());
+            });
             head.newline();
         });
         html.newline();
-        html.tag("body", |body| contents(body, &title, all));
+        html.tag("body", |body| {
+            body.newline();
+            if all.tables.len() + all.pictures.len() > 1 {
+                body.say("h1", &title);
+                body.newline();
+                body.tag("nav", |nav| contents(all, nav));
+                body.newline();
+            }
+            documents(all, body);
+        });
     });
     out.newline();
     out.into_string()
 }
 
-fn contents(body: &mut Markup, title: &str, all: &[Paper<'_>]) {
-    body.newline();
-    if all.len() > 1 {
-        body.say("h1", title);
-        body.newline();
-        body.tag("nav", |nav| {
-            for paper in all {
-                nav.newline();
-                nav.with("a", &[("href", &format!("#{}", anchor(paper)))], |a| a.text(&paper.title()));
-            }
-        });
-        body.newline();
-    }
-    let mut document = "";
-    for paper in all {
-        if paper.document.name != document {
-            document = paper.document.name;
-            body.say("h2", paper.document.title);
-            body.newline();
+/// A link to each table and picture.
+fn contents(all: &Papers<'_>, out: &mut Markup) {
+    for document in documents_of(all) {
+        let tables = all.tables.iter().filter(|one| one.document.name == document.name);
+        let pictures = all.pictures.iter().filter(|one| one.document.name == document.name);
+        let tables = tables.map(|one| (one.table.name, one.title()));
+        for (name, title) in tables.chain(pictures.map(|one| (one.picture.name, one.title()))) {
+            out.newline();
+            out.with("a", &[("href", &format!("#{}", anchor(document, name)))], |a| a.text(&title));
         }
-        section(body, paper);
     }
 }
 
-fn anchor(paper: &Paper<'_>) -> String {
-    format!("{}-{}", paper.document.name, paper.table.name)
+/// The documents that there is something of, in order.
+fn documents_of<'a>(all: &Papers<'a>) -> Vec<&'a Document> {
+    let of_tables = all.tables.iter().map(|one| one.document);
+    let mut out: Vec<&Document> = Vec::new();
+    for document in of_tables.chain(all.pictures.iter().map(|one| one.document)) {
+        if !out.iter().any(|known| known.name == document.name) {
+            out.push(document);
+        }
+    }
+    out
 }
 
-fn section(body: &mut Markup, paper: &Paper<'_>) {
-    body.with("h3", &[("id", &anchor(paper))], |h3| h3.text(&paper.title()));
+/// The tables and pictures, each document under its heading.
+pub(crate) fn documents(all: &Papers<'_>, out: &mut Markup) {
+    let mut drawn = FIGURE;
+    for document in documents_of(all) {
+        out.say("h3", document.title);
+        out.newline();
+        for paper in all.tables.iter().filter(|one| one.document.name == document.name) {
+            drawn += 1;
+            section(out, paper, drawn);
+        }
+        for picture in all.pictures.iter().filter(|one| one.document.name == document.name) {
+            drawn += 1;
+            self::picture(out, picture, drawn);
+        }
+    }
+}
+
+fn anchor(document: &Document, name: &str) -> String {
+    format!("{}-{name}", document.name)
+}
+
+fn section(out: &mut Markup, paper: &Paper<'_>, number: usize) {
+    out.with("h4", &[("id", &anchor(paper.document, paper.table.name))], |h4| h4.text(&paper.title()));
     for line in paper.sentences() {
-        body.newline();
-        body.say("p", &line);
+        out.newline();
+        out.say("p", &line);
     }
-    body.newline();
-    body.with("div", &[("class", "wide")], |wide| match Chart::published(paper) {
-        Some(chart) => wide.picture(&chart.svg()),
-        None => wide.tag("table", |inside| table(inside, paper)),
-    });
-    body.newline();
+    out.newline();
+    match Chart::published(paper) {
+        Some(chart) => figure(number, "", "", &chart, out),
+        None => out.with("div", &[("class", "wide")], |wide| table(wide, paper)),
+    }
+    out.newline();
     let notes = paper.footnotes();
     if !notes.is_empty() {
-        body.tag("ul", |ul| {
+        out.with("ul", &[("class", "note")], |ul| {
             for (head, note) in notes {
                 ul.newline();
                 ul.tag("li", |li| {
@@ -96,32 +123,56 @@ fn section(body: &mut Markup, paper: &Paper<'_>) {
                 });
             }
         });
-        body.newline();
+        out.newline();
     }
+}
+
+/// A figure without numbers: what it shows, and what is drawn in its place or draws it.
+fn picture(out: &mut Markup, picture: &PaperPicture<'_>, number: usize) {
+    out.with("h4", &[("id", &anchor(picture.document, picture.picture.name))], |h4| h4.text(&picture.title()));
+    out.newline();
+    out.say("p", picture.picture.shows);
+    if let Some(chart) = &picture.chart {
+        figure(number, "", "", chart, out);
+    }
+    if !picture.commands.is_empty() {
+        out.say("p", "The same picture of this machine:");
+        out.say("pre", &picture.commands.join("\n"));
+    }
+    if !picture.notes.is_empty() {
+        out.with("ul", &[("class", "note")], |ul| picture.notes.iter().for_each(|note| ul.say("li", note)));
+    }
+    out.newline();
 }
 
 fn table(out: &mut Markup, paper: &Paper<'_>) {
     let laid = paper.laid();
     let class = |i: usize| if i < laid.texts { "" } else { "n" };
-    out.newline();
-    out.tag("tr", |row| {
-        for (i, head) in laid.heads.iter().enumerate() {
-            row.with("th", &[("class", class(i))], |th| {
-                th.text(head);
-                if let Some(unit) = laid.units.get(i).filter(|unit| !unit.is_empty()) {
-                    th.own("<br>");
-                    th.say_of("span", "unit", unit);
+    out.with("table", &[("class", "data sortable")], |table| {
+        table.say_of("caption", "sr", &paper.title());
+        table.tag("thead", |head| {
+            head.tag("tr", |tr| {
+                for (i, text) in laid.heads.iter().enumerate() {
+                    let unit = laid.units.get(i).map_or("", String::as_str);
+                    let text = if unit.is_empty() || unit == text { text.clone() } else { format!("{text}, {unit}") };
+                    tr.with("th", &[("scope", "col"), ("class", class(i))], |th| th.text(&text));
                 }
             });
-        }
-    });
-    for (ours, cells) in &laid.rows {
-        out.newline();
-        out.with("tr", &[("class", if *ours { "ours" } else { "" })], |row| {
-            for (i, cell) in cells.iter().enumerate() {
-                row.say_of("td", class(i), cell);
+        });
+        table.tag("tbody", |body| {
+            for (ours, cells) in &laid.rows {
+                body.newline();
+                body.with("tr", &[("class", if *ours { "ours" } else { "" })], |tr| {
+                    for (i, cell) in cells.iter().enumerate() {
+                        if i == 0 {
+                            tr.with("th", &[("scope", "row")], |th| th.text(&cell.text));
+                            continue;
+                        }
+                        let number = cell.number.map(|v| format!("{v:.6e}")).unwrap_or_default();
+                        tr.with("td", &[("class", class(i)), ("data-v", &number)], |td| td.text(&cell.text));
+                    }
+                });
             }
         });
-    }
-    out.newline();
+    });
 }

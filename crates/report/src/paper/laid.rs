@@ -1,10 +1,9 @@
-//! Rows in the order in which they are shown, cells as texts, and the sentence that a table amounts
-//! to.
+//! Rows in the order in which they are shown, and cells as texts.
 
 use groma_published::{Cell, Quantity, Row, Shape, Sheet, Take};
 
 use super::{Paper, PaperMachine, PaperRow};
-use crate::units::{NONE, significant, times};
+use crate::units::{NONE, significant};
 
 /// What stands before the name of a machine that is not of the document.
 pub(super) const OURS: &str = "→ ";
@@ -26,9 +25,22 @@ pub(super) struct Laid {
     /// The units of the columns, below their heads; empty where one line says them.
     pub(super) units: Vec<String>,
     /// The rows: whether it is of a machine beside the document, and its cells.
-    pub(super) rows: Vec<(bool, Vec<String>)>,
+    pub(super) rows: Vec<(bool, Vec<Place>)>,
     /// How many of the columns are texts.
     pub(super) texts: usize,
+}
+
+/// A cell as a text, and the number that it is sorted by.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) text: String,
+    pub(super) number: Option<f64>,
+}
+
+impl Place {
+    fn text(text: impl Into<String>) -> Place {
+        Place { text: text.into(), number: None }
+    }
 }
 
 impl Paper<'_> {
@@ -52,7 +64,7 @@ impl Paper<'_> {
             Some(sheet) => self.laid_by_system(&sheet),
         };
         // A table of constants names no system.
-        if laid.rows.iter().all(|(_, cells)| cells[0].is_empty()) {
+        if laid.rows.iter().all(|(_, cells)| cells[0].text.is_empty()) {
             laid.heads.remove(0);
             laid.rows.iter_mut().for_each(|(_, cells)| drop(cells.remove(0)));
             laid.units.drain(..1.min(laid.units.len()));
@@ -64,7 +76,8 @@ impl Paper<'_> {
     fn laid_raw(&self) -> Laid {
         let raw = self.table.raw();
         let further = |i: usize| self.beside.iter().map(move |(_, cells)| cells.get(i).cloned().unwrap_or_default());
-        let row = |(i, row): (usize, Vec<String>)| (false, row.into_iter().chain(further(i)).collect());
+        let row =
+            |(i, row): (usize, Vec<String>)| (false, row.into_iter().chain(further(i)).map(Place::text).collect());
         let heads: Vec<String> = raw.head.into_iter().chain(self.beside.iter().map(|(head, _)| head.clone())).collect();
         let rows = raw.rows.into_iter().enumerate().map(row).collect();
         Laid { texts: heads.len(), heads, units: Vec::new(), rows }
@@ -77,14 +90,16 @@ impl Paper<'_> {
         let cells = |entry: &Entry<'_>| match entry {
             Entry::Published(row) => {
                 let values = row.cells.iter().zip(&sheet.columns).map(|(cells, column)| published(cells, &column.unit));
-                (false, [row.name.clone()].into_iter().chain(row.keys.clone()).chain(values).collect())
+                let texts = [row.name.clone()].into_iter().chain(row.keys.clone());
+                (false, texts.map(Place::text).chain(values).collect())
             }
             Entry::Ours(machine, row) => {
                 let of = |key: &String| row.keys.iter().find(|(name, _)| name == key).map(|(_, text)| text.clone());
                 let keys = sheet.keys.iter().map(|key| of(key).unwrap_or_default());
                 let values =
                     row.values.iter().zip(self.table.quantities).map(|(value, quantity)| own(*value, quantity));
-                (true, [format!("{OURS}{}", machine.name)].into_iter().chain(keys).chain(values).collect())
+                let texts = [format!("{OURS}{}", machine.name)].into_iter().chain(keys);
+                (true, texts.map(Place::text).chain(values).collect())
             }
         };
         Laid {
@@ -99,14 +114,13 @@ impl Paper<'_> {
         let names = [&[sheet.rows_are.to_owned()], &sheet.keys[..], &["unit".to_owned()]].concat();
         let row = |row: &Row| {
             let keys = row.keys.iter().map(String::as_str);
-            let texts: Vec<String> =
-                [row.name.as_str()].into_iter().chain(keys).chain([row.unit()]).map(str::to_owned).collect();
+            let texts = [row.name.as_str()].into_iter().chain(keys).chain([row.unit()]).map(Place::text);
             let values = row.cells.iter().map(|cells| published(cells, row.unit()));
             let ours = self.of_quantity(row).into_iter().map(|(value, quantity)| match quantity {
                 Some(quantity) => own(value, quantity),
-                None => NONE.to_owned(),
+                None => Place::text(NONE),
             });
-            (false, texts.into_iter().chain(values).chain(ours).collect())
+            (false, texts.chain(values).chain(ours).collect())
         };
         let ours = self.machines.iter().map(|machine| format!("{OURS}{}", machine.name));
         Laid {
@@ -151,66 +165,13 @@ impl Paper<'_> {
         all
     }
 
-    fn sorted_by(&self) -> Option<usize> {
+    pub(super) fn sorted_by(&self) -> Option<usize> {
         if let Shape::Systems(by) = self.table.shape { by } else { None }
     }
-
-    /// What the table amounts to, for each machine: its value beside the best of the document.
-    pub(super) fn sentences(&self) -> Vec<String> {
-        let Some(sheet) = self.table.sheet() else { return Vec::new() };
-        match self.table.shape {
-            Shape::Systems(_) => {
-                self.machines.iter().filter_map(|machine| self.beside_the_best(&sheet, machine)).collect()
-            }
-            Shape::Quantities => (0..self.machines.len()).filter_map(|i| self.beside_measured(&sheet, i)).collect(),
-            Shape::Figure(_) | Shape::Raw => Vec::new(),
-        }
-    }
-
-    fn beside_the_best(&self, sheet: &Sheet, machine: &PaperMachine) -> Option<String> {
-        let values = &machine.rows.first()?.values;
-        let has = |i: &usize| values[*i].is_some() && !is_bound(&self.table.quantities[*i]);
-        let at = self.sorted_by().filter(has).or_else(|| (0..values.len()).find(has))?;
-        let value = values[at]?;
-        let cells = sheet.rows.iter().filter_map(|row| row.cells[at].first());
-        let best = cells.min_by(|a, b| quotient(value, a).total_cmp(&quotient(value, b)))?;
-        let of =
-            if self.document.year.is_empty() { "published".to_owned() } else { format!("of {}", self.document.year) };
-        let head = &sheet.columns[at].head;
-        Some(said(&machine.name, head, value, best, &format!("the best {of} ({}", best.system)))
-    }
-
-    fn beside_measured(&self, sheet: &Sheet, machine: usize) -> Option<String> {
-        let found = sheet.rows.iter().find_map(|row| {
-            let measured = row.cells.iter().flatten().find(|cell| cell.param("kind") == Some("measured"))?;
-            Some((row, measured, self.of_quantity(row)[machine].0?))
-        });
-        let (row, measured, value) = found?;
-        let name = &self.machines[machine].name;
-        Some(said(
-            name,
-            &row.name,
-            value,
-            measured,
-            &format!("the machine of {} ({}", self.document.year, measured.system),
-        ))
-    }
-}
-
-fn said(name: &str, head: &str, value: f64, cell: &Cell, best: &str) -> String {
-    let factor = quotient(value, cell);
-    let how = match (cell.better == "higher", factor >= 1.0) {
-        (true, _) => format!("{} as much as", times(factor)),
-        (false, true) => format!("{} as fast as", times(factor)),
-        (false, false) => format!("{} as long as", times(1.0 / factor)),
-    };
-    let doubt = if cell.is_doubtful() { DOUBT } else { "" };
-    let (value, unit) = (significant(value, 3), &cell.unit);
-    format!("{name}: {head} {value} {unit}, {how} {best}, {}{doubt} {unit}).", cell.value)
 }
 
 /// How many times as good a value is as a published one.
-fn quotient(value: f64, cell: &Cell) -> f64 {
+pub(super) fn quotient(value: f64, cell: &Cell) -> f64 {
     if cell.better == "higher" { value / cell.number() } else { cell.number() / value }
 }
 
@@ -221,20 +182,23 @@ pub(super) fn is_bound(quantity: &Quantity) -> bool {
 }
 
 /// A machine's value: three digits.
-fn own(value: Option<f64>, quantity: &Quantity) -> String {
-    match value {
+fn own(value: Option<f64>, quantity: &Quantity) -> Place {
+    let text = match value {
         None => NONE.to_owned(),
         Some(value) if matches!(quantity.take, Take::Capacity(_)) && value.fract() == 0.0 => value.to_string(),
         Some(value) if is_bound(quantity) => format!("≤ {}", significant(value, 3)),
         Some(value) => significant(value, 3),
-    }
+    };
+    Place { text, number: value }
 }
 
 /// A published value, or the two ends of a range, with a unit where it is not that of its column.
-pub(super) fn published(cells: &[Cell], unit: &str) -> String {
-    let Some(first) = cells.first() else { return NONE.to_owned() };
+fn published(cells: &[Cell], unit: &str) -> Place {
+    let Some(first) = cells.first() else { return Place::text(NONE) };
     let texts: Vec<String> =
         cells.iter().map(|cell| cell.value.clone() + if cell.is_doubtful() { DOUBT } else { "" }).collect();
     let other = if first.unit == unit { String::new() } else { format!(" {}", first.unit) };
-    texts.join("–") + &other
+    // Sizes are the only values whose unit may be another one than that of the column.
+    let scale = if (first.unit.as_str(), unit) == ("MiB", "KiB") { 1024.0 } else { 1.0 };
+    Place { text: texts.join("–") + &other, number: Some(first.number() * scale) }
 }

@@ -1,24 +1,29 @@
 //! Published tables as aligned text.
 
-use groma_published::{Document, Shape};
+use groma_published::{Document, Drawn, Shape};
 
-use super::Paper;
 use super::laid::{DOUBT, OURS};
+use super::wrapped::wrapped;
+use super::{Paper, PaperPicture};
 use crate::grid::{Align, Cell, Grid};
 use crate::plot::Chart;
 use crate::style::{Ink, Style, wrap_behind};
 
 /// A table with its sentence, its rows and its notes.
 pub(super) fn text(paper: &Paper<'_>, style: &Style) -> String {
-    let mut out = style.paint(Ink::Strong, &style.text(&paper.title())) + "\n";
+    let chart = Chart::published(paper);
+    // A chart has its own title.
+    let mut out = match &chart {
+        Some(_) => String::new(),
+        None => style.paint(Ink::Strong, &style.text(&paper.title())) + "\n",
+    };
     for line in paper.sentences() {
         out += &wrap_behind("", &style.text(&line), style.width);
     }
-    out.push('\n');
-    match Chart::published(paper) {
-        Some(chart) => out = chart.terminal(style),
-        None => out += &table(paper, style),
+    if !out.is_empty() {
+        out.push('\n');
     }
+    out += &chart.map_or_else(|| table(paper, style), |chart| chart.terminal(style));
     let notes = paper.footnotes();
     if !notes.is_empty() {
         out.push('\n');
@@ -30,21 +35,51 @@ pub(super) fn text(paper: &Paper<'_>, style: &Style) -> String {
     out
 }
 
-/// The rows in columns.
+/// The rows in columns; their cells break where they do not fit.
 fn table(paper: &Paper<'_>, style: &Style) -> String {
     let laid = paper.laid();
     let columns = laid.heads.len();
     let align = |i: usize| if i < laid.texts { Align::Left } else { Align::Right };
     let mut grid = Grid::new(&(0..columns).map(align).collect::<Vec<_>>(), style);
-    grid.row(laid.heads.iter().map(|head| Cell::ink(head.as_str(), Ink::Strong)).collect());
+    let mut rows = vec![(Ink::Strong, laid.heads.clone())];
     if !laid.units.is_empty() {
-        grid.row(laid.units.iter().map(|unit| Cell::ink(unit.as_str(), Ink::Faint)).collect());
+        rows.push((Ink::Faint, laid.units.clone()));
     }
     for (ours, cells) in &laid.rows {
         let ink = if *ours { Ink::First } else { Ink::Plain };
-        grid.row(cells.iter().map(|cell| Cell::ink(cell.as_str(), ink)).collect());
+        rows.push((ink, cells.iter().map(|cell| cell.text.clone()).collect()));
     }
-    grid.render()
+    if laid.texts == columns {
+        return wrapped(&rows, laid.texts, style);
+    }
+    for (ink, cells) in &rows {
+        grid.row(cells.iter().map(|cell| Cell::ink(cell.as_str(), *ink)).collect());
+    }
+    if grid.fits() { grid.render() } else { wrapped(&rows, laid.texts, style) }
+}
+
+/// What a figure shows, what is drawn in its place, and the commands that draw it.
+pub(super) fn picture(picture: &PaperPicture<'_>, style: &Style) -> String {
+    let mut out = style.paint(Ink::Strong, &style.text(&picture.title())) + "\n";
+    out += &wrap_behind("", &style.text(picture.picture.shows), style.width);
+    if let Some(chart) = &picture.chart {
+        out += "\n";
+        out += &chart.terminal(style);
+    }
+    if !picture.commands.is_empty() {
+        out += "\nThe same picture of this machine:\n";
+    }
+    // A command stands alone and whole, to be copied.
+    for command in &picture.commands {
+        out += &format!("  {}\n", style.text(command));
+    }
+    if !picture.notes.is_empty() {
+        out.push('\n');
+    }
+    for note in &picture.notes {
+        out += &wrap_behind("", &style.text(note), style.width);
+    }
+    out
 }
 
 impl Paper<'_> {
@@ -91,6 +126,17 @@ pub(super) fn list(documents: &[Document], style: &Style) -> String {
                 Cell::new(format!("  {}", table.name)),
                 Cell::ink(format!("{rows} rows"), Ink::Faint),
                 Cell::new(table.title),
+            ]);
+        }
+        for picture in document.pictures {
+            let what = match picture.drawn {
+                Drawn::By(_) => "no numbers",
+                Drawn::FromRelative => "drawn",
+            };
+            grid.row(vec![
+                Cell::new(format!("  {}", picture.name)),
+                Cell::ink(what, Ink::Faint),
+                Cell::new(picture.title),
             ]);
         }
     }

@@ -2,6 +2,7 @@
 //! machine.
 
 use super::*;
+use crate::style::columns;
 use groma_published::{Cell, Sheet, Take};
 
 /// A machine that has a value of everything that is repeated: each a tenth of the first published.
@@ -19,13 +20,25 @@ fn machine(table: &Table) -> PaperMachine {
             keys: vec![("access".to_owned(), "local".to_owned())],
             values: table.quantities.iter().map(value).collect(),
         }],
+        mips: None,
     }
 }
 
-fn paper(document: &'static Document, table: &'static Table, beside: bool) -> Paper<'static> {
+pub(crate) fn paper(document: &'static Document, table: &'static Table, beside: bool) -> Paper<'static> {
     let machines = if beside && table.shape != Shape::Raw { vec![machine(table)] } else { Vec::new() };
     let notes = vec![("a".to_owned(), "is measured otherwise".to_owned())];
-    Paper { document, table, machines, notes, beside: Vec::new() }
+    Paper { document, table, machines, notes, beside: Vec::new(), timed: Vec::new(), missing: None }
+}
+
+/// One table in a format.
+fn one(paper: Paper<'_>, format: PaperFormat) -> String {
+    papers(&Papers { tables: vec![paper], pictures: Vec::new() }, format, &Style::plain(100))
+}
+
+/// A document and one of its tables.
+pub(crate) fn table(document: &str, table: &str) -> (&'static Document, &'static Table) {
+    let document = DOCUMENTS.iter().find(|one| one.name == document).expect("a document");
+    (document, document.table(table).expect("a table"))
 }
 
 fn every_table() -> impl Iterator<Item = (&'static Document, &'static Table)> {
@@ -60,7 +73,7 @@ fn every_cell_of_every_table_is_shown_as_it_was_printed() {
     let mut seen = 0;
     for (document, table) in every_table() {
         for beside in [false, true] {
-            let text = papers(&[paper(document, table, beside)], PaperFormat::Markdown, &Style::plain(100));
+            let text = one(paper(document, table, beside), PaperFormat::Markdown);
             let rows = shown(&text);
             let Some(sheet) = table.sheet() else {
                 assert_eq!(rows, table.raw().rows, "{} {}", document.name, table.name);
@@ -89,7 +102,7 @@ fn every_cell_of_every_table_is_shown_as_it_was_printed() {
 #[test]
 fn csv_is_the_file_again() {
     for (document, table) in every_table() {
-        let text = papers(&[paper(document, table, true)], PaperFormat::Csv, &Style::plain(100));
+        let text = one(paper(document, table, true), PaperFormat::Csv);
         let mut lines: Vec<&str> = text.lines().filter(|line| !line.contains("measured by groma")).collect();
         let ours = text.lines().count() - lines.len();
         let mut file: Vec<String> = table
@@ -112,23 +125,22 @@ fn csv_is_the_file_again() {
 fn a_machine_is_put_in_its_place() {
     let document = &DOCUMENTS[0];
     let table = document.table("table7").expect("it is there");
-    let mut one = paper(document, table, true);
+    let mut own = paper(document, table, true);
     for (value, before) in [(1.0, 0), (2.0, 2), (3.5, 3), (24.0, 15), (25.0, 15)] {
-        one.machines[0].rows[0].values = vec![Some(value)];
-        let text = papers(&[one.clone()], PaperFormat::Markdown, &Style::plain(100));
+        own.machines[0].rows[0].values = vec![Some(value)];
+        let text = one(own.clone(), PaperFormat::Markdown);
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
         assert_eq!(rows.iter().position(|row| row.contains('→')), Some(before), "{value}: {text}");
     }
     // Without a value to sort by it stands last.
-    one.machines[0].rows[0].values = vec![None];
-    let text = papers(&[one], PaperFormat::Markdown, &Style::plain(100));
+    own.machines[0].rows[0].values = vec![None];
+    let text = one(own, PaperFormat::Markdown);
     assert!(text.lines().rfind(|line| line.starts_with("| ")).is_some_and(|row| row.contains('→')), "{text}");
 }
 
 fn text(document: &str, table: &str) -> String {
-    let document = DOCUMENTS.iter().find(|one| one.name == document).expect("a document");
-    let table = document.table(table).expect("a table");
-    papers(&[paper(document, table, true)], PaperFormat::Table, &Style::plain(100))
+    let (document, table) = self::table(document, table);
+    one(paper(document, table, true), PaperFormat::Table)
 }
 
 #[test]
@@ -148,12 +160,125 @@ fn html_is_one_page_and_text_is_no_markup() {
             one
         })
         .collect();
-    let page = papers(&all, PaperFormat::Html, &Style::plain(100));
+    let tables = all.len();
+    let page = papers(&Papers { tables: all, pictures: Vec::new() }, PaperFormat::Html, &Style::plain(100));
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
-    assert_eq!(page.matches("<h3 ").count(), all.len());
+    assert_eq!(page.matches("<h4 ").count(), tables);
     assert_eq!(page.matches("<svg ").count(), 2);
     for outside in ["<b>&\u{1b}", "<script", "http://", "https://", "\u{1b}"] {
         assert!(!page.replace("http://www.w3.org/2000/svg", "").contains(outside), "{outside:?}");
     }
     assert!(page.contains("&lt;b&gt;&amp;"));
+}
+
+/// Sentences are computed: the best, the median, the columns furthest apart, and what is timed.
+#[test]
+fn a_table_is_told_in_a_paragraph() {
+    let (document, table) = table("lmbench1996", "table2");
+    let mut own = paper(document, table, true);
+    own.machines[0].rows[0].values = [484.0, 1710.0, 470.0, 546.0].map(Some).to_vec();
+    own.timed = vec![Timed { head: "bcopy unrolled".to_owned(), what: "a copy".to_owned(), differs: String::new() }];
+    let expected = "node17, Intel Xeon Gold 6430: bcopy unrolled 484 MB/s, 2.0 times as much as the best of 1996 (IBM \
+                    Power2, 242 MB/s) and 12 times as much as the median of 15 rows (42.0 MB/s). Of 4 columns, bcopy \
+                    libc (10 times) is furthest ahead of the best, write (1.5 times) the least. Timed then and now: a \
+                    copy.";
+    assert_eq!(own.sentences(), [expected]);
+    // Of another machine what was timed is not said again; what is less is said in percent.
+    own.machines.push(own.machines[0].clone());
+    own.machines[1].rows[0].values = vec![Some(24.2), None, None, None];
+    own.timed[0].differs = "nothing is".to_owned();
+    let [first, second] = &own.sentences()[..] else { panic!("two") };
+    assert!(first.ends_with(" Timed then and now: a copy (here: nothing is)."), "{first}");
+    assert!(second.contains("24.2 MB/s, 10 % of the best of 1996") && second.ends_with("(42.0 MB/s)."), "{second}");
+    own.machines.clear();
+    own.missing = Some("measure it".to_owned());
+    assert_eq!(own.sentences(), ["measure it"]);
+}
+
+/// Every table with a value of a machine has a paragraph; sizes and ratios are in none.
+#[test]
+fn every_table_with_a_value_is_told() {
+    for (document, table) in every_table().filter(|(_, table)| table.shape != Shape::Raw) {
+        let own = paper(document, table, true);
+        let has_values = own.machines[0].rows[0].values.iter().any(Option::is_some);
+        let sentences = own.sentences();
+        // The one row of a figure that this machine has here stands nowhere on its axis.
+        if !matches!(table.shape, Shape::Figure(_)) {
+            assert_eq!(sentences.len(), usize::from(has_values), "{} {}", document.name, table.name);
+        }
+        assert!(!sentences.iter().any(|text| text.contains(" size (")), "{sentences:?}");
+    }
+    let (document, table) = table("lmbench1996", "figure2");
+    let mut own = paper(document, table, true);
+    let row = |procs: &str, value: f64| PaperRow {
+        keys: vec![("procs".to_owned(), procs.to_owned())],
+        values: vec![Some(value), None, None, None, None],
+    };
+    own.machines[0].rows = vec![row("2", 3.0), row("8", 3.5), row("3", 1.0)];
+    assert_eq!(
+        own.sentences(),
+        ["node17, Intel Xeon Gold 6430: at 2 points that the figure has too, 2.0 times to 2.0 times as fast as Linux \
+          i686@167MHz in 1996, at half of them 2.0 times or more."]
+    );
+}
+
+/// Cells break between words where they do not fit, and no word is lost.
+#[test]
+fn tables_of_names_stay_within_the_width() {
+    let (document, table) = table("lmbench3", "table2");
+    let mut own = paper(document, table, false);
+    let names = table.raw().rows.len();
+    own.beside = vec![
+        ("repeated by".to_owned(), vec!["syscall.getppid_libc, syscall.read, syscall.write_libc".to_owned(); names]),
+        ("→ node17, Intel Xeon Gold 6430".to_owned(), vec!["1.08 µs, 2.10 µs".to_owned(); names]),
+    ];
+    for width in [80, 100, 300] {
+        let text = papers(
+            &Papers { tables: vec![own.clone()], pictures: Vec::new() },
+            PaperFormat::Table,
+            &Style::plain(width),
+        );
+        let widest = text.lines().map(columns).max().unwrap_or(0);
+        assert!(widest <= width, "{widest} of {width}:\n{text}");
+        assert_eq!(text.matches("syscall.write_libc").count(), names);
+        assert_eq!(text.matches("2.10").count(), names);
+    }
+}
+
+fn picture(document: &str, name: &str) -> PaperPicture<'static> {
+    let document = DOCUMENTS.iter().find(|one| one.name == document).expect("a document");
+    let picture = document.picture(name).expect("a picture");
+    PaperPicture { document, picture, chart: None, notes: Vec::new(), commands: vec!["groma plot <it>".to_owned()] }
+}
+
+/// A figure without numbers is said in every format, among its document's tables.
+#[test]
+fn pictures_are_described() {
+    let (document, of) = table("lmbench3", "text");
+    let tables = vec![paper(document, of, false)];
+    let all = Papers { tables, pictures: vec![picture("lmbench3", "figure7")] };
+    for format in [PaperFormat::Table, PaperFormat::Markdown, PaperFormat::Html] {
+        let text = papers(&all, format, &Style::plain(200));
+        for part in ["lmbench3 figure7: How late a sleep ends", "interval timer outlast", "groma plot "] {
+            assert_eq!(
+                text.matches(part).count(),
+                if format == PaperFormat::Html && part.contains(": ") { 2 } else { 1 }
+            );
+        }
+        assert!(format != PaperFormat::Html || text.contains("groma plot &lt;it&gt;"));
+    }
+    assert_eq!(papers(&all, PaperFormat::Csv, &Style::plain(200)).lines().count(), 1 + of.cells().len());
+}
+
+/// The chart of Ousterhout's figure has a line for each table with a column relative to MIPS, the
+/// best of several systems on one machine, and this machine last.
+#[test]
+fn performance_by_mips_is_drawn_from_the_tables() {
+    let document = DOCUMENTS.iter().find(|one| one.name == "ousterhout1990").expect("a document");
+    let all: Vec<Paper<'_>> = document.tables.iter().map(|table| paper(document, table, true)).collect();
+    let svg = Chart::relative(&all, "a title").expect("a chart").svg();
+    for part in ["syscall.getpid", "pipe.latency", "file.create_delete", "MVAX2", "≤ node17", "upper bounds"] {
+        assert!(svg.contains(part), "{part}: {svg}");
+    }
+    assert!(Chart::relative(&all[..1], "no such column").is_none());
 }

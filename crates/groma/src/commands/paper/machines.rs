@@ -4,9 +4,10 @@ use anyhow::Result;
 use groma_analysis::point::measured;
 use groma_harness::model::{Placement, Point, Record, RunHeader};
 use groma_runner::{Planned, identity};
-use groma_store::{Filter, HOST_NAME};
+use groma_store::{Baseline, Filter, HOST_NAME};
 
-use super::super::history::{read, records};
+use super::super::history::{Shown, read, records};
+use super::super::sides::baseline;
 use super::super::{existing_store, store_path};
 use crate::flags::StoreArgs;
 
@@ -24,6 +25,11 @@ pub(super) struct Machine {
 }
 
 impl Machine {
+    /// Whether it holds a value of anything that is wanted.
+    pub(super) fn has_values(&self) -> bool {
+        self.records.iter().any(|record| measured(record).is_some())
+    }
+
     /// The runs of which the values of these points are.
     pub(super) fn runs_of<'p>(&self, points: impl Iterator<Item = &'p Planned>) -> Vec<String> {
         let of_value = |planned: &Planned| {
@@ -81,12 +87,21 @@ pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machi
     Ok(machine)
 }
 
-/// The machine of a run, with what is wanted of it.
+/// The machine of a run, or of a baseline, with what is wanted of it.
 pub(super) fn of_run(args: &StoreArgs, run: &str, wanted: &[&Planned]) -> Result<Machine> {
-    let mut found = read(args, run)?;
-    found.records.retain(|record| wanted.iter().any(|planned| is_of(record, &planned.point)));
-    let runs = vec![(found.head.run.clone(), found.records.len())];
-    Ok(Machine { name: name(&found.head), records: found.records, runs, head: found.head })
+    if let Some(Baseline { head, metrics, .. }) = baseline(run)? {
+        let records: Vec<Record> = metrics.into_iter().map(|metric| metric.record).collect();
+        return Ok(of_records(&head, &records, wanted));
+    }
+    let Shown { head, records, .. } = read(args, run)?;
+    Ok(of_records(&head, &records, wanted))
+}
+
+/// The machine that these records were taken on, with what is wanted of them.
+pub(super) fn of_records(head: &RunHeader, records: &[Record], wanted: &[&Planned]) -> Machine {
+    let is_wanted = |record: &&Record| wanted.iter().any(|planned| is_of(record, &planned.point));
+    let records: Vec<Record> = records.iter().filter(is_wanted).cloned().collect();
+    Machine { name: name(head), runs: vec![(head.run.clone(), records.len())], records, head: head.clone() }
 }
 
 /// Puts the run behind the names that several have.

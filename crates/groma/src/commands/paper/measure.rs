@@ -20,9 +20,9 @@ const LEAST: Duration = Duration::from_secs(10);
 /// Measures those of the points that this machine has no value of, and keeps them; the exit code.
 pub(super) fn measure(program: &Program, args: &PaperArgs, points: &[&Planned], here: Option<&Machine>) -> Result<u8> {
     let has = |planned: &Planned| {
-        let value =
+        let held =
             |machine: &Machine| machine.records.iter().any(|r| measured(r).is_some() && is_of(r, &planned.point));
-        here.is_some_and(value)
+        here.is_some_and(held)
     };
     let can = |planned: &&&Planned| planned.unsupported.is_none() && planned.point.placement != Placement::Remote;
     let missing: Vec<Planned> =

@@ -15,6 +15,9 @@ pub(super) type Why = String;
 /// What such a reason begins with where measuring would help.
 pub(super) const NOT_YET: &str = "not measured yet";
 
+/// What it begins with where two machines are needed.
+pub(super) const ELSEWHERE: &str = "needs another machine";
+
 /// The point of a command that a quantity is of: of several, the one with its parameters.
 fn point<'p>(planning: &'p Planning, quantity: &Quantity) -> Option<&'p Planned> {
     let has = |planned: &Planned, (key, value): (&str, &str)| {
@@ -53,7 +56,7 @@ pub(super) fn missing(planning: &Planning) -> Why {
     let command = planning.repeat.command;
     match unsupported {
         Some(why) => format!("not possible here: {why}"),
-        None if command.contains("ADDRESS") => format!("needs another machine: {command}"),
+        None if command.contains("ADDRESS") => format!("{ELSEWHERE}: {command}"),
         None => format!("{NOT_YET}: {command}"),
     }
 }

@@ -1,19 +1,20 @@
 //! What a machine's records are in the columns of a published table: the document's quantity in the
 //! document's unit, or the reason why there is none.
 
-use groma_harness::model::Record;
+use groma_harness::model::{Record, Repeat};
 use groma_published::{
     Axes, Cell, Checked, DOCUMENTS, Document, Quantity, Shape, Table, Take, check, measured, relative,
 };
 use groma_report::units::significant;
-use groma_report::{Paper, PaperMachine, PaperRow};
+use groma_report::{Paper, PaperMachine, PaperRow, Timed};
 
 use groma_runner::Planned;
 
 use super::machines::Machine;
 use super::names;
 use super::repeats::{Planning, Repeats, SPEED};
-use super::taken::{NOT_YET, Why, found, in_unit, missing, no_cycles, of_level, scale};
+use super::taken::{ELSEWHERE, NOT_YET, Why, found, in_unit, missing, no_cycles, of_level, scale};
+use crate::lineage::REPEATS;
 use crate::message::name;
 
 /// What stands in the text columns of a machine's row: its values are of a local file system, and
@@ -31,21 +32,32 @@ pub(super) fn paper<'a>(
     let joined = Joined { document, table, repeats, cells: document.tables.iter().flat_map(|t| t.cells()).collect() };
     let mut shown = Vec::new();
     let mut without = Vec::new();
+    let mut commands = Vec::new();
     for machine in machines {
         let (rows, missing) = joined.rows(machine);
         let is_empty = rows.iter().all(|row| row.values.iter().all(Option::is_none));
         let whose = if machines.len() > 1 { format!("{}: ", machine.name) } else { String::new() };
-        without.extend(
-            joined.reasons(missing, is_empty).into_iter().map(|(heads, why)| (heads, format!("– {whose}{why}"))),
-        );
+        let (command, reasons) = joined.reasons(missing, is_empty);
+        commands.extend(command.map(|command| (String::new(), format!("– {whose}{command}"))));
+        without.extend(reasons.into_iter().map(|(heads, why)| (heads, format!("– {whose}{why}"))));
         if !is_empty {
             let os = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.head.environment.get(key));
             let os = os.collect::<Vec<_>>().join(" ");
-            shown.push(PaperMachine { name: machine.name.clone(), os, runs: machine.runs_of(joined.points()), rows });
+            let (name, runs) = (machine.name.clone(), machine.runs_of(joined.points()));
+            shown.push(PaperMachine { name, os, runs, rows, mips: joined.mips(machine).ok() });
         }
     }
-    if machines.is_empty() {
-        without = joined.reasons(joined.unmeasured(), true);
+    let mut missing = None;
+    if shown.is_empty() {
+        let (command, reasons) = joined.reasons(joined.unmeasured(), true);
+        let elsewhere =
+            || reasons.iter().find(|(_, why)| why.starts_with(ELSEWHERE)).map(|(_, why)| format!("It {why}"));
+        missing = command.or_else(elsewhere);
+        if machines.is_empty() {
+            without = reasons;
+        }
+    } else {
+        without.extend(commands);
     }
     let mut notes = Vec::new();
     if !shown.is_empty() {
@@ -55,7 +67,8 @@ pub(super) fn paper<'a>(
     notes.extend(joined.rating(machines));
     notes.extend(joined.errors());
     notes.extend(without);
-    Paper { document, table, machines: shown, notes, beside: names::beside(document, table, repeats, machines) }
+    let beside = names::beside(document, table, repeats, machines);
+    Paper { document, table, machines: shown, notes, beside, timed: joined.timed(), missing }
 }
 
 /// A table and what repeats it.
@@ -203,28 +216,35 @@ impl Joined<'_> {
         cell.map(|cell| cell.unit.clone()).unwrap_or_default()
     }
 
-    /// Why values are missing, by columns; in one line where measuring would give them all.
-    fn reasons(&self, mut all: Vec<(&'static str, Why)>, nothing: bool) -> Vec<(String, String)> {
-        let not_yet = all.iter().filter(|(_, why)| why.starts_with(NOT_YET)).count();
-        let mut out = Vec::new();
-        if nothing && not_yet > 0 {
-            all.retain(|(_, why)| !why.starts_with(NOT_YET));
+    /// Where there is nothing but what measuring would give, the command that does; and why other
+    /// values are missing, by columns.
+    fn reasons(&self, mut all: Vec<(&'static str, Why)>, nothing: bool) -> (Option<String>, Vec<(String, String)>) {
+        let is_not_yet = |(_, why): &(&'static str, Why)| why.starts_with(NOT_YET);
+        let command = (nothing && all.iter().any(is_not_yet)).then(|| {
+            all.retain(|one| !is_not_yet(one));
             let command = format!("{} paper {} {} --measure", name(), self.document.name, self.table.name);
-            out.push((String::new(), format!("Nothing of it is measured here yet: {command}")));
-        }
-        out.extend(grouped(all));
-        out
+            format!("Nothing of it is measured here yet: {command}")
+        });
+        (command, grouped(all))
     }
 
-    /// What the commands do differently, by columns; and the command, where there is one for all.
-    fn differences(&self) -> Vec<(String, String)> {
-        let of = |quantity: &Quantity| {
-            let differs = self.planning(self.table, quantity).filter(|_| quantity.is_repeated())?.repeat.differs;
-            (!differs.is_empty()).then(|| (quantity.head, differs.to_owned()))
+    /// What is timed in each column, and what the command does differently.
+    fn timed(&self) -> Vec<Timed> {
+        let of = |quantity: &&'static Quantity| {
+            let repeat = self.planning(self.table, quantity).filter(|_| quantity.is_repeated())?.repeat;
+            // A copy that counts once, and a rate that became a period, differ no more.
+            let same = matches!(quantity.take, Take::Half | Take::PerMips | Take::Period);
+            let differs = if same { "" } else { repeat.differs };
+            Some(Timed { head: quantity.head.to_owned(), what: operation(repeat), differs: differs.to_owned() })
         };
-        // A copy that counts once, and a rate that became a period, differ no more.
-        let differs = |quantity: &&Quantity| !matches!(quantity.take, Take::Half | Take::PerMips | Take::Period);
-        grouped(self.table.quantities.iter().filter(differs).filter_map(of).collect())
+        let quantities: &'static [Quantity] = self.table.quantities;
+        quantities.iter().filter_map(|quantity| of(&quantity)).collect()
+    }
+
+    /// What the commands do differently, by columns.
+    fn differences(&self) -> Vec<(String, String)> {
+        let differing = self.timed().into_iter().filter(|timed| !timed.differs.is_empty());
+        grouped(differing.map(|timed| (timed.head, timed.differs)).collect())
     }
 
     /// What MIPS are taken for.
@@ -291,13 +311,22 @@ pub(super) fn said(one: &Checked) -> String {
     format!("{}{access}, {what}: printed {}, its own numbers give {computed}", cell.system, cell.value)
 }
 
+/// What a command times; a text that refers to the one before it, behind that.
+fn operation(repeat: &Repeat) -> String {
+    let before = REPEATS.iter().take_while(|other| (other.source, other.column) != (repeat.source, repeat.column));
+    match before.filter(|other| !other.timed.starts_with("the same")).last() {
+        Some(first) if repeat.timed.starts_with("the same") => format!("{}; {}", first.timed, repeat.timed),
+        _ => repeat.timed.to_owned(),
+    }
+}
+
 /// Columns of which the same is to be said, in one line.
-fn grouped(all: Vec<(&'static str, Why)>) -> Vec<(String, String)> {
+fn grouped(all: Vec<(impl Into<String> + AsRef<str>, Why)>) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     for (head, text) in all {
         match out.iter_mut().find(|(_, known)| *known == text) {
-            Some((heads, _)) => *heads += &format!("; {head}"),
-            None => out.push((head.to_owned(), text)),
+            Some((heads, _)) => *heads += &format!("; {}", head.as_ref()),
+            None => out.push((head.into(), text)),
         }
     }
     out

@@ -1,0 +1,58 @@
+//! Figures that print no numbers: the commands that draw the like of them, or a chart from the
+//! columns of tables that are relative to MIPS.
+
+use groma_published::{Document, Drawn, Picture, Table, Take};
+use groma_report::{Chart, Paper, PaperPicture};
+
+use super::machines::Machine;
+use super::repeats::Repeats;
+use super::values;
+use crate::message::name;
+
+/// The tables whose columns a picture is drawn from.
+pub(super) fn tables_of(
+    document: &'static Document,
+    picture: &Picture,
+) -> impl Iterator<Item = (&'static Document, &'static Table)> {
+    let is_drawn = matches!(picture.drawn, Drawn::FromRelative);
+    let relative = |table: &&Table| table.quantities.iter().any(|quantity| quantity.take == Take::Relative);
+    document.tables.iter().filter(move |table| is_drawn && relative(table)).map(move |table| (document, table))
+}
+
+/// A picture, with machines in it where it is drawn.
+pub(super) fn picture(
+    document: &'static Document,
+    picture: &'static Picture,
+    repeats: &Repeats,
+    machines: &[Machine],
+) -> PaperPicture<'static> {
+    let mut out = PaperPicture { document, picture, chart: None, notes: Vec::new(), commands: Vec::new() };
+    if let Drawn::By(commands) = picture.drawn {
+        // The program may have another name.
+        let own = |command: &&str| command.strip_prefix("groma").map_or(String::new(), |rest| name().to_owned() + rest);
+        out.commands = commands.iter().map(own).collect();
+        return out;
+    }
+    let papers: Vec<Paper<'_>> = tables_of(document, picture)
+        .map(|(document, table)| values::paper(document, table, repeats, machines))
+        .collect();
+    out.chart = Chart::relative(&papers, picture.title);
+    let shown = papers.iter().flat_map(|paper| &paper.machines);
+    let mut rated: Vec<String> = Vec::new();
+    for machine in shown {
+        let Some(mips) = machine.mips else { continue };
+        let text = format!(
+            "{}: upper bounds, relative to the {mips:.0} million dependent integer additions a second that stand for MIPS",
+            machine.name
+        );
+        if !rated.contains(&text) {
+            rated.push(text);
+        }
+    }
+    out.notes = rated;
+    if out.notes.is_empty() {
+        let command = format!("{} paper {} {} --measure", name(), document.name, picture.name);
+        out.notes.push(format!("Nothing of it is measured here yet: {command}"));
+    }
+    out
+}
