@@ -27,7 +27,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// The runs of the first side, taken as one; a tag stands for all of its runs
-    #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "b", conflicts_with = "runs")]
+    #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "b")]
     pub(crate) a: Vec<String>,
     /// The runs of the second side
     #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "a")]
@@ -35,8 +35,8 @@ pub(crate) struct CompareArgs {
     /// Only these ids, groups or patterns
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Compare multiples of something instead of times: 'cycles', or a metric such as
-    /// syscall.getppid
+    /// Compare multiples of something instead of times: 'cycles', or a metric at one point such as
+    /// syscall.getppid, mem.latency:size=16K or ipc.pipe_rtt:same-cpu
     #[arg(long, value_name = "WHAT")]
     pub(crate) relative: Option<String>,
     /// Every metric with its interval and verdict, controls too, and what is not compared
