@@ -142,6 +142,24 @@ fn a_gate_says_why_it_ends_as_it_does() {
 }
 
 #[test]
+fn a_run_among_the_reference_machines() {
+    let (place, [a, _]) = two_equal_runs();
+    let json = place.json(&["compare", &a, "--with", "reference", "--format", "json"]);
+    let machines = json["machines"].as_array().expect("machines").len();
+    assert!(machines >= 2, "{json}");
+    let lines = json["lines"].as_array().expect("lines");
+    let getppid = lines.iter().find(|line| line["id"] == "syscall.getppid").expect("its line");
+    assert_eq!(getppid["machines"].as_u64(), Some(machines as u64), "{getppid}");
+    let text = place.groma(&["compare", "--with", "reference"]).out;
+    assert!(text.contains(&format!("value of {machines} machines")) && text.contains("typical"), "{text}");
+    // A reference machine is none of those that it lies among.
+    let json = place.json(&["compare", "reference", "--with", "reference", "--format", "json"]);
+    assert_eq!(json["machines"].as_array().map(Vec::len), Some(machines - 1));
+    let two = place.groma(&["compare", &a, "latest", "--with", "reference"]);
+    assert!(two.code == Some(2) && two.err.contains("takes one run"), "{two:?}");
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_in_a_line() {
     let (place, [a, b]) = two_equal_runs();
     let c = place.json(&["run", "cpu.branch", "--profile", "quick", "--rounds", "1", "--json"])["run"]["run"]

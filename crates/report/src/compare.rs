@@ -20,8 +20,8 @@ use crate::markdown;
 use crate::style::Style;
 use crate::units;
 
-pub(crate) use lines::{Line, Stack, stacks};
-pub(crate) use summary::told;
+pub(crate) use lines::{Line, PageLines, Stack, page_lines, stacks};
+pub(crate) use summary::{factor, run, told};
 
 /// A side of a comparison as a person knows it.
 #[derive(Clone, Copy, Debug)]

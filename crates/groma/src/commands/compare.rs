@@ -13,13 +13,16 @@ use groma_report::{self as report, Compared, Relative};
 use groma_runner::select::names_metric;
 
 use super::sides::{Runs, all_of, beside, defined_anew};
-use super::{existing_store, print, style};
+use super::{existing_store, print, style, typical};
 use crate::flags::CompareArgs;
 use crate::message::name;
 use crate::program::Program;
 
 /// Compares runs.
 pub(crate) fn compare(program: &Program, args: &CompareArgs) -> Result<u8> {
+    if args.with.is_some() {
+        return typical::typical(program, args);
+    }
     let base = base(args)?;
     let is_asked = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
     let is_loaded = |id: &str| is_asked(id) || base.as_ref().is_some_and(|base| base.id() == id);

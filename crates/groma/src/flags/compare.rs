@@ -10,6 +10,7 @@ pub(super) const HELP: &str = "Examples:
   groma compare A B C                          three machines
   groma compare --a before --b after           all runs of two tags: several a side find smaller differences
   groma compare reference latest               this machine beside one that groma was developed on
+  groma compare latest --with reference        is this number good? where it lies among all of these
   groma compare A B --relative cycles          two clock rates
   groma compare A B --select ipc,net --all     every metric of these, with intervals
   groma compare A B --format markdown          for a comment on a pull request
@@ -32,6 +33,10 @@ pub(crate) struct CompareArgs {
     /// The runs of the second side
     #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "a")]
     pub(crate) b: Vec<String>,
+    /// Beside one run the range of what all reference machines measured, and what lies outside of
+    /// it
+    #[arg(long, value_name = "WHAT", value_parser = ["reference"], conflicts_with_all = ["a", "b", "relative", "gate"])]
+    pub(crate) with: Option<String>,
     /// Only these ids, groups or patterns
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
