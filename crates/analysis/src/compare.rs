@@ -7,10 +7,11 @@
 //! (docs/methods/statistics.md#comparing-two-runs). Not here: which runs those are, and text.
 
 pub mod environment;
+pub mod relative;
 
 use std::collections::HashMap;
 
-use groma_model::{Better, Params, Placement, Point, Record, Round, SharedCore, State, Unit, WorkerKind};
+use groma_model::{Better, Params, Placement, Point, Record, Round, State, WorkerKind};
 use groma_stats::comparison::SUITE_LEVEL;
 use groma_stats::{Measured, detectable_pair_ratio, headline, holm_known, mann_whitney, pair_ratios, signed_rank};
 
@@ -37,6 +38,9 @@ pub struct Comparison<'r> {
     pub unlike: Vec<(Unlike, [&'r Record; 2])>,
     /// What only one side has.
     pub alone: [Vec<&'r Record>; 2],
+    /// How many metrics with a value on both sides are no multiples of what values are compared in
+    /// ([`relative::left_out`]).
+    pub unscaled: usize,
 }
 
 /// Why two records of one name are not compared.
@@ -336,7 +340,7 @@ fn identity_of(id: &str, params: &Params, placement: &Placement, (workers, kind)
 }
 
 /// Why two records of one identity are not the same metric.
-fn differs(a: &Record, b: &Record) -> Option<Unlike> {
+pub fn differs(a: &Record, b: &Record) -> Option<Unlike> {
     if a.version != b.version {
         Some(Unlike::Version)
     } else if a.unit != b.unit {
@@ -387,46 +391,6 @@ fn verdict(pair: &Pair<'_>, floor: f64) -> Verdict {
         _ if within <= SAME => Verdict::Same { within },
         _ if p < SUITE_LEVEL => Verdict::Unclear(Why::RunNoise(floor)),
         _ => Verdict::Unclear(Why::Imprecise),
-    }
-}
-
-/// Records whose times are in cycles of the core's clock; those of which the cycles are not known
-/// are left out.
-pub fn in_cycles(records: &[Record]) -> Vec<Record> {
-    records
-        .iter()
-        .filter(|record| record.unit == Unit::Seconds)
-        .filter_map(|record| Some(scaled(record, record.cycles? / record.value?)))
-        .collect()
-}
-
-/// Records as multiples of the time that this metric takes: times divided by it, rates multiplied.
-/// What is neither is left out. `None` where there is no such metric with a value.
-pub fn relative_to(records: &[Record], id: &str) -> Option<Vec<Record>> {
-    let base = records.iter().filter(|r| r.id == id && r.unit == Unit::Seconds && r.workers == 1).find_map(measured)?;
-    let scale = |record: &Record| match record.unit {
-        Unit::Seconds => Some(scaled(record, 1.0 / base)),
-        Unit::BytesPerSecond | Unit::PerSecond => Some(scaled(record, base)),
-        _ => None,
-    };
-    Some(records.iter().filter_map(scale).collect())
-}
-
-fn scaled(record: &Record, factor: f64) -> Record {
-    let scale = |values: &[f64]| values.iter().map(|value| value * factor).collect();
-    let both = |ends: Option<[f64; 2]>| ends.map(|ends| ends.map(|end| end * factor));
-    Record {
-        unit: Unit::One,
-        value: record.value.map(|value| value * factor),
-        ci: both(record.ci),
-        ci_display: both(record.ci_display),
-        round_values: scale(&record.round_values),
-        shared: record.shared.as_ref().map(|shared| SharedCore {
-            value: shared.value.map(|value| value * factor),
-            share: shared.share,
-            round_values: scale(&shared.round_values),
-        }),
-        ..record.clone()
     }
 }
 

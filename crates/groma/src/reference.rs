@@ -40,7 +40,17 @@ pub(crate) fn named(text: &str) -> Result<Option<Reference>> {
     Ok(Some(Reference { name, file }))
 }
 
+/// All machines, the newest first.
+pub(crate) fn all() -> impl Iterator<Item = Reference> {
+    ALL.into_iter().map(|(name, file)| Reference { name, file })
+}
+
 impl Reference {
+    /// What it is called behind `reference:`.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// What was measured there.
     pub(crate) fn baseline(&self) -> Result<Baseline> {
         let lines = decompress_to_vec_zlib(self.file).expect("build.rs compressed it");

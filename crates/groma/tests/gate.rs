@@ -123,7 +123,7 @@ fn what_cannot_be_held_against_each_other_is_named() {
     refused(&["--baseline", &file, "--tolerance", "much"], "expected percent, such as 5");
     refused(&["--baseline", &file, "--", "--"], "cannot be used with");
     changed(&file, |line| line["version"] = Value::from(99));
-    refused(&["--baseline", &file], "no metric has a value on both sides");
+    refused(&["--baseline", &file], "is defined anew since; make the baseline again");
     changed(&file, |line| line["id"] = Value::from("no.such"));
     refused(&["--baseline", &file], "nothing that it holds can be measured here");
     let text = std::fs::read_to_string(&file).expect("a baseline");

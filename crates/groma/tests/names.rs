@@ -85,7 +85,7 @@ fn a_run_is_found_by_its_tags_its_host_and_its_place() {
     );
     refuses(place.groma(&["show", "nowhere.ndjson"]), "nowhere.ndjson: cannot be read: No such file");
     let store = place.store().display().to_string();
-    refuses(place.groma(&["show", &store]), "neither a groma store nor a stream of a run");
+    refuses(place.groma(&["show", &store]), "a store; name a run of it with --store FILE");
 }
 
 #[test]

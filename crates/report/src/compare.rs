@@ -4,11 +4,13 @@
 //! What is a difference and what is not is decided in `groma_analysis::compare`; here is how it is
 //! said.
 
+mod differs;
 mod files;
 mod lines;
+mod names;
 mod summary;
 
-pub(crate) use summary::page_name;
+pub(crate) use names::page_name;
 
 use groma_analysis::compare::environment::Difference;
 use groma_analysis::compare::{Comparison, Pair, Verdict, Why};
@@ -18,8 +20,8 @@ use crate::markdown;
 use crate::style::Style;
 use crate::units;
 
-pub(crate) use lines::{Line, Stack, stacks};
-pub(crate) use summary::told;
+pub(crate) use lines::{Line, PageLines, Stack, page_lines, stacks};
+pub(crate) use summary::{factor, run, told};
 
 /// A side of a comparison as a person knows it.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +56,7 @@ pub enum Relative<'r> {
     Absolute,
     /// Times are in cycles of the core's clock.
     Cycles,
-    /// Times are in those of this metric.
+    /// Times are multiples of this: a metric at one point, in words.
     Metric(&'r str),
 }
 
@@ -113,8 +115,7 @@ pub fn compare(
         }
         CompareFormat::Markdown => {
             let (summary, lines) = text(&markdown::in_a_block(style));
-            let folded = "<details><summary>All lines</summary>\n\n";
-            format!("{}\n{folded}{}\n</details>\n", markdown::block(&summary), markdown::block(&lines))
+            markdown::folded(&summary, "All lines", &lines)
         }
         CompareFormat::Json => files::json(first, others),
         CompareFormat::Csv => files::csv(first, others),
@@ -167,6 +168,17 @@ fn why(why: Why) -> String {
         Why::FewRounds => "too few rounds".to_owned(),
         Why::RunNoise(floor) => format!("runs of this host differ by {} as well", units::percent(floor - 1.0)),
         Why::SharedCore => "one side is of a shared core".to_owned(),
+    }
+}
+
+/// A verdict in a word of a table, which the legend explains where it is none of its own.
+fn short(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Unclear(Why::Imprecise) => "wide",
+        Verdict::Unclear(Why::FewRounds) => "few",
+        Verdict::Unclear(Why::RunNoise(_)) => "runs",
+        Verdict::Unclear(Why::SharedCore) => "shared",
+        other => other.word(),
     }
 }
 

@@ -63,6 +63,7 @@ mod summary;
 mod table;
 mod times;
 mod trend;
+mod typical;
 mod watch;
 
 #[cfg(test)]
@@ -94,4 +95,5 @@ pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, summary};
 pub use times::{BenchTime, bench_times, times, times_json};
 pub use trend::{trend, trend_changes, trend_csv, trend_json};
+pub use typical::typical;
 pub use watch::{WATCH_HEAD_EVERY, watch_head, watch_line, watch_openmetrics, watched};

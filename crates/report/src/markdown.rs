@@ -21,6 +21,11 @@ pub(crate) fn block(page: &str) -> String {
     format!("{fence}text\n{page}{fence}\n")
 }
 
+/// A text, and a longer one folded below it: for a comment that is to be read at a glance.
+pub(crate) fn folded(first: &str, title: &str, below: &str) -> String {
+    format!("{}\n<details><summary>{title}</summary>\n\n{}\n</details>\n", block(first), block(below))
+}
+
 pub(crate) fn markdown(
     families: Families<'_>,
     run: &RunHeader,

@@ -163,6 +163,22 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// A store, where the stream of one run is wanted.
+    #[error("{}: a store; name a run of it with --store FILE, or take its runs with 'merge FILE'", path.display())]
+    IsAStore {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A baseline, where runs are wanted.
+    #[error(
+        "{}: a baseline, which has no rounds that could become a run; 'compare FILE latest' and 'gate --baseline FILE' \
+         take it",
+        path.display()
+    )]
+    IsABaseline {
+        /// The file.
+        path: PathBuf,
+    },
     /// A stream that holds the records of a run and not its rounds.
     #[error("{}: holds the records of run {run} and not its rounds ('run --out FILE --samples' keeps them)", path.display())]
     NoRounds {

@@ -122,6 +122,8 @@ fn errors_of_a_stream_name_the_line() {
     );
     assert_eq!(said("{\"kind\":\"second\"}\n"), "neither a groma store nor a stream of a run");
     assert_eq!(said("{}\n"), "line 1: it has no 'kind'");
+    let baseline = "{\"kind\":\"baseline\",\"schema\":1}\n{\"kind\":\"metric\"}\n";
+    assert!(said(baseline).starts_with("a baseline, which has no rounds"), "{}", said(baseline));
     assert_eq!(said("time,value\n1,2\n"), "neither a groma store nor a stream of a run");
     assert_eq!(said(""), "neither a groma store nor a stream of a run");
     assert_eq!(

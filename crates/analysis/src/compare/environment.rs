@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use groma_model::RunHeader;
+use groma_model::{RunHeader, parse_size};
 
 /// The facts that change from run to run by themselves. A name that ends with a dot stands for all
 /// facts below it.
@@ -11,18 +11,20 @@ const VOLATILE: [&str; 7] =
 
 /// The facts by how likely they move numbers; the others follow in their own order. By hand: what
 /// replaces the machine first, then what changes the code that runs, then what changes its speed.
-const LIKELY: [&str; 27] = [
+const LIKELY: [&str; 29] = [
     "host.machine",
     "cpu.model",
-    "cpu.family",
-    "cpu.stepping",
+    "cpu.core",
     "cpu.count",
     "cpu.cores",
     "kernel.release",
     "kernel.version",
-    "kernel.cmdline",
+    "security.vulnerabilities.",
     "security.",
+    "kernel.cmdline",
     "virt.",
+    "cpu.family",
+    "cpu.stepping",
     "cpu.microcode",
     "cpu.smt",
     "cpu.driver",
@@ -40,6 +42,13 @@ const LIKELY: [&str; 27] = [
     "cache.",
     "numa.",
 ];
+
+/// The memory of the machine, of which a kernel keeps some pages more or fewer for itself from one
+/// start to the next.
+const MEMORY: &str = "memory.total";
+/// Amounts of memory that differ by less are the same: a guest of 23.5 GiB had 4 KiB more after
+/// another start.
+const AS_MUCH: f64 = 0.01;
 
 /// A fact that two runs do not share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +79,9 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
         }
     }
     let is_passing = |key: &str| is_volatile(key) || (key.starts_with(WORK_DIR) && !both_have);
-    let differ = values.into_iter().filter(|(key, [a, b])| a != b && !is_passing(key));
+    let is_as_much = |key: &str, [a, b]: [Option<&str>; 2]| key == MEMORY && is_about(a, b);
+    let differ =
+        values.into_iter().filter(|(key, both)| both[0] != both[1] && !is_passing(key) && !is_as_much(key, *both));
     let owned = |(key, values): (&str, [Option<&str>; 2])| Difference {
         key: key.to_owned(),
         values: values.map(|value| value.map(str::to_owned)),
@@ -78,6 +89,12 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
     let mut found: Vec<Difference> = differ.map(owned).collect();
     found.sort_by_key(|difference| rank(&difference.key));
     found
+}
+
+/// Whether two sizes differ by less than [`AS_MUCH`].
+fn is_about(a: Option<&str>, b: Option<&str>) -> bool {
+    let size = |text: Option<&str>| parse_size(&text?.replace(' ', "")).ok().map(|bytes| bytes as f64);
+    matches!((size(a), size(b)), (Some(a), Some(b)) if (a - b).abs() < AS_MUCH * a.max(b))
 }
 
 /// Whether a fact differs from minute to minute on one machine in one state.
@@ -124,6 +141,24 @@ mod tests {
         let found = differences(&side("1"), &side("60"));
         let keys: Vec<&str> = found.iter().map(|d| d.key.as_str()).collect();
         assert_eq!(keys, ["/proc/sys/vm/swappiness", "host.machine"]);
+    }
+
+    #[test]
+    fn mitigations_come_before_steppings() {
+        let side = |n: &str| {
+            run(&[("cpu.stepping", n), ("cpu.family", n), ("security.vulnerabilities.retbleed", n), ("cpu.model", n)])
+        };
+        let keys: Vec<String> = differences(&side("1"), &side("2")).into_iter().map(|d| d.key).collect();
+        assert_eq!(keys, ["cpu.model", "security.vulnerabilities.retbleed", "cpu.family", "cpu.stepping"]);
+    }
+
+    #[test]
+    fn a_little_memory_is_no_difference() {
+        let [one, other, less] = ["24684092 KiB", "24684096 KiB", "24000000 KiB"]
+            .map(|total| run(&[("memory.total", total), ("memory.swap", total)]));
+        let keys = |b| differences(&one, b).into_iter().map(|d| d.key).collect::<Vec<_>>();
+        assert_eq!(keys(&other), ["memory.swap"]);
+        assert_eq!(keys(&less), ["memory.swap", "memory.total"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `groma gate`: whether anything became slower than a baseline, or than the other side of an A/B
 //! comparison; what looks so is measured again before it is said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use groma_runner::{Planned, RunRequest, Setting, plan};
 use super::compare::exit_code;
 use super::earlier::GATE_FAILED;
 use super::measure::{Measured, Outputs, measure};
-use super::sides::{Runs, all_of};
+use super::sides::{Runs, all_of, defined_anew};
 use super::{ab, existing_store, print, style};
 use crate::flags::GateArgs;
 use crate::message::name;
@@ -175,6 +175,7 @@ fn against_baseline(program: &Program, args: &GateArgs) -> Result<u8> {
     let known = base.others(existing_store(&given.store).ok().as_ref(), &except);
     let earlier = |record: &Record| known.get(&identity(record)).cloned().unwrap_or_default();
     let plan = plan_of(program, &base.records)?;
+    defined_anew(&base, defined(&base.records, &plan)).context("--baseline")?;
     // What is measured again takes the place of this side alone.
     let in_baseline = |part| if part == Part::Screening { base.records.clone() } else { Vec::new() };
     let measure = |plan: &[Planned], part| {
@@ -264,6 +265,16 @@ fn plan_of(program: &Program, records: &[Record]) -> Result<Vec<Planned>> {
         warn!("{missing} of {} metrics of the baseline cannot be measured here", wanted.len());
     }
     Ok(points)
+}
+
+/// How many of these records the plan measures, and how many of them by the same definition.
+fn defined(records: &[Record], plan: &[Planned]) -> [usize; 2] {
+    let planned: HashMap<String, u32> = plan
+        .iter()
+        .flat_map(|planned| identities(&planned.point).map(|identity| (identity, planned.point.version)))
+        .collect();
+    let versions = records.iter().filter_map(|record| Some((record.version, planned.get(&identity(record))?)));
+    versions.fold([0; 2], |[both, alike], (old, new)| [both + 1, alike + usize::from(old == *new)])
 }
 
 /// The values of each parameter in these records.

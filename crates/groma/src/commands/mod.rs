@@ -28,6 +28,7 @@ mod sides;
 mod strangers;
 mod tag;
 mod trend;
+mod typical;
 mod watch;
 
 use crate::flags::{Cli, Command, StoreArgs};

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use groma_analysis::compare::{
-    Comparison, compare, compare_pairs, identity, in_cycles, paired_rounds, pooled, relative_to,
-};
+use groma_analysis::compare::relative::{in_cycles, left_out, relative_to};
+use groma_analysis::compare::{Comparison, compare, compare_pairs, identity, paired_rounds, pooled};
 use groma_harness::model::{Record, RunHeader};
-use groma_report::{Relative, Side};
+use groma_report::Side;
 use groma_store::{Baseline, Store, is_baseline};
 
 use super::earlier::Earlier;
@@ -26,6 +25,8 @@ pub(super) struct Runs {
     pub(super) newest: Shown,
     /// The records of all of them.
     pub(super) records: Vec<Record>,
+    /// The records before they became multiples of something; none where they have not.
+    absolute: Vec<Record>,
     /// Other runs of the same machine in the same state.
     like: usize,
     /// What a baseline knows of how runs differ.
@@ -63,14 +64,14 @@ impl Runs {
         let records = pooled(shown.iter().rev().map(|one| one.records.clone()).collect());
         let runs = shown.iter().map(|one| one.head.run.clone()).collect();
         let newest = shown.pop().context("a side needs a run")?;
-        Ok(Runs { name: name.to_owned(), runs, newest, records, like: 0, known: HashMap::new() })
+        Ok(Runs { name: name.to_owned(), runs, newest, records, absolute: Vec::new(), like: 0, known: HashMap::new() })
     }
 
     fn of_baseline(name: &str, Baseline { head, runs, metrics }: Baseline) -> Runs {
         let known = metrics.iter().map(|metric| (identity(&metric.record), metric.runs.clone())).collect();
         let records: Vec<Record> = metrics.into_iter().map(|metric| metric.record).collect();
         let newest = Shown { head, points: Vec::new(), rounds: Vec::new(), records: Vec::new(), end: None };
-        Runs { name: name.to_owned(), runs, newest, records, like: 0, known }
+        Runs { name: name.to_owned(), runs, newest, records, absolute: Vec::new(), like: 0, known }
     }
 
     pub(super) fn head(&self) -> &RunHeader {
@@ -98,21 +99,44 @@ impl Runs {
         values
     }
 
-    /// The records as multiples of something.
-    pub(super) fn relative(&mut self, relative: Relative<'_>) -> Result<()> {
-        match relative {
-            Relative::Absolute => {}
-            Relative::Cycles => self.records = in_cycles(&self.records),
-            Relative::Metric(id) => match relative_to(&self.records, id) {
-                Some(records) => self.records = records,
-                None => bail!(
-                    "--relative {id}: run {} has no time of it; expected cycles, or a metric that both sides hold, such as \
-                     syscall.getppid",
-                    self.head().run
-                ),
-            },
-        }
-        Ok(())
+    /// Makes the records multiples of the core's cycles, or of the time of the record with this
+    /// identity, which is then none of them.
+    pub(super) fn scale(&mut self, base: Option<&str>) {
+        let scaled = match base {
+            None => in_cycles(&self.records),
+            Some(base) => relative_to(&self.records, base).unwrap_or_default(),
+        };
+        self.absolute = std::mem::replace(&mut self.records, scaled);
+        self.absolute.retain(|record| Some(identity(record).as_str()) != base);
+    }
+
+    /// Keeps the records that are wanted.
+    pub(super) fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.records.retain(|record| wanted(&record.id));
+        self.absolute.retain(|record| wanted(&record.id));
+    }
+
+    /// How many metrics both sides have that are no multiples of anything.
+    pub(super) fn unscaled(&self, other: &Runs) -> usize {
+        left_out([&self.absolute, &other.absolute], [&self.records, &other.records])
+    }
+
+    /// Whether it is a baseline, whose runs are not there.
+    pub(super) fn is_baseline(&self) -> bool {
+        self.newest.points.is_empty() && !self.records.is_empty()
+    }
+}
+
+/// Says that nothing was compared because all of it was defined anew since, if it was. `found` are
+/// what both sides have, and what of that is defined alike.
+pub(super) fn defined_anew(side: &Runs, [both, alike]: [usize; 2]) -> Result<()> {
+    if both == 0 || alike > 0 {
+        return Ok(());
+    }
+    let metrics = groma_report::units::counted(both, "metric");
+    match side.is_baseline() {
+        true => bail!("{}: all that it holds ({metrics}) is defined anew since; make the baseline again", side.name),
+        false => bail!("{}: all that both sides have ({metrics}) is defined anew in between; measure again", side.name),
     }
 }
 

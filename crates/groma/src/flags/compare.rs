@@ -12,6 +12,8 @@ pub(super) const HELP: &str = "Examples:
   groma compare --a before --b after
       all runs of two tags: several runs on each side find smaller differences
   groma compare reference latest        this machine and a reference machine
+  groma compare latest --with reference
+      is this number good? where it lies among all reference machines
   groma compare A B --relative cycles   two clock rates
   groma compare A B --select ipc,net --all
       every metric of these groups, with intervals
@@ -31,15 +33,20 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
     /// The runs of the first side, taken as one; a tag stands for all of its runs
-    #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "b", conflicts_with = "runs")]
+    #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "b")]
     pub(crate) a: Vec<String>,
     /// The runs of the second side
     #[arg(long, value_name = "RUN", value_delimiter = ',', requires = "a")]
     pub(crate) b: Vec<String>,
+    /// Beside one run the range of what all reference machines measured, and what lies outside of
+    /// it
+    #[arg(long, value_name = "WHAT", value_parser = ["reference"], conflicts_with_all = ["a", "b", "relative", "gate"])]
+    pub(crate) with: Option<String>,
     /// Only these ids, groups or patterns
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
-    /// Compare times in units of something else: 'cycles', or a metric such as syscall.getppid
+    /// Compare multiples of something instead of times: 'cycles', or a metric at one point such as
+    /// syscall.getppid, mem.latency:size=16K or ipc.pipe_rtt:same-cpu
     #[arg(long, value_name = "WHAT")]
     pub(crate) relative: Option<String>,
     /// Every metric with its interval and verdict, controls too, and what is not compared

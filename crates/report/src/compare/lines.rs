@@ -1,13 +1,14 @@
 //! The lines of the pages with the values of both sides, or of several.
 
 use groma_analysis::compare::{Pair, Verdict};
-use groma_model::page::{Aside, Block, On, Shown, Values};
+use groma_model::page::{Aside, Block, On, Values};
 use groma_model::{Families, Record};
 
-use super::{Compared, Relative, change, is_of, letter, said, sign};
+use super::names::{numbers, row_name};
+use super::{Compared, Relative, change, is_of, letter, short, sign};
 use crate::grid::{Align, Cell, Grid};
 use crate::layout::{GAP, Strip, in_two_columns, rule, stacked};
-use crate::point::{name, params};
+use crate::point::{name, params, point_without};
 use crate::style::{Ink, Style};
 use crate::units::{self, Scale};
 
@@ -47,7 +48,7 @@ pub(super) fn lines(families: Families<'_>, others: &[Compared<'_>], relative: R
     if style.all {
         return others.iter().map(|other| table(other, style)).collect::<Vec<_>>().join("\n");
     }
-    let stacks = stacks(families, others);
+    let stacks = stacks(families, others, relative);
     let two = style.width >= TWO_COLUMNS && others.len() == 1;
     let width = if two { (style.width.min(TWO_COLUMNS) - GAP) / 2 } else { style.width.min(WIDEST) };
     let strips: Vec<Vec<Strip>> = stacks.iter().map(|stack| strips(stack, relative, width, style)).collect();
@@ -63,49 +64,76 @@ pub(super) fn lines(families: Families<'_>, others: &[Compared<'_>], relative: R
 
 /// The metrics of the pages under the headings of their blocks, then the others under their
 /// families.
-pub(crate) fn stacks<'r>(families: Families<'_>, others: &'r [Compared<'r>]) -> Vec<Stack<'r>> {
+pub(crate) fn stacks<'r>(families: Families<'_>, others: &'r [Compared<'r>], relative: Relative<'_>) -> Vec<Stack<'r>> {
     let first: Vec<&Pair<'_>> = all_pairs(others);
     let records: Vec<Record> = first.iter().map(|pair| pair.sides[0].clone()).collect();
-    let mut taken = vec![false; first.len()];
-    let mut take = |shown: &Shown| {
-        let found = shown.find(&records)?;
-        let at = records.iter().position(|record| std::ptr::eq(record, found))?;
-        (!std::mem::replace(&mut taken[at], true)).then(|| first[at].sides[0])
+    let line = |(name, at): (String, usize)| Line { name, pairs: of(others, first[at].sides[0]) };
+    let stack = |lines: PageLines| {
+        let in_gigabytes = lines.in_gigabytes && relative == Relative::Absolute;
+        let unit = match relative {
+            Relative::Absolute if in_gigabytes => ", GB/s",
+            Relative::Metric(_) if lines.in_gigabytes => ", bytes in that time",
+            _ => "",
+        };
+        let mut shown: Vec<Line<'_>> = lines.lines.into_iter().map(line).collect();
+        if lines.is_rows {
+            let same = shown.extract_if(.., |line| line.is_the_same()).count();
+            let more = if shown.is_empty() { format!("all {same}") } else { format!("{same} more") };
+            if same > 0 {
+                shown.push(Line { name: format!("{more}: the same"), pairs: Vec::new() });
+            }
+        }
+        Stack { title: lines.title + unit, in_gigabytes, lines: shown }
     };
+    page_lines(families, &records).into_iter().map(stack).collect()
+}
+
+/// Lines of a page under one heading: the name of each, and which record it is of.
+pub(crate) struct PageLines {
+    pub(crate) title: String,
+    /// Its values are in GB/s.
+    pub(crate) in_gigabytes: bool,
+    /// They are what rows of the hardware page are made from, as the curve of latency.
+    pub(crate) is_rows: bool,
+    pub(crate) lines: Vec<(String, usize)>,
+}
+
+/// The records as the pages have them: under the headings of their blocks, what rows are made from
+/// below; all of them where none stands on a page.
+pub(crate) fn page_lines(families: Families<'_>, records: &[Record]) -> Vec<PageLines> {
+    let mut taken = vec![false; records.len()];
+    let mut take = |at: usize| !std::mem::replace(&mut taken[at], true);
     let mut stacks = Vec::new();
     for block in families.pages.system.iter().chain(families.pages.hardware) {
         for column in 0..block.columns() {
             let of_line = |line: &groma_model::page::Line| {
                 let shown = line.values[column].filter(|shown| !shown.in_cycles)?;
-                Some(Line { name: line.name.to_owned(), pairs: of(others, take(&shown)?) })
+                let found = shown.find(records)?;
+                let at = records.iter().position(|record| std::ptr::eq(record, found))?;
+                take(at).then(|| (line.name.to_owned(), at))
             };
-            let lines: Vec<Line<'_>> = block.lines.iter().filter_map(of_line).collect();
+            let lines: Vec<(String, usize)> = block.lines.iter().filter_map(of_line).collect();
             let in_gigabytes = block.values == Values::Gigabytes;
-            let unit = if in_gigabytes { ", GB/s" } else { "" };
-            stacks.push(Stack { title: title(block, column) + unit, in_gigabytes, lines });
+            stacks.push(PageLines { title: title(block, column), in_gigabytes, is_rows: false, lines });
         }
     }
     // What stands on no line of its own: the curve of latency, the rows of caches.
     let mut rows = Vec::new();
     for shown in families.pages.rows {
-        let here = records.iter().enumerate().filter(|(_, r)| r.id == shown.metric && shown.has(&r.params));
-        let most = if shown.on == On::Each { usize::MAX } else { 1 };
-        for (i, record) in here.take(most) {
-            if !std::mem::replace(&mut taken[i], true) {
-                rows.push(Line { name: short(record, shown), pairs: of(others, first[i].sides[0]) });
-            }
+        let is_it = |record: &Record| record.id == shown.metric && shown.has(&record.params);
+        let mut here: Vec<usize> = (0..records.len()).filter(|i| is_it(&records[*i])).collect();
+        here.sort_by_key(|i| numbers(&records[*i]));
+        here.truncate(if shown.on == On::Each { usize::MAX } else { 1 });
+        for i in here.into_iter().filter(|i| take(*i)) {
+            rows.push((row_name(families, &records[i]).unwrap_or_else(|| name(&records[i])), i));
         }
     }
-    let same = rows.extract_if(.., |line| line.is_the_same()).count();
-    if same > 0 {
-        let name = if rows.is_empty() { format!("all {same}: the same") } else { format!("{same} more: the same") };
-        rows.push(Line { name, pairs: Vec::new() });
-    }
-    stacks.push(Stack { title: "Clock, caches, memory".to_owned(), in_gigabytes: false, lines: rows });
+    let title = "Clock, caches, memory".to_owned();
+    stacks.push(PageLines { title, in_gigabytes: false, is_rows: true, lines: rows });
     stacks.retain(|stack| !stack.lines.is_empty());
-    if stacks.is_empty() {
-        let lines = first.iter().map(|pair| Line { name: name(pair.sides[0]), pairs: of(others, pair.sides[0]) });
-        stacks.push(Stack { title: "Metrics".to_owned(), in_gigabytes: false, lines: lines.collect() });
+    if stacks.is_empty() && !records.is_empty() {
+        let lines = records.iter().map(name).zip(0..).collect();
+        stacks.push(PageLines { title: "Metrics".to_owned(), in_gigabytes: false, is_rows: false, lines });
     }
     stacks
 }
@@ -133,15 +161,6 @@ pub(super) fn title(block: &Block, column: usize) -> String {
         Aside::Heads(heads) if several => format!("{}, {}", block.title, heads[column]),
         _ => block.title.to_owned(),
     }
-}
-
-/// A metric without its family, and what tells it from others on the page: `latency 64 KiB`.
-fn short(record: &Record, shown: &Shown) -> String {
-    let fixed = |name: &str| shown.params.iter().any(|(fixed, _)| *fixed == name);
-    let is_wanted = |name: &str| fixed(name) != (shown.on == On::Each);
-    let texts = params(record).filter(|(name, _)| is_wanted(name)).map(|(_, text)| text);
-    let id = record.id.split_once('.').map_or(record.id.as_str(), |(_, rest)| rest);
-    std::iter::once(id).chain(texts).collect::<Vec<_>>().join(" ")
 }
 
 /// The lines of a stack within so many columns.
@@ -209,22 +228,33 @@ fn mark(pair: &Pair<'_>, style: &Style) -> (Ink, String) {
     (ink, text)
 }
 
-/// Every metric that is compared with one other side, a row each.
+/// Every metric that is compared with one other side, a row each; above several points of one
+/// metric its id, so that names leave room for the numbers.
 fn table(other: &Compared<'_>, style: &Style) -> String {
     use Align::{Left, Right};
     let mut grid = Grid::new(&[Left, Right, Right, Right, Right, Right, Left], style);
-    let heads = ["metric", "A", "B", "B/A", "95 % interval", "finds", "verdict"];
+    let heads = ["metric", "A", "B", "B/A", "interval", "from", ""];
     grid.row(heads.iter().map(|head| Cell::ink(*head, Ink::Strong)).collect());
-    let number = |x: f64| format!("{x:.3}");
-    for pair in &other.comparison.pairs {
+    let pairs = in_order(&other.comparison.pairs);
+    for (i, pair) in pairs.iter().enumerate() {
+        let id = &pair.sides[0].id;
+        let is_same = |other: Option<&&Pair<'_>>| other.is_some_and(|other| other.sides[0].id == *id);
+        let follows = i > 0 && is_same(pairs.get(i - 1));
+        let is_one_of_several = follows || is_same(pairs.get(i + 1));
+        if is_one_of_several && !follows {
+            grid.line(Cell::new(id.as_str()));
+        }
+        let name = if is_one_of_several { format!("  {}", what_tells(pair, &pairs)) } else { id.clone() };
         let (ink, _) = mark(pair, style);
         let shown = |side: usize| value(pair, side, false, Relative::Absolute);
         let [a, b] = [shown(0), shown(1)];
-        let interval = pair.interval.map_or(units::NONE.to_owned(), |[low, high]| format!("{low:.3}–{high:.3}"));
-        let finds = pair.detectable.map_or(units::NONE.to_owned(), |ratio| units::percent(ratio - 1.0));
-        let cells = [name(pair.sides[0]), a, b, number(pair.ratio), interval, finds];
-        let cells = cells.into_iter().map(Cell::new).chain([Cell::ink(said(pair), ink)]);
-        grid.row(cells.collect());
+        let number = |x: f64| units::significant(x, 3);
+        let ends = |[low, high]: [f64; 2]| format!("{}–{}", number(low), number(high));
+        let interval = pair.interval.map_or(units::NONE.to_owned(), ends);
+        let from = pair.detectable.map_or(units::NONE.to_owned(), |ratio| units::percent(ratio - 1.0));
+        let cells = [name, a, b, number(pair.ratio), interval, from];
+        let verdict = format!("{} {}", sign(pair.verdict, style), short(pair.verdict));
+        grid.row(cells.into_iter().map(Cell::new).chain([Cell::ink(verdict, ink)]).collect());
     }
     let mut out = grid.render();
     let names = |records: &[&Record]| records.iter().map(|record| name(record)).collect::<Vec<_>>();
@@ -239,4 +269,22 @@ fn table(other: &Compared<'_>, style: &Style) -> String {
         out += &crate::style::wrap_behind(&format!("{what}: "), &style.text(&names.join(", ")), style.width);
     }
     out
+}
+
+/// The pairs, those of one metric in the order of their numbers.
+fn in_order<'p, 'r>(pairs: &'p [Pair<'r>]) -> Vec<&'p Pair<'r>> {
+    let first = |pair: &Pair<'_>| pairs.iter().position(|other| other.sides[0].id == pair.sides[0].id);
+    let mut all: Vec<&Pair<'_>> = pairs.iter().collect();
+    all.sort_by_key(|pair| (first(pair), numbers(pair.sides[0])));
+    all
+}
+
+/// What tells a point of a metric from its others here, without the parameters that all of them
+/// have in common.
+fn what_tells(pair: &Pair<'_>, pairs: &[&Pair<'_>]) -> String {
+    let record = pair.sides[0];
+    let alike = || pairs.iter().map(|pair| pair.sides[0]).filter(|other| other.id == record.id);
+    let is_common = |name: &str| alike().all(|other| other.params.get(name) == record.params.get(name));
+    let common: Vec<&str> = params(record).map(|(name, _)| name).filter(|name| is_common(name)).collect();
+    point_without(record, &common)
 }

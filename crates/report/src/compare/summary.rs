@@ -3,21 +3,18 @@
 
 use groma_analysis::compare::{ASSUMED_NOISE, Pair, Verdict, Why};
 use groma_analysis::point::family;
-use groma_model::page::Shown;
-use groma_model::{Families, InTurns, Record, RunHeader};
+use groma_model::{Families, InTurns, RunHeader};
 
-use super::lines::title;
-use super::{Compared, Relative, Side, change, difference, letter, sign};
+use super::differs::in_words;
+use super::names::page_name;
+use super::{Compared, Relative, Side, letter, short, sign, why};
 use crate::machine::host;
-use crate::point::name;
 use crate::runs::minute;
-use crate::style::{Ink, Style, wrap_behind};
+use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units;
 
 /// Differences between machines that are written out; the others are counted.
 const DIFFERENCES: usize = 6;
-/// A fact's text is cut to so many columns on each side.
-const FACT: usize = 40;
 /// From so many other runs on, their spread is known well enough
 /// (docs/methods/statistics.md#noise-floor).
 const ENOUGH: usize = 6;
@@ -44,18 +41,29 @@ pub(super) fn summary(
     match relative {
         Relative::Absolute => {}
         Relative::Cycles => out += &wrap_behind("", "Times are in cycles of the core's clock.", style.width),
-        Relative::Metric(id) => {
-            out += &wrap_behind("", &style.text(&format!("Values are relative to {id}.")), style.width);
+        Relative::Metric(base) => {
+            let text = format!("Times are multiples of {base}; rates are what happens in that time.");
+            out += &wrap_behind("", &style.text(&text), style.width);
         }
     }
-    let told = told(families, first, others, style);
-    for (i, sentences) in told.of_others.iter().enumerate() {
+    let told = told(families, first, others, relative, style);
+    for (i, beside) in told.of_others.iter().enumerate() {
         out.push('\n');
         if others.len() > 1 {
             out += &style.paint(Ink::Strong, &format!("{} beside A", letter(i + 1)));
             out.push('\n');
         }
-        for text in sentences {
+        for text in &beside.sentences {
+            out += &wrap_behind("", &style.text(text), style.width);
+        }
+        if !beside.by_family.is_empty() {
+            out += "By family:\n";
+        }
+        let longest = beside.by_family.iter().map(|(family, _)| columns(family)).max().unwrap_or(0);
+        for (family, text) in &beside.by_family {
+            out += &wrap_behind(&format!("  {:<longest$}  ", style.text(family)), text, style.width);
+        }
+        if let Some(text) = &beside.not_compared {
             out += &wrap_behind("", &style.text(text), style.width);
         }
     }
@@ -69,18 +77,37 @@ pub(super) fn summary(
 /// What is said of a comparison, in sentences.
 pub(crate) struct Told {
     /// Of each other side beside the first.
-    pub(crate) of_others: Vec<Vec<String>>,
+    pub(crate) of_others: Vec<Beside>,
     /// What it rests on, and what the signs mean.
     pub(crate) of_all: Vec<String>,
 }
 
+/// What is said of one side beside the first.
+pub(crate) struct Beside {
+    /// What differs between the machines, how many metrics changed, and which by most.
+    pub(crate) sentences: Vec<String>,
+    /// Each family of which something changed, and how much of it.
+    pub(crate) by_family: Vec<(String, String)>,
+    /// What only one side has, and the like.
+    pub(crate) not_compared: Option<String>,
+}
+
 /// What is to be said of a comparison.
-pub(crate) fn told(families: Families<'_>, first: Side<'_>, others: &[Compared<'_>], style: &Style) -> Told {
+pub(crate) fn told(
+    families: Families<'_>,
+    first: Side<'_>,
+    others: &[Compared<'_>],
+    relative: Relative<'_>,
+    style: &Style,
+) -> Told {
     let in_turns = others.iter().all(|other| other.in_turns);
     let evidence = if in_turns { IN_TURNS.to_owned() } else { evidence(first) };
     Told {
-        of_others: (1..).zip(others).map(|(i, other)| sentences(families, first, other, letter(i), style)).collect(),
-        of_all: vec![evidence, legend(others, style)],
+        of_others: (1..)
+            .zip(others)
+            .map(|(i, other)| sentences(families, first, (letter(i), other), relative, style))
+            .collect(),
+        of_all: [vec![evidence], legend(others, style)].concat(),
     }
 }
 
@@ -108,7 +135,7 @@ fn evidence(first: Side<'_>) -> String {
 }
 
 /// What a run is called: what was typed for it, and when it began.
-fn run(side: Side<'_>) -> String {
+pub(crate) fn run(side: Side<'_>) -> String {
     let when = minute(&side.head.started);
     let id = if side.name == side.head.run { String::new() } else { format!("{}: ", side.name) };
     let more = if side.runs > 1 { format!(" and {} more", side.runs - 1) } else { String::new() };
@@ -133,10 +160,10 @@ fn condition(turns: &InTurns) -> String {
 fn sentences(
     families: Families<'_>,
     first: Side<'_>,
-    other: &Compared<'_>,
-    called: char,
+    (called, other): (char, &Compared<'_>),
+    relative: Relative<'_>,
     style: &Style,
-) -> Vec<String> {
+) -> Beside {
     let pairs = &other.comparison.pairs;
     let is = |word: &'static str| move |pair: &&Pair<'_>| pair.verdict.word() == word;
     let count = |word| pairs.iter().filter(is(word)).count();
@@ -175,22 +202,17 @@ fn sentences(
             _ => out.push(format!("{}: {}.", capital(word), named.join("; "))),
         }
     }
-    out.extend(by_family(pairs));
-    let left_out = left_out(other, called);
-    if !left_out.is_empty() {
-        out.push(format!("Not compared: {} ({} compare --all lists them).", left_out.join(", "), style.program));
-    }
-    out
+    Beside { sentences: out, by_family: by_family(pairs), not_compared: not_compared(other, called, relative, style) }
 }
 
-/// `kernel.release 6.12 → 6.18; host noise 0.4 % → 12 %`.
+/// `CPU Zen 5 → Emerald Rapids; kernel 6.12 → 6.18; others took 0.4 % → 12 % of the host`.
 fn differ(first: &RunHeader, other: &Compared<'_>, style: &Style) -> String {
     let second = other.side.head;
-    let mut parts: Vec<String> =
-        other.differences.iter().take(DIFFERENCES).map(|d| difference(d, FACT, style)).collect();
-    let more = other.differences.len().saturating_sub(DIFFERENCES);
+    let mut parts = in_words(&other.differences, style);
+    let more = if style.all { 0 } else { parts.len().saturating_sub(DIFFERENCES) };
     if more > 0 {
-        parts.push(format!("{more} more facts"));
+        parts.truncate(DIFFERENCES);
+        parts.push(format!("{more} more (with --all)"));
     }
     if first.groma != second.groma || first.build != second.build {
         parts.push(format!("groma {} ({}) → {} ({})", first.groma, first.build, second.groma, second.build));
@@ -198,7 +220,7 @@ fn differ(first: &RunHeader, other: &Compared<'_>, style: &Style) -> String {
     let lost = [first, second].map(|head| head.noise_lost.unwrap_or(0.0));
     let noisier = lost[0].max(lost[1]) > 0.03 && lost[0].max(lost[1]) > 2.0 * lost[0].min(lost[1]);
     if noisier {
-        parts.push(format!("time lost to others {} → {}", units::percent(lost[0]), units::percent(lost[1])));
+        parts.push(format!("others took {} → {} of the host", units::percent(lost[0]), units::percent(lost[1])));
     }
     if parts.is_empty() {
         return "Nothing that groma knows of the machine differs.".to_owned();
@@ -228,30 +250,18 @@ fn reasons(unclear: &[Why]) -> String {
     kinds.iter().map(|(text, n)| format!("{n} {text}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A metric by the name of its line, with its change and the interval of that.
+/// A metric by the name of its line, with how many times slower or faster it became, and the
+/// interval of that.
 fn named(families: Families<'_>, pair: &Pair<'_>) -> String {
-    let ends = pair.interval.map(|ends| ends.map(change));
-    let interval = ends.map(|[low, high]| format!(" ({} to {high})", low.trim_end_matches(" %")));
-    format!("{} {}{}", page_name(families, pair.sides[0]), change(pair.ratio), interval.unwrap_or_default())
+    let name = page_name(families, pair.sides[0]);
+    let ends = pair.interval.map(|[low, high]| if pair.ratio > 1.0 { [low, high] } else { [1.0 / high, 1.0 / low] });
+    let digits = |x: f64| units::significant(x, 3);
+    let interval = ends.map_or(String::new(), |[low, high]| format!(" ({} to {})", digits(low), digits(high)));
+    format!("{name} {} times{interval}", digits(pair.size()))
 }
 
-/// `Round trips, 2 CPUs: pipe`; of what stands on no line its id and parameters.
-pub(crate) fn page_name(families: Families<'_>, record: &Record) -> String {
-    let is_it = |shown: &Shown| {
-        let here = shown.rank(&record.placement, record.workers).is_some() && shown.has(&record.params);
-        shown.metric == record.id && here && !shown.in_cycles
-    };
-    let blocks = families.pages.system.iter().chain(families.pages.hardware);
-    let lines = blocks.flat_map(|block| block.lines.iter().map(move |line| (block, line)));
-    let mut found = lines.filter_map(|(block, line)| {
-        let column = line.values.iter().position(|shown| shown.as_ref().is_some_and(is_it))?;
-        Some(format!("{}: {}", title(block, column), line.name))
-    });
-    found.next().unwrap_or_else(|| name(record))
-}
-
-/// How many metrics of each family changed.
-fn by_family(pairs: &[Pair<'_>]) -> Option<String> {
+/// How many metrics of each family changed, and by how much: `8 of 19 slower, 1.4 to 2.7 times`.
+fn by_family(pairs: &[Pair<'_>]) -> Vec<(String, String)> {
     let mut families: Vec<&str> = Vec::new();
     for pair in pairs {
         if !families.contains(&family(&pair.sides[0].id)) {
@@ -260,52 +270,87 @@ fn by_family(pairs: &[Pair<'_>]) -> Option<String> {
     }
     let of = |name: &str| {
         let own: Vec<&Pair<'_>> = pairs.iter().filter(|pair| family(&pair.sides[0].id) == name).collect();
-        let count = |word| {
-            let changes: Vec<f64> = own.iter().filter(|p| p.verdict.word() == word).map(|p| p.ratio).collect();
+        let mut total = format!(" of {}", own.len());
+        let mut count = |word| {
+            let changes: Vec<f64> = own.iter().filter(|p| p.verdict.word() == word).map(|p| p.size()).collect();
             let least = changes.iter().copied().fold(f64::INFINITY, f64::min);
             let most = changes.iter().copied().fold(0.0, f64::max);
-            let range = match (change(least), change(most)) {
+            let range = match (factor(least), factor(most)) {
                 (least, most) if least == most => least,
                 (least, most) => format!("{least} to {most}"),
             };
-            (!changes.is_empty()).then(|| format!("{} of {} {word} ({range})", changes.len(), own.len()))
+            // The second count is of as many.
+            let named = || format!("{}{} {word}, {range} times", changes.len(), std::mem::take(&mut total));
+            (!changes.is_empty()).then(named)
         };
-        let parts: Vec<String> = ["slower", "faster"].into_iter().filter_map(count).collect();
-        (!parts.is_empty()).then(|| format!("{name} {}", parts.join(" and ")))
+        let parts: Vec<String> = ["slower", "faster"].into_iter().filter_map(&mut count).collect();
+        (!parts.is_empty()).then(|| (name.to_owned(), parts.join("; ")))
     };
-    let sentences: Vec<String> = families.into_iter().filter_map(of).collect();
-    (!sentences.is_empty()).then(|| format!("By family: {}.", sentences.join("; ")))
+    families.into_iter().filter_map(of).collect()
+}
+
+/// How many times slower or faster an operation became, whatever its unit: of a bandwidth that fell
+/// to a half and of a time that doubled, 2. As `1.06`, `2.7`, `54`.
+pub(crate) fn factor(times: f64) -> String {
+    match times {
+        x if x < 1.095 => format!("{x:.2}"),
+        x if x < 9.95 => format!("{x:.1}"),
+        x => format!("{x:.0}"),
+    }
 }
 
 /// What is not compared, counted.
-fn left_out(other: &Compared<'_>, called: char) -> Vec<String> {
+fn not_compared(other: &Compared<'_>, called: char, relative: Relative<'_>, style: &Style) -> Option<String> {
     let comparison = &other.comparison;
+    let unscaled = match relative {
+        Relative::Absolute => "are in no common unit",
+        Relative::Cycles => "have no cycles",
+        Relative::Metric(_) => "are neither times nor rates",
+    };
     let counts = [
+        (comparison.unscaled, unscaled.to_owned()),
         (comparison.alone[0].len(), "only in A".to_owned()),
         (comparison.alone[1].len(), format!("only in {called}")),
         (comparison.without_value.len(), "without a value".to_owned()),
         (comparison.unlike.len(), "defined anew in between, or in other units or on other storage".to_owned()),
     ];
-    counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
+    let counted = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let counted = counted.collect::<Vec<_>>().join(", ");
+    (!counted.is_empty()).then(|| format!("Not compared: {counted} ({} compare --all lists them).", style.program))
 }
 
-/// The signs that are used, with their meaning.
-fn legend(others: &[Compared<'_>], style: &Style) -> String {
-    let verdicts = others.iter().flat_map(|other| &other.comparison.pairs).map(|pair| pair.verdict);
+/// The signs that are used, with their meaning; of a table of every metric also its words.
+fn legend(others: &[Compared<'_>], style: &Style) -> Vec<String> {
+    let verdicts = || others.iter().flat_map(|other| &other.comparison.pairs).map(|pair| pair.verdict);
     let mut used: Vec<String> = Vec::new();
-    for verdict in verdicts {
+    let mut words: Vec<String> = Vec::new();
+    for verdict in verdicts() {
         let word = match verdict {
             Verdict::Same { .. } => "the same within 5 %",
             Verdict::Unclear(_) => "inconclusive",
             other => other.word(),
         };
-        let text = format!("{} {word}", sign(verdict, style));
-        if !used.contains(&text) {
-            used.push(text);
+        let sign = format!("{} {word}", sign(verdict, style));
+        let reason = match verdict {
+            Verdict::Unclear(Why::RunNoise(_)) => "runs of this host differ by as much".to_owned(),
+            Verdict::Unclear(reason) => why(reason),
+            _ => String::new(),
+        };
+        for (known, new) in [(&mut used, sign), (&mut words, format!("{}: {reason}", short(verdict)))] {
+            if !known.contains(&new) && !new.ends_with(": ") {
+                known.push(new);
+            }
         }
     }
     used.sort();
-    if used.is_empty() { String::new() } else { format!("{}.", used.join(", ")) }
+    words.sort();
+    let mut out = if used.is_empty() { Vec::new() } else { vec![format!("{}.", used.join(", "))] };
+    if style.all && !used.is_empty() {
+        words.push("interval: of B/A, 95 %".to_owned());
+        words.push("from: the smallest change that would be called in four cases of five".to_owned());
+        out.push(format!("{}.", capital(&words.join("; "))));
+    }
+    out
 }
 
 fn capital(word: &str) -> String {

@@ -64,6 +64,68 @@ fn every_metric_on_request() {
     insta::assert_snapshot!("compare_all", text);
 }
 
+/// A row each at 100 columns, which is what a pipe has: nothing is wrapped, and a verdict is a sign
+/// and a word.
+#[test]
+fn every_metric_is_one_row_at_100_columns() {
+    let text = text(CompareFormat::Table, &Style { all: true, ..Style::plain(100) });
+    assert!(text.contains("from: the smallest change that would be called"), "{text}");
+    let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("metric")).skip(1).collect();
+    let lists = rows.iter().position(|row| row.starts_with("only in ")).expect("what is not compared");
+    // Two ends of a line: a name without numbers begins a group, and everything else has a verdict.
+    let is_verdict = |row: &str| ["▼", "▲", "=", "?", "≠"].iter().any(|sign| row.contains(&format!("  {sign} ")));
+    for row in &rows[..lists] {
+        assert!(is_verdict(row) || !row.contains("  "), "{row}");
+    }
+}
+
+/// Bandwidths of half and times of twice as much are one direction, and one number.
+#[test]
+fn families_are_lines_of_times_in_one_direction() {
+    let (head, records) = fixtures::survey();
+    let mut others = records.clone();
+    for record in others.iter_mut().filter(|record| family(&record.id) == "ipc") {
+        let factor = if record.better == groma_model::Better::Higher { 0.5 } else { 2.0 };
+        record.value = record.value.map(|value| value * factor);
+        record.round_values.iter_mut().for_each(|value| *value *= factor);
+    }
+    let side = Side { name: "a", head: &head, runs: 1, like: 0 };
+    let comparison = records_beside(&records, &others, &|_| Vec::new());
+    let both = comparison.pairs.iter().filter(|pair| family(&pair.sides[0].id) == "ipc").map(|pair| pair.ratio > 1.0);
+    assert!(both.clone().any(|more| more) && both.clone().any(|more| !more), "rates and times");
+    let compared = [Compared { side, differences: Vec::new(), comparison, in_turns: false }];
+    let text = summary::summary(fixtures::families(), side, &compared, Relative::Absolute, &Style::plain(80));
+    let line = text.lines().find(|line| line.starts_with("  ipc")).expect("a line of its own");
+    assert!(line.ends_with(" slower, 2.0 times"), "{line}");
+}
+
+#[test]
+fn sizes_are_in_the_order_of_numbers() {
+    let (_, mut records) = fixtures::guest();
+    // As texts, and as a file has them that sorts its lines.
+    records.sort_by(|a, b| a.params_text.cmp(&b.params_text));
+    let rows = lines::page_lines(fixtures::families(), &records);
+    let sizes = rows.iter().flat_map(|rows| &rows.lines).filter_map(|(name, _)| name.strip_prefix("memory latency, "));
+    let bytes: Vec<u64> = sizes.filter_map(|size| groma_model::parse_size(&size.replace(' ', "")).ok()).collect();
+    assert!(bytes.len() > 3 && bytes.is_sorted(), "{bytes:?}");
+}
+
+#[test]
+fn ratios_have_no_unit_above_them() {
+    let (head, records) = fixtures::survey();
+    let side = Side { name: "a", head: &head, runs: 1, like: 0 };
+    let text = |relative| {
+        let comparison = records_beside(&records, &records, &|_| Vec::new());
+        let comparison = groma_analysis::compare::Comparison { unscaled: 147, ..comparison };
+        let compared = [Compared { side, differences: Vec::new(), comparison, in_turns: false }];
+        compare(fixtures::families(), side, &compared, relative, CompareFormat::Table, &Style::plain(80))
+    };
+    let relative = text(Relative::Metric("syscall.getppid (100 ns, 100 ns)"));
+    assert!(!relative.contains("GB/s") && relative.contains("Bandwidth, 1 CPU, bytes in that time"), "{relative}");
+    assert!(text(Relative::Absolute).contains("Bandwidth, 1 CPU, GB/s"));
+    assert!(text(Relative::Cycles).contains("Not compared: 147 have no cycles"));
+}
+
 #[test]
 fn ascii_is_ascii_and_colour_moves_nothing() {
     let ascii = text(CompareFormat::Table, &Style { unicode: false, ..Style::plain(120) });

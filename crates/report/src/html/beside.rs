@@ -7,7 +7,7 @@ use super::pages::{about, class, link};
 use super::sheet::Sheet;
 use super::values::changed;
 use super::{Report, letter};
-use crate::compare::{Line, Stack, stacks, told};
+use crate::compare::{Line, Relative, Stack, stacks, told};
 use crate::layout::Mark;
 use crate::markup::Markup;
 use crate::style::Style;
@@ -17,16 +17,26 @@ use crate::units::{self, Scale, significant};
 pub(super) fn comparison(report: &Report<'_>, sheet: &Sheet<'_>) -> Option<Markup> {
     let (first, others) = report.compared?;
     let mut out = Markup::default();
-    let told = told(report.families, first, others, &Style { program: report.program, ..Style::plain(80) });
-    for (i, sentences) in told.of_others.iter().enumerate() {
+    let told = told(
+        report.families,
+        first,
+        others,
+        Relative::Absolute,
+        &Style { program: report.program, ..Style::plain(80) },
+    );
+    for (i, beside) in told.of_others.iter().enumerate() {
         out.say("h3", &format!("{} beside A", letter(report, i + 1)));
-        out.with("ul", &[], |ul| sentences.iter().for_each(|sentence| ul.say("li", sentence)));
+        out.with("ul", &[], |ul| {
+            beside.sentences.iter().for_each(|sentence| ul.say("li", sentence));
+            beside.by_family.iter().for_each(|(family, text)| ul.say("li", &format!("{family}: {text}")));
+            beside.not_compared.iter().for_each(|text| ul.say("li", text));
+        });
     }
     told.of_all.iter().for_each(|text| out.say_of("p", "note", text));
     // As wide as the names, the values and the changes are.
     let width = format!("columns: {}rem", 15 + 11 * others.len());
     out.with("div", &[("class", "blocks wide"), ("style", &width)], |div| {
-        stacks(report.families, others).iter().for_each(|stack| block(report, sheet, stack, div));
+        stacks(report.families, others, Relative::Absolute).iter().for_each(|stack| block(report, sheet, stack, div));
     });
     Some(out)
 }

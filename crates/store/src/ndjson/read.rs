@@ -8,7 +8,7 @@ use groma_model::{Point, Round, RoundResult, RunHeader, SCHEMA};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::{RunStatus, StoreError, StoredRun};
+use crate::{RunStatus, Store, StoreError, StoredRun};
 
 /// Bytes of a line at most, as SQLite has them for a column (`SQLITE_MAX_LENGTH`).
 const LONGEST: u64 = 1_000_000_000;
@@ -25,7 +25,8 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     let (file, is_sqlite) = open(path)?;
     let not_a_stream = || StoreError::NotAStream { path: path.to_owned() };
     if is_sqlite {
-        return Err(not_a_stream());
+        // Of another program's database it says that it is none.
+        return Err(Store::open_to_read(path).err().unwrap_or(StoreError::IsAStore { path: path.to_owned() }));
     }
     let mut runs = Runs::new(file, path);
     let run = runs.next().ok_or_else(not_a_stream)??;
@@ -109,6 +110,7 @@ impl<R: BufRead> Runs<R> {
                     begun.end = Some(end);
                     return run.map(|run| self.with_rounds(run)).transpose();
                 }
+                (Some("baseline"), None) => return Err(StoreError::IsABaseline { path: self.path.clone() }),
                 (Some(known @ ("point" | "round" | "metric" | "end")), None) => {
                     return Err(self.error(format!("a '{known}' line outside of a run")));
                 }

@@ -1,0 +1,335 @@
+//! A run among machines that groma knows: the lines of the pages with the range of what these
+//! measured, and what lies outside of it.
+
+use groma_analysis::compare::{differs, identity};
+use groma_analysis::point::measured;
+use groma_model::{Better, Families, Record};
+use serde_json::{Value as Json, json};
+
+use crate::compare::{CompareFormat, PageLines, Side, factor, page_lines, page_name, run};
+use crate::json::pretty;
+use crate::layout::{Strip, rule, stacked};
+use crate::machine::host;
+use crate::markdown;
+use crate::style::{Ink, Style, wrap_behind};
+use crate::units::{self, Scale};
+
+/// So many machines make a range; where fewer are known, all of them have to have a value.
+const ENOUGH: usize = 3;
+/// What lies no further outside is still within: two values that differ by no more are the same for
+/// a comparison, too.
+const MARGIN: f64 = 1.05;
+/// Lines that are named of those outside.
+const NAMED: usize = 3;
+/// A line is not made wider: a name would be far from its value.
+const WIDEST: usize = 80;
+/// The columns of a range, and those of a sign and how far outside it is.
+const RANGE: usize = 19;
+const OUTSIDE: usize = 9;
+
+/// Where a value lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    Within,
+    /// So many times slower than the slowest machine.
+    Slower(f64),
+    /// So many times faster than the fastest.
+    Faster(f64),
+    /// So many times beyond the range, where neither direction is better.
+    Beyond(f64),
+    /// Too few machines have such a value.
+    Unknown,
+}
+
+/// A line: its metric, the range, of how many machines, and where the value lies in it.
+struct Line<'r> {
+    name: String,
+    record: &'r Record,
+    value: f64,
+    range: [f64; 2],
+    machines: usize,
+    place: Place,
+}
+
+/// Lines under one heading.
+struct Stack<'r> {
+    title: String,
+    in_gigabytes: bool,
+    lines: Vec<Line<'r>>,
+}
+
+/// A run beside the range of these machines, each with its records; the run itself is none of them.
+pub fn typical(
+    families: Families<'_>,
+    side: Side<'_>,
+    records: &[Record],
+    machines: &[(Side<'_>, &[Record])],
+    format: CompareFormat,
+    style: &Style,
+) -> String {
+    let stacks = stacks(families, records, machines);
+    let text = |style: &Style| (summary(families, side, machines, &stacks, style), lines(&stacks, style));
+    match format {
+        CompareFormat::Json => json(side, machines, &stacks),
+        CompareFormat::Markdown => {
+            let (summary, lines) = text(&markdown::in_a_block(style));
+            markdown::folded(&summary, "All lines", &lines)
+        }
+        _ => {
+            let (summary, lines) = text(style);
+            format!("{summary}\n{lines}")
+        }
+    }
+}
+
+fn stacks<'r>(families: Families<'_>, records: &'r [Record], machines: &[(Side<'_>, &[Record])]) -> Vec<Stack<'r>> {
+    let stack = |PageLines { title, in_gigabytes, lines, .. }: PageLines| {
+        let unit = if in_gigabytes { ", GB/s" } else { "" };
+        let lines = lines.into_iter().filter_map(|(name, at)| line(name, &records[at], machines)).collect();
+        Stack { title: title + unit, in_gigabytes, lines }
+    };
+    let mut stacks: Vec<Stack<'_>> = page_lines(families, records).into_iter().map(stack).collect();
+    stacks.retain(|stack| !stack.lines.is_empty());
+    stacks
+}
+
+fn line<'r>(name: String, record: &'r Record, machines: &[(Side<'_>, &[Record])]) -> Option<Line<'r>> {
+    let value = measured(record)?;
+    let key = identity(record);
+    let is_it = |other: &&Record| identity(other) == key && differs(record, other).is_none();
+    let values: Vec<f64> =
+        machines.iter().filter_map(|(_, all)| measured(all.iter().find(is_it)?)).filter(|value| *value > 0.0).collect();
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    let is_known = !values.is_empty() && values.len() >= ENOUGH.min(machines.len());
+    let place = if is_known { place(record.better, value, [low, high]) } else { Place::Unknown };
+    Some(Line { name, record, value, range: [low, high], machines: values.len(), place })
+}
+
+fn place(better: Better, value: f64, [low, high]: [f64; 2]) -> Place {
+    let (below, above) = (low / value, value / high);
+    let beyond = below.max(above);
+    match better {
+        _ if beyond <= MARGIN => Place::Within,
+        Better::Neither => Place::Beyond(beyond),
+        Better::Lower if above > below => Place::Slower(beyond),
+        Better::Higher if below > above => Place::Slower(beyond),
+        Better::Lower | Better::Higher => Place::Faster(beyond),
+    }
+}
+
+fn summary(
+    families: Families<'_>,
+    side: Side<'_>,
+    machines: &[(Side<'_>, &[Record])],
+    stacks: &[Stack<'_>],
+    style: &Style,
+) -> String {
+    let what = format!("{}; {}", run(side), host(&side.head.environment));
+    let mut out = wrap_behind("", &style.text(&what), style.width);
+    let named: Vec<String> = machines.iter().map(|(side, _)| host(&side.head.environment)).collect();
+    let n = units::counted(machines.len(), "machine");
+    let typical = format!("typical: from the lowest to the highest value of {n}: {}", named.join("; "));
+    out += &wrap_behind("", &style.text(&typical), style.width);
+    let all = || stacks.iter().flat_map(|stack| &stack.lines);
+    let count = |is: fn(Place) -> bool| all().filter(|line| is(line.place)).count();
+    let known = all().count() - count(|place| place == Place::Unknown);
+    let mut counts = vec![
+        format!("{} within", count(|place| place == Place::Within)),
+        format!("{} slower than all", count(|place| matches!(place, Place::Slower(_)))),
+        format!("{} faster than all", count(|place| matches!(place, Place::Faster(_)))),
+    ];
+    match count(|place| matches!(place, Place::Beyond(_))) {
+        0 => {}
+        other => counts.push(format!("{other} beyond, where neither is better")),
+    }
+    out.push('\n');
+    out += &wrap_behind("", &format!("{known} lines: {}.", counts.join(", ")), style.width);
+    let mut outside: Vec<(f64, String)> = all().filter_map(|line| far(families, line)).collect();
+    outside.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let farthest: Vec<String> = outside.into_iter().take(NAMED).map(|(_, text)| text).collect();
+    if !farthest.is_empty() {
+        out += &wrap_behind("", &style.text(&format!("Farthest: {}.", farthest.join("; "))), style.width);
+    }
+    let unknown = all().count() - known;
+    if unknown > 0 {
+        let needed = units::counted(ENOUGH.min(machines.len()), "machine");
+        let text =
+            format!("{} without a range: fewer than {needed} have such a value.", units::counted(unknown, "line"));
+        out += &wrap_behind("", &text, style.width);
+    }
+    let [slower, faster, beyond] = signs(style);
+    out + &wrap_behind(
+        "",
+        &format!("{slower} slower than all, {faster} faster than all, {beyond} beyond, by more than 5 %."),
+        style.width,
+    )
+}
+
+/// How far outside a line is, and that in words; nothing of what is within.
+fn far(families: Families<'_>, line: &Line<'_>) -> Option<(f64, String)> {
+    let (times, word) = match line.place {
+        Place::Slower(times) => (times, "slower than all"),
+        Place::Faster(times) => (times, "faster than all"),
+        Place::Beyond(_) | Place::Within | Place::Unknown => return None,
+    };
+    Some((times, format!("{} {} times {word}", page_name(families, line.record), factor(times))))
+}
+
+fn signs(style: &Style) -> [&'static str; 3] {
+    if style.unicode { ["▼", "▲", "≠"] } else { ["!", "*", "#"] }
+}
+
+fn lines(stacks: &[Stack<'_>], style: &Style) -> String {
+    let width = style.width.min(WIDEST);
+    let [range_end, value_end] = [width.saturating_sub(OUTSIDE), width.saturating_sub(OUTSIDE + RANGE)];
+    let strips = |stack: &Stack<'_>| -> Vec<Strip> {
+        let faint = |text: &str| Strip::new(style, Ink::Faint, text);
+        let head = Strip::new(style, Ink::Strong, &stack.title)
+            .ending_at(faint("this"), value_end)
+            .ending_at(faint("typical"), range_end);
+        let line = |line: &Line<'_>| {
+            let (value, range) = texts(line, stack.in_gigabytes);
+            let (ink, mark) = mark(line.place, style);
+            Strip::plain(style, &format!("  {}", line.name))
+                .ending_at(Strip::plain(style, &value), value_end)
+                .ending_at(Strip::new(style, Ink::Faint, &range), range_end)
+                .ending_at(Strip::of_ink(style, ink, &mark), width)
+        };
+        std::iter::once(head).chain(stack.lines.iter().map(line)).collect()
+    };
+    let all: Vec<Vec<Strip>> = stacks.iter().map(strips).collect();
+    let across = Style { width, ..*style };
+    let mut out = String::new();
+    for strip in [rule("VALUES", &across)].into_iter().chain(stacked(&all)) {
+        out += strip.line();
+        out.push('\n');
+    }
+    out
+}
+
+/// A value and its range as people read them.
+fn texts(line: &Line<'_>, in_gigabytes: bool) -> (String, String) {
+    let [low, high] = line.range;
+    let gigabytes = |value: f64| units::significant(value / 1e9, 3);
+    let scale = Scale::of(line.record);
+    let value = if in_gigabytes { gigabytes(line.value) } else { units::value(line.value, scale, None) };
+    let range = match line.place {
+        Place::Unknown => units::NONE.to_owned(),
+        _ if in_gigabytes => format!("{}–{}", gigabytes(low), gigabytes(high)),
+        _ => units::range(low, high, scale),
+    };
+    (value, range)
+}
+
+/// `▼ 1.6x`; nothing of what is within.
+fn mark(place: Place, style: &Style) -> (Ink, String) {
+    let [slower, faster, beyond] = signs(style);
+    let (ink, sign, times) = match place {
+        Place::Slower(times) => (Ink::Bad, slower, times),
+        Place::Faster(times) => (Ink::Fourth, faster, times),
+        Place::Beyond(times) => (Ink::Warning, beyond, times),
+        Place::Within | Place::Unknown => return (Ink::Plain, String::new()),
+    };
+    (ink, format!("{sign} {}x", factor(times)))
+}
+
+fn json(side: Side<'_>, machines: &[(Side<'_>, &[Record])], stacks: &[Stack<'_>]) -> String {
+    let run = |side: &Side<'_>| json!({ "name": side.name, "run": side.head });
+    let lines = stacks.iter().flat_map(|stack| stack.lines.iter().map(move |line| of_line(stack, line)));
+    pretty(&json!({
+        "run": run(&side),
+        "machines": machines.iter().map(|(side, _)| run(side)).collect::<Vec<_>>(),
+        "lines": lines.collect::<Vec<_>>(),
+    }))
+}
+
+fn of_line(stack: &Stack<'_>, line: &Line<'_>) -> Json {
+    let (place, times) = match line.place {
+        Place::Within => ("within", None),
+        Place::Slower(times) => ("slower", Some(times)),
+        Place::Faster(times) => ("faster", Some(times)),
+        Place::Beyond(times) => ("beyond", Some(times)),
+        Place::Unknown => ("unknown", None),
+    };
+    let record = line.record;
+    json!({
+        "heading": stack.title,
+        "line": line.name,
+        "id": record.id,
+        "params": record.params,
+        "placement": record.placement,
+        "workers": record.workers,
+        "unit": record.unit,
+        "better": record.better,
+        "value": line.value,
+        "typical": (line.place != Place::Unknown).then_some(line.range),
+        "machines": line.machines,
+        "place": place,
+        "times": times,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::style::columns;
+
+    /// The survey as three machines measured it: half, as much and twice.
+    fn shown(run: f64, machines: &[f64], format: CompareFormat, style: &Style) -> String {
+        let (head, records) = fixtures::survey();
+        let times = |factor: f64| -> Vec<Record> {
+            let scaled = |record: &Record| Record { value: record.value.map(|value| value * factor), ..record.clone() };
+            records.iter().map(scaled).collect()
+        };
+        let others: Vec<Vec<Record>> = machines.iter().map(|factor| times(*factor)).collect();
+        let side = Side { name: "latest", head: &head, runs: 1, like: 0 };
+        let machines: Vec<(Side<'_>, &[Record])> = others.iter().map(|all| (side, &all[..])).collect();
+        typical(fixtures::families(), side, &times(run), &machines, format, style)
+    }
+
+    #[test]
+    fn what_is_outside_is_counted_and_signed() {
+        for width in [80, 120] {
+            let text = shown(3.0, &[0.5, 1.0, 2.0], CompareFormat::Table, &Style::plain(width));
+            assert!(text.lines().all(|line| columns(line) <= width && line.trim_end() == line), "{text}");
+            assert!(text.contains("value of 3 machines") && text.contains(" 0 within"), "{text}");
+            assert!(text.contains("▼ 1.5x") && text.contains("▲ 1.5x"), "times are slower, rates faster: {text}");
+        }
+        insta::assert_snapshot!(shown(3.0, &[0.5, 1.0, 2.0], CompareFormat::Table, &Style::plain(80)));
+        // The ends belong to the range, and so does what is 4 % beyond.
+        for inside in [0.5, 1.3, 2.0, 2.08] {
+            let text = shown(inside, &[0.5, 1.0, 2.0], CompareFormat::Table, &Style::plain(80));
+            assert!(text.contains(" 0 slower than all, 0 faster than all"), "{inside}: {text}");
+        }
+        let ascii = shown(3.0, &[1.0], CompareFormat::Table, &Style { unicode: false, ..Style::plain(80) });
+        assert!(ascii.is_ascii() && ascii.contains("value of 1 machine:"), "{ascii}");
+    }
+
+    #[test]
+    fn a_range_needs_three_machines_where_there_are_as_many() {
+        let (head, records) = fixtures::survey();
+        let side = Side { name: "latest", head: &head, runs: 1, like: 0 };
+        let place = |n: usize, holders: usize| {
+            let machines: Vec<(Side<'_>, &[Record])> =
+                (0..n).map(|i| (side, if i < holders { &records[..] } else { &[] })).collect();
+            line(String::new(), &records[0], &machines).expect("a value").place
+        };
+        assert_eq!([place(4, 3), place(4, 2)], [Place::Within, Place::Unknown]);
+        assert_eq!([place(2, 2), place(2, 1)], [Place::Within, Place::Unknown]);
+    }
+
+    #[test]
+    fn json_has_a_line_for_each() {
+        let text = shown(3.0, &[0.5, 2.0], CompareFormat::Json, &Style::plain(80));
+        let json: Json = serde_json::from_str(&text).expect("JSON");
+        let lines = json["lines"].as_array().expect("lines");
+        assert!(lines.len() > 20 && json["machines"].as_array().is_some_and(|all| all.len() == 2));
+        let getppid = lines.iter().find(|line| line["id"] == "syscall.getppid").expect("it is on a page");
+        assert_eq!((getppid["place"].as_str(), getppid["machines"].as_u64()), (Some("slower"), Some(2)));
+        assert!(getppid["times"].as_f64().is_some_and(|times| (times - 1.5).abs() < 1e-9), "{getppid}");
+        let markdown = shown(3.0, &[0.5, 2.0], CompareFormat::Markdown, &Style::plain(80));
+        assert!(markdown.contains("<details>") && markdown.matches("```").count() == 4, "{markdown}");
+    }
+}
