@@ -27,7 +27,7 @@ it does to files it does each time. It gets empty input, and its output is disca
 #[derive(Debug, Args)]
 pub(crate) struct PredictArgs {
     /// A command, which is run and counted
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "counts", conflicts_with = "counts")]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "counts")]
     pub(crate) command: Vec<OsString>,
     /// A file of counts
     #[arg(long, value_name = "FILE")]
