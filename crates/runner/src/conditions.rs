@@ -107,6 +107,11 @@ impl Conditions {
         Ok(Conditions { sides: [wanted(0), wanted(1)], files, side: None, undo, journal, changed: false, deadline })
     }
 
+    /// Whether a command of the first side is what makes the machine as it was.
+    pub(crate) fn is_undone_by_a_command(&self) -> bool {
+        self.sides[0].command.is_some()
+    }
+
     /// Makes the state of a side, as far as it is not there.
     pub(crate) fn enter(&mut self, side: usize, signals: &Watch) -> Result<(), NotEntered> {
         let command = self.sides[side].command.clone().filter(|_| self.side != Some(side));
