@@ -17,8 +17,8 @@ than runs of the baseline's machine do without any change: make it of several ru
 machines change from run to run, as in most clouds. Its runs are kept with the tag gate-passed, gate-failed or
 gate-unclear.
 
-Exit codes: 0 nothing became slower; 1 something did; 2 usage error; 3 of more than half of the metrics it cannot
-be told; 4 something failed to be measured.";
+Exit codes: 0 nothing became slower; 1 something did; 2 usage error; 3 it cannot be told, of more than half of the
+metrics or of one that looked slower both times; 4 something failed to be measured, or a file to be written.";
 
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
@@ -27,7 +27,7 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["commands", "program_a", "program_b", "same", "set_a", "set_b", "before", "after"])]
     pub(crate) baseline: Vec<String>,
     /// By how many percent something may become slower
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = super::parse::parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, allow_negative_numbers = true, value_parser = super::parse::parse_percent)]
     pub(crate) tolerance: f64,
     /// Also write a test case for each metric, for continuous integration
     #[arg(long, value_name = "FILE")]
