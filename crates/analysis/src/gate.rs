@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use groma_model::{Point, Record};
+use groma_model::{Better, Point, Record};
 
 use crate::compare::{Comparison, Gate, Pair, PairedRounds, Verdict, compare, compare_pairs, identities, identity};
 
@@ -65,9 +65,23 @@ pub fn reports_any(point: &Point, suspects: &Suspects) -> bool {
     identities(point).any(|identity| suspects.contains_key(&identity))
 }
 
+/// Whether fresh rounds neither confirm nor clear a suspect: they point the same way, and more than
+/// `tolerance` is within their interval.
+pub fn is_doubtful(pair: &Pair<'_>, suspects: &Suspects, tolerance: f64) -> bool {
+    let worst = pair.interval.map(|[low, high]| match pair.sides[0].better {
+        Better::Lower | Better::Neither => high,
+        Better::Higher => 1.0 / low,
+    });
+    suspects.contains_key(&identity(pair.sides[0]))
+        && !pair.is_undecided()
+        && !matches!(pair.verdict, Verdict::Slower | Verdict::Changed)
+        && pair.cost() > 1.0
+        && worst.is_some_and(|worst| worst > 1.0 + tolerance)
+}
+
 /// What the gate says, of a suite whose `suspects` were measured again. What is not a confirmed
 /// regression beyond the tolerance is called slower no more: it is the same within its interval.
-/// With a suspect that fresh rounds were too few to judge, the gate does not pass.
+/// With a suspect that fresh rounds were too few or too noisy to judge, the gate does not pass.
 pub fn judge(comparison: &mut Comparison<'_>, suspects: &Suspects, tolerance: f64) -> Gate {
     for pair in &mut comparison.pairs {
         let confirmed = suspects.contains_key(&identity(pair.sides[0])) && pair.cost() > 1.0 + tolerance;
@@ -76,8 +90,10 @@ pub fn judge(comparison: &mut Comparison<'_>, suspects: &Suspects, tolerance: f6
         }
     }
     let is_suspect = |record: &Record| suspects.contains_key(&identity(record));
-    let undecided = comparison.pairs.iter().any(|pair| pair.is_undecided() && is_suspect(pair.sides[0]))
-        || comparison.without_value.iter().any(|sides| is_suspect(sides[0]));
+    let is_open =
+        |pair: &Pair<'_>| pair.is_undecided() && is_suspect(pair.sides[0]) || is_doubtful(pair, suspects, tolerance);
+    let undecided =
+        comparison.pairs.iter().any(is_open) || comparison.without_value.iter().any(|sides| is_suspect(sides[0]));
     match comparison.gate(tolerance) {
         Gate::Passes if undecided => Gate::Unclear,
         verdict => verdict,
@@ -139,6 +155,35 @@ mod tests {
         assert_eq!(verdict(&|_| ()), Gate::Passes);
         assert_eq!(verdict(&|record| record.round_values.truncate(1)), Gate::Unclear);
         assert_eq!(verdict(&|record| (record.value, record.state) = (None, State::Unresolved)), Gate::Unclear);
+    }
+
+    /// Two sides in turns: of five metrics the first was a suspect, whose fresh pairs cost so much,
+    /// with a spread of this. Screened at +28 %, then +51 % with a wide interval, must not pass.
+    #[test]
+    fn a_gate_does_not_pass_with_a_suspect_that_is_slower_again_within_the_noise() {
+        let verdict = |cost: f64, spread: f64, tolerance: f64| {
+            let rng = &mut Rng::new(11);
+            let (before, now) = (side(&[1.0; 5], rng), side(&[cost, 1.0, 1.0, 1.0, 1.0], rng));
+            let mut paired = PairedRounds::new();
+            for (i, before) in before.iter().enumerate() {
+                // As many above the cost as below, and one between them: the median is the cost.
+                let wide = |k: usize| match k {
+                    12 => 1.0,
+                    k if k % 2 == 0 => 1.0 + spread,
+                    _ => 1.0 / (1.0 + spread),
+                };
+                let now_takes = |k: usize| if i == 0 { 1e-6 * cost * wide(k) } else { 1e-6 };
+                paired.insert(identity(before), [vec![1e-6; 13], (0..13).map(now_takes).collect()]);
+            }
+            let suspected = Suspects::from([(identity(&now[0]), 1.28)]);
+            let suite = Suite { sides: [before, now], paired: Some(paired) };
+            judge(&mut suite.compare(&|_| Vec::new()), &suspected, tolerance)
+        };
+        assert_eq!(verdict(1.51, 1.0, 0.05), Gate::Unclear, "slower again, and it may be chance");
+        assert_eq!(verdict(1.51, 0.01, 0.05), Gate::Fails, "slower again beyond doubt");
+        assert_eq!(verdict(0.90, 1.0, 0.05), Gate::Passes, "it points the other way");
+        assert_eq!(verdict(1.02, 0.01, 0.05), Gate::Passes, "more than the tolerance is ruled out");
+        assert_eq!(verdict(1.51, 1.0, 9.0), Gate::Passes, "nothing in its interval is beyond the tolerance");
     }
 
     /// Three metrics that did not change, of which some have no value now.

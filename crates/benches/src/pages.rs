@@ -52,7 +52,7 @@ const fn three(name: &'static str, int: Shown, double: Shown, float: Shown) -> L
 const NEAR: Aside = Aside::Heads(&["1 CPU", "2 CPUs"]);
 
 /// The pages.
-pub(crate) static PAGES: Pages<'static> = Pages { system: SYSTEM, hardware: BLOCKS, rows: ROWS };
+pub(crate) static PAGES: Pages<'static> = Pages { system: SYSTEM, hardware: BLOCKS, rows: ROWS, parts: PARTS };
 
 const SYSTEM: &[Block] = &[
     Block {
@@ -309,4 +309,19 @@ const ROWS: &[Shown] = &[
     Shown::of("mem.bandwidth", &[("op", "copy"), ("size", "8M")]),
     Shown::of("mem.bandwidth", &[("op", "copy"), ("size", "auto")]).quick(),
     Shown::of("cpu.core_to_core", &[("protocol", "cas1")]).on(On::Each),
+];
+
+/// What `groma explain --run` takes the composed costs of the pages apart into, where it is on no
+/// page itself: two seconds of a survey's minute.
+const PARTS: &[Shown] = &[
+    of("ctx.yield", &[]),
+    of("ctx.futex", &[("kind", "thread")]),
+    of("ctx.futex", &[("kind", "process")]),
+    of("ctx.switch", &[("tasks", "2"), ("working_set", "0"), ("kind", "process"), ("access", "update")]),
+    of("net.tcp_accept", &[("family", "v4")]),
+    of("proc.exec", &[("target", "bare"), ("by", "vfork"), ("from", "file")]),
+    of("proc.exit", &[("resident", "0")]),
+    of("proc.vfork_exit", &[]),
+    of("vm.fault", &[("kind", "zero_page"), ("object", "private")]),
+    of("vm.map", &[("size", "64K"), ("backing", "anon"), ("touch", "none")]),
 ];

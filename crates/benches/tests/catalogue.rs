@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use groma_harness::model::page::Shown;
+use groma_harness::model::page::{On, Shown};
 use groma_harness::model::{Info, Placement, Tier, Times, Value};
 
 /// `family.name` of every file that holds a benchmark.
@@ -180,7 +180,7 @@ fn every_value_is_measured_by_a_run_of_its_tier() {
 fn pages_show_what_a_survey_measures() {
     let all = groma_benches::all();
     let pages = groma_benches::pages();
-    for shown in pages.shown() {
+    for shown in pages.measured() {
         let of = |info: &Info| {
             let ids = info.outputs.iter().map(|o| [info.id, o.suffix].join(".").trim_end_matches('.').to_owned());
             ids.into_iter().any(|id| id == shown.metric)
@@ -205,18 +205,24 @@ fn pages_show_what_a_survey_measures() {
     assert!(pages.shown().filter(|shown| shown.quick).count() <= 45, "a quick survey has ten seconds");
 }
 
+/// The benchmark that reports a metric.
+fn that_reports(metric: &str) -> &'static Info {
+    let all = groma_benches::all();
+    let reports = |info: &Info| info.outputs.iter().any(|output| info.metric(output) == metric);
+    let bench = all.iter().find(|bench| reports(&bench.info)).unwrap_or_else(|| panic!("no metric {metric}"));
+    &bench.info
+}
+
 /// The benchmark that reports a metric, which a standard run measures at this point.
 fn that_measures(shown: &Shown) -> &'static str {
-    let all = groma_benches::all();
-    let reports = |info: &Info| info.outputs.iter().any(|output| info.metric(output) == shown.metric);
-    let bench = all.iter().find(|bench| reports(&bench.info)).unwrap_or_else(|| panic!("no metric {}", shown.metric));
-    let measured = bench.info.points(Tier::Standard).iter().any(|params| shown.has(params));
+    let info = that_reports(shown.metric);
+    let measured = info.points(Tier::Standard).iter().any(|params| shown.has(params));
     assert!(measured, "{} {:?} is not measured", shown.metric, shown.params);
     // Every pair of CPUs becomes lists of two.
     let pair = Placement::List(vec![0, 1]);
-    let fits = bench.info.placements.iter().chain([&pair]).any(|place| shown.rank(place, 1).is_some());
+    let fits = info.placements.iter().chain([&pair]).any(|place| shown.rank(place, 1).is_some());
     assert!(fits, "{} is not measured {:?}", shown.metric, shown.on);
-    bench.info.id
+    info.id
 }
 
 /// A model names metrics that exist, at points that a run of its benchmarks measures; what is
@@ -240,6 +246,37 @@ fn models_name_costs_that_are_measured() {
         }
     }
     assert!(explained.len() >= 10, "{explained:?}");
+}
+
+/// After a survey `groma explain --run latest` lacks no part of what is on the pages: a rest cannot
+/// be told from parts that nobody measured.
+#[test]
+fn a_survey_measures_the_parts_of_what_it_explains() {
+    let pages = groma_benches::pages();
+    let same = |a: &Shown, b: &Shown| {
+        let holds = |(name, value): &(&str, &str)| a.params.iter().any(|(n, v)| (n, v) == (name, value));
+        // A model may name more of the parameters than a page has to.
+        that_reports(a.metric).id == that_reports(b.metric).id
+            && b.params.iter().all(holds)
+            && (a.on == b.on || b.on == On::Each)
+    };
+    let is_measured = |shown: &Shown| pages.measured().any(|measured| same(shown, measured));
+    let mut parts = 0;
+    for bench in groma_benches::all() {
+        for model in bench.info.composed_of.iter().filter(|model| is_measured(&model.of)) {
+            for shown in model.shown() {
+                assert!(
+                    is_measured(shown),
+                    "{}: no survey measures {} {:?}",
+                    model.of.metric,
+                    shown.metric,
+                    shown.params
+                );
+                parts += 1;
+            }
+        }
+    }
+    assert!(parts > 40, "only {parts} parts");
 }
 
 #[test]

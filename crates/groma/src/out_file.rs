@@ -6,6 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
 /// Where an export goes.
 pub(crate) enum OutFile {
     /// Standard output.
@@ -14,6 +16,41 @@ pub(crate) enum OutFile {
     Direct(BufWriter<File>),
     /// A file that gets its name when it is complete.
     Beside(Beside),
+}
+
+/// An output that an option names, opened before anything is measured or computed for it: a
+/// misspelt folder must not cost minutes. Its errors name the option and the file.
+pub(crate) struct Named {
+    out: OutFile,
+    what: String,
+}
+
+impl Named {
+    /// Opens it, as [`OutFile::create`]; `option` is what stood before the file.
+    ///
+    /// # Errors
+    /// When nothing can be written there.
+    pub(crate) fn open(option: &str, path: &Path) -> Result<Named> {
+        let what = format!("{option} {}", path.display());
+        let out = OutFile::create(path).with_context(|| what.clone())?;
+        Ok(Named { out, what })
+    }
+
+    /// The same where the option was given.
+    ///
+    /// # Errors
+    /// As [`open`](Named::open).
+    pub(crate) fn open_any(option: &str, path: Option<&Path>) -> Result<Option<Named>> {
+        path.map(|path| Named::open(option, path)).transpose()
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// Those of the writes and of the rename.
+    pub(crate) fn write(mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).and_then(|()| self.out.finish()).context(self.what)
+    }
 }
 
 /// A file under another name, removed unless it gets its own.

@@ -91,7 +91,9 @@ fn a_command_that_starts_no_worker_is_named_first() {
     refused(&["--", "--", "/nonexistent/box"], "-- /nonexistent/box: no worker can be measured behind it");
     refused(&["--", "--", "true"], "-- true: no worker can be measured behind it: the worker exited with code 0");
     let swallows = "exec \"$0\" \"$@\" >/dev/null";
-    refused(&["--", "--", "sh", "-c", swallows], "no worker can be measured behind it: the worker exited with code 0");
+    refused(&["--", "--", "sh", "-c", swallows], "the command before it must pass its standard output on");
+    let noisy = "echo xyz; exec \"$0\" \"$@\"";
+    refused(&["--", "--", "sh", "-c", noisy], "wrote 'xyz' to standard output before the worker's result");
     refused(&["--", "--", "sh", "-c", "echo no room >&2; exit 7"], "exited with code 7 and no result: no room");
     refused(&["--", "taskset"], "expected two commands, each after its own --");
     refused(&["--", "--"], "both sides are the same");

@@ -208,7 +208,9 @@ fn what_cannot_be_made_is_said_in_a_line_and_changes_nothing() {
         &["--before", &before, "--after", after, "--set-b", &b],
         &format!("--after '{after}' exited with code 7: no room"),
     );
-    assert_eq!(read(&log), "before\n", "what it may have done is undone");
+    assert_eq!(read(&log), "before\nbefore\n", "what it may have done is undone");
+    // It never worked, and nothing else was changed: there is nothing that later runs could undo.
+    refused(&["--before", "exit 1", "--after", "true"], "--before 'exit 1' exited with code 1");
     refused(
         &["--before", "true", "--after", "sleep 1000", "--deadline", "1s"],
         "did not end within 1.0 s (--deadline)",

@@ -4,7 +4,7 @@
 //! `GROMA_UPDATE=1 cargo test -p groma --test documents` rewrites docs/benchmarks.md.
 
 mod common;
-use common::four_at_a_time;
+use common::{Place, four_at_a_time, until};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -124,6 +124,19 @@ fn shell(line: &str, dir: &Path) -> Output {
     shell.output().expect("a shell")
 }
 
+/// A store with two runs of what the documents show over time, at two points.
+fn with_two_runs() -> Place {
+    let place = Place::new();
+    let run = ["run", "ipc.pipe_rtt", "--param", "size=1,4K", "--placement", "same-cpu", "--rounds", "1"];
+    // A run on a busy machine may be without a value.
+    until("two runs with a value", || {
+        assert_eq!(place.groma(&run).code, Some(0));
+        let json = place.json(&["trend", "ipc.pipe_rtt", "--param", "size=1", "--format", "json"]);
+        json[0]["runs"].as_array().filter(|runs| runs.len() >= 2).map(drop)
+    });
+    place
+}
+
 #[test]
 fn commands_in_documents_work() {
     /// Commands that need a run in the store, a second of gauging, or an address.
@@ -134,7 +147,6 @@ fn commands_in_documents_work() {
         "groma gate",
         "groma compare",
         "groma export",
-        "groma trend",
         "groma serve",
         "groma show",
         "groma runs",
@@ -153,8 +165,13 @@ fn commands_in_documents_work() {
     }
     lines.retain(|(_, line)| !LEFT_OUT.iter().any(|verb| line.starts_with(verb)) && !line.contains(" --run latest"));
     assert!(lines.len() >= 10, "only {} commands found: this test looks in the wrong place", lines.len());
+    let trend = with_two_runs();
     four_at_a_time(lines, |(document, line)| {
         let dir = tempfile::tempdir().expect("a temporary directory");
+        if line.starts_with("groma trend") {
+            fs::create_dir(dir.path().join("groma")).expect("a directory");
+            fs::copy(trend.store(), dir.path().join("groma/groma.db")).expect("a store");
+        }
         let output = shell(&line, dir.path());
         assert!(output.status.success(), "{document}: {line}\n{}", String::from_utf8_lossy(&output.stderr));
     });

@@ -13,7 +13,7 @@ fn baseline(place: &Place) -> String {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let file = place.path("base.ndjson").to_str().expect("a path").to_owned();
     let set = place.groma(&["baseline", "set", &file, "main"]);
-    assert!(set.code == Some(0) && set.out.contains("1 metrics of 1 run"), "{set:?}");
+    assert!(set.code == Some(0) && set.out.contains("1 metric of 1 run"), "{set:?}");
     file
 }
 
@@ -121,6 +121,7 @@ fn what_cannot_be_held_against_each_other_is_named() {
     refused(&["--baseline", "nothing"], "no run 'nothing'");
     refused(&["mem", "--baseline", &file], "it holds none of the selected metrics");
     refused(&["--baseline", &file, "--tolerance", "much"], "expected percent, such as 5");
+    refused(&["--baseline", &file, "--tolerance", "-5"], "expected percent, such as 5");
     refused(&["--baseline", &file, "--", "--"], "cannot be used with");
     changed(&file, |line| line["version"] = Value::from(99));
     refused(&["--baseline", &file], "is defined anew since; make the baseline again");
@@ -129,9 +130,63 @@ fn what_cannot_be_held_against_each_other_is_named() {
     let text = std::fs::read_to_string(&file).expect("a baseline");
     std::fs::write(&file, &text[..text.len() - 9]).expect("a file");
     let lines = text.lines().count();
-    refused(&["--baseline", &file], &format!("line {lines}"));
+    refused(&["--baseline", &file], &format!("line {lines}: it is cut off"));
     std::fs::write(&file, text.replacen("\"schema\":1", "\"schema\":9", 1)).expect("a file");
     refused(&["--baseline", &file], "line 1: written by groma");
+}
+
+/// What would be said after minutes is said before anything is measured.
+#[test]
+fn a_file_that_cannot_be_written_is_refused_first() {
+    let place = Place::new();
+    let nowhere = "/nonexistent/file.svg";
+    let refused = |args: &[&str], named: &str| {
+        let ended = place.groma(args);
+        let expected = format!("{named} {nowhere}: No such file or directory");
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{args:?}: {ended:?}");
+        assert!(ended.err.contains(&expected), "{args:?}: {ended:?}");
+    };
+    refused(&["gate", "syscall.getppid", "--same", "--junit", nowhere, "--", "--"], "--junit");
+    assert!(place.groma(&["runs"]).err.contains("no store here yet"), "nothing was measured");
+    assert_eq!(place.groma(&["run", "syscall.getppid", "--profile", "quick", "--rounds", "1"]).code, Some(0));
+    refused(&["run", "syscall.getppid", "--out", nowhere], "--out");
+    refused(&["baseline", "set", nowhere, "latest"], "baseline set");
+    refused(&["report", "-o", nowhere, "--format", "html"], "-o");
+    refused(&["trend", "syscall.getppid", "-o", nowhere], "-o");
+    refused(&["plot", "syscall.getppid", "-o", nowhere], "-o");
+    refused(&["export", "latest", "-o", nowhere, "--format", "csv"], "-o");
+    assert_eq!(place.groma(&["runs", "--json"]).out.matches("\"status\"").count(), 1, "and nothing later");
+}
+
+#[test]
+fn a_verdict_outlives_the_file_that_it_cannot_be_written_to() {
+    // Writes to this device fail, opening it does not.
+    let place = Place::new();
+    let args = ["syscall.getppid", "--same", "--tolerance", "900", "--junit", "/dev/full", "--", "--"];
+    let ended = gate(&place, &args);
+    assert!(matches!(ended.code, Some(3 | 4)) && ended.err.contains("--junit /dev/full: No space left"), "{ended:?}");
+    assert!(ended.out.starts_with("PASSED  ") || ended.out.starts_with("CANNOT TELL  "), "{ended:?}");
+    assert!(tags(&place).contains("gate-"), "{}", tags(&place));
+}
+
+/// A side whose workers die is no usage error: something failed to be measured.
+#[test]
+fn a_side_that_dies_is_what_failed() {
+    let place = Place::new();
+    let starts = place.path("starts");
+    let script = format!("echo x >> {0}; test $(wc -l < {0}) -gt 1 && exit 7; exec \"$@\"", starts.display());
+    write_program(&place.path("dies"), &format!("#!/bin/sh\n{script}\n"));
+    let dies = place.path("dies").to_str().expect("a path").to_owned();
+    for verb in ["gate", "ab"] {
+        let ended = in_time("a round of the side that dies", |budget| {
+            let _ = std::fs::remove_file(&starts);
+            let args = [verb, "syscall.getppid", "--budget", budget, "--rounds", "6", "--", "--", &dies];
+            Some(place.groma(&args)).filter(|ended| ended.code != Some(3))
+        });
+        assert_eq!(ended.code, Some(4), "{verb}: {ended:?}");
+        assert!(ended.err.contains("no metric has a value on both sides: syscall.getppid: "), "{verb}: {ended:?}");
+        assert!(ended.err.contains("exited with code 7"), "{verb}: {ended:?}");
+    }
 }
 
 #[test]
@@ -141,7 +196,7 @@ fn calibrating_makes_runs_of_the_same() {
         let place = Place::new();
         let ran = place.groma(&["calibrate", "syscall.getppid", "--runs", "2", "--budget", budget]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        ran.out.contains("1 metrics of 2 runs: a change of").then_some(place)
+        ran.out.contains("1 metric of 2 runs: a change of").then_some(place)
     });
     assert!(tags(&place).contains("calibration     2"), "{}", tags(&place));
 }

@@ -103,7 +103,11 @@ fn what_cannot_be_shown_is_refused_in_a_line() {
     for (args, expected) in [
         (&["trend"][..], "name a metric, as in groma trend ipc.pipe_rtt"),
         (&["trend", "ipc.pipe_rtt"], "ipc.pipe_rtt"),
-        (&["trend", "syscall.getppid", "--host", "nowhere"], "no complete run of these holds syscall.getppid"),
+        (&["trend", "syscall.getppid", "--host", "nowhere"], "--host nowhere: there are runs of "),
+        (&["trend", "syscall.getppid", "--tag", "none"], "--tag none: no run has any"),
+        (&["trend", "syscall.getppid", "--param", "size=1"], "--param size=1: no complete run of these holds"),
+        (&["trend", "syscall.getppid", "-P", "7"], "-P 7: no complete run of these holds syscall.getppid there"),
+        (&["trend", "nonesuch"], "nonesuch"),
         (&["trend", "syscall.getppid", "--format", "markdown"], "trend has table, json and csv"),
         (&["trend", "syscall.getppid", "--since", "soon"], "--since"),
         (&["trend", "syscall.getppid", "-o", "trend.pdf"], "trend.pdf: a plot's file ends in .svg or .png"),
@@ -114,4 +118,32 @@ fn what_cannot_be_shown_is_refused_in_a_line() {
         assert!(ended.err.contains(expected) && ended.out.is_empty(), "{args:?}: {ended:?}");
     }
     assert!(place.groma(&["trend", "syscall.getppid"]).out.contains("1 run, "));
+    let none = place.groma(&["runs", "--host", "nowhere"]).out;
+    assert!(none.starts_with("no such runs: --host nowhere: there are runs of "), "{none}");
+}
+
+/// Of several points the error lists the commands that differ, and each of them draws.
+#[test]
+fn a_plot_of_several_points_names_the_command_for_each() {
+    let place = Place::new();
+    let run = ["run", "syscall.getppid", "-P", "1,2", "--placement", "free", "--rounds", "1"];
+    let args = ["trend", "syscall.getppid", "--format", "json"];
+    until("two runs with both values", || {
+        assert_eq!(place.groma(&run).code, Some(0));
+        let json = place.json(&args);
+        let series = json.as_array()?;
+        let enough = |one: &serde_json::Value| one["runs"].as_array().is_some_and(|runs| runs.len() >= 2);
+        (series.iter().filter(|one| enough(one)).count() == 2).then_some(())
+    });
+    let file = place.path("trend.svg").to_str().expect("a path").to_owned();
+    let several = place.groma(&["trend", "syscall.getppid", "-o", &file]);
+    assert_eq!(several.code, Some(2), "{several:?}");
+    let commands = several.err.split_once(" are named: ").expect("a list").1.trim();
+    let commands: Vec<&str> = commands.split("; ").collect();
+    assert_eq!(commands, ["groma trend syscall.getppid -P 1", "groma trend syscall.getppid -P 2"], "{several:?}");
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').skip(1).chain(["-o", &file]).collect();
+        assert_eq!(place.groma(&words).code, Some(0), "{command}");
+        std::fs::remove_file(&file).expect("a picture");
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! A page is data, written down beside the benchmarks (`groma-benches`), so that every id in it can
 //! be compared with the catalogue. It also says what a survey measures: what stands on a page, and
-//! nothing else. How a number becomes text is decided by the views.
+//! the parts that explain it. How a number becomes text is decided by the views.
 
 use crate::{Metric, Params, Placement, Record};
 
@@ -15,6 +15,8 @@ pub struct Pages<'a> {
     pub hardware: &'a [Block],
     /// What the rest of the hardware page is made from: its rows are those of the families.
     pub rows: &'a [Shown],
+    /// What a survey measures besides, on no page: what composed costs on the pages consist of.
+    pub parts: &'a [Shown],
 }
 
 /// Lines on one subject.
@@ -164,6 +166,11 @@ impl Pages<'_> {
     /// All metrics of all pages.
     pub fn shown(&self) -> impl Iterator<Item = &Shown> {
         of_blocks(self.system).chain(self.of_hardware())
+    }
+
+    /// All that a survey measures: what is on the pages, and the parts of that.
+    pub fn measured(&self) -> impl Iterator<Item = &Shown> {
+        self.shown().chain(self.parts)
     }
 
     /// Those of the hardware page.

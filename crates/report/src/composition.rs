@@ -27,11 +27,11 @@ pub fn composition(explained: &Explained<'_>, style: &Style) -> String {
     line("measurement", amount(&explained.measured));
     let rest = match (&explained.rest, explained.rest_share()) {
         (Some(rest), Some(share)) => {
-            format!("{}, {} of the measurement: {}", amount(rest), units::percent(share), explained.model.rest)
+            format!("{}, {} of the measurement{}", amount(rest), units::percent(share), stands_for(explained))
         }
         _ => NONE.to_owned(),
     };
-    line("unexplained rest", rest);
+    line(left(explained), rest);
     out.push('\n');
     out += &parts(explained, style);
     for doubt in doubts(explained) {
@@ -40,11 +40,33 @@ pub fn composition(explained: &Explained<'_>, style: &Style) -> String {
     out
 }
 
+/// What the rest is called.
+fn left(explained: &Explained<'_>) -> &'static str {
+    if explained.is_whole() { "unexplained rest" } else { "not explained" }
+}
+
+/// What the rest is attributed to: the model's reason where all parts are there. Else it may be
+/// mostly these.
+fn stands_for(explained: &Explained<'_>) -> String {
+    let unmeasured: Vec<&str> =
+        explained.parts.iter().filter(|cost| cost.total.is_none()).map(|cost| cost.part.what).collect();
+    match unmeasured[..] {
+        [] => format!(": {}", explained.model.rest),
+        [..] => format!(", of which the parts not measured: {}", unmeasured.join("; ")),
+    }
+}
+
 /// How much of it is explained.
 fn verdict(explained: &Explained<'_>) -> String {
     match explained.rest_share() {
         Some(share) if share < 0.0 => format!("its parts predict {} too much", units::percent(-share)),
-        Some(share) => format!("its parts explain {}", units::percent(1.0 - share)),
+        Some(share) if explained.is_whole() => format!("its parts explain {}", units::percent(1.0 - share)),
+        Some(share) => {
+            let known = explained.parts.iter().filter(|cost| cost.total.is_some()).count();
+            let explain = if known == 1 { "explains" } else { "explain" };
+            let of = explained.parts.len();
+            format!("{known} of {of} parts {explain} {}, the others were not measured", units::percent(1.0 - share))
+        }
         None => "none of its parts was measured".to_owned(),
     }
 }
@@ -79,8 +101,7 @@ fn parts(explained: &Explained<'_>, style: &Style) -> String {
         grid.row(row(cost, whole));
     }
     if let (Some(rest), Some(share)) = (explained.rest, explained.rest_share()) {
-        let cells =
-            [String::new(), String::new(), time(rest.value), units::percent(share), "unexplained rest".to_owned()];
+        let cells = [String::new(), String::new(), time(rest.value), units::percent(share), left(explained).to_owned()];
         grid.row(cells.map(|text| Cell::ink(text, Ink::Strong)).into());
     }
     for cost in &explained.hardware {

@@ -16,10 +16,14 @@ pub fn floors(families: Families<'_>, all: &[(&Record, Floor)], style: &Style) -
     let runs = all.iter().map(|(_, floor)| floor.runs).max().unwrap_or(0);
     let text = match found.len() {
         0 => format!(
-            "{} metrics of {runs} {}: by how much runs differ takes two of them.",
-            all.len(),
-            if runs == 1 { "run" } else { "runs" }
+            "{} of {}: by how much runs differ takes two of them.",
+            units::counted(all.len(), "metric"),
+            units::counted(runs, "run")
         ),
+        1 => {
+            let from = units::percent(found[0] - 1.0);
+            format!("1 metric of {runs} runs: a change of {from} or more is found.")
+        }
         n => {
             let at = |share: f64| units::percent(order::nearest_rank(&found, share).unwrap_or(f64::NAN) - 1.0);
             format!(

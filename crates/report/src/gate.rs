@@ -1,7 +1,7 @@
 //! What a gate says, before the comparison that it rests on.
 
 use groma_analysis::compare::{Comparison, Gate, Pair, Verdict, identity};
-use groma_analysis::gate::Suspects;
+use groma_analysis::gate::{Suspects, is_doubtful};
 use groma_model::Families;
 
 use crate::compare::{CompareFormat, change, page_name};
@@ -23,7 +23,7 @@ pub fn gate(
 ) -> String {
     let all = comparison.pairs.len();
     let slower: Vec<&Pair<'_>> = comparison.pairs.iter().filter(|pair| pair.verdict == Verdict::Slower).collect();
-    let by = format!("{} %", (tolerance * 1e4).round() / 100.0);
+    let by = percent(tolerance);
     let (ink, word, what) = match verdict {
         Gate::Passes => (Ink::Strong, "PASSED", format!("none of {all} metrics became slower by more than {by}.")),
         Gate::Fails => {
@@ -36,12 +36,19 @@ pub fn gate(
         }
         Gate::Unclear => {
             let [unclear, all] = comparison.untold();
-            let what = format!("no regression found; {unclear} of {all} metrics are inconclusive.");
+            let doubtful = comparison.pairs.iter().filter(|pair| is_doubtful(pair, suspects, tolerance)).count();
+            let what = match doubtful {
+                0 => format!("no regression found; {unclear} of {all} metrics are inconclusive."),
+                n => format!(
+                    "{n} of {all} metrics looked slower twice, too noisy to say whether by more than {by}; \
+                     a longer --budget may help."
+                ),
+            };
             (Ink::Warning, "CANNOT TELL", what)
         }
     };
     let lines = slower.iter().map(|pair| line(families, pair));
-    let cleared = cleared(families, comparison, suspects);
+    let cleared = cleared(families, comparison, suspects, tolerance);
     if format == CompareFormat::Markdown {
         // Line by line: what comes from outside must not begin one.
         let lines: String = lines.map(|line| format!("- {}\n", style.text(&line))).collect();
@@ -63,15 +70,35 @@ fn line(families: Families<'_>, pair: &Pair<'_>) -> String {
     format!("{name}: {before} → {after}, {}{}", change(pair.ratio), interval.unwrap_or_default())
 }
 
-/// The suspects that fresh rounds did not confirm, and those that they were too few to judge.
-fn cleared(families: Families<'_>, comparison: &Comparison<'_>, suspects: &Suspects) -> Option<String> {
-    let listed = |undecided: bool, what: &str| {
+/// What became of a suspect that fresh rounds did not confirm.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// It is not slower by more than the tolerance.
+    Cleared,
+    /// It is slower again, and that may be chance.
+    Doubtful,
+    /// The rounds were too few.
+    Undecided,
+}
+
+/// The suspects that fresh rounds did not confirm, by what became of them.
+fn cleared(families: Families<'_>, comparison: &Comparison<'_>, suspects: &Suspects, tolerance: f64) -> Option<String> {
+    let left = |pair: &Pair<'_>| match pair {
+        pair if pair.is_undecided() => Left::Undecided,
+        pair if is_doubtful(pair, suspects, tolerance) => Left::Doubtful,
+        _ => Left::Cleared,
+    };
+    let listed = |wanted: Left, what: &str| {
         let others = comparison.pairs.iter().filter(|pair| pair.verdict != Verdict::Slower);
         let mut all: Vec<String> = others
-            .filter(|pair| pair.is_undecided() == undecided)
+            .filter(|pair| left(pair) == wanted)
             .filter_map(|pair| {
                 let first = suspects.get(&identity(pair.sides[0]))?;
-                Some(format!("{} {}, then {}", page_name(families, pair.sides[0]), change(*first), change(pair.ratio)))
+                let name = page_name(families, pair.sides[0]);
+                let interval = pair.interval.filter(|_| wanted == Left::Doubtful);
+                let interval = interval.map(|[low, high]| format!(" ({} to {})", change(low), change(high)));
+                let then = change(pair.ratio);
+                Some(format!("{name} {}, then {then}{}", change(*first), interval.unwrap_or_default()))
             })
             .collect();
         let more = all.len().saturating_sub(NAMED);
@@ -79,12 +106,60 @@ fn cleared(families: Families<'_>, comparison: &Comparison<'_>, suspects: &Suspe
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         (!all.is_empty()).then(|| format!("{what}: {}{more}.", all.join("; ")))
     };
+    let by = percent(tolerance);
     let sentences: Vec<String> = [
-        listed(false, "Looked slower at first, not in fresh rounds"),
-        listed(true, "Looked slower at first, with too few fresh rounds to tell"),
+        listed(Left::Doubtful, "Slower again in fresh rounds, but not beyond doubt"),
+        listed(Left::Cleared, &format!("Looked slower by more than {by} at first, not in fresh rounds")),
+        listed(Left::Undecided, "Looked slower at first, with too few fresh rounds to tell"),
     ]
     .into_iter()
     .flatten()
     .collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// A tolerance as it was typed.
+fn percent(tolerance: f64) -> String {
+    format!("{} %", (tolerance * 1e4).round() / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use groma_analysis::compare::Why;
+
+    /// What a gate says of two suspects: the first is slower again with this interval, the second
+    /// is not.
+    fn said(interval: [f64; 2], verdict: Gate) -> String {
+        let (_, records) = fixtures::survey();
+        let pair = |at: usize, ratio: f64, interval: [f64; 2], verdict| Pair {
+            sides: [&records[at], &records[at]],
+            values: [1e-6, ratio * 1e-6],
+            shared_core: false,
+            ratio,
+            interval: Some(interval),
+            p: Some(0.2),
+            detectable: None,
+            verdict,
+        };
+        let unclear = Verdict::Unclear(Why::Imprecise);
+        let pairs = vec![pair(0, 1.51, interval, unclear), pair(1, 0.99, [0.98, 1.01], Verdict::Same { within: 0.02 })];
+        let suspects = pairs.iter().map(|pair| (identity(pair.sides[0]), 1.28)).collect();
+        let comparison = Comparison { pairs, ..Comparison::default() };
+        let (families, style) = (fixtures::families(), Style::plain(400));
+        gate(families, &comparison, (verdict, &suspects), 0.05, CompareFormat::Table, &style)
+    }
+
+    #[test]
+    fn what_is_slower_again_is_not_said_to_be_cleared() {
+        let text = said([0.97, 2.4], Gate::Unclear);
+        assert!(text.starts_with("CANNOT TELL  1 of 2 metrics looked slower twice, too noisy to say"), "{text}");
+        let [doubtful, cleared] =
+            ["Slower again in fresh rounds, but not beyond doubt: ", "at first, not in fresh rounds: "]
+                .map(|words| text.find(words).unwrap_or_else(|| panic!("{words}: {text}")));
+        let [first, second] = ["+28 %, then +51 % (-3.0 % to 2.4x)", "+28 %, then -1.0 %"]
+            .map(|words| text.find(words).unwrap_or_else(|| panic!("{words}: {text}")));
+        assert!(doubtful < first && first < cleared && cleared < second, "{text}");
+    }
 }

@@ -3,7 +3,7 @@
 
 use groma_analysis::composition::Amount;
 use groma_analysis::predict::{Component, Counts, Prediction};
-use groma_model::Spent;
+use groma_model::{Price, Spent};
 
 use crate::composition::amount;
 use crate::grid::{Align, Cell, Grid};
@@ -30,18 +30,21 @@ const FOLDED_BELOW: f64 = 0.005;
 pub fn prediction(counts: &Counts, machines: &[Machine], style: &Style) -> String {
     let mut out = String::new();
     let longest = machines.iter().map(|machine| columns(&machine.run)).max().unwrap_or_default();
-    let width = if machines.len() > 1 { longest + 2 } else { "predicted     ".len() };
+    let several = machines.len() > 1;
+    let width = if several { letter(0).len() + longest + 4 } else { "predicted     ".len() };
     let mut line = |label: &str, text: String| {
         out += &wrap_behind(&format!("{label:<width$}"), &style.text(&text), style.width);
     };
-    for machine in machines {
-        line(if machines.len() == 1 { "predicted" } else { &machine.run }, predicted(machine, counts));
+    for (i, machine) in machines.iter().enumerate() {
+        let label = if several { format!("{}  {}", letter(i), machine.run) } else { "predicted".to_owned() };
+        line(&label, predicted(&machine.prediction, &unmeasured(machines), counts));
     }
     if let Some(text) = measured(counts) {
         line("measured", text);
     }
     if let [machine] = machines {
-        line("missed", missed(counts, &machine.prediction));
+        let is_above = counts.system_s.is_some_and(|system| kernel(&machine.prediction) > system);
+        line(if is_above { "too high" } else { "missed" }, missed(counts, &machine.prediction));
     }
     out.push('\n');
     out += &components(counts, machines, style);
@@ -51,9 +54,53 @@ pub fn prediction(counts: &Counts, machines: &[Machine], style: &Style) -> Strin
     out
 }
 
-/// `12.3 ms in the kernel (11.9 ms to 13.0 ms), 90 % of its system time`.
-fn predicted(machine: &Machine, counts: &Counts) -> String {
-    let of = |spent| machine.prediction.spent(spent);
+/// The name of a machine above its column: a run's id is as wide as three columns.
+fn letter(at: usize) -> String {
+    match u8::try_from(at) {
+        Ok(at @ 0..26) => char::from(b'A' + at).to_string(),
+        _ => (at + 1).to_string(),
+    }
+}
+
+/// The prices that one of the machines has no cost for: sums without them are of the same parts on
+/// all machines.
+fn unmeasured(machines: &[Machine]) -> Vec<&'static Price> {
+    let mut all: Vec<&'static Price> = Vec::new();
+    let lacking = machines.iter().flat_map(|machine| &machine.prediction.components).filter(|one| one.total.is_none());
+    for one in lacking {
+        if !all.iter().any(|known| std::ptr::eq(*known, one.price)) {
+            all.push(one.price);
+        }
+    }
+    all
+}
+
+/// `12.3 ms in the kernel (11.9 ms to 13.0 ms), 90 % of its system time; without seeks, which have
+/// no cost in every run`.
+fn predicted(prediction: &Prediction, without: &[&'static Price], counts: &Counts) -> String {
+    /// Names that have no price, in the headline; all of them stand below the table.
+    const NAMED: usize = 3;
+    let is_priced = |one: &&Component| !without.iter().any(|price| std::ptr::eq(*price, one.price));
+    let components = prediction.components.iter().filter(is_priced).cloned().collect();
+    let priced = Prediction { components, ..prediction.clone() };
+    let mut text = sums(&priced, counts);
+    if !without.is_empty() {
+        let names: Vec<&str> = without.iter().map(|price| price.what).collect();
+        text += &format!("; without what was not measured: {}", names.join(", "));
+    }
+    if !prediction.unknown.is_empty() {
+        let names = prediction.unknown.iter().take(NAMED);
+        let mut names: Vec<String> = names.map(|of| format!("{} {}", count(of.count), of.name)).collect();
+        names.extend((prediction.unknown.len() > NAMED).then(|| "...".to_owned()));
+        let share = units::percent(prediction.unknown_share());
+        text += &format!("; without the {share} of the counts that have no price: {}", names.join(", "));
+    }
+    text
+}
+
+/// The sums of what is priced.
+fn sums(prediction: &Prediction, counts: &Counts) -> String {
+    let of = |spent| prediction.spent(spent);
     let mut parts = Vec::new();
     if let Some(kernel) = of(Spent::Kernel) {
         let share = counts.system_s.filter(|system| *system > 0.0).map(|system| kernel.value / system);
@@ -66,8 +113,7 @@ fn predicted(machine: &Machine, counts: &Counts) -> String {
     if let Some(user) = of(Spent::User) {
         parts.push(format!("{} in the program", amount(&user)));
     }
-    if let (Some(wall), Some(all)) = (counts.wall_s.filter(|wall| *wall > 0.0), with_user(counts, &machine.prediction))
-    {
+    if let (Some(wall), Some(all)) = (counts.wall_s.filter(|wall| *wall > 0.0), with_user(counts, prediction)) {
         parts.push(format!("with its user time {}, {} of the run", time(all), units::percent(all / wall)));
     }
     if parts.is_empty() { "nothing of it".to_owned() } else { parts.join("; ") }
@@ -87,12 +133,16 @@ fn measured(counts: &Counts) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
+/// What it predicts of the kernel's time.
+fn kernel(prediction: &Prediction) -> f64 {
+    prediction.spent(Spent::Kernel).map_or(0.0, |amount| amount.value)
+}
+
 /// What the prediction leaves open, in one sentence, from the numbers.
 fn missed(counts: &Counts, prediction: &Prediction) -> String {
     let mut parts = Vec::new();
-    let kernel = prediction.spent(Spent::Kernel).map_or(0.0, |amount| amount.value);
     if let Some(system) = counts.system_s {
-        let gap = system - kernel;
+        let gap = system - kernel(prediction);
         let share = if system > 0.0 { format!(" ({})", units::percent(gap.abs() / system)) } else { String::new() };
         parts.push(if gap >= 0.0 {
             format!(
@@ -110,9 +160,6 @@ fn missed(counts: &Counts, prediction: &Prediction) -> String {
         if (counts.user_s.unwrap_or(0.0) + system) * counts.runs.max(1.0) < GUESSED_BELOW_S {
             parts.push("in so short a time the kernel only estimates which of it was its own".to_owned());
         }
-    }
-    if !prediction.unknown.is_empty() {
-        parts.push(format!("{} of the counts have no price", units::percent(prediction.unknown_share())));
     }
     if let (Some(wall), Some(user), Some(system)) = (counts.wall_s, counts.user_s, counts.system_s) {
         let idle = wall - user - system;
@@ -135,7 +182,7 @@ fn components(counts: &Counts, machines: &[Machine], style: &Style) -> String {
     align.extend([Right, Right, Right, Left, Left]);
     let mut grid = Grid::new(&align, style);
     let mut heads: Vec<String> =
-        machines.iter().map(|one| if several { one.run.clone() } else { "time".to_owned() }).collect();
+        (0..machines.len()).map(|at| if several { letter(at) } else { "time".to_owned() }).collect();
     let against = if counts.wall_s.is_some() { "of run" } else { "share" };
     heads.extend([against, "count", "each", "what", "counted as"].map(str::to_owned));
     grid.row(heads.into_iter().map(|head| Cell::ink(head, Ink::Faint)).collect());
@@ -200,7 +247,7 @@ fn count(number: f64) -> String {
 mod tests {
     use super::*;
     use groma_analysis::predict::Counted;
-    use groma_model::{Part, Price, page::Shown};
+    use groma_model::{Part, page::Shown};
 
     static PRICES: [Price; 4] = [
         price("reads", Spent::Kernel, &[Part::of(1.0, "", Shown::of("a", &[]))]),
@@ -248,10 +295,25 @@ mod tests {
         insta::assert_snapshot!(prediction(&counts([None; 3]), &machines, &Style::plain(120)));
     }
 
+    /// A total above another one must not be one of more parts.
+    #[test]
+    fn totals_of_two_machines_are_of_the_parts_that_both_have() {
+        let mut second = machine("b", 2.0);
+        second.prediction.components[0].total = None;
+        let text = prediction(&counts([None; 3]), &[machine("a", 1.0), second], &Style::plain(400));
+        let lines: Vec<&str> = text.lines().take(2).collect();
+        for (line, total) in lines.iter().zip(["3.00 µs", "6.00 µs"]) {
+            assert!(line.contains(&format!("{total} (")) && line.contains("in the kernel"), "{text}");
+            assert!(line.contains("without what was not measured: reads;"), "{text}");
+        }
+        assert!(lines.iter().all(|line| line.ends_with("that have no price: 15 frob\\u{1b}[2J")), "{text}");
+    }
+
     #[test]
     fn a_prediction_above_what_was_measured_says_so() {
         let text = prediction(&counts([Some(1.0), Some(0.5), Some(100e-6)]), &[machine("a", 1.0)], &Style::plain(400));
-        assert!(text.contains("the prediction is 503 µs (503 %) above the system time"), "{text}");
+        assert!(text.contains("\ntoo high      the prediction is 503 µs (503 %) above the system time"), "{text}");
+        assert!(!text.contains("missed"), "{text}");
         let long = prediction(&counts([Some(1.0), Some(0.5), Some(0.5)]), &[machine("a", 1.0)], &Style::plain(400));
         assert!(long.contains("499 ms (100 %) of the system time is in nothing that was counted"), "{long}");
         assert!(!long.contains("estimates") && !long.contains("did not run"), "{long}");

@@ -107,16 +107,29 @@ impl Conditions {
         Ok(Conditions { sides: [wanted(0), wanted(1)], files, side: None, undo, journal, changed: false, deadline })
     }
 
+    /// Whether a command of the first side is what makes the machine as it was.
+    pub(crate) fn is_undone_by_a_command(&self) -> bool {
+        self.sides[0].command.is_some()
+    }
+
     /// Makes the state of a side, as far as it is not there.
     pub(crate) fn enter(&mut self, side: usize, signals: &Watch) -> Result<(), NotEntered> {
         let command = self.sides[side].command.clone().filter(|_| self.side != Some(side));
         if let Some(command) = command {
+            let first = !self.changed;
             self.record().map_err(NotEntered::Failed)?;
             let flag = ["--before", "--after"][side];
             match shell::run(&command, self.deadline, Some(signals)) {
                 Ok(None) => {}
                 Ok(Some(signal)) => return Err(NotEntered::Signal(signal)),
-                Err(e) => return Err(NotEntered::Failed(anyhow!("{flag} {e:#}"))),
+                Err(e) => {
+                    // The command that would restore the state is the one that failed, before
+                    // anything else was changed: to demand it of every later start would never end.
+                    if first && side == 0 {
+                        self.undo.command = None;
+                    }
+                    return Err(NotEntered::Failed(anyhow!("{flag} {e:#}")));
+                }
             }
         }
         self.side = Some(side);
@@ -218,6 +231,44 @@ mod tests {
         assert!(panicked.is_err());
         assert_eq!(read(&file), "before");
         assert!(recover(&dir).expect("a journal").is_none(), "there is none");
+    }
+
+    /// A journal that only the failing command could end would be followed by every later start.
+    #[test]
+    fn a_first_command_that_fails_leaves_no_journal_and_a_later_one_does() {
+        let (_own, dir, file) = place();
+        let signals = watch_signals().expect("signals");
+        let commands = |before: String| {
+            [before, "true".to_owned()].map(|command| Condition { set: Vec::new(), command: Some(command) })
+        };
+        let mut all = Conditions::new(&commands("exit 1".to_owned()), &dir, DEADLINE).expect("conditions");
+        assert!(matches!(all.enter(0, &signals), Err(NotEntered::Failed(_))));
+        all.restore().expect("there is nothing to restore");
+        drop(all);
+        assert!(recover(&dir).expect("no journal").is_none());
+        // Once it has worked, or the other side's has, it is owed.
+        let once = format!("test -e {0} && rm {0}", file.display());
+        for first in [0, 1] {
+            std::fs::write(&file, "before").expect("a file");
+            let before = if first == 0 { once.clone() } else { "exit 1".to_owned() };
+            let mut all = Conditions::new(&commands(before), &dir, DEADLINE).expect("conditions");
+            all.enter(first, &signals).expect("a side");
+            if first == 0 {
+                all.enter(1, &signals).expect("the other side");
+            }
+            assert!(matches!(all.enter(0, &signals), Err(NotEntered::Failed(_))));
+            let error = format!("{:#}", all.restore().expect_err("its command fails"));
+            assert!(error.starts_with("not everything is restored"), "{error}");
+            drop(all);
+            assert!(recover(&dir).is_err(), "a journal is left");
+            std::fs::remove_file(journal_in(&dir)).expect("it is there");
+        }
+    }
+
+    /// The journal below a directory.
+    fn journal_in(dir: &Path) -> PathBuf {
+        let host = std::fs::read_dir(dir.join("groma")).expect("a directory").flatten().next().expect("one host");
+        host.path().join("changed")
     }
 
     #[test]

@@ -252,11 +252,17 @@ fn open_conditions(sides: &[Condition; 2], request: &RunRequest) -> Result<Condi
 /// second is first: the machine is gauged in the state of the first. What it says of itself in the
 /// second.
 fn try_conditions(conditions: &mut Conditions, supervisor: &Supervisor) -> Result<Machine> {
+    let by_command = conditions.is_undone_by_a_command();
     let mut enter = |side| match conditions.enter(side, supervisor.watch()) {
         Ok(()) => Ok(()),
         Err(NotEntered::Signal(signal)) => Err(NotMeasured::Signal(signal).into()),
         Err(NotEntered::Failed(why)) => Err(why),
     };
+    // The command of the first side is what undoes that of the second, so it has to work before the
+    // other has changed anything.
+    if by_command {
+        enter(0)?;
+    }
     enter(1)?;
     let machine = identity::machine();
     enter(0)?;

@@ -136,10 +136,19 @@ impl Supervisor {
             Listening::Flood => RoundResult::ended(State::Failed, "its result does not end"),
             Listening::Complete => match protocol::read_result(&String::from_utf8_lossy(&output.result)) {
                 Ok(result) => result,
-                Err(why) => RoundResult::ended(State::Failed, format!("its result cannot be read: {why}")),
+                Err(why) => RoundResult::ended(
+                    State::Failed,
+                    match noise(&output.result) {
+                        Some(noise) => format!("wrote {noise} to standard output before the worker's result"),
+                        None => format!("its result cannot be read: {why}"),
+                    },
+                ),
             },
             Listening::Silent => {
-                RoundResult::ended(State::Failed, format!("the worker {}", describe_exit(status, &output)))
+                let hides = status.is_some_and(|s| s.success()) && !launcher.command.is_empty();
+                let hint = if hides { "; the command before it must pass its standard output on" } else { "" };
+                let why = format!("the worker {}{hint}", describe_exit(status, &output));
+                RoundResult::ended(State::Failed, why)
             }
         };
         result.wall_ns = started.elapsed().as_nanos() as u64;
@@ -289,6 +298,20 @@ pub(crate) fn reap(child: &mut Child, group: i32, grace: Duration) -> Option<Exi
     // Before the worker is reaped: until then no other group can have its number.
     process::kill_group(group);
     if ends_within(PATIENCE) { child.wait().ok() } else { None }
+}
+
+/// What stands before a result, which begins with a brace: the words of a command in front of the
+/// worker, as one quotes them. `None` where there is nothing of that kind.
+fn noise(output: &[u8]) -> Option<String> {
+    /// Characters that are quoted.
+    const MOST: usize = 40;
+    let text = String::from_utf8_lossy(output);
+    let before = text.trim().split('{').next().unwrap_or_default().trim();
+    let mut shown: String = before.lines().next()?.chars().take(MOST).collect();
+    if shown.chars().count() < before.chars().count() {
+        shown += "...";
+    }
+    Some(format!("'{shown}'"))
 }
 
 /// How a worker ended that wrote no result.

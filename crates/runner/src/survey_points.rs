@@ -11,7 +11,7 @@ use groma_harness::model::page::{On, Shown};
 pub fn of_pages(plan: Vec<Planned>, pages: Pages<'_>, quick: bool) -> Vec<Planned> {
     let known: Vec<&str> = pages.shown().map(|shown| family(shown.metric)).collect();
     let mut keep: Vec<bool> = plan.iter().map(|planned| !known.contains(&family(&planned.point.bench))).collect();
-    for shown in pages.shown().filter(|shown| shown.quick || !quick) {
+    for shown in pages.measured().filter(|shown| shown.quick || !quick) {
         points_of(shown, &plan).into_iter().for_each(|i| keep[i] = true);
     }
     plan.into_iter().zip(keep).filter_map(|(planned, keep)| keep.then_some(planned)).collect()

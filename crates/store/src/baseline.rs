@@ -128,7 +128,8 @@ impl Baseline {
         for (number, line) in lines.lines().enumerate() {
             let line = line.map_err(unreadable)?;
             let wrong = |what: String| StoreError::Line { path: path.to_owned(), line: number as u64 + 1, what };
-            let malformed = |e: serde_json::Error| wrong(e.to_string());
+            let malformed =
+                |e: serde_json::Error| wrong(if e.is_eof() { "it is cut off".to_owned() } else { e.to_string() });
             let kind: Kind = serde_json::from_str(&line).map_err(malformed)?;
             match (kind.kind.as_deref(), &mut found) {
                 (Some("baseline"), None) => {

@@ -17,14 +17,15 @@ use std::process::Command;
 
 mod names;
 
-pub use names::call_name;
+pub use names::{call_name, returns_bytes};
 
 /// How often a system call was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
     /// Calls, also those that failed or never returned.
     pub count: u64,
-    /// The sum of the positive results: of reads and writes, bytes.
+    /// The bytes that it moved: the sum of the positive results, where these are bytes
+    /// ([`returns_bytes`]). An `mmap` returns an address.
     pub returned: u64,
 }
 
@@ -154,6 +155,7 @@ impl Tracer {
                 let result = info[NUMBER_OR_RESULT] as i64;
                 if let Some(number) = self.at.remove(&pid)
                     && result > 0
+                    && returns_bytes(number)
                 {
                     let calls = self.counts.calls.entry(number).or_default();
                     calls.returned = calls.returned.saturating_add(result as u64);
@@ -257,6 +259,17 @@ mod tests {
         assert!(writes.returned >= 1400, "dd's and cat's: {writes:?}");
         assert_eq!((counts.execs, counts.code, counts.vforks), (3, 3, 2));
         assert_eq!(counts.calls[&(libc::SYS_exit_group as u64)].count, 3);
+    }
+
+    #[test]
+    fn addresses_and_descriptors_are_no_bytes() {
+        for number in [libc::SYS_mmap, libc::SYS_brk, libc::SYS_openat, libc::SYS_clone, libc::SYS_lseek] {
+            assert!(!returns_bytes(number as u64), "{:?}", call_name(number as u64));
+        }
+        for number in [libc::SYS_read, libc::SYS_pwrite64, libc::SYS_getdents64, libc::SYS_sendfile] {
+            assert!(returns_bytes(number as u64), "{:?}", call_name(number as u64));
+        }
+        assert!(!returns_bytes(u64::MAX));
     }
 
     #[test]

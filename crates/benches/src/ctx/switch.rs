@@ -116,11 +116,12 @@ const COMPOSED_OF: &[Composition] = &[Composition {
 const RING: &[(&str, &str)] = &[("tasks", "8"), ("working_set", "16K"), ("kind", "process"), ("access", "update")];
 /// The ring of two that touches nothing.
 const SMALL: &[(&str, &str)] = &[("tasks", "2"), ("working_set", "0"), ("kind", "process"), ("access", "update")];
-/// The working set, fetched from the cache that holds those of all eight.
+/// The working set, fetched from the cache that holds those of all eight (128 KiB together): the
+/// next larger size that a survey measures.
 const REFILL: Part = Part::of(
     16384.0,
     "bytes of the working set, fetched again",
-    Shown::of("mem.bandwidth", &[("op", "read"), ("size", "128K"), ("kernel", "best")]),
+    Shown::of("mem.bandwidth", &[("op", "read"), ("size", "256K"), ("kernel", "best")]),
 );
 
 /// Without `--full`: both kinds for the smallest ring, and a larger ring of processes with a

@@ -54,7 +54,7 @@ const COMPOSED_OF: &[Composition] = &[Composition {
 const COPY: Part = Part::of(
     8192.0,
     "bytes read and written by the copy",
-    Shown::of("mem.bandwidth", &[("op", "copy"), ("size", "16M"), ("kernel", "best")]),
+    Shown::of("mem.bandwidth", &[("op", "copy"), ("size", "8M"), ("kernel", "best")]),
 );
 
 fn run(ctx: &mut Ctx) -> Outcome {

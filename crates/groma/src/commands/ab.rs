@@ -45,15 +45,10 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
     let [a, b] = measured.records.each_ref().map(|all| all.iter().filter(shown).cloned().collect::<Vec<_>>());
     let comparison = compare_pairs(&a, &b, &measured.paired());
     if comparison.pairs.is_empty() && measured.signal.is_none() {
-        let why = a.iter().chain(&b).find(|record| !record.reason.is_empty());
-        let why = why.map_or(String::new(), |r| format!(": {}: {}", r.id, r.reason));
-        let message = format!("no metric has a value on both sides{why}");
-        // That the machine is too busy is no mistake of the command line.
-        if comparison.is_unresolved() {
-            warn!("{message}");
-            return Ok(measured.report_end().max(TOO_NOISY));
-        }
-        bail!(message);
+        // That the machine is too busy, or that a side dies, is no mistake of the command line.
+        warn!("{}", valueless(&comparison));
+        let least = if comparison.is_unresolved() { TOO_NOISY } else { SOME_FAILED };
+        return Ok(measured.report_end().max(least));
     }
     let other = measured.beside(comparison);
     let first = measured.side(0);
@@ -66,6 +61,15 @@ pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
         &style(args.all),
     ))?;
     Ok(measured.report_end())
+}
+
+/// That no metric has a value on both sides, and why the first has none: what failed before what is
+/// missing for another reason.
+pub(super) fn valueless(comparison: &Comparison<'_>) -> String {
+    let reasons = || comparison.without_value.iter().flatten().filter(|record| !record.reason.is_empty());
+    let why = reasons().find(|record| record.state.fails_run()).or_else(|| reasons().next());
+    let why = why.map_or(String::new(), |record| format!(": {}: {}", record.id, record.reason));
+    plain(&format!("no metric has a value on both sides{why}")).into_owned()
 }
 
 /// What two conditions in turns have brought: the two of each are those of the sides.

@@ -1,11 +1,9 @@
 //! `groma baseline`: what runs found as a small file, and the smallest change it can detect.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use groma_analysis::compare::environment::is_volatile;
 use groma_analysis::compare::identity;
 use groma_analysis::floors;
@@ -17,6 +15,7 @@ use super::sides::{Runs, all_of};
 use super::{existing_store, print, style};
 use crate::flags::{BaselineVerb, StoreArgs};
 use crate::message::name;
+use crate::out_file::Named;
 use crate::program::Program;
 
 /// Writes, lists or shows baselines.
@@ -40,6 +39,7 @@ fn read(words: &[String], all: bool, store: &StoreArgs) -> Result<(Runs, HashMap
 }
 
 fn set(file: &Path, words: &[String], store: &StoreArgs) -> Result<()> {
+    let out = Named::open("baseline set", file)?;
     let (runs, known) = read(words, true, store)?;
     let of = |record: &Record| known.get(&identity(record)).cloned().unwrap_or_default();
     let metrics = runs.records.iter().map(|record| BaselineMetric { record: record.clone(), runs: of(record) });
@@ -47,13 +47,14 @@ fn set(file: &Path, words: &[String], store: &StoreArgs) -> Result<()> {
     // What differs from minute to minute would be in every diff of two baselines.
     head.environment.facts.retain(|fact| !is_volatile(&fact.key));
     let baseline = Baseline { head, runs: runs.runs.clone(), metrics: metrics.collect() };
-    let out = File::create(file).with_context(|| file.display().to_string())?;
-    baseline.write(BufWriter::new(out), &file.display().to_string())?;
+    let mut text = Vec::new();
+    baseline.write(&mut text, &file.display().to_string())?;
+    out.write(&text)?;
     let how_many = report::units::counted(baseline.runs.len(), "run");
     print(&format!(
-        "{}: {} metrics of {how_many} ({} gate --baseline {0} holds a machine against it)\n",
+        "{}: {} of {how_many} ({} gate --baseline {0} holds a machine against it)\n",
         file.display(),
-        baseline.metrics.len(),
+        report::units::counted(baseline.metrics.len(), "metric"),
         name()
     ))
 }

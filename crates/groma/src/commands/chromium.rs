@@ -2,8 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use std::fs::DirBuilder;
+use std::ops::ControlFlow;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -44,11 +45,11 @@ impl Chromium {
         })
     }
 
-    /// Prints a document into a PDF file; the signal that ended it before, if one came.
+    /// Prints a document as PDF; the signal that ended it before, if one came.
     ///
     /// # Errors
-    /// When the file cannot be written, or Chromium fails.
-    pub(super) fn print(&self, html: &str, to: &Path) -> Result<Option<i32>> {
+    /// When there is no room for temporary files, or Chromium fails.
+    pub(super) fn print(&self, html: &str) -> Result<ControlFlow<i32, Vec<u8>>> {
         let work = Work::new()?;
         let inside = |name: &str| work.0.join(name);
         std::fs::write(inside("report.html"), html).with_context(|| work.0.display().to_string())?;
@@ -63,14 +64,14 @@ impl Chromium {
         let signals = watch_signals().context("watching for signals")?;
         let name = self.0.display().to_string();
         let signal = run_program(command.arg("report.html"), &name, (PATIENCE, ""), Some(&signals))?;
-        if signal.is_some() {
-            return Ok(signal);
+        if let Some(signal) = signal {
+            return Ok(ControlFlow::Break(signal));
         }
         if !inside("report.pdf").is_file() {
             bail!("{name}: it made no PDF");
         }
-        std::fs::copy(inside("report.pdf"), to).with_context(|| to.display().to_string())?;
-        Ok(None)
+        let bytes = std::fs::read(inside("report.pdf")).with_context(|| work.0.display().to_string())?;
+        Ok(ControlFlow::Continue(bytes))
     }
 }
 

@@ -17,11 +17,12 @@ use groma_runner::{Planned, RunRequest, Setting, plan};
 
 use super::compare::exit_code;
 use super::earlier::GATE_FAILED;
-use super::measure::{Measured, Outputs, measure};
+use super::measure::{Measured, Outputs, SOME_FAILED, measure};
 use super::sides::{Runs, all_of, defined_anew};
 use super::{ab, existing_store, print, style};
 use crate::flags::GateArgs;
 use crate::message::name;
+use crate::out_file::Named;
 use crate::program::Program;
 
 /// The time for both measurements, unless another is asked for.
@@ -35,12 +36,13 @@ const CONFIRMING: u32 = 40;
 /// Measures, and fails if anything became slower.
 pub(crate) fn gate(program: &Program, args: &GateArgs) -> Result<u8> {
     let sides = &args.measured;
+    let junit = Named::open_any("--junit", args.junit.as_deref())?;
     if !args.baseline.is_empty() {
-        against_baseline(program, args)
+        against_baseline(program, args, junit)
     } else if !ab::has_sides(sides) {
         bail!("expected --baseline RUN, or two sides: groma gate ipc -- -- taskset -c 0 (the first is nothing)")
     } else {
-        in_turns(program, args)
+        in_turns(program, args, junit)
     }
 }
 
@@ -118,10 +120,12 @@ fn settle(
     Ok(ControlFlow::Continue(Settled { stage, suspected }))
 }
 
-/// Says, shows and keeps the verdict; the exit code.
+/// Says, shows and keeps the verdict; the exit code. What cannot be written into the file of
+/// `--junit` does not hide the verdict.
 fn conclude(
     program: &Program,
     args: &GateArgs,
+    junit: Option<Named>,
     settled: &Settled,
     earlier: &dyn Fn(&Record) -> Vec<f64>,
     baseline: Option<report::Side<'_>>,
@@ -129,16 +133,34 @@ fn conclude(
     let Settled { stage: Stage { suite, heads, runs, code }, suspected } = settled;
     let mut comparison = suite.compare(earlier);
     let verdict = judge(&mut comparison, suspected, fraction(args));
+    if comparison.pairs.is_empty() && !comparison.is_unresolved() {
+        let why = format!("{} ({} show {} --states)", ab::valueless(&comparison), name(), heads[1].run);
+        // What was measured and failed is no mistake of the command line; a baseline that holds
+        // other things is one.
+        if comparison.without_value.is_empty() {
+            bail!(why);
+        }
+        warn!("{why}");
+        return Ok((*code).max(SOME_FAILED));
+    }
     let [first, second] = heads.each_ref().map(|head| report::Side { name: &head.run, head, runs: 1, like: 0 });
     let in_turns = baseline.is_none();
     let other = Compared { side: second, differences: differences(&heads[0], &heads[1]), comparison, in_turns };
-    show(program, args, (verdict, suspected), baseline.unwrap_or(first), other)?;
     keep(args, verdict, runs);
-    Ok(worse_of(verdict, *code))
+    let cases = show(program, args, (verdict, suspected), baseline.unwrap_or(first), other)?;
+    let written = junit.map_or(Ok(()), |file| file.write(cases.as_bytes()));
+    let code = match written {
+        Ok(()) => *code,
+        Err(e) => {
+            warn!("{e:#}");
+            (*code).max(SOME_FAILED)
+        }
+    };
+    Ok(worse_of(verdict, code))
 }
 
 /// Two sides in turns.
-fn in_turns(program: &Program, args: &GateArgs) -> Result<u8> {
+fn in_turns(program: &Program, args: &GateArgs, junit: Option<Named>) -> Result<u8> {
     let request =
         |part| Ok::<_, anyhow::Error>(RunRequest { budget: Some(budget(args, part)), ..ab::request(&args.measured)? });
     let plan = ab::planned(program, &args.measured, &request(Part::Screening)?)?;
@@ -155,13 +177,13 @@ fn in_turns(program: &Program, args: &GateArgs) -> Result<u8> {
         }))
     };
     match settle(&plan, fraction(args), &|_| Vec::new(), &measure)? {
-        ControlFlow::Continue(settled) => conclude(program, args, &settled, &|_| Vec::new(), None),
+        ControlFlow::Continue(settled) => conclude(program, args, junit, &settled, &|_| Vec::new(), None),
         ControlFlow::Break(code) => Ok(code),
     }
 }
 
 /// This machine, beside what a baseline holds.
-fn against_baseline(program: &Program, args: &GateArgs) -> Result<u8> {
+fn against_baseline(program: &Program, args: &GateArgs, junit: Option<Named>) -> Result<u8> {
     let given = &args.measured;
     let selected = |id: &str| given.select.is_empty() || given.select.iter().any(|select| names_metric(select, id));
     let named = args.baseline.join(",");
@@ -188,7 +210,7 @@ fn against_baseline(program: &Program, args: &GateArgs) -> Result<u8> {
         }))
     };
     match settle(&plan, fraction(args), &earlier, &measure)? {
-        ControlFlow::Continue(settled) => conclude(program, args, &settled, &earlier, Some(base.side())),
+        ControlFlow::Continue(settled) => conclude(program, args, junit, &settled, &earlier, Some(base.side())),
         ControlFlow::Break(code) => Ok(code),
     }
 }
@@ -291,32 +313,27 @@ fn settings(records: &[&Record]) -> Vec<Setting> {
     all
 }
 
-/// Prints the verdict and the comparison that it rests on; where a program reads the comparison,
-/// the verdict goes to standard error.
+/// Prints the verdict and the comparison that it rests on, which it returns as test cases; where a
+/// program reads the comparison, the verdict goes to standard error.
 fn show(
     program: &Program,
     args: &GateArgs,
     found: (Gate, &Suspects),
     first: report::Side<'_>,
     other: Compared<'_>,
-) -> Result<()> {
+) -> Result<String> {
     let (families, format, style) = (program.known_families(), args.measured.format, style(args.measured.all));
-    if other.comparison.pairs.is_empty() && !other.comparison.is_unresolved() {
-        bail!("no metric has a value on both sides ({} show {} --states)", name(), other.side.head.run);
-    }
     let verdict = report::gate(families, &other.comparison, found, fraction(args), format, &style);
     let others = [other];
     let compared = |format| report::compare(families, first, &others, Relative::Absolute, format, &style);
-    if let Some(file) = &args.junit {
-        std::fs::write(file, compared(CompareFormat::Junit)).with_context(|| format!("--junit {}", file.display()))?;
-    }
     match format {
-        CompareFormat::Table | CompareFormat::Markdown => print(&format!("{verdict}{}", compared(format))),
+        CompareFormat::Table | CompareFormat::Markdown => print(&format!("{verdict}{}", compared(format)))?,
         _ => {
             warn!("{}", verdict.trim_end());
-            print(&compared(format))
+            print(&compared(format))?;
         }
     }
+    Ok(compared(CompareFormat::Junit))
 }
 
 /// Keeps the verdict with the runs that it rests on, as a tag.

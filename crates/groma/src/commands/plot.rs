@@ -4,9 +4,10 @@ use super::history::{self, Shown};
 use super::{print, style};
 use crate::flags::PlotArgs;
 use crate::message::name;
+use crate::out_file::Named;
 use crate::program::Program;
-use anyhow::{Context, Result, bail};
-use groma_harness::model::{Families, Record, plain};
+use anyhow::{Result, bail};
+use groma_harness::model::{Families, Placement, Record, plain};
 use groma_report::{self as report, Chart, Source};
 use groma_runner::select::names_metric;
 use std::path::Path;
@@ -42,30 +43,31 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
 }
 
 /// A file for a plot, in the form that its ending says.
-pub(super) struct PlotFile<'p> {
-    path: &'p Path,
+pub(super) struct PlotFile {
+    out: Named,
     is_png: bool,
 }
 
-impl PlotFile<'_> {
-    /// Refuses endings that are none of a plot, before anything is read.
-    pub(super) fn new(path: &Path) -> Result<PlotFile<'_>> {
+impl PlotFile {
+    /// Refuses endings that are none of a plot and files that cannot be written, before anything is
+    /// read.
+    pub(super) fn new(path: &Path) -> Result<PlotFile> {
         match path.extension().and_then(|ending| ending.to_str()) {
-            Some(ending @ ("svg" | "png")) => Ok(PlotFile { path, is_png: ending == "png" }),
-            _ => bail!("{}: a plot's file ends in .svg or .png", path.display()),
+            Some(ending @ ("svg" | "png")) => Ok(PlotFile { out: Named::open("-o", path)?, is_png: ending == "png" }),
+            _ => bail!("-o {}: a plot's file ends in .svg or .png", path.display()),
         }
     }
 
     /// Writes it.
-    pub(super) fn write(&self, chart: &Chart) -> Result<()> {
+    pub(super) fn write(self, chart: &Chart) -> Result<()> {
         let bytes = if self.is_png { chart.png(2.0).map_err(anyhow::Error::msg)? } else { chart.svg().into_bytes() };
-        std::fs::write(self.path, bytes).with_context(|| self.path.display().to_string())
+        self.out.write(&bytes)
     }
 }
 
 /// Whether a record has the values, the placement and the worker group that were asked for.
 fn is_chosen(args: &PlotArgs, record: &Record) -> bool {
-    has_values(record, &args.params) && is_placed(args, record)
+    has_values(record, &args.params) && is_placed(record, args.placement.as_ref(), &args.parallel)
 }
 
 /// Whether a record has one of the values of each parameter.
@@ -76,9 +78,11 @@ pub(super) fn has_values(record: &Record, params: &[(String, Vec<String>)]) -> b
     params.iter().all(has)
 }
 
-fn is_placed(args: &PlotArgs, record: &Record) -> bool {
-    args.placement.as_ref().is_none_or(|placement| *placement == record.placement)
-        && (args.parallel.is_empty() || args.parallel.contains(&record.workers))
+/// Whether a record is of this placement and of one of these sizes of worker groups, where they
+/// were named.
+pub(super) fn is_placed(record: &Record, placement: Option<&Placement>, parallel: &[u32]) -> bool {
+    placement.is_none_or(|placement| *placement == record.placement)
+        && (parallel.is_empty() || parallel.contains(&record.workers))
 }
 
 /// A run that holds the metric.
@@ -107,7 +111,7 @@ fn chosen<'a>(families: Families<'_>, args: &PlotArgs, shown: &'a Shown) -> Resu
     if records.is_empty() {
         bail!("run {run} holds no metric '{metric}' ({} show lists them)", name());
     }
-    records.retain(|r| is_placed(args, r));
+    records.retain(|r| is_placed(r, args.placement.as_ref(), &args.parallel));
     if records.is_empty() {
         bail!("run {run} holds no {metric} in that placement or worker group");
     }

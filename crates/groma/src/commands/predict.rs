@@ -11,13 +11,14 @@ use super::history::{is_stream, read};
 use super::{print, print_own, style};
 use crate::counts;
 use crate::flags::PredictArgs;
+use crate::message::name;
 use crate::program::Program;
 use anyhow::{Context, Result, bail};
 use groma_analysis::composition::Known;
 use groma_analysis::predict::{Counts, Prediction};
 use groma_harness::model::page::Shown;
 use groma_harness::model::plain;
-use groma_harness::sys::trace::call_name;
+use groma_harness::sys::trace::{call_name, returns_bytes};
 use groma_report::{self as report, Format, Machine};
 use groma_runner::observe::{Observation, Observed, observe};
 use groma_runner::signals::exit_code;
@@ -29,6 +30,11 @@ pub(crate) fn predict(_: &Program, args: &PredictArgs) -> Result<u8> {
     }
     let (counts, code) = match &args.counts {
         Some(file) => (of_file(file)?, 0),
+        None if args.command.is_empty() => bail!(
+            "name a command, as in {0} predict -- git status, or a file of its counts: {0} predict --counts counts.json \
+             (from strace -c, perf stat, or {0} predict --format json)",
+            name()
+        ),
         None => match of_command(&args.command, args.deadline)? {
             Ok(counted) => counted,
             Err(signal) => return Ok(exit_code(signal)),
@@ -46,14 +52,8 @@ pub(crate) fn predict(_: &Program, args: &PredictArgs) -> Result<u8> {
     for run in &args.run {
         let (machine, lacks) = on_machine(args, run, &counts)?;
         missing.extend(lacks.iter().copied());
-        if machine.prediction.components.iter().all(|one| one.total.is_none())
-            && !machine.prediction.components.is_empty()
-        {
-            bail!(
-                "run {} holds none of the costs that are needed: {}",
-                machine.run,
-                command(&lacks).unwrap_or_default()
-            );
+        if machine.prediction.components.iter().all(|one| one.total.is_none()) {
+            bail!("{}", nothing(args, &machine, &lacks));
         }
         machines.push(machine);
     }
@@ -63,6 +63,26 @@ pub(crate) fn predict(_: &Program, args: &PredictArgs) -> Result<u8> {
     }
     print(&text)?;
     Ok(0)
+}
+
+/// Why nothing of the counts has a cost: which names are unknown, which metrics are missing.
+fn nothing(args: &PredictArgs, machine: &Machine, lacks: &[&'static Shown]) -> String {
+    const NAMED: usize = 5;
+    let unknown = &machine.prediction.unknown;
+    let mut names: Vec<String> = unknown.iter().take(NAMED).map(|one| format!("'{}'", plain(&one.name))).collect();
+    if unknown.len() > NAMED {
+        names.push(format!("{} more", unknown.len() - NAMED));
+    }
+    let names = names.join(", ");
+    let Some(command) = command(lacks) else {
+        let file = args.counts.as_deref().map(|file| format!("--counts {}: ", plain(&file.to_string_lossy())));
+        let file = file.unwrap_or_default();
+        return format!(
+            "{file}nothing in it has a price: {names} (names are those of system calls and of perf's events)"
+        );
+    };
+    let also = if unknown.is_empty() { String::new() } else { format!("; without price: {names}") };
+    format!("run {} holds none of the costs that are needed: {command}{also}", machine.run)
 }
 
 /// What the counts cost on the machine of a run, and what that run lacks.
@@ -118,7 +138,7 @@ fn counts_of(observed: &Observed) -> Counts {
         let name = call_name(*number).map_or_else(|| format!("system call {number}"), str::to_owned);
         // These are known better: which of them made what.
         if !["fork", "vfork", "clone", "clone3", "execve", "execveat"].contains(&name.as_str()) {
-            counts.add(&name, calls.count as f64, Some(calls.returned as f64));
+            counts.add(&name, calls.count as f64, returns_bytes(*number).then_some(calls.returned as f64));
         }
     }
     let calls = &observed.calls;

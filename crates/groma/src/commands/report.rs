@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -23,6 +24,7 @@ use super::{catalogue, existing_store, print, style};
 use crate::flags::ReportArgs;
 use crate::flags::report::ReportFormat;
 use crate::message::name;
+use crate::out_file::Named;
 use crate::program::Program;
 
 /// Writes a report.
@@ -32,6 +34,7 @@ pub(crate) fn report(program: &Program, args: &ReportArgs) -> Result<u8> {
     if format == ReportFormat::Pdf && args.output.is_none() || format == ReportFormat::Html && to_terminal {
         bail!("name a file for the report: {} report -o report.html", name());
     }
+    let out = Named::open_any("-o", args.output.as_deref())?;
     let browser = if format == ReportFormat::Pdf { Some(Chromium::find()?) } else { None };
     let latest = ["latest".to_owned()];
     let names = if args.runs.is_empty() { &latest[..] } else { &args.runs };
@@ -48,16 +51,15 @@ pub(crate) fn report(program: &Program, args: &ReportArgs) -> Result<u8> {
         ReportFormat::Markdown => markdown(program, &runs, compared, &papers),
         ReportFormat::Html | ReportFormat::Pdf => html(program, &runs, compared, papers),
     };
-    match (&args.output, &browser) {
+    match (out, &browser) {
         (None, _) => print(&text)?,
-        (Some(path), Some(browser)) => {
-            if let Some(signal) = browser.print(&text, path)? {
-                return Ok(exit_code(signal));
-            }
-        }
-        (Some(path), None) => std::fs::write(path, text).with_context(|| path.display().to_string())?,
+        (Some(out), Some(browser)) => match browser.print(&text)? {
+            ControlFlow::Continue(pdf) => out.write(&pdf)?,
+            ControlFlow::Break(signal) => return Ok(exit_code(signal)),
+        },
+        (Some(out), None) => out.write(text.as_bytes())?,
     }
-    if let Some(path) = &args.output {
+    if let Some(path) = args.output.as_ref().filter(|path| path.as_os_str() != "-") {
         print(&written(path, &runs)?)?;
     }
     Ok(0)

@@ -4,10 +4,10 @@ use super::{existing_store, print, style};
 use crate::flags::RunsArgs;
 use crate::program::Program;
 use anyhow::Result;
-use groma_harness::model::{StateCounts, Tag, Tier};
+use groma_harness::model::{StateCounts, Tag, Tier, plain};
 use groma_report::{self as report, RunLine};
 use groma_runner::identity;
-use groma_store::{Filter, RunRow, RunStatus};
+use groma_store::{Filter, RunRow, RunStatus, Store};
 use std::collections::BTreeSet;
 
 /// Lists the runs.
@@ -17,13 +17,36 @@ pub(crate) fn runs(program: &Program, args: &RunsArgs) -> Result<u8> {
         named => Some(program.select(named, Tier::Full)?.iter().map(|bench| bench.info.id.to_owned()).collect()),
     };
     let filter = Filter { kernel: args.kernel.clone(), benches, ..args.runs.filter() };
-    let lines: Vec<RunLine> = existing_store(&args.store)?.runs_that(&filter)?.into_iter().map(line).collect();
+    let store = existing_store(&args.store)?;
+    let lines: Vec<RunLine> = store.runs_that(&filter)?.into_iter().map(line).collect();
     print(&match lines.as_slice() {
         _ if args.json => report::runs_json(&lines),
-        [] if filter != Filter::default() => "no such runs\n".to_owned(),
+        [] if filter != Filter::default() => match no_such_runs(&store, &filter)? {
+            Some(why) => format!("no such runs: {why}\n"),
+            None => "no such runs\n".to_owned(),
+        },
         lines => report::runs(lines, &style(false)),
     })?;
     Ok(0)
+}
+
+/// Why no run fits, where it is the host or the tag that no run has: the option, and what there is.
+pub(super) fn no_such_runs(store: &Store, filter: &Filter) -> Result<Option<String>> {
+    /// Names that are listed.
+    const MOST: usize = 8;
+    let all = store.runs()?;
+    let (host, tag) = (filter.host.as_deref(), filter.tag.as_ref().map(Tag::as_str));
+    let hosts: BTreeSet<&str> = all.iter().filter_map(|run| run.host.as_deref()).collect();
+    let tags: BTreeSet<&str> = all.iter().flat_map(|run| run.tags.iter().map(Tag::as_str)).collect();
+    let lacking = [("--host", host, hosts, "runs of"), ("--tag", tag, tags, "the tags")];
+    Ok(lacking.into_iter().find_map(|(option, asked, there, what)| {
+        let asked = asked.filter(|asked| !there.contains(asked))?;
+        let mut some: Vec<&str> = there.iter().copied().take(MOST).collect();
+        some.extend((there.len() > MOST).then_some("..."));
+        let has =
+            if some.is_empty() { "no run has any".to_owned() } else { format!("there are {what} {}", some.join(", ")) };
+        Some(plain(&format!("{option} {asked}: {has}")).into_owned())
+    }))
 }
 
 /// A run as the view takes it.

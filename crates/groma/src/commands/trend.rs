@@ -1,14 +1,15 @@
 //! `groma trend`: a metric over the runs of a machine.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use groma_analysis::trend::{Series, series};
-use groma_harness::model::{Metric, Point, Record, Round, RunHeader};
+use groma_harness::model::{Metric, Point, Record, Round, RunHeader, Tier};
 use groma_report::{self as report, Format, Style};
 use groma_runner::select::names_metric;
 use groma_store::{Filter, HOST_NAME, RunStatus, Store};
 
 use super::history::benches_that_report;
-use super::plot::{PlotFile, has_values};
+use super::plot::{PlotFile, has_values, is_placed};
+use super::runs::no_such_runs;
 use super::{existing_store, print, style};
 use crate::flags::TrendArgs;
 use crate::message::name;
@@ -28,7 +29,7 @@ pub(crate) fn trend(program: &Program, args: &TrendArgs) -> Result<u8> {
     let runs = runs(program, args, &store, &wanted)?;
     let all = series(&runs);
     if all.is_empty() {
-        bail!("{}", none(args));
+        bail!("{}", none(program, args, &store)?);
     }
     if let Some(file) = file {
         file.write(&report::trend_chart(only(args, &all)?).map_err(anyhow::Error::msg)?)?;
@@ -65,23 +66,73 @@ fn only<'s, 'r>(args: &TrendArgs, all: &'s [Series<'r>]) -> Result<&'s Series<'r
         (_, [one]) => Ok(*one),
         (_, named) => {
             let of: Vec<&'s Series<'r>> = if named.is_empty() { all.iter().collect() } else { named.to_vec() };
-            let point = |one: &&'s Series<'r>| {
-                newest(one).map(|record| format!("{}{}", record.id, report::typed_params(record)))
-            };
-            let some: Vec<String> = of.iter().take(3).filter_map(point).collect();
-            bail!(
-                "--output: a plot is of one metric at one point, and {} are named: {}, ...",
-                of.len(),
-                some.join(", ")
-            )
+            let records: Vec<&Record> = of.iter().filter_map(|one| newest(one)).collect();
+            let mut some: Vec<String> = commands(&records).into_iter().take(NAMED).collect();
+            some.extend((of.len() > NAMED).then(|| "...".to_owned()));
+            bail!("-o: a plot is of one metric at one point, and {} are named: {}", of.len(), some.join("; "))
         }
     }
 }
 
-/// That no run has what was asked for.
-fn none(args: &TrendArgs) -> String {
+/// Points that an error names.
+const NAMED: usize = 4;
+
+/// The commands that name each of these points, with the options in which they differ.
+fn commands(records: &[&Record]) -> Vec<String> {
+    let differ = |same: &dyn Fn(&Record, &Record) -> bool| records.windows(2).any(|two| !same(two[0], two[1]));
+    let params = differ(&|a, b| a.params == b.params);
+    let placements = differ(&|a, b| a.placement == b.placement);
+    let groups = differ(&|a, b| a.workers == b.workers);
+    let command = |record: &&Record| {
+        let mut command = format!("{} trend {}", name(), record.id);
+        if params {
+            command += &report::typed_params(record);
+        }
+        if placements {
+            command += &format!(" --placement {}", record.placement);
+        }
+        if groups {
+            command += &format!(" -P {}", record.workers);
+        }
+        command
+    };
+    records.iter().map(command).collect()
+}
+
+/// That no run has what was asked for: the option that leaves none, and what it could be.
+fn none(program: &Program, args: &TrendArgs, store: &Store) -> Result<String> {
+    if let Some(why) = no_such_runs(store, &args.runs.filter())? {
+        return Ok(why);
+    }
+    let known = |select: &&String| {
+        let metrics =
+            program.all().iter().flat_map(|bench| bench.info.outputs.iter().map(move |of| bench.info.metric(of)));
+        metrics.into_iter().any(|id| names_metric(select, &id))
+    };
+    if let Some(unknown) = args.select.iter().find(|select| !known(select)) {
+        // What it is like, where it is like anything.
+        program.select(std::slice::from_ref(unknown), Tier::Full)?;
+    }
     let what = if args.select.is_empty() { "a metric".to_owned() } else { args.select.join(", ") };
-    format!("no complete run of these holds {what} ({} runs lists the runs)", name())
+    let mut options: Vec<String> =
+        args.params.iter().map(|(name, values)| format!("--param {name}={}", values.join(","))).collect();
+    options.extend(args.placement.as_ref().map(|placement| format!("--placement {placement}")));
+    let groups: Vec<String> = args.parallel.iter().map(u32::to_string).collect();
+    options.extend((!groups.is_empty()).then(|| format!("-P {}", groups.join(","))));
+    if options.is_empty() {
+        return Ok(format!("no complete run of these holds {what} ({} runs lists the runs)", name()));
+    }
+    let all = TrendArgs { params: Vec::new(), placement: None, parallel: Vec::new(), ..args.clone() };
+    let wanted = |id: &str| all.select.is_empty() || all.select.iter().any(|select| names_metric(select, id));
+    let runs = runs(program, &all, store, &wanted)?;
+    let there = series(&runs);
+    let newest: Vec<&Record> = there.iter().filter_map(|one| one.runs.last().map(|(_, record)| *record)).collect();
+    let mut points = commands(&newest);
+    points.dedup();
+    let more = points.len() > NAMED;
+    points.truncate(NAMED);
+    points.extend(more.then(|| "...".to_owned()));
+    Ok(format!("{}: no complete run of these holds {what} there; there are: {}", options.join(" "), points.join("; ")))
 }
 
 /// The runs that were asked for with the metrics that are wanted, in the order of time: those of
@@ -96,7 +147,7 @@ fn runs(
     let mut filter = Filter { status: Some(RunStatus::Complete), benches: Some(benches.clone()), ..args.runs.filter() };
     if filter.host.is_none() {
         let newest = store.ids_that(&filter, 1)?;
-        let newest = newest.first().with_context(|| none(args))?;
+        let Some(newest) = newest.first() else { return Ok(Vec::new()) };
         let head = store.load_part(newest, Some(&[]), |_| true)?.header;
         filter.host = head.environment.get(HOST_NAME).map(str::to_owned);
     }
@@ -111,6 +162,7 @@ fn runs(
         };
         let mut records: Vec<Record> = stored.points.iter().flat_map(of_point).collect();
         records.retain(|record| has_values(record, &args.params));
+        records.retain(|record| is_placed(record, args.placement.as_ref(), &args.parallel));
         runs.push((stored.header, records));
     }
     Ok(runs)

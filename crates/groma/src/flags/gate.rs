@@ -23,8 +23,9 @@ Exit codes:
   0  nothing became slower
   1  something became slower
   2  usage error
-  3  more than half of the metrics are inconclusive
-  4  something failed to be measured";
+  3  more than half of the metrics are inconclusive, or one that looked
+     slower both times
+  4  something failed to be measured, or a file to be written";
 
 /// The budget of [`AbArgs`] is another one here.
 const BUDGET: &str = "The time for all rounds of both sides [default: 90s], a third of which is kept to confirm";
@@ -37,7 +38,7 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["commands", "program_a", "program_b", "same", "set_a", "set_b", "before", "after"])]
     pub(crate) baseline: Vec<String>,
     /// By how many percent something may become slower
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = super::parse::parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, allow_negative_numbers = true, value_parser = super::parse::parse_percent)]
     pub(crate) tolerance: f64,
     /// Also write a test case for each metric, for continuous integration
     #[arg(long, value_name = "FILE")]

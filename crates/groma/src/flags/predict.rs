@@ -33,7 +33,7 @@ and its output is discarded.";
 #[derive(Debug, Args)]
 pub(crate) struct PredictArgs {
     /// A command, which is run and counted
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "counts", conflicts_with = "counts")]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "counts")]
     pub(crate) command: Vec<OsString>,
     /// A file of counts
     #[arg(long, value_name = "FILE")]

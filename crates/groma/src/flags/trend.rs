@@ -3,6 +3,7 @@
 use super::parse::{parse_format, parse_param};
 use super::{StoreArgs, WhichRuns};
 use clap::Args;
+use groma_model::Placement;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
@@ -12,7 +13,7 @@ pub(super) const HELP: &str = "Examples:
       everything that changed, in the order of time
   groma trend syscall --since 2026-10-01 --changes
       the system calls, since then
-  groma trend ipc.pipe_rtt -o trend.svg
+  groma trend ipc.pipe_rtt --param size=1 --placement same-cpu -o trend.svg
       values, levels and changes as a picture
   groma trend mem.latency --format csv    for a spreadsheet
 
@@ -20,7 +21,7 @@ A change is a step that lasts for three runs or more and is clearer than in 198 
 orders of the runs; it takes twelve runs to see one. Runs are those of the machine of the newest \
 one unless --host names one.";
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct TrendArgs {
     /// The metrics: ids, groups or patterns
     #[arg(value_name = "METRIC")]
@@ -31,6 +32,12 @@ pub(crate) struct TrendArgs {
     /// Only the points with this value of a parameter, or one of these: size=64K
     #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
     pub(crate) params: Vec<(String, Vec<String>)>,
+    /// Only the points in this placement: same-cpu, compact, 0,2
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) placement: Option<Placement>,
+    /// Only worker groups of these sizes: 1,2,4
+    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',')]
+    pub(crate) parallel: Vec<u32>,
     /// Write a plot of one metric into an SVG or PNG file, by its ending, and nothing else
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["changes", "format"])]
     pub(crate) output: Option<PathBuf>,

@@ -215,7 +215,7 @@ fn value(pair: &Pair<'_>, side: usize, in_gigabytes: bool, relative: Relative<'_
     }
 }
 
-/// The sign of a verdict and the change: `▼+12 %`, `=`, `?+3.1 %`.
+/// The sign of a verdict and the change: `▼ +12 %`, `= +0.4 %`, `? +3.1 %`.
 fn mark(pair: &Pair<'_>, style: &Style) -> (Ink, String) {
     let ink = match pair.verdict {
         Verdict::Slower => Ink::Bad,
@@ -223,9 +223,7 @@ fn mark(pair: &Pair<'_>, style: &Style) -> (Ink, String) {
         Verdict::Changed => Ink::Warning,
         Verdict::Same { .. } | Verdict::Unclear(_) => Ink::Faint,
     };
-    let sign = sign(pair.verdict, style);
-    let text = if sign == "=" { sign.to_owned() } else { format!("{sign} {}", change(pair.ratio)) };
-    (ink, text)
+    (ink, format!("{} {}", sign(pair.verdict, style), change(pair.ratio)))
 }
 
 /// Every metric that is compared with one other side, a row each; above several points of one

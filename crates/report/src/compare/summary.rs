@@ -123,11 +123,11 @@ fn evidence(first: Side<'_>) -> String {
              repeat A to find smaller ones.",
             units::percent(ASSUMED_NOISE - 1.0)
         ),
-        1 => "Held against 1 other run of A's machine in this state; with six or more smaller differences are found."
+        1 => "Held against 1 other run of A's machine in this state; with six or more, smaller differences are found."
             .to_owned(),
         n if n < ENOUGH => {
             format!(
-                "Held against {n} other runs of A's machine in this state; with six or more smaller ones are found."
+                "Held against {n} other runs of A's machine in this state; with six or more, smaller differences are found."
             )
         }
         n => format!("Held against {n} other runs of A's machine in this state."),

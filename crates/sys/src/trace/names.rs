@@ -211,6 +211,44 @@ const OLD: &[(&str, libc::c_long)] = table![
 #[cfg(not(target_arch = "x86_64"))]
 const OLD: &[(&str, libc::c_long)] = &[];
 
+/// Calls whose positive result is a number of bytes; that of others is an address, a descriptor or
+/// a process.
+const MOVE_BYTES: &[&str] = &[
+    "read",
+    "write",
+    "pread64",
+    "pwrite64",
+    "readv",
+    "writev",
+    "preadv",
+    "pwritev",
+    "preadv2",
+    "pwritev2",
+    "recvfrom",
+    "sendto",
+    "recvmsg",
+    "sendmsg",
+    "sendfile",
+    "splice",
+    "tee",
+    "vmsplice",
+    "copy_file_range",
+    "getdents",
+    "getdents64",
+    "readlink",
+    "readlinkat",
+    "getrandom",
+    "getxattr",
+    "listxattr",
+    "process_vm_readv",
+    "process_vm_writev",
+];
+
+/// Whether a positive result of the system call with this number counts bytes.
+pub fn returns_bytes(number: u64) -> bool {
+    call_name(number).is_some_and(|name| MOVE_BYTES.contains(&name))
+}
+
 /// The name of the system call with this number on this architecture; `None` for a rare one.
 pub fn call_name(number: u64) -> Option<&'static str> {
     EVERYWHERE.iter().chain(OLD).find(|(_, known)| u64::try_from(*known) == Ok(number)).map(|(name, _)| *name)
