@@ -25,7 +25,7 @@ const WIDEST: usize = 100;
 /// From this share of samples beside a busy sibling thread on, the values are rough.
 const CROWDED: f64 = 0.25;
 /// The narrowest terminal on which both pages stand side by side, and the space between them.
-const BOTH: usize = 2 * TWO_COLUMNS + GAP;
+const BOTH: usize = 2 * (TWO_COLUMNS - 1) + GAP;
 
 /// The pages of a run; `None` where it holds too little of them.
 pub(crate) fn pages(
@@ -51,7 +51,7 @@ pub(crate) fn pages(
     let mut out = header(run, records, &shown, end, &whole);
     out.push('\n');
     let body = if side {
-        side_by_side(first, second, TWO_COLUMNS + GAP)
+        side_by_side(first, second, TWO_COLUMNS - 1 + GAP)
     } else {
         stacked(&[first, second].into_iter().filter(|page| !page.is_empty()).collect::<Vec<_>>())
     };
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn at_80_100_and_170_columns() {
         let (_, records) = fixtures::survey();
-        for width in [80, 100, 170] {
+        for width in [80, 100, 160, 170] {
             let text = page(&records, &Style::plain(width)).expect("a survey");
             for line in text.lines() {
                 assert!(columns(line) <= width, "{width}: {line}");

@@ -100,7 +100,8 @@ mod tests {
         let flags = ["2 modes", "drift", "contended", "clock cost", "contradicts", "quantised", "shared core"];
         let more = ["few rounds", "left processes", "unsteady", "short-interval", "cache", "timing-unverified"];
         let signs = ["~", "?", "≠", "–", "!"];
-        let words = flags.iter().chain(&more).chain(&signs).map(|word| (*word).to_owned());
+        let names = ["imprecise", "quiet", "fine", "hostile", "modes", "same-cpu", "same-llc", "cas1", "amortised"];
+        let words = flags.iter().chain(&more).chain(&signs).chain(&names).map(|word| (*word).to_owned());
         for word in states.chain(labels).chain(words) {
             let text = meaning(&word).unwrap_or_else(|| panic!("nothing says what {word} is"));
             assert!(text.len() > word.len() + 10 && !text.contains(['`', '[', '*']), "{text}");

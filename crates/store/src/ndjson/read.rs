@@ -179,7 +179,8 @@ impl<R: BufRead> Runs<R> {
     }
 
     fn parse<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
-        // As text, because everything else is read as text: a reader of bytes would be all of it twice.
+        // As text, because everything else is read as text: a reader of bytes would be all of it
+        // twice.
         let text = std::str::from_utf8(self.line.trim_ascii_end())
             .map_err(|e| self.error(format!("it is not UTF-8, at column {}", e.valid_up_to() + 1)))?;
         serde_json::from_str(text).map_err(|e| {
