@@ -10,7 +10,8 @@ use std::path::Path;
 const PREFIX: &str = "reference";
 
 /// The machines, the newest first: the name, and the file as `build.rs` compressed it.
-const ALL: [(&str, &[u8]); 2] = [
+const ALL: [(&str, &[u8]); 3] = [
+    ("emerald-vm-2026", include_bytes!(concat!(env!("OUT_DIR"), "/emerald-vm-2026.z"))),
     ("zen5-vm-2026", include_bytes!(concat!(env!("OUT_DIR"), "/zen5-vm-2026.z"))),
     ("zen4-vm-2026", include_bytes!(concat!(env!("OUT_DIR"), "/zen4-vm-2026.z"))),
 ];

@@ -59,7 +59,7 @@ fn a_server_that_never_stops_sending_is_dropped_at_once() {
         (format!("fact\tx\t{line}\n"), "'x' is none of its facts"),
         (format!("fact\tcpu.model\t{line}\n"), "it says remote.cpu.model twice"),
         (format!("fact\tcpu.model\t{line}"), "a line does not end"),
-        ("\u{1b}]0;owned\u{7}\u{1b}[2J\n".to_owned(), "'\\u{1b}]0;owned\\u{7}\\u{1b}[2J' is no fact"),
+        ("\u{1b}]0;owned\u{7}\u{1b}[2J\n".to_owned(), "unexpected fact '\\u{1b}]0;owned\\u{7}\\u{1b}[2J'"),
     ];
     for (text, why) in endless {
         let (address, serving) = fake(move |mut wire| {

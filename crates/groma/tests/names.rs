@@ -117,7 +117,7 @@ fn the_list_of_runs_is_narrowed() {
         row.starts_with("20200102T000000Z-0000  b     6.2.0   complete       1       1  [first, measured]"),
         "{table}"
     );
-    assert_eq!(prints(place.groma(&["runs", "--host", "c"])), "no such runs\n");
+    assert_eq!(prints(place.groma(&["runs", "--host", "c"])), "no such runs: --host c: there are runs of a, b\n");
     refuses(place.groma(&["runs", "--since", "yesterday"]), "expected a date such as 2026-11-22");
     refuses(place.groma(&["runs", "--bench", "ipc.pipe_rt"]), "did you mean 'ipc.pipe_rtt'?");
 }

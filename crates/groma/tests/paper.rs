@@ -153,7 +153,7 @@ fn runs_without_a_value_are_left_out() {
     assert_eq!(ended.err, format!("groma: left out: run {other} holds no value of cse221 system_call\n"));
     let head = ended.out.lines().find(|line| line.starts_with("quantity")).expect("a head");
     assert_eq!(head.matches("→ ").count(), 2, "{ended:?}");
-    assert!(ended.out.contains("zen5-vm-2026"), "{ended:?}");
+    assert!(ended.out.contains("emerald-vm-2026"), "{ended:?}");
     let one = paper(&place, &["cse221", "system_call", "--run", "reference:zen4-vm-2026"]);
     assert!(one.code == Some(0) && one.out.contains("→ zen4-vm-2026"), "{one:?}");
     let none = paper(&place, &["cse221", "system_call", "--run", &other, "--run", &other]);
@@ -243,7 +243,7 @@ fn bad_input_is_refused_in_a_line() {
             &["lmbench3", "figure7", "-o", "x.svg"],
             "--output x.svg: lmbench3 figure7 prints no numbers; of this machine: groma run timer.sleep ",
         ),
-        (&["slb", "memhammer", "--run", "reference:none"], "no reference 'none' (known: reference:zen5-vm-2026"),
+        (&["slb", "memhammer", "--run", "reference:none"], "no reference 'none' (known: reference:emerald-vm-2026"),
         (&["--measure"], "name a document, or all of them with --all"),
         (&["slb", "--format", "xml"], "expected one of table, markdown, html, csv"),
         (&["slb", "memhammer", "--run", "nope"], "groma.db: no store here yet"),

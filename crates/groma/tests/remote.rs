@@ -98,7 +98,7 @@ fn refused_clients_get_one_line_with_the_reason() {
     wire.send("service\tno.such\t0\t0\nfacts of life\n");
     let answer = wire.rest();
     assert!(
-        answer.contains("there is no service 'no.such'") && answer.ends_with("no word of a session\n"),
+        answer.contains("there is no service 'no.such'") && answer.ends_with("refused\tunknown request\n"),
         "{answer:?}"
     );
     serve.idle();

@@ -55,7 +55,8 @@ pub fn render(
     match format {
         Format::Table => pages(style).unwrap_or_else(|| {
             let table = table::table(families, run, records, end, style);
-            match hardware::hardware(families, run, records, style) {
+            // Not a rule with nothing below it.
+            match hardware::hardware(families, run, records, style).filter(|page| page.lines().count() > 1) {
                 Some(page) => format!("{page}\n{table}"),
                 None => table,
             }

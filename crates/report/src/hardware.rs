@@ -94,8 +94,7 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
     }
     page.extend(if two { in_two_columns(stacks, width + 2) } else { stacked(&stacks) });
     page.extend(found.of_claims.iter().flat_map(|note| wrapped(&note_text(note), style)));
-    // A rule without anything below it is no page.
-    (page.len() > 1).then_some(page)
+    Some(page)
 }
 
 /// Whether a claim is only that there is nothing to hold a number against.

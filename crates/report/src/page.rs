@@ -42,7 +42,8 @@ pub(crate) fn pages(
     let narrow = Style { width, ..*style };
     let mut first = vec![rule("SYSTEM", &narrow)];
     first.extend(in_columns(&system, records, &narrow));
-    let second = hardware::strips(families, run, records, &narrow).unwrap_or_default();
+    // A rule without anything below it is no page.
+    let second = hardware::strips(families, run, records, &narrow).filter(|page| page.len() > 1).unwrap_or_default();
     let whole = Style { width: if side { BOTH } else { width }, ..*style };
     let mut shown = shown(pages, records);
     // What this machine lacks counts where a dash stands for it.

@@ -69,8 +69,9 @@ pub(crate) struct Distribution {
 }
 
 /// How the samples of these series lie, but for the half percent of the undisturbed ones that lies
-/// outermost on either side. Where a twentieth of all samples lies above, they are shown as well, as
-/// far as twice the end: a second mode beside a busy sibling thread, and not a tail of preemptions.
+/// outermost on either side. Where a twentieth of all samples lies above, they are shown as well,
+/// as far as twice the end: a second mode beside a busy sibling thread, and not a tail of
+/// preemptions.
 ///
 /// # Errors
 /// The number of samples, where they are too few or too equal.
