@@ -7,14 +7,13 @@
 //! `markup`, which escapes.
 
 mod beside;
-mod charts;
+pub(crate) mod charts;
 mod explanations;
 mod head;
 mod pages;
 mod sheet;
+pub(crate) mod style;
 mod values;
-
-pub(crate) use charts::{FIGURE, figure};
 
 use groma_analysis::compare::environment::Difference;
 use groma_model::{End, Families, Info, Point, Record, Round, RunHeader};
@@ -24,8 +23,8 @@ use crate::markup::Markup;
 use crate::paper::Papers;
 use crate::plot::colours;
 use sheet::Sheet;
+use style::STYLE;
 
-pub(crate) const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
 /// What the document may do: run the script whose SHA-256 this is, and use its own styles. Nothing

@@ -1,10 +1,10 @@
 //! The lines of the pages with the values of both sides, or of several.
 
 use groma_analysis::compare::{Pair, Verdict};
-use groma_model::page::{Aside, Block, On, Values};
+use groma_model::page::{On, Values};
 use groma_model::{Families, Record};
 
-use super::names::{numbers, row_name};
+use super::names::{numbers, row_name, title};
 use super::{Compared, Relative, change, is_of, letter, short, sign};
 use crate::grid::{Align, Cell, Grid};
 use crate::layout::{GAP, Strip, in_two_columns, rule, stacked};
@@ -152,15 +152,6 @@ fn all_pairs<'r>(others: &'r [Compared<'r>]) -> Vec<&'r Pair<'r>> {
 /// What each side has of a metric.
 fn of<'r>(others: &'r [Compared<'r>], record: &Record) -> Vec<Option<&'r Pair<'r>>> {
     others.iter().map(|other| other.comparison.pairs.iter().find(|pair| is_of(pair, record))).collect()
-}
-
-/// The title of a block, with what its column is of.
-pub(super) fn title(block: &Block, column: usize) -> String {
-    let several = block.lines.iter().flat_map(|line| &line.values[1..]).flatten().any(|shown| !shown.in_cycles);
-    match block.aside {
-        Aside::Heads(heads) if several => format!("{}, {}", block.title, heads[column]),
-        _ => block.title.to_owned(),
-    }
 }
 
 /// The lines of a stack within so many columns.

@@ -3,10 +3,9 @@
 
 use groma_analysis::claims::Subject;
 use groma_model::family::Row;
-use groma_model::page::Shown;
+use groma_model::page::{Aside, Block, Shown};
 use groma_model::{Families, Placement, Record, Value};
 
-use super::lines::title;
 use crate::hardware;
 use crate::point::{name, params};
 
@@ -62,4 +61,13 @@ pub(super) fn row_name(families: Families<'_>, record: &Record) -> Option<String
 pub(super) fn numbers(record: &Record) -> Vec<u64> {
     let number = |(_, value): &(String, Value)| if let Value::Int(n) = value { Some(*n) } else { None };
     record.params.0.iter().filter_map(number).collect()
+}
+
+/// The title of a block, with what its column is of.
+pub(super) fn title(block: &Block, column: usize) -> String {
+    let several = block.lines.iter().flat_map(|line| &line.values[1..]).flatten().any(|shown| !shown.in_cycles);
+    match block.aside {
+        Aside::Heads(heads) if several => format!("{}, {}", block.title, heads[column]),
+        _ => block.title.to_owned(),
+    }
 }

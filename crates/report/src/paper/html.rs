@@ -3,7 +3,8 @@
 use groma_published::Document;
 
 use super::{Paper, PaperPicture, Papers};
-use crate::html::{FIGURE, STYLE, figure};
+use crate::html::charts::{FIGURE, figure};
+use crate::html::style::STYLE;
 use crate::markup::Markup;
 use crate::plot::{Chart, colours};
 
