@@ -241,7 +241,11 @@ mod tests {
         let commands = |before: String| {
             [before, "true".to_owned()].map(|command| Condition { set: Vec::new(), command: Some(command) })
         };
-        let mut all = Conditions::new(&commands("exit 1".to_owned()), &dir, DEADLINE).expect("conditions");
+        let begin = |before: &str| {
+            let sides = commands(before.to_owned());
+            patiently(|| unlocked(Conditions::new(&sides, &dir, DEADLINE))).expect("conditions")
+        };
+        let mut all = begin("exit 1");
         assert!(matches!(all.enter(0, &signals), Err(NotEntered::Failed(_))));
         all.restore().expect("there is nothing to restore");
         drop(all);
@@ -250,8 +254,7 @@ mod tests {
         let once = format!("test -e {0} && rm {0}", file.display());
         for first in [0, 1] {
             std::fs::write(&file, "before").expect("a file");
-            let before = if first == 0 { once.clone() } else { "exit 1".to_owned() };
-            let mut all = Conditions::new(&commands(before), &dir, DEADLINE).expect("conditions");
+            let mut all = begin(if first == 0 { &once } else { "exit 1" });
             all.enter(first, &signals).expect("a side");
             if first == 0 {
                 all.enter(1, &signals).expect("the other side");
@@ -260,9 +263,29 @@ mod tests {
             let error = format!("{:#}", all.restore().expect_err("its command fails"));
             assert!(error.starts_with("not everything is restored"), "{error}");
             drop(all);
-            assert!(recover(&dir).is_err(), "a journal is left");
+            // A journal is left.
+            patiently(|| recover(&dir).err());
             std::fs::remove_file(journal_in(&dir)).expect("it is there");
         }
+    }
+
+    /// What is tried again until it gives something: a process that another test is about to start
+    /// holds a copy of the lock of a journal until it has started.
+    fn patiently<T>(mut tried: impl FnMut() -> Option<T>) -> T {
+        let until = std::time::Instant::now() + DEADLINE;
+        loop {
+            if let Some(value) = tried() {
+                return value;
+            }
+            assert!(std::time::Instant::now() < until, "nothing within {DEADLINE:?}");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Nothing while the lock is held.
+    fn unlocked(begun: Result<Conditions>) -> Option<Result<Conditions>> {
+        let is_held = |e: &anyhow::Error| format!("{e:#}").contains("another groma is changing the state");
+        if begun.as_ref().is_err_and(is_held) { None } else { Some(begun) }
     }
 
     /// The journal below a directory.
@@ -285,17 +308,11 @@ mod tests {
         drop(all);
         // A link in its place is not followed.
         std::os::unix::fs::symlink(&away, &file).expect("a link");
-        // A process that another test is about to start holds a copy of the lock until it does.
-        let until = std::time::Instant::now() + DEADLINE;
-        let mut left = recover(&dir);
-        while matches!(left, Ok(None)) && std::time::Instant::now() < until {
-            std::thread::yield_now();
-            left = recover(&dir);
-        }
-        let error = format!("{:#}", left.expect_err("a link"));
+        let error = format!("{:#}", patiently(|| recover(&dir).err()));
         assert!(error.contains("a symbolic link"), "{error}");
         assert_eq!(read(&away), "2\n");
-        let error = format!("{:#}", Conditions::new(&sides(&file), &dir, DEADLINE).expect_err("a journal is left"));
+        let begun = patiently(|| unlocked(Conditions::new(&sides(&file), &dir, DEADLINE)));
+        let error = format!("{:#}", begun.expect_err("a journal is left"));
         assert!(error.contains("what a killed run changed is not restored"), "{error}");
         std::fs::rename(&away, &file).expect("it moves back");
         let said = recover(&dir).expect("it works now").expect("a line");
