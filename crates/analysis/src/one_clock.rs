@@ -15,31 +15,34 @@ use crate::samples::Which;
 /// that is a little narrower by chance explains nothing.
 const EXPLAINED: f64 = 2.0 / 3.0;
 
-/// The precision of a metric with all rounds brought to one clock; `None` where the clock was not
-/// seen in each of them, and where it does not explain why they differ. `values` is how many rounds
-/// brought a value, `head` what they give.
-pub(crate) fn at_one_clock(
-    point: &Point,
-    metric: &Metric,
-    rounds: &[Round],
-    (values, head): (&[f64], Option<&Headline>),
-) -> Option<AtOneClock> {
-    if metric.derivation.takes_all_rounds() {
-        return None;
-    }
+/// The value of each round by the clock of its core, and that clock in Hz: cycles of a time, and of
+/// a rate what a cycle brings. Without the rounds that lack a clean value or a clock; of what has
+/// nothing to do with a clock, none.
+pub(crate) fn by_clock(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<(f64, f64)> {
     let of_round = |round: &Round| {
         let hz = round.result.output.core_hz?;
-        let value = round_value(point, metric, &round.result, Which::Clean)?;
+        let value = || round_value(point, metric, &round.result, Which::Clean);
         match metric.quantity {
-            Quantity::Latency | Quantity::TimePerGigabyte => Some((value * hz, hz)),
-            Quantity::Bandwidth | Quantity::Rate => Some((value / hz, hz)),
+            Quantity::Latency | Quantity::TimePerGigabyte => Some((value()? * hz, hz)),
+            Quantity::Bandwidth | Quantity::Rate => Some((value()? / hz, hz)),
             Quantity::Count | Quantity::Size | Quantity::Ratio => None,
         }
     };
-    let (per_cycle, clocks): (Vec<f64>, Vec<f64>) = rounds.iter().filter_map(of_round).unzip();
-    if per_cycle.len() != values.len() {
+    rounds.iter().filter_map(of_round).collect()
+}
+
+/// The precision of a metric with all rounds brought to one clock; `None` where the clock was not
+/// seen in each of them, and where it does not explain why they differ. `values` are those of the
+/// rounds, `head` is what they give.
+pub(crate) fn at_one_clock(
+    metric: &Metric,
+    by_clock: &[(f64, f64)],
+    (values, head): (&[f64], Option<&Headline>),
+) -> Option<AtOneClock> {
+    if metric.derivation.takes_all_rounds() || by_clock.len() != values.len() {
         return None;
     }
+    let (per_cycle, clocks): (Vec<f64>, Vec<f64>) = by_clock.iter().copied().unzip();
     let half_width = headline(&per_cycle)?.relative_half_width?;
     let least = clocks.iter().copied().reduce(f64::min)?;
     let most = clocks.iter().copied().reduce(f64::max)?;

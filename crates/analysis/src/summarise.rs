@@ -8,7 +8,7 @@
 use groma_model::{Fact, Flag, Host, Label, Metric, Point, Quantity, Reason, Record, Round, SharedCore, State, Timing};
 use groma_stats::median;
 
-use crate::one_clock::at_one_clock;
+use crate::one_clock::{at_one_clock, by_clock};
 use crate::own_core::{FEWEST, counted};
 use crate::round_value::{head, round_value, values_of};
 use crate::samples::{Samples, Which, number_of};
@@ -34,7 +34,8 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host, with_fl
     let values = values_of(point, metric, rounds);
     let head = head(point, metric, rounds, &values);
     let samples = Samples::of(point, metric, &good, host);
-    let at_one_clock = at_one_clock(point, metric, rounds, (&values, head.as_ref()));
+    let by_clock = by_clock(point, metric, rounds);
+    let at_one_clock = at_one_clock(metric, &by_clock, (&values, head.as_ref()));
     let precision = (head.as_ref(), at_one_clock.as_ref());
     let (state, reason) = verdict(point, metric, rounds, &values, precision, &samples);
     let shared = shared(defined, metric, &good, &samples);
@@ -70,7 +71,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host, with_fl
         p99: samples.quantile(0.99),
         max: samples.max(),
         interference: samples.interference(),
-        cycles: cycles(point, metric, &good),
+        cycles: cycles(point, metric, &by_clock),
         at_one_clock,
         rounds: values.len() as u32,
         samples: samples.taken as u64,
@@ -102,15 +103,12 @@ fn shared(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) ->
 }
 
 /// Cycles of the core's clock for an operation, where the clock was probed beside it.
-fn cycles(point: &Point, metric: &Metric, good: &[&Round]) -> Option<f64> {
+fn cycles(point: &Point, metric: &Metric, by_clock: &[(f64, f64)]) -> Option<f64> {
     let timed = matches!(point.timing, Timing::Batched | Timing::Floor);
     if metric.quantity != Quantity::Latency || !timed || point.workers != 1 {
         return None;
     }
-    let per_round = good
-        .iter()
-        .filter_map(|r| Some(round_value(point, metric, &r.result, Which::Clean)? * r.result.output.core_hz?));
-    median(&per_round.collect::<Vec<_>>())
+    median(&by_clock.iter().map(|(cycles, _)| *cycles).collect::<Vec<_>>())
 }
 
 /// Facts of the rounds, and of a worker group what its members did together.

@@ -283,12 +283,16 @@ pub struct Record {
 }
 
 impl Record {
-    /// The half-width of the interval that is shown, as a fraction of the value: at one clock where
-    /// the clock explains why rounds differ. `None` without an interval.
+    /// The half-width of the interval that is shown, as a fraction of the value. `None` without an
+    /// interval.
+    pub fn half_width(&self) -> Option<f64> {
+        let half = self.ci_display.zip(self.value).map(|([low, high], value)| (high - low) / 2.0 / value.abs());
+        half.filter(|half| half.is_finite() && *half >= 0.0)
+    }
+
+    /// The same at one clock where the clock explains why rounds differ.
     pub fn precision(&self) -> Option<f64> {
-        let in_time = self.ci_display.zip(self.value).map(|([low, high], value)| (high - low) / 2.0 / value.abs());
-        let at_one_clock = self.at_one_clock.as_ref().map(|at| at.half_width);
-        at_one_clock.or(in_time).filter(|half| half.is_finite() && *half >= 0.0)
+        self.at_one_clock.as_ref().map(|at| at.half_width).or_else(|| self.half_width())
     }
 
     /// The value of a fact.

@@ -161,8 +161,7 @@ fn neighbours(records: &[Record], shown: &[&Record]) -> Option<String> {
 /// Between which values the clock of the core moved, where that would make values imprecise that
 /// are precise at one clock.
 fn clock(shown: &[&Record]) -> Option<String> {
-    let in_time = |r: &Record| Some(units::half_width(r)? / r.value?.abs());
-    let moved = shown.iter().filter(|r| Mark::of(r) == Mark::None && in_time(r).is_some_and(|half| half > PRECISE));
+    let moved = shown.iter().filter(|r| Mark::of(r) == Mark::None && r.half_width().is_some_and(|half| half > PRECISE));
     let (least, most): (Vec<f64>, Vec<f64>) =
         moved.filter_map(|r| r.at_one_clock.as_ref()).map(|at| (at.hz[0] / 1e9, at.hz[1] / 1e9)).unzip();
     let (least, most) = (groma_stats::median(&least)?, groma_stats::median(&most)?);

@@ -201,7 +201,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 ctx.fact(&format!("offset.cpu{cpu}"), format!("{offset:.3e}"));
                 if offset.abs() > half {
                     let (ns, half) = (offset * 1e9, half * 1e9);
-                    ctx.note(format!("finding: the counter of CPU {cpu} is {ns:+.0} ns off that of CPU {first}, more than a round trip of {half:.0} ns each way explains"));
+                    ctx.note(format!(
+                        "finding: the counter of CPU {cpu} is {ns:+.0} ns off that of CPU {first}, \
+                        more than a round trip of {half:.0} ns each way explains"
+                    ));
                 }
                 pairs.push(trip);
                 made += done;

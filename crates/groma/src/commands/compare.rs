@@ -185,7 +185,8 @@ fn gate(others: &[Compared<'_>], tolerated: Option<f64>) -> u8 {
             let is_slower = |pair: &&Pair<'_>| pair.verdict == Verdict::Slower && pair.cost() > 1.0 + tolerance;
             let (slower, all) = (comparison.pairs.iter().filter(is_slower).count(), comparison.pairs.len());
             warn!(
-                "--gate: {slower} of {all} metrics became slower in run {run} by more than {percent} % (exit code {code})"
+                "--gate: {slower} of {all} metrics became slower in run {run} by more than {percent} % (exit \
+                    code {code})"
             );
         }
         Gate::Unclear => {

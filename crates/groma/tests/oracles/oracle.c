@@ -505,8 +505,16 @@ int main(int argc, char **argv) {
     NAME("pipe_bandwidth") { stream_over_a_pipe(); value = lower_quartile(stream_, 200000, PLENTY); value = BLOCK * 1e9 / value; }
     NAME("latency") { chain(number(0), number(1), is(3, "amortised") ? 32 : 0, is(3, "in_order")); OF(chase_); value /= 64; }
     NAME("read_all") { in_pieces(number(0)); area = memory(bytes, 0); OF(read_all_); value = piece * 1e9 / value; }
-    NAME("write_all") { in_pieces(number(0)); to = memory(bytes, 0); FASTER_OF(write_all_, write_libc_); value = piece * 1e9 / value; }
-    NAME("copy_all") { in_pieces(number(0) / 2); area = memory(2 * bytes + PAGE, 0); to = area + bytes + PAGE / 2; FASTER_OF(copy_all_, copy_libc_); value = piece * 2e9 / value; }
+    NAME("write_all") {
+        in_pieces(number(0)); to = memory(bytes, 0);
+        FASTER_OF(write_all_, write_libc_);
+        value = piece * 1e9 / value;
+    }
+    NAME("copy_all") {
+        in_pieces(number(0) / 2); area = memory(2 * bytes + PAGE, 0); to = area + bytes + PAGE / 2;
+        FASTER_OF(copy_all_, copy_libc_);
+        value = piece * 2e9 / value;
+    }
     else { fprintf(stderr, "no oracle is called %s\n", name); return 2; }
     printf("%.6g\n", value);
     return 0;

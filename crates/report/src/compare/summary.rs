@@ -127,7 +127,8 @@ fn evidence(first: Side<'_>) -> String {
             .to_owned(),
         n if n < ENOUGH => {
             format!(
-                "Held against {n} other runs of A's machine in this state; with six or more, smaller differences are found."
+                "Held against {n} other runs of A's machine in this state; with six or more, smaller \
+                    differences are found."
             )
         }
         n => format!("Held against {n} other runs of A's machine in this state."),

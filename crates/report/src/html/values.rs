@@ -94,8 +94,7 @@ fn single(record: &Record, out: &mut Markup) {
     let scale = Scale::of(record);
     let value = units::headline(record).map_or_else(|| mark.sign().to_owned(), |text| mark.sign().to_owned() + &text);
     number(out, class(mark), &value, record.value, "");
-    let half = units::half_width(record).zip(record.value).map(|(half, value)| half / value.abs());
-    number(out, "", &units::interval(record).unwrap_or_default(), half, "");
+    number(out, "", &units::interval(record).unwrap_or_default(), record.half_width(), "");
     number(out, "", &record.cycles.map(units::bare_cycles).unwrap_or_default(), record.cycles, "");
     for quantile in [record.p90, record.p99] {
         number(out, "", &quantile.map(|v| units::value(v, scale, None)).unwrap_or_default(), quantile, "");

@@ -42,7 +42,8 @@ pub(super) fn picture(
     for machine in shown {
         let Some(mips) = machine.mips else { continue };
         let text = format!(
-            "{}: upper bounds, relative to the {mips:.0} million dependent integer additions a second that stand for MIPS",
+            "{}: upper bounds, relative to the {mips:.0} million dependent integer additions a second that \
+                stand for MIPS",
             machine.name
         );
         if !rated.contains(&text) {
