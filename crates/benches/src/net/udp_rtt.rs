@@ -227,7 +227,8 @@ mod tests {
             client.send(&vec![number; len]).expect("loopback");
         }
         for (number, len) in [(3, 64), (5, 4)] {
-            assert_eq!(client.recv(&mut buffer).expect("an answer"), len);
+            let got = std::iter::repeat_with(|| receive(&client, &mut buffer).expect("loopback")).find_map(|n| n);
+            assert_eq!(got, Some(len));
             assert_eq!(buffer[..len], vec![number; len]);
         }
         drop(held);
