@@ -1,8 +1,9 @@
 //! Allocates the budget: after the first round it is known what each point costs.
 //!
-//! Pure arithmetic; reads no clock. [`allocate_rounds`] gives each point its rounds, once;
-//! [`sampling`] gives all points their sampling time, again after each round. There are four steps,
-//! each taken only when the one before did not suffice:
+//! Pure arithmetic; reads no clock. [`most_rounds`] and [`allocate_rounds`] give each point its
+//! rounds, [`sampling`] gives all points their sampling time. Both are done again after each round,
+//! since on a machine that others use what a round costs changes while the run goes on. There are
+//! four steps, each taken only when the one before did not suffice:
 //!
 //! 1. No point may take more than a share, so that one that takes seconds (a shell, a compiler)
 //!    does not use the time of hundreds that take milliseconds.
@@ -45,38 +46,52 @@ pub(crate) fn first(full: Effort, points: usize, budget: Duration) -> Effort {
     full.thinned(budget.as_secs_f64() / 2.0 / rounds / full.length().as_secs_f64().max(1e-9))
 }
 
-/// How many more rounds each point gets in the time `left` after its first one, which was measured
-/// with the effort `tried` and took `spent`.
-pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<u32> {
-    let most = full.rounds.saturating_sub(1);
+/// What the allocation knows of a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// The wall time of its last round.
+    pub(crate) cost: Duration,
+    /// Its rounds so far.
+    pub(crate) done: u32,
+    /// The rounds that it may have in all.
+    pub(crate) most: u32,
+}
+
+/// The rounds in all that each point may have, where it took `spent` for its first with the effort
+/// `tried` and `left` is the time for all others.
+pub(crate) fn most_rounds(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<u32> {
     let left = left.as_secs_f64();
     let cap = (left * LARGEST_SHARE).max(left / spent.len().max(1) as f64);
-    let costs = |effort: &Effort| -> Vec<f64> { spent.iter().map(|s| cost(*s, tried, effort).as_secs_f64()).collect() };
-    let thin = costs(&full.thinned(0.0));
-    let own: Vec<u32> = thin.iter().map(|cost| most.min((cap / cost.max(1e-9)) as u32)).collect();
-    let total = |own: &[u32], costs: &[f64], rounds: u32| -> f64 {
-        costs.iter().zip(own).map(|(cost, own)| cost * f64::from(*own.min(&rounds))).sum()
+    let thin = full.thinned(0.0);
+    let affordable = |spent: &Duration| (cap / cost(*spent, tried, &thin).as_secs_f64().max(1e-9)) as u32;
+    spent.iter().map(|spent| full.rounds.min(affordable(spent).saturating_add(1))).collect()
+}
+
+/// How many rounds in all each point gets, of which those that are `done` are over and the others
+/// have the time `left`. The costs are those of rounds with the effort `tried`.
+pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, points: &[Share], left: Duration) -> Vec<u32> {
+    let left = left.as_secs_f64();
+    let thin: Vec<f64> = points.iter().map(|point| cost(point.cost, tried, &full.thinned(0.0)).as_secs_f64()).collect();
+    let fits = |rounds: &Vec<u32>| {
+        let owed = points.iter().zip(&thin).zip(rounds);
+        owed.map(|((point, cost), rounds)| cost * f64::from(rounds.saturating_sub(point.done))).sum::<f64>() <= left
     };
-    if total(&own, &costs(full), most) <= left {
-        return own;
-    }
     let middle = median(&thin).unwrap_or(0.0);
     // Of each point, where the median one has `scale` rounds and all are within a range.
     let of_scale = |scale: f64, range: &RangeInclusive<u32>| -> Vec<u32> {
-        let rounds = |(own, cost): (&u32, &f64)| {
+        let rounds = |(point, cost): (&Share, &f64)| {
             let rounds = ((scale * (middle / cost.max(1e-9)).sqrt()) as u32).clamp(*range.start(), *range.end());
-            let useful = USEFUL.iter().rev().find(|useful| **useful <= rounds).unwrap_or(&rounds);
-            (useful - 1).min(*own)
+            *USEFUL.iter().rev().find(|useful| **useful <= rounds).unwrap_or(&rounds).min(&point.most)
         };
-        own.iter().zip(&thin).map(rounds).collect()
+        points.iter().zip(&thin).map(rounds).collect()
     };
-    // All have an interval; or else as many as can.
-    [WITH_INTERVAL..=u32::MAX, 1..=WITH_INTERVAL]
+    // All have theirs; or all have an interval; or else as many as can.
+    let all = points.iter().map(|point| point.most).collect();
+    let fewer = [WITH_INTERVAL..=u32::MAX, 1..=WITH_INTERVAL]
         .into_iter()
         .flat_map(|range| STEPS.rev().map(move |step| (f64::from(WITH_INTERVAL) * STEP.powi(step), range.clone())))
-        .map(|(scale, range)| of_scale(scale, &range))
-        .find(|rounds| total(rounds, &thin, most) <= left)
-        .unwrap_or_else(|| vec![0; own.len()])
+        .map(|(scale, range)| of_scale(scale, &range));
+    std::iter::once(all).chain(fewer).find(fits).unwrap_or_else(|| points.iter().map(|point| point.done).collect())
 }
 
 /// The share of the full sampling time, from 0 to 1, with which the rounds still owed fit into what
@@ -114,25 +129,19 @@ fn cost(spent: Duration, tried: &Effort, other: &Effort) -> Duration {
     (spent - sampled) + sampled.mul_f64(stretch)
 }
 
-/// What the budget cost in rounds, one sentence each; none when it cost nothing. `name` names the
-/// point at an index.
-pub(crate) fn costs(
-    more_rounds: &[u32],
-    rounds: u32,
-    spent: &[Duration],
-    name: impl Fn(usize) -> String,
-) -> Vec<String> {
+/// What the budget cost in rounds, one sentence each; none when it cost nothing. Of each point its
+/// rounds and what one took; `name` names the point at an index.
+pub(crate) fn costs(points: &[(u32, Duration)], rounds: u32, name: impl Fn(usize) -> String) -> Vec<String> {
     let mut costs = Vec::new();
-    let most = more_rounds.iter().max().map_or(rounds, |more| more + 1);
+    let most = points.iter().map(|(own, _)| *own).max().unwrap_or(rounds);
     if most < rounds {
         let plural = if most == 1 { "" } else { "s" };
         costs.push(format!("{most} round{plural} instead of {rounds} to fit"));
     }
-    let mut expensive: Vec<usize> = (0..spent.len()).filter(|&i| more_rounds[i] + 1 < most).collect();
-    expensive.sort_by_key(|&i| std::cmp::Reverse(spent[i]));
+    let mut expensive: Vec<usize> = (0..points.len()).filter(|&i| points[i].0 < most).collect();
+    expensive.sort_by_key(|&i| std::cmp::Reverse(points[i].1));
     if !expensive.is_empty() {
-        let one =
-            |&i: &usize| format!("{} ({}, {:.0} ms each)", name(i), more_rounds[i] + 1, spent[i].as_secs_f64() * 1e3);
+        let one = |&i: &usize| format!("{} ({}, {:.0} ms each)", name(i), points[i].0, points[i].1.as_secs_f64() * 1e3);
         let some: Vec<String> = expensive.iter().take(5).map(one).collect();
         let rest = if expensive.len() > 5 { format!(" and {} more", expensive.len() - 5) } else { String::new() };
         costs.push(format!("fewer than {most} rounds for what costs more than its share: {}{rest}", some.join(", ")));
@@ -151,9 +160,17 @@ mod tests {
         Effort::of(Profile::Standard)
     }
 
-    /// The rounds that are owed, and the effort that they have.
+    /// What the allocation knows after the first round.
+    fn after_first(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<Share> {
+        let most = most_rounds(full, tried, spent, left);
+        spent.iter().zip(most).map(|(cost, most)| Share { cost: *cost, done: 1, most }).collect()
+    }
+
+    /// The rounds that are owed after the first, and the effort that they have.
     fn shared(tried: &Effort, spent: &[Duration], left: Duration) -> (Vec<u32>, Effort) {
-        let more = allocate_rounds(&standard(), tried, spent, left);
+        let points = after_first(&standard(), tried, spent, left);
+        let rounds = allocate_rounds(&standard(), tried, &points, left);
+        let more: Vec<u32> = rounds.iter().map(|rounds| rounds - 1).collect();
         let owed: Vec<_> = spent.iter().copied().zip(more.iter().copied()).collect();
         (more, standard().thinned(sampling(&standard(), tried, &owed, left)))
     }
@@ -163,7 +180,7 @@ mod tests {
         let (more, effort) = shared(&standard(), &[60 * MS; 10], 60_000 * MS);
         assert_eq!(more, [8; 10]);
         assert_eq!(effort.length(), standard().length());
-        assert!(costs(&more, 9, &[60 * MS; 10], |_| String::new()).is_empty());
+        assert!(costs(&[(9, 60 * MS); 10], 9, |_| String::new()).is_empty());
     }
 
     #[test]
@@ -176,7 +193,8 @@ mod tests {
         assert_eq!(more[7], 0, "a round of 5 s is more than 3 % of 40 s");
         assert!((1..8).contains(&more[9]), "some of 0.4 s: {}", more[9]);
         assert_eq!(more[0], 8);
-        let said = costs(&more, 9, &spent, |i| format!("p{i}"));
+        let points: Vec<_> = more.iter().map(|more| more + 1).zip(spent).collect();
+        let said = costs(&points, 9, |i| format!("p{i}"));
         assert!(said.iter().any(|s| s.contains("p7 (1, 5000 ms each), p9 (")), "{said:?}");
     }
 
@@ -255,8 +273,9 @@ mod tests {
         let ms = |i| [(100, 15), (125, 40), (140, 100), (150, 400)].iter().find(|(end, _)| i < *end).map_or(0, |f| f.1);
         let spent: Vec<Duration> = (0..150).map(|i| ms(i) * MS).collect();
         let rounds = |left: u32| {
-            let more = allocate_rounds(&survey, &survey, &spent, left * MS);
-            [0, 100, 125, 140].map(|i| more[i] + 1)
+            let points = after_first(&survey, &survey, &spent, left * MS);
+            let all = allocate_rounds(&survey, &survey, &points, left * MS);
+            [0, 100, 125, 140].map(|i| all[i])
         };
         // Each of 9 rounds and more is one that leaves out one more at each end.
         assert_eq!(rounds(60_000), [17, 9, 6, 6]);
@@ -265,5 +284,43 @@ mod tests {
         assert_eq!(rounds(42_000), [6, 6, 6, 6]);
         // Below that the expensive ones give first.
         assert_eq!(rounds(30_000), [6, 6, 6, 3]);
+    }
+
+    /// The survey above on a machine where others begin to work in the middle of it, so that each
+    /// round costs twice as much: rounds of all points in turn until the time is over.
+    #[test]
+    fn when_rounds_become_dearer_the_expensive_points_give_first() {
+        let survey = Effort::of_survey(Profile::Standard);
+        let ms = |i| [(100, 15), (125, 40), (140, 100), (150, 400)].iter().find(|(end, _)| i < *end).map_or(0, |f| f.1);
+        let quiet: Vec<Duration> = (0..150).map(|i| ms(i) * MS).collect();
+        let rounds = |dearer: Range<u32>| {
+            let mut left = 60_000 * MS;
+            let mut points = after_first(&survey, &survey, &quiet, left);
+            let mut all = allocate_rounds(&survey, &survey, &points, left);
+            points.iter_mut().zip(&all).for_each(|(point, all)| point.most = *all);
+            for round in 1..u32::MAX {
+                let next: Vec<usize> = (0..150).filter(|&i| points[i].done < all[i]).collect();
+                if next.is_empty() {
+                    break;
+                }
+                for i in next {
+                    points[i].cost = quiet[i] * if dearer.contains(&round) { 2 } else { 1 };
+                    if points[i].cost <= left {
+                        left -= points[i].cost;
+                        points[i].done += 1;
+                    } else {
+                        points[i].most = points[i].done;
+                    }
+                }
+                all = allocate_rounds(&survey, &survey, &points, left);
+            }
+            assert!(left < 15_000 * MS, "{left:?} are left");
+            [0, 100, 125, 140].map(|i| points[i].done)
+        };
+        assert_eq!(rounds(0..0), [17, 9, 6, 6]);
+        // Rounds given once would end with 5 or 6 of each, whatever it costs.
+        assert_eq!(rounds(3..99), [6, 6, 6, 5]);
+        // Where that ends after a round, the cheap ones have more again.
+        assert_eq!(rounds(3..4), [12, 9, 6, 6]);
     }
 }

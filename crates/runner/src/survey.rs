@@ -2,10 +2,10 @@
 //! worker.
 //!
 //! The budget is a contract: the run ends within it. The first round is cheap and shows what each
-//! point costs. The rest of the budget is then allocated (`shares.rs`): rounds once, sampling time
-//! again after each round. When all points have had their rounds, what is left goes to those whose
-//! interval is still too wide, at the checkpoints of the stopping rule. Each round is handed over
-//! as it ends, so that a crash loses at most the one in flight.
+//! point costs. The rest of the budget is then allocated (`shares.rs`), and again after each round.
+//! When all points have had their rounds, what is left goes to those whose interval is still too
+//! wide, at the checkpoints of the stopping rule. Each round is handed over as it ends, so that a
+//! crash loses at most the one in flight.
 //!
 //! Sources: docs/methods/timing.md#order-of-rounds, docs/methods/timing.md#budget,
 //! docs/methods/statistics.md#stopping.
@@ -152,7 +152,7 @@ impl Survey {
                 going.allocate(&self.effort);
             }
         }
-        Ok(going.end())
+        Ok(going.end(&self.effort))
     }
 
     /// Measures one round of a point, where there is time for it.
@@ -173,7 +173,7 @@ impl Survey {
             // This point no longer fits; cheaper ones go on.
             if allocated {
                 going.short += 1;
-                going.points[i].target = going.points[i].target.min(round);
+                going.no_longer_fits(i);
             }
             return Ok(Step::LeftOut);
         }

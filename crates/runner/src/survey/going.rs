@@ -4,7 +4,7 @@
 use super::{RunOutcome, Survey};
 use crate::effort::Effort;
 use crate::plan::Planned;
-use crate::shares;
+use crate::shares::{self, Share};
 use anyhow::Result;
 use groma_analysis::is_precise;
 use groma_harness::Rng;
@@ -20,7 +20,9 @@ pub(super) struct PointProgress {
     pub(super) cost: Duration,
     /// Wall time spent on it.
     pub(super) spent: Duration,
-    /// Rounds that its share of the budget allows.
+    /// The rounds that it may have: its share of the budget after the first round.
+    pub(super) most: u32,
+    /// The rounds that it gets, as far as is known now.
     pub(super) target: u32,
     /// Not measured again.
     pub(super) settled: bool,
@@ -106,6 +108,7 @@ impl<'p> Going<'p> {
             frozen: Vec::new(),
             cost: Duration::ZERO,
             spent: Duration::ZERO,
+            most: survey.effort.rounds,
             target: survey.effort.rounds,
             settled: false,
         };
@@ -148,9 +151,23 @@ impl<'p> Going<'p> {
         self.points.iter().enumerate().filter(|(_, point)| !point.settled).map(|(i, _)| i)
     }
 
+    /// The rounds of a point so far. Both sides of a pair have as many, unless time ran out between
+    /// them.
+    fn done(&self, i: usize) -> u32 {
+        let of = |i: usize| self.points[i].rounds.len() as u32;
+        self.other_side(i).map_or(of(i), |other| of(i).max(of(other)))
+    }
+
+    /// Leaves a point out of what is allocated: its next round no longer fits.
+    pub(super) fn no_longer_fits(&mut self, i: usize) {
+        let done = self.done(i);
+        let point = &mut self.points[i];
+        (point.most, point.target) = (point.most.min(done), point.target.min(done));
+    }
+
     /// The points of the next round, and whether it is one of those that were allocated.
     pub(super) fn next_points(&self, full: &Effort) -> (Vec<usize>, bool) {
-        let allocated: Vec<usize> = self.open().filter(|&i| self.round < self.points[i].target).collect();
+        let allocated: Vec<usize> = self.open().filter(|&i| self.done(i) < self.points[i].target).collect();
         if !allocated.is_empty() {
             return (allocated, true);
         }
@@ -178,26 +195,34 @@ impl<'p> Going<'p> {
         }
     }
 
-    /// Allocates what is left of the budget: rounds after the first one, sampling time after each.
+    /// Allocates what is left of the budget, after each round: a machine that others use makes
+    /// rounds dearer while the run goes on. No point gets more rounds than after the first one; what
+    /// is left over goes to those that are imprecise.
     pub(super) fn allocate(&mut self, full: &Effort) {
         let left = self.until.saturating_duration_since(Instant::now());
-        if self.round == 1 {
-            let open: Vec<usize> = self.open().collect();
+        let open: Vec<usize> = self.open().collect();
+        let first = self.round == 1;
+        if first {
             let spent: Vec<Duration> = open.iter().map(|&i| self.points[i].cost).collect();
-            let more_rounds = shares::allocate_rounds(full, &self.effort, &spent, left);
-            for (&i, more) in open.iter().zip(&more_rounds) {
-                self.points[i].target = 1 + more;
+            for (&i, most) in open.iter().zip(shares::most_rounds(full, &self.effort, &spent, left)) {
+                self.points[i].most = most;
             }
-            // A round of one side is worth nothing without that of the other.
-            for pair in self.points.chunks_mut(self.sides) {
-                let least = pair.iter().map(|point| point.target).min().unwrap_or(0);
-                pair.iter_mut().for_each(|point| point.target = least);
-            }
-            let name = |at: usize| self.plan[open[at]].point.name();
-            self.outcome.costs.extend(shares::costs(&more_rounds, full.rounds, &spent, name));
+        }
+        let share = |&i: &usize| Share { cost: self.points[i].cost, done: self.done(i), most: self.points[i].most };
+        let known: Vec<Share> = open.iter().map(share).collect();
+        for (&i, rounds) in open.iter().zip(shares::allocate_rounds(full, &self.effort, &known, left)) {
+            self.points[i].target = rounds;
+        }
+        // A round of one side is worth nothing without that of the other.
+        for pair in self.points.chunks_mut(self.sides) {
+            let least = pair.iter().map(|point| point.target).min().unwrap_or(0);
+            pair.iter_mut().for_each(|point| point.target = least);
+        }
+        if first {
+            self.points.iter_mut().for_each(|point| point.most = point.target);
         }
         let owed: Vec<(Duration, u32)> =
-            self.open().map(|i| (self.points[i].cost, self.points[i].target.saturating_sub(self.round))).collect();
+            open.iter().map(|&i| (self.points[i].cost, self.points[i].target.saturating_sub(self.done(i)))).collect();
         // Rounds beyond those allocated sample as long as the last of these: their cost is known.
         if owed.iter().any(|(_, rounds)| *rounds > 0) {
             let sampling = shares::sampling(full, &self.effort, &owed, left);
@@ -206,7 +231,15 @@ impl<'p> Going<'p> {
         }
     }
 
-    pub(super) fn end(self) -> RunOutcome {
+    pub(super) fn end(mut self, full: &Effort) -> RunOutcome {
+        // Of a run that ended in its first round nothing was allocated.
+        if self.round > 0 {
+            let open: Vec<usize> = self.open().collect();
+            let rounds: Vec<(u32, Duration)> =
+                open.iter().map(|&i| (self.points[i].target, self.points[i].cost)).collect();
+            let name = |at: usize| self.plan[open[at]].point.name();
+            self.outcome.costs = shares::costs(&rounds, full.rounds, name);
+        }
         let mut outcome = self.outcome;
         if self.least_sampling < 1.0 {
             outcome.costs.insert(0, format!("sampling cut to {:.0} % to fit", self.least_sampling * 100.0));

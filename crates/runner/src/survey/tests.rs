@@ -29,7 +29,15 @@ fn planned(bench: &str, workers: u32) -> Planned {
 }
 
 fn progress(frozen: Vec<(String, u64)>) -> PointProgress {
-    PointProgress { rounds: Vec::new(), frozen, cost: Duration::ZERO, spent: Duration::ZERO, target: 9, settled: false }
+    PointProgress {
+        rounds: Vec::new(),
+        frozen,
+        cost: Duration::ZERO,
+        spent: Duration::ZERO,
+        most: 9,
+        target: 9,
+        settled: false,
+    }
 }
 
 /// A run of a minute with this seed, before its first round, with so many sides.
