@@ -49,5 +49,6 @@ pub use preflight::{NotMeasured, gauge};
 pub use request::{RunRequest, Setting};
 pub use run::{Prepared, Run, prepare};
 pub use select::{UnknownBenchmark, select};
+pub use shares::rounds_in_budget;
 pub use survey::RunOutcome;
 pub use survey_points::of_pages;

@@ -30,16 +30,6 @@ pub(super) struct PointProgress {
 
 /// The longest that one point may take in all rounds together (docs/methods/timing.md#budget).
 const POINT_CAP: Duration = Duration::from_secs(20);
-/// Kept back from the budget for statistics and output: of everything, and for each point besides.
-const CLOSING: Duration = Duration::from_millis(500);
-/// See [`CLOSING`]: a complete run of 376 points took 5 s for its statistics.
-const CLOSING_POINT: Duration = Duration::from_millis(10);
-
-/// What the end of a run of so many points takes.
-fn closing(points: usize) -> Duration {
-    CLOSING + CLOSING_POINT * points as u32
-}
-
 impl PointProgress {
     /// Learns from a round about those to come: their cost, their iterations, and whether more of
     /// them are useful.
@@ -119,7 +109,7 @@ impl<'p> Going<'p> {
             effort: survey.effort,
             round: 0,
             settling: settling(survey, plan),
-            until: survey.started + survey.budget.saturating_sub(closing(plan.len()).min(survey.budget / 10)),
+            until: survey.started + survey.budget.saturating_sub(shares::closing(plan.len()).min(survey.budget / 10)),
             least_sampling: 1.0,
             short: 0,
             outcome: RunOutcome::default(),
