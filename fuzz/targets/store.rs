@@ -140,8 +140,13 @@ pub fn store(data: &[u8]) {
             .begin(&sample_run::header("59"), &points)
             .and_then(|()| writer.round(0, &sample_run::round(0, 3)))
             .and_then(|()| writer.end(&sample_run::end(false)));
-        if written.is_ok() {
-            let _ = store.load("59").map(|run| assert_eq!(run.header, sample_run::header("59")));
+        if written.is_ok()
+            && let Ok(run) = store.load("59")
+        {
+            // Tags are rows of their own, and SQLite does not notice every altered page: one may be
+            // lost. The header is a single value.
+            let tags = run.header.tags.clone();
+            assert_eq!(run.header, RunHeader { tags, ..sample_run::header("59") });
         }
     }
 }

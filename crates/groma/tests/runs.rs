@@ -324,6 +324,40 @@ fn plot_and_show_take_the_latest_run_that_has_the_metric() {
 }
 
 #[test]
+fn show_takes_names_of_metrics_and_of_other_tools() {
+    let place = Place::new();
+    let args =
+        ["--param", "size=4K,8K,16K,32K,64K", "--param", "chain=amortised", "--profile", "quick", "--rounds", "1"];
+    let run = place.json(&[&["run", "mem.latency", "--json"][..], &args].concat());
+    let run = run["run"]["run"].as_str().expect("an id");
+    let shown = |args: &[&str]| {
+        let shown = place.groma(&[&["show"], args].concat());
+        assert_eq!((shown.code, shown.err.as_str()), (Some(0), ""), "{args:?}: {shown:?}");
+        shown.out
+    };
+    // Many points are lines of a table, which ends with the command for one of them.
+    let table = shown(&["mem.latency"]);
+    assert_eq!(table.matches("measures").count(), 0, "{table}");
+    let command = table.lines().last().and_then(|line| line.split_once("groma show ")).expect("a command").1;
+    let card = shown(&command.split(' ').collect::<Vec<_>>());
+    assert!(card.starts_with("mem.latency size=4 KiB") && card.matches("\n  measures  ").count() == 1, "{card}");
+    assert_eq!(shown(&["lat_mem_rd"]), table);
+    assert_eq!(shown(&["lat_mem_rd", run]), table);
+    assert!(shown(&["lat_mem_rd", "--param", "size=8K"]).starts_with("mem.latency size=8 KiB"));
+    for (args, expected) in [
+        (&["nothing"][..], "no run 'nothing'; the latest: 2"),
+        (&["mem.latenc"], "and no metric: did you mean 'mem.latency'?"),
+        (&["mem.latency", "--param", "size=1M"], "holds no mem.latency --param size=1M"),
+        (&["lat_pipe"], "no run holds lat_pipe: groma run lat_pipe"),
+        (&["latest", "--param", "size=8K"], "choose the points of one metric"),
+    ] {
+        let refused = place.groma(&[&["show"], args].concat());
+        assert_eq!((refused.code, refused.err.lines().count()), (Some(2), 1), "{refused:?}");
+        assert!(refused.err.contains(expected), "{args:?}: {refused:?}");
+    }
+}
+
+#[test]
 fn several_runs_are_drawn_together() {
     let place = Place::new();
     let quick = || {

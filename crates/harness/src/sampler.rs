@@ -27,9 +27,11 @@ pub struct Samples {
     pub iterations: u64,
 }
 
-/// Samples between two frequency probes; of operations timed alone there is one probe, before the
-/// first (docs/methods/timing.md#frequency-probe).
+/// Samples between two frequency probes; of operations timed alone there is none between them
+/// (docs/methods/timing.md#frequency-probe).
 const FREQUENCY_PROBE_EVERY: usize = 8;
+/// The fewest frequency probes of a round: of two, one that was interrupted decides the clock.
+const FEWEST_FREQUENCY_PROBES: usize = 3;
 
 /// Operations timed alone between two readings of the counters.
 pub(crate) const GROUP: u64 = 8;
@@ -390,6 +392,9 @@ fn sample_loop(
         if enough || late {
             break;
         }
+    }
+    while frequency_probes.len() < FEWEST_FREQUENCY_PROBES {
+        frequency_probes.push((samples[0].len(), ins.frequency_probe_ns() as f64));
     }
     // The core's clock, by the same quantile of the frequency probes as the headline is of the
     // samples: many hosts change the clock by percents within a round, and the fastest frequency

@@ -29,7 +29,7 @@ use groma_harness::sys::sleep::{Sleeper, Way};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Time until an idle core's clock is within 1 % of the clock at which it settles",
+        summary: "Time until an idle core's clock is within 1 % of where it settles",
         about: about!("boost.rs"),
         iteration: "a sleep of 20 ms and a hundred samples of the clock",
         timing: Timing::Stated,

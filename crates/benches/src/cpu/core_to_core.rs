@@ -46,7 +46,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "One-way hand-over of a cache line between two CPUs (half a round trip), by protocol",
+        summary: "Hand-over of a cache line between two CPUs: half a round trip",
         about: about!("core_to_core.rs"),
         iteration: "one hand-over: half of a round trip",
         timing: Timing::Stated,

@@ -28,7 +28,7 @@ use groma_harness::sys::split::{SPLIT_BYTES, SPLITS, Split};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "A load or store across the boundary of a line or page, compared with one within a line",
+        summary: "A load or store across a line or page, over one within a line",
         about: about!("split.rs"),
         iteration: "64 loads or stores across a boundary, and 64 within lines beside them",
         timing: Timing::Floor,

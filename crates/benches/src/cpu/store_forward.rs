@@ -39,7 +39,7 @@ use groma_harness::sys::store_forward::{FORWARDS, Forward, Forwarding};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Store forwarding: time from a store to the use of a load, by how the two overlap",
+        summary: "Store forwarding: from a store to the use of a load, by overlap",
         about: about!("store_forward.rs"),
         iteration: "64 steps of store, load and addition, and 64 additions beside them",
         timing: Timing::Floor,

@@ -32,7 +32,7 @@ const SECTOR: usize = 512;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Direct read of the same block of a disk: what a request costs apart from the disk",
+        summary: "Direct read of one block again: what a request costs by itself",
         about: about!("overhead.rs"),
         iteration: "one read",
         timing: Timing::Each,

@@ -24,7 +24,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Round trip of a signal between two processes over two event counters",
+        summary: "Round trip between two processes over two event counters",
         about: about!("eventfd_rtt.rs"),
         iteration: "one round trip: a write and a read on each side",
         timing: Timing::Each,

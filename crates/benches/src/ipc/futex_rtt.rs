@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Release};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Round trip of a signal between two processes over shared memory and futexes",
+        summary: "Round trip between two processes over shared memory and futexes",
         about: about!("futex_rtt.rs"),
         iteration: "one round trip: a wake and a wait on each side",
         timing: Timing::Each,

@@ -26,7 +26,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Round trip of a message between two processes over two POSIX message queues",
+        summary: "Round trip of a message over two POSIX message queues",
         about: about!("mq_rtt.rs"),
         iteration: "one round trip: a send and a receive on each side",
         timing: Timing::Each,

@@ -25,7 +25,7 @@ use std::io;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Round trip of a message between two processes over a System V message queue",
+        summary: "Round trip of a message over a System V message queue",
         about: about!("sysv_msg_rtt.rs"),
         iteration: "one round trip: a send and a receive on each side",
         timing: Timing::Each,

@@ -24,7 +24,7 @@ use groma_harness::sys::sync::Semaphores;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "POSIX semaphore that nobody waits for: post and wait, without the kernel",
+        summary: "POSIX semaphore without waiters: post and wait, in user space",
         about: about!("posix_sem.rs"),
         iteration: "one sem_post and one sem_wait",
         params: &[OBJECT],

@@ -58,7 +58,7 @@ use std::ops::Range;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Bytes per second that a program reads, writes or copies, by the size of the working set",
+        summary: "Bytes per second read, written or copied, by working set",
         about: about!("bandwidth.rs"),
         quantity: Quantity::Bandwidth,
         iteration: "one pass over the buffer, or over 64 KiB of a larger one",

@@ -43,7 +43,7 @@ use groma_harness::sys::hammer::{Bare, Hammer, Kind};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Random-store throughput: time per store of 8 bytes in a random page (variant own: ownership latency)",
+        summary: "Random-store throughput: time per store of 8 B in a random page",
         about: about!("hammer.rs"),
         iteration: "64 operations",
         timing: Timing::Floor,

@@ -33,7 +33,7 @@ use groma_harness::sys::stream::{APART, apart};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Bytes per second that the C library copies or sets, by the size of the call",
+        summary: "Bytes per second that the C library copies or sets, by size",
         about: about!("libc.rs"),
         quantity: Quantity::Bandwidth,
         iteration: "one pass over the buffer, or over a piece of a larger one",

@@ -50,7 +50,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Latency of memory while the other CPUs keep it busy, with their bandwidth",
+        summary: "Latency of memory while the other CPUs keep it busy",
         about: about!("loaded_latency.rs"),
         iteration: "one dependent load",
         timing: Timing::Stated,

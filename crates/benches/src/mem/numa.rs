@@ -33,7 +33,7 @@ use groma_harness::sys::stream::Stream;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Latency and bandwidth of memory, by the node of the CPU and of the memory",
+        summary: "Latency and bandwidth of memory, by nodes of CPU and memory",
         about: about!("numa.rs"),
         iteration: "64 dependent loads, and 64 KiB of a stream beside them",
         timing: Timing::Floor,

@@ -49,7 +49,7 @@ use groma_harness::sys::topology::Topology;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Loads that one core overlaps at best, by the size of the working set",
+        summary: "Loads that one core overlaps at best, by working set",
         about: about!("parallelism.rs"),
         quantity: Quantity::Ratio,
         better: Some(Better::Higher),

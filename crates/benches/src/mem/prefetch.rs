@@ -39,7 +39,7 @@ use groma_harness::sys::pages::{Map, Policy, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Memory latency along mem.latency's chain, over that along chains that cannot be prefetched",
+        summary: "Latency of mem.latency's chain, over chains that defeat prefetch",
         about: about!("prefetch.rs"),
         quantity: Quantity::Ratio,
         iteration: "64 dependent loads from memory",

@@ -37,7 +37,7 @@ use groma_harness::sys::pages::{Map, Policy};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Bytes per second of STREAM's and STREAM2's loops, counted as their author does",
+        summary: "Bytes per second of the loops of STREAM and STREAM2",
         about: about!("stream.rs"),
         quantity: Quantity::Bandwidth,
         iteration: "one piece of 32 KiB of each array",

@@ -44,7 +44,7 @@ use tokens::{HEAD, Tokens};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "The modified Andrew benchmark: a tree is copied, scanned, read, compiled and deleted",
+        summary: "Modified Andrew benchmark: copy, scan, read, compile, delete",
         about: about!("andrew.rs"),
         iteration: "all phases on the whole tree",
         timing: Timing::Each,

@@ -28,7 +28,7 @@ use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Connecting and accepting over TCP on the loopback, both in one task",
+        summary: "Connect and accept over TCP on the loopback, both in one task",
         about: about!("tcp_accept.rs"),
         iteration: "one connect and one accept",
         timing: Timing::Each,

@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "The end of a process: from its exit until its parent has waited for it",
+        summary: "The end of a process: from its exit until its parent has waited",
         about: about!("exit.rs"),
         iteration: "one child: _exit, the return of wait4",
         timing: Timing::Each,

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "vfork, exit of the child, wait: a task without a copy of the memory",
+        summary: "vfork, exit of the child, wait: no copy of the memory",
         about: about!("vfork_exit.rs"),
         iteration: "one child: clone(CLONE_VM | CLONE_VFORK), _exit, wait4",
         timing: Timing::Each,

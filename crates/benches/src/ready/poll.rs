@@ -23,7 +23,7 @@ use groma_harness::sys::ready::Poll;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "System call: poll over some descriptors, without waiting, by number",
+        summary: "System call: poll over some descriptors, without waiting",
         about: about!("poll.rs"),
         iteration: "one poll",
         params: &[

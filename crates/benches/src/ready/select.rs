@@ -28,7 +28,7 @@ use groma_harness::sys::ready::{SELECT_LIMIT, Select};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "System call: select over some descriptors, without waiting, by number",
+        summary: "System call: select over some descriptors, without waiting",
         about: about!("select.rs"),
         iteration: "one select",
         params: &[

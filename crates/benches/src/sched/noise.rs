@@ -39,7 +39,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Share of a CPU's time that a task which only reads the clock does not get",
+        summary: "Share of a CPU's time that a task reading the clock does not get",
         about: about!("noise.rs"),
         quantity: Quantity::Ratio,
         better: Some(Better::Lower),

@@ -1,4 +1,4 @@
-//! Round trip of a queued signal between two processes that wait for it.
+//! Round trip of a queued signal between two processes.
 //!
 //! **Measures:** The whole round trip: `rt_tgsigqueueinfo` to the peer and `rt_sigtimedwait`
 //! without a time-out on each side, two wake-ups, and two context switches where both sides share a
@@ -31,7 +31,7 @@ use groma_harness::sys::sigqueue::{Arrived, Blocked, Task};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Round trip of a queued signal between two processes that wait for it",
+        summary: "Round trip of a queued signal between two processes",
         about: about!("rtt.rs"),
         iteration: "one round trip: a signal sent and a signal taken on each side",
         timing: Timing::Each,

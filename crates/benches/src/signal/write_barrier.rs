@@ -28,7 +28,7 @@ use groma_harness::sys::trap::{Refused, Trap};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Write barrier by page protection: close a page, be refused, open it in the handler",
+        summary: "Write barrier: protect a page, fault, open it in the handler",
         about: about!("write_barrier.rs"),
         iteration: "two mprotect, one refused write, one signal, one write",
         outputs: &[

@@ -45,7 +45,7 @@ use std::io;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Overshoot of a sleep: from the requested time until the program runs again",
+        summary: "Overshoot of a sleep: from the requested time until it runs again",
         about: about!("sleep.rs"),
         iteration: "one sleep",
         timing: Timing::Stated,

@@ -28,7 +28,7 @@ use groma_harness::sys::vdso::ClockId;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Reading a clock through libc: clock_gettime, without a system call where there is a way",
+        summary: "Reading a clock: clock_gettime, by the vDSO where there is one",
         about: about!("clock_gettime.rs"),
         iteration: "one clock_gettime",
         outputs: &super::OUTPUTS,

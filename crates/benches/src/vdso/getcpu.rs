@@ -25,7 +25,7 @@ use groma_harness::sys::vdso;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Asking for one's CPU without a system call: sched_getcpu through libc",
+        summary: "Asking for one's CPU without a system call: sched_getcpu",
         about: about!("getcpu.rs"),
         iteration: "one sched_getcpu",
         outputs: &super::OUTPUTS,

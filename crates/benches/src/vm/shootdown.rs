@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "TLB shootdown: the extra cost of changing a page beside running threads",
+        summary: "TLB shootdown: extra cost of changing a page beside threads",
         about: about!("shootdown.rs"),
         iteration: "one call over one present page",
         outputs: &[

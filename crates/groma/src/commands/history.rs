@@ -6,8 +6,10 @@ use crate::flags::{ShowArgs, StoreArgs};
 use crate::message::name;
 use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader, is_metric_of};
-use groma_report::{self as report, Exported, Format, Table};
+use groma_harness::Benchmark;
+use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader, Tier, is_metric_of, plain};
+use groma_report::{self as report, Exported, Format, Style, Table};
+use groma_runner::UnknownBenchmark;
 use groma_runner::select::names_metric;
 use groma_store::{Filter, Store, StoredRun, ndjson};
 use std::path::Path;
@@ -143,15 +145,18 @@ pub(crate) fn records(run: StoredRun, samples: bool) -> Shown {
 
 /// Shows a run.
 pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
-    let metric = named(program, &args.run).filter(|_| !args.times);
-    if let (None, Some(extra)) = (metric, &args.of) {
+    let metric = named(program, args)?;
+    if let (None, Some(extra)) = (&metric, &args.of) {
         bail!("'{extra}' is one run too many: only a card takes a second argument ({} show METRIC RUN)", name());
     }
     if args.times {
         return show_times(args);
     }
-    if let Some(metric) = metric {
+    if let Some(metric) = &metric {
         return show_metric(program, args, metric);
+    }
+    if let Some(option) = args.points.typed().first() {
+        bail!("{option}: choose the points of one metric: {} show METRIC {option}", name());
     }
     let families = program.known_families();
     let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|s| names_metric(s, id));
@@ -200,21 +205,71 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The text, if it is the id of a metric or of a benchmark that this program has: no run has such
-/// an id.
-fn named<'t>(program: &Program, text: &'t str) -> Option<&'t str> {
-    program.all().iter().any(|bench| is_metric_of(text, bench.info.id)).then_some(text)
+/// What the first argument of `groma show` names where it is not a run.
+enum Named<'p> {
+    /// This metric.
+    Metric(&'p str),
+    /// The metrics of these benchmarks that are called as they are; of one without such a metric,
+    /// all.
+    Benches(Vec<&'static Benchmark>),
 }
 
-/// Shows each point of a metric on a card, of the run that is named or of the latest that holds it.
-fn show_metric(program: &Program, args: &ShowArgs, metric: &str) -> Result<u8> {
-    if !args.select.is_empty() || args.hardware || args.states || args.format != Format::Table {
-        bail!("{metric}: a card stands alone; for another view: {} show --select {metric}", name());
+impl Named<'_> {
+    fn takes(&self, id: &str) -> bool {
+        match self {
+            Named::Metric(metric) => id == *metric,
+            Named::Benches(benches) => benches.iter().any(|bench| {
+                let has_main = bench.info.outputs.iter().any(|output| output.suffix.is_empty());
+                if has_main { id == bench.info.id } else { is_metric_of(id, bench.info.id) }
+            }),
+        }
     }
-    let is_it = |id: &str| id == metric;
+}
+
+/// The metric or the benchmarks that the first argument names: an id, which no run has, or where
+/// no run is called so what `groma run` takes as well (`lat_pipe`, `pipe`).
+fn named<'p>(program: &Program, args: &'p ShowArgs) -> Result<Option<Named<'p>>> {
+    let text = &args.run;
+    if args.times || is_stream(text) {
+        return Ok(None);
+    }
+    if program.all().iter().any(|bench| is_metric_of(text, bench.info.id)) {
+        return Ok(Some(Named::Metric(text)));
+    }
+    let Err(no_run) = existing_store(&args.store)?.find(text) else { return Ok(None) };
+    match groma_runner::select(program.all(), std::slice::from_ref(text), Tier::Full) {
+        Ok(benches) => Ok(Some(Named::Benches(benches))),
+        Err(UnknownBenchmark { suggestion: Some(like), .. }) if text.contains(['.', '_']) => {
+            bail!("{no_run}; and no metric: did you mean '{like}'?")
+        }
+        Err(_) => Err(no_run.into()),
+    }
+}
+
+/// The most points that are shown on a card each; more are the lines of a table.
+const MOST_CARDS: usize = 4;
+
+/// Shows points of a metric, each on a card or in a line, of the run that is named or of the latest
+/// that holds it.
+fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<u8> {
+    let text = &args.run;
+    if !args.select.is_empty() || args.hardware || args.states || args.format != Format::Table {
+        bail!("{text}: a card stands alone; for another view: {} show --select {text}", name());
+    }
+    let is_it = |id: &str| named.takes(id);
     let run = args.of.as_deref().unwrap_or("latest");
-    let mut shown = load(program, &args.store, run, false, metric, is_it, |r: &Record| is_it(&r.id))?;
+    let wanted = |r: &Record| is_it(&r.id) && args.points.take(r);
+    let mut shown = load(program, &args.store, run, false, text, is_it, wanted)?;
     shown.keep_points(is_it);
+    if !shown.records.iter().any(wanted) {
+        let such = args.points.typed().iter().map(|option| format!(" {option}")).collect::<String>();
+        let holds = shown.records.iter().any(|r| is_it(&r.id));
+        match &args.of {
+            _ if holds => bail!("run {} holds no {text}{such}", shown.head.run),
+            Some(run) => bail!("run {run} does not hold {text} ({} show {run} --all lists what it holds)", name()),
+            None => bail!("no run holds {text}{such}: {} run {text}{such}", name()),
+        }
+    }
     let histories = if is_stream(run) {
         vec![Vec::new(); shown.records.len()]
     } else {
@@ -223,25 +278,29 @@ fn show_metric(program: &Program, args: &ShowArgs, metric: &str) -> Result<u8> {
         earlier.flag_contradictions(&shown.points, &mut shown.records);
         earlier.histories(&shown.points, &shown.records)
     };
-    let bench = program.all().iter().find(|bench| bench.info.id == metric);
-    let lineage = bench.map_or(&[][..], |bench| bench.info.lineage);
-    let measures = bench.map(|bench| report::measures(&bench.info)).unwrap_or_default();
     let style = style(args.all);
-    let cards: Vec<String> = shown
-        .records
-        .iter()
-        .zip(histories)
-        .filter(|(record, _)| is_it(&record.id))
-        .map(|(record, earlier)| {
-            report::card(&shown.head, record, &report::Beside { earlier, lineage, measures: measures.clone() }, &style)
-        })
-        .collect();
-    if cards.is_empty() {
-        match &args.of {
-            Some(run) => bail!("run {run} does not hold {metric} ({} show {run} --all lists what it holds)", name()),
-            None => bail!("no run holds {metric}: {} run {metric}", name()),
-        }
+    let beside = |record: &Record, earlier| {
+        let bench = program.all().iter().find(|bench| is_metric_of(&record.id, bench.info.id));
+        let lineage = bench.filter(|bench| bench.info.id == record.id).map_or(&[][..], |bench| bench.info.lineage);
+        let measures = bench.filter(|bench| bench.info.id == record.id).map(|bench| report::measures(&bench.info));
+        report::Beside { earlier, lineage, measures: measures.unwrap_or_default() }
+    };
+    let all = shown.records.iter().zip(histories).filter(|(record, _)| wanted(record));
+    let points: Vec<(&Record, _)> = all.collect();
+    if points.len() > MOST_CARDS {
+        let records: Vec<Record> = points.iter().map(|(record, _)| (*record).clone()).collect();
+        let style = Style { all: true, ..style };
+        let table =
+            report::render(program.known_families(), &shown.head, &records, shown.end.as_ref(), Format::Table, &style);
+        let one = points[0].0;
+        let one = format!("{}{}{}", one.id, report::typed_params(one), report::typed_place(one));
+        print(&format!("{table}\nOne of them on a card: {} show {}\n", name(), plain(&one)))?;
+        return Ok(0);
     }
+    let cards: Vec<String> = points
+        .into_iter()
+        .map(|(record, earlier)| report::card(&shown.head, record, &beside(record, earlier), &style))
+        .collect();
     print(&cards.join("\n"))?;
     Ok(0)
 }

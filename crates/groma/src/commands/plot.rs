@@ -7,7 +7,7 @@ use crate::message::name;
 use crate::out_file::Named;
 use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::model::{Families, Placement, Record, plain};
+use groma_harness::model::{Families, Record, Tier, is_metric_of, plain};
 use groma_report::{self as report, Chart, Source};
 use groma_runner::select::names_metric;
 use std::path::Path;
@@ -15,6 +15,7 @@ use std::path::Path;
 /// Plots a metric of a run, or of several.
 pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
     let file = args.output.as_deref().map(PlotFile::new).transpose()?;
+    let args = &PlotArgs { metric: metric(program, &args.metric)?, ..args.clone() };
     let families = program.known_families();
     let runs = args.run.iter().map(|run| load(program, args, run)).collect::<Result<Vec<Shown>>>()?;
     for (i, run) in runs.iter().enumerate() {
@@ -31,7 +32,7 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
             _ => return Ok(choose(args, source)),
         }
     } else {
-        let asked: Vec<&str> = args.params.iter().map(|(name, _)| name.as_str()).collect();
+        let asked: Vec<&str> = args.points.params.iter().map(|(name, _)| name.as_str()).collect();
         report::plot(families, &sources, args.over.as_deref(), &asked)
     };
     let chart: Chart = chart.map_err(anyhow::Error::msg)?;
@@ -40,6 +41,21 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
         None => print(&chart.terminal(&style(false)))?,
     }
     Ok(0)
+}
+
+/// The metric that the text names: itself, or the benchmark that another tool calls so.
+fn metric(program: &Program, text: &str) -> Result<String> {
+    let is_known = program.all().iter().any(|bench| is_metric_of(text, bench.info.id));
+    match groma_runner::select(program.all(), &[text.to_owned()], Tier::Full) {
+        Ok(benches) if !is_known => match benches[..] {
+            [one] => Ok(one.info.id.to_owned()),
+            _ => {
+                let ids: Vec<&str> = benches.iter().map(|bench| bench.info.id).collect();
+                bail!("'{text}' names {} benchmarks, and a plot is of one: {}", ids.len(), ids.join(", "))
+            }
+        },
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// A file for a plot, in the form that its ending says.
@@ -65,31 +81,11 @@ impl PlotFile {
     }
 }
 
-/// Whether a record has the values, the placement and the worker group that were asked for.
-fn is_chosen(args: &PlotArgs, record: &Record) -> bool {
-    has_values(record, &args.params) && is_placed(record, args.placement.as_ref(), &args.parallel)
-}
-
-/// Whether a record has one of the values of each parameter.
-pub(super) fn has_values(record: &Record, params: &[(String, Vec<String>)]) -> bool {
-    let has = |(name, values): &(String, Vec<String>)| {
-        record.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text)))
-    };
-    params.iter().all(has)
-}
-
-/// Whether a record is of this placement and of one of these sizes of worker groups, where they
-/// were named.
-pub(super) fn is_placed(record: &Record, placement: Option<&Placement>, parallel: &[u32]) -> bool {
-    placement.is_none_or(|placement| *placement == record.placement)
-        && (parallel.is_empty() || parallel.contains(&record.workers))
-}
-
 /// A run that holds the metric.
 fn load(program: &Program, args: &PlotArgs, run: &str) -> Result<Shown> {
     let families = program.known_families();
     let names = |id: &str| report::takes(families, &args.metric, id) || names_metric(&args.metric, id);
-    let wanted = |r: &Record| names(&r.id) && r.value.is_some() && is_chosen(args, r);
+    let wanted = |r: &Record| names(&r.id) && r.value.is_some() && args.points.take(r);
     history::load(program, &args.store, run, true, &args.metric, names, wanted)
 }
 
@@ -99,7 +95,7 @@ fn chosen<'a>(families: Families<'_>, args: &PlotArgs, shown: &'a Shown) -> Resu
     let exact: Vec<&Record> = shown.records.iter().filter(|r| report::takes(families, metric, &r.id)).collect();
     let mut records =
         if exact.is_empty() { shown.records.iter().filter(|r| names_metric(metric, &r.id)).collect() } else { exact };
-    for (name, values) in &args.params {
+    for (name, values) in &args.points.params {
         if !records.is_empty() && !records.iter().any(|r| r.params.get(name).is_some()) {
             bail!("{metric} has no parameter '{name}'");
         }
@@ -111,7 +107,7 @@ fn chosen<'a>(families: Families<'_>, args: &PlotArgs, shown: &'a Shown) -> Resu
     if records.is_empty() {
         bail!("run {run} holds no metric '{metric}' ({} show lists them)", name());
     }
-    records.retain(|r| is_placed(r, args.placement.as_ref(), &args.parallel));
+    records.retain(|r| args.points.is_there(r));
     if records.is_empty() {
         bail!("run {run} holds no {metric} in that placement or worker group");
     }

@@ -8,10 +8,10 @@ use groma_runner::select::names_metric;
 use groma_store::{Filter, HOST_NAME, RunStatus, Store};
 
 use super::history::benches_that_report;
-use super::plot::{PlotFile, has_values, is_placed};
+use super::plot::PlotFile;
 use super::runs::no_such_runs;
 use super::{existing_store, print, style};
-use crate::flags::TrendArgs;
+use crate::flags::{TrendArgs, WhichPoints};
 use crate::message::name;
 use crate::program::Program;
 
@@ -114,15 +114,11 @@ fn none(program: &Program, args: &TrendArgs, store: &Store) -> Result<String> {
         program.select(std::slice::from_ref(unknown), Tier::Full)?;
     }
     let what = if args.select.is_empty() { "a metric".to_owned() } else { args.select.join(", ") };
-    let mut options: Vec<String> =
-        args.params.iter().map(|(name, values)| format!("--param {name}={}", values.join(","))).collect();
-    options.extend(args.placement.as_ref().map(|placement| format!("--placement {placement}")));
-    let groups: Vec<String> = args.parallel.iter().map(u32::to_string).collect();
-    options.extend((!groups.is_empty()).then(|| format!("-P {}", groups.join(","))));
+    let options = args.points.typed();
     if options.is_empty() {
         return Ok(format!("no complete run of these holds {what} ({} runs lists the runs)", name()));
     }
-    let all = TrendArgs { params: Vec::new(), placement: None, parallel: Vec::new(), ..args.clone() };
+    let all = TrendArgs { points: WhichPoints::default(), ..args.clone() };
     let wanted = |id: &str| all.select.is_empty() || all.select.iter().any(|select| names_metric(select, id));
     let runs = runs(program, &all, store, &wanted)?;
     let there = series(&runs);
@@ -161,8 +157,7 @@ fn runs(
             groma_analysis::summarise_values(point, rounds, &stored.header.host, is_shown)
         };
         let mut records: Vec<Record> = stored.points.iter().flat_map(of_point).collect();
-        records.retain(|record| has_values(record, &args.params));
-        records.retain(|record| is_placed(record, args.placement.as_ref(), &args.parallel));
+        records.retain(|record| args.points.take(record));
         runs.push((stored.header, records));
     }
     Ok(runs)

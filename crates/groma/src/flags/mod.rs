@@ -53,7 +53,7 @@ pub(crate) use watch::WatchArgs;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
-use groma_model::Tag;
+use groma_model::{Placement, Record, Tag};
 use groma_store::Filter;
 use std::path::PathBuf;
 
@@ -256,6 +256,47 @@ impl WhichRuns {
             before: self.until.clone(),
             ..Filter::default()
         }
+    }
+}
+
+/// Which points of a metric are meant.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct WhichPoints {
+    /// Only the points with this value of a parameter, or one of these: size=64K or op=read,write
+    #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse::parse_param)]
+    pub(crate) params: Vec<(String, Vec<String>)>,
+    /// Only the points in this placement: same-cpu, compact, 0,2
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) placement: Option<Placement>,
+    /// Only worker groups of these sizes: 1,2,4
+    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',', value_parser = parse::parse_workers)]
+    pub(crate) parallel: Vec<u32>,
+}
+
+impl WhichPoints {
+    /// Whether a record is of such a point.
+    pub(crate) fn take(&self, record: &Record) -> bool {
+        let has = |(name, values): &(String, Vec<String>)| {
+            record.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text)))
+        };
+        self.params.iter().all(has) && self.is_there(record)
+    }
+
+    /// Whether a record is of this placement and of one of these sizes of worker groups, where they
+    /// were named.
+    pub(crate) fn is_there(&self, record: &Record) -> bool {
+        self.placement.as_ref().is_none_or(|placement| *placement == record.placement)
+            && (self.parallel.is_empty() || self.parallel.contains(&record.workers))
+    }
+
+    /// The options as they are typed, each with its value.
+    pub(crate) fn typed(&self) -> Vec<String> {
+        let mut options: Vec<String> =
+            self.params.iter().map(|(name, values)| format!("--param {name}={}", values.join(","))).collect();
+        options.extend(self.placement.as_ref().map(|placement| format!("--placement {placement}")));
+        let groups: Vec<String> = self.parallel.iter().map(u32::to_string).collect();
+        options.extend((!groups.is_empty()).then(|| format!("-P {}", groups.join(","))));
+        options
     }
 }
 

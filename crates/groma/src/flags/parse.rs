@@ -1,6 +1,7 @@
 //! Values as people type them: times, addresses, tokens, settings.
 
 use super::ExportFormat;
+use groma_harness::worker_group::MOST_MEMBERS;
 use groma_report::{CompareFormat, Format, PaperFormat, Table};
 use groma_runner::Setting;
 use jiff::tz::TimeZone;
@@ -137,6 +138,12 @@ pub(super) fn parse_param(text: &str) -> Result<(String, Vec<String>), String> {
         return Err("expected name=value, such as size=64K".to_owned());
     }
     Ok((name.to_owned(), values))
+}
+
+/// Reads one size of a worker group.
+pub(super) fn parse_workers(text: &str) -> Result<u32, String> {
+    let expected = || format!("expected workers from 1 to {MOST_MEMBERS}, such as 4 or 1,2,4");
+    text.parse().ok().filter(|n| (1..=MOST_MEMBERS).contains(n)).ok_or_else(expected)
 }
 
 /// Reads `size=1,64K` or `mem.*:size=1,64K`. A value may hold colons.

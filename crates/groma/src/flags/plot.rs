@@ -1,9 +1,7 @@
 //! What `groma plot` takes.
 
-use super::StoreArgs;
-use super::parse::parse_param;
+use super::{StoreArgs, WhichPoints};
 use clap::Args;
-use groma_model::Placement;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
@@ -21,9 +19,9 @@ pub(super) const HELP: &str = "Examples:
       a matrix of CPUs
   groma plot mem.numa                            a matrix of nodes";
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct PlotArgs {
-    /// The metric: mem.latency
+    /// The metric: mem.latency, or what lmbench calls it: lat_mem_rd
     pub(crate) metric: String,
     /// The run, named as for show; of several, each is drawn
     #[arg(long, value_name = "RUN", default_value = "latest")]
@@ -35,16 +33,8 @@ pub(crate) struct PlotArgs {
     /// the worker group [default: what takes the most values]
     #[arg(long, value_name = "NAME", conflicts_with = "histogram")]
     pub(crate) over: Option<String>,
-    /// Only the points with this value of a parameter, or one of these: protocol=flag2 or
-    /// op=read,write
-    #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
-    pub(crate) params: Vec<(String, Vec<String>)>,
-    /// Only the points in this placement: same-cpu, compact, 0,2
-    #[arg(long, value_name = "WHERE")]
-    pub(crate) placement: Option<Placement>,
-    /// Only worker groups of these sizes: 1,2,4
-    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',')]
-    pub(crate) parallel: Vec<u32>,
+    #[command(flatten)]
+    pub(crate) points: WhichPoints,
     /// The distribution of the samples instead of a curve
     #[arg(long)]
     pub(crate) histogram: bool,

@@ -1,6 +1,6 @@
 //! What `groma run` takes.
 
-use super::parse::{parse_address, parse_setting, parse_time, parse_token};
+use super::parse::{parse_address, parse_setting, parse_time, parse_token, parse_workers};
 use super::{StoreArgs, TagsArgs};
 use clap::{Args, ValueEnum};
 use groma_model::{NoiseVerdict, Placement, Profile};
@@ -37,13 +37,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value = "standard")]
     pub(crate) profile: ProfileArg,
 
-    /// Time budget: 30s, 2m, 1h [default: that of the profile: 10s, 60s, what everything needs, or
+    /// Time budget: 30s or 30, 2m, 1h [default: that of the profile: 10s, 60s, what everything needs, or
     /// 10m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) budget: Option<Duration>,
 
     /// Sizes of worker groups (copies that run at the same time, which is proven): 1,2,4
-    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(groma_harness::worker_group::MOST_MEMBERS)))]
+    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',', value_parser = parse_workers)]
     pub(crate) parallel: Vec<u32>,
 
     /// Make worker groups of threads instead of processes

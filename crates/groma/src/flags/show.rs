@@ -1,7 +1,7 @@
 //! What `groma show` takes.
 
-use super::StoreArgs;
 use super::parse::parse_format;
+use super::{StoreArgs, WhichPoints};
 use clap::Args;
 
 pub(super) const HELP: &str = "Examples:
@@ -53,6 +53,8 @@ pub(crate) struct ShowArgs {
     /// Every value with its interval, instead of the pages; every point of a curve
     #[arg(long)]
     pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) points: WhichPoints,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -1,9 +1,8 @@
 //! What `groma trend` takes.
 
-use super::parse::{parse_format, parse_param};
-use super::{StoreArgs, WhichRuns};
+use super::parse::parse_format;
+use super::{StoreArgs, WhichPoints, WhichRuns};
 use clap::Args;
-use groma_model::Placement;
 use std::path::PathBuf;
 
 pub(super) const HELP: &str = "Examples:
@@ -29,15 +28,8 @@ pub(crate) struct TrendArgs {
     /// Only what changed, of all metrics unless some are named, in the order of time
     #[arg(long)]
     pub(crate) changes: bool,
-    /// Only the points with this value of a parameter, or one of these: size=64K
-    #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
-    pub(crate) params: Vec<(String, Vec<String>)>,
-    /// Only the points in this placement: same-cpu, compact, 0,2
-    #[arg(long, value_name = "WHERE")]
-    pub(crate) placement: Option<Placement>,
-    /// Only worker groups of these sizes: 1,2,4
-    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',')]
-    pub(crate) parallel: Vec<u32>,
+    #[command(flatten)]
+    pub(crate) points: WhichPoints,
     /// Write a plot of one metric into an SVG or PNG file, by its ending, and nothing else
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["changes", "format"])]
     pub(crate) output: Option<PathBuf>,

@@ -277,8 +277,27 @@ fn no_frequency_probe_runs_between_operations_timed_alone() {
         assert!(taken.output.series[0].samples.len() > 2 * FREQUENCY_PROBE_EVERY && taken.output.core_hz.is_some());
         fake.frequency_probes.borrow().len()
     };
-    assert_eq!(probes(Timing::Each), 1);
-    assert!(probes(Timing::Batched) > 1);
+    // One before them, and the rest behind them.
+    assert_eq!(probes(Timing::Each), FEWEST_FREQUENCY_PROBES);
+    assert!(probes(Timing::Batched) > FEWEST_FREQUENCY_PROBES);
+}
+
+/// Seen beside other programs: a round of 13 samples whose first probe was interrupted had a clock
+/// of 0.38 GHz, and a load from the first-level cache took 0.6 cycles.
+#[test]
+fn an_interrupted_frequency_probe_does_not_decide_the_clock() {
+    for (timing, probes) in [(Timing::Batched, 3), (Timing::Each, 3), (Timing::Floor, 3)] {
+        let fake = Fake::new();
+        fake.frequency_probe.set(800_000);
+        let taken = take_with(&fake, &Rules { timing, intervals: 9, ..rules() }, |fake, _| {
+            if !fake.frequency_probes.borrow().is_empty() {
+                fake.frequency_probe.set(50_000);
+            }
+        });
+        assert_eq!(*fake.frequency_probes.borrow(), [&[800_000][..], &vec![50_000; probes - 1]].concat(), "{timing:?}");
+        let hz = taken.output.core_hz.expect("probes ran");
+        assert!((hz / (FREQUENCY_PROBE_OPS as f64 / 50e-6) - 1.0).abs() < 1e-9, "{timing:?}: {hz}");
+    }
 }
 
 #[test]
