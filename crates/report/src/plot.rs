@@ -250,7 +250,7 @@ fn loaded(ids: [&str; 3], sources: &[Source<'_>]) -> Result<Chart, String> {
     let median_id = ids[0];
     let first = sources.iter().flat_map(|source| &source.records).find(|r| r.id == median_id);
     let Some(first) = first.filter(|_| !lines.is_empty()) else {
-        return Err(format!("{median_id} was measured with its bandwidth at fewer than two paces"));
+        return Err(format!("{median_id} was measured at one pace only, as a survey does: groma run {median_id}"));
     };
     let ends = |of: fn(&Point) -> f64| -> Vec<f64> { lines.iter().flat_map(|l| l.points.iter().map(of)).collect() };
     let (mut xs, ys) = (ends(|p| p.x), ends(|p| p.y));

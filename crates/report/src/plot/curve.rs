@@ -44,11 +44,18 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
     let borders = if of_caches { borders(sources, &x) } else { Vec::new() };
     let densest = curves.iter().map(|c| c.measured().len()).max().unwrap_or(0);
     let words: Vec<Vec<String>> = of_runs.iter().zip(&curves).map(|(run, curve)| words(run, curve)).collect();
-    let lines = curves.iter().zip(labels(&words)).map(|(c, label)| line(c, label, densest)).collect();
+    let mut lines: Vec<Line> = curves.iter().zip(labels(&words)).map(|(c, label)| line(c, label, densest)).collect();
+    let mut about = about(&curves, &words, first, over);
+    if of_caches {
+        let coarse = lines.iter_mut().filter(|line| is_coarse(&line.points));
+        if coarse.map(|line| line.joined = false).count() > 0 {
+            about += &format!("; more sizes: groma run {}", first.id);
+        }
+    }
     Ok(Chart {
         title: first.summary.clone(),
         sources: runs::lines(sources),
-        about: about(&curves, &words, first, over),
+        about,
         field: Field::Plane(Plane { lines, levels, borders, ..Plane::new(x, y) }),
     })
 }
@@ -79,6 +86,14 @@ fn x_label(over: &str) -> &str {
 
 /// A line of this many points is dense: beside it, one of half as many or fewer is not joined.
 const DENSE: usize = 12;
+
+/// Whether sizes are too far apart for a line: by more than a factor of 8 on average, where a cache
+/// or two lie between them. The slope of such a line would be that of no machine.
+fn is_coarse(points: &[Point]) -> bool {
+    const DOUBLINGS: f64 = 3.0;
+    let [first, .., last] = points else { return false };
+    (last.x / first.x).log2() > DOUBLINGS * (points.len() - 1) as f64
+}
 
 fn line(curve: &Curve<'_>, label: String, densest: usize) -> Line {
     let point = |(x, record): &(u64, &Record)| {

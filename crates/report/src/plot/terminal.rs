@@ -38,9 +38,17 @@ const INKS: [Ink; 6] = [Ink::First, Ink::Second, Ink::Third, Ink::Fourth, Ink::F
 /// The marks of lines without Unicode, which begin again after the last.
 const MARKS: [char; 9] = ['*', '+', 'o', 'x', '#', '%', '@', '=', '~'];
 
-/// The points of a line that is not joined.
-const fn ring(style: &Style) -> char {
-    if style.unicode { '○' } else { 'O' }
+/// The points of the lines that are not joined, of each line its own: nothing else tells them apart
+/// without colour.
+const POINTS: [char; 6] = ['○', '□', '△', '◇', '▽', '☆'];
+/// The same without Unicode.
+const PLAIN_POINTS: [char; 6] = ['O', 'H', 'A', 'X', 'V', 'Z'];
+
+/// The mark of the points of the line at this index, if that is not joined.
+fn ring(lines: &[Line], at: usize, style: &Style) -> Option<char> {
+    let before = lines[..at].iter().filter(|line| !line.joined).count();
+    let marks = if style.unicode { POINTS } else { PLAIN_POINTS };
+    (!lines[at].joined).then_some(marks[before % marks.len()])
 }
 
 /// The border of a cache.
@@ -145,7 +153,7 @@ fn lines(chart: &Plane, style: &Style) -> String {
     let height = (style.width / 5).clamp(12, 22);
     let y_ticks = chart.y.ticks(height * 3 / 5);
     let left = y_ticks.iter().map(|t| columns(&style.text(&t.1))).max().unwrap_or(0) + 2;
-    let labels: Vec<String> = chart.lines.iter().map(|line| label(line, style)).collect();
+    let labels: Vec<String> = (0..chart.lines.len()).map(|i| label(&chart.lines, i, style)).collect();
     let right = labels.iter().filter(|text| !text.is_empty()).map(|text| columns(text) + 1).max().unwrap_or(0);
     let width = style.width.saturating_sub(left + right).max(20);
 
@@ -161,9 +169,10 @@ fn lines(chart: &Plane, style: &Style) -> String {
             canvas.stroke(pair[0], pair[1], i);
         }
     }
-    for (i, line) in chart.lines.iter().enumerate().filter(|(_, line)| !line.joined) {
+    for (i, line) in chart.lines.iter().enumerate() {
+        let Some(ring) = ring(&chart.lines, i, style) else { continue };
         for point in &line.points {
-            canvas.mark(row_of(point.y), column_of(point.x), ring(style), INKS[i % INKS.len()]);
+            canvas.mark(row_of(point.y), column_of(point.x), ring, INKS[i % INKS.len()]);
         }
     }
     if let Some(series) = &chart.series {
@@ -224,9 +233,9 @@ fn lines(chart: &Plane, style: &Style) -> String {
 }
 
 /// What stands at the end of a line.
-fn label(line: &Line, style: &Style) -> String {
-    let ring = if line.joined { String::new() } else { format!("{} ", ring(style)) };
-    if line.label.is_empty() { String::new() } else { format!("{ring}{}", style.text(&line.label)) }
+fn label(lines: &[Line], at: usize, style: &Style) -> String {
+    let (line, ring) = (&lines[at], ring(lines, at, style).map(|ring| format!("{ring} ")));
+    if line.label.is_empty() { String::new() } else { ring.unwrap_or_default() + &style.text(&line.label) }
 }
 
 /// Texts centred at their columns, in one line; those that would touch the one before are left out.

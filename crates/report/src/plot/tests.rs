@@ -161,6 +161,20 @@ fn what_is_drawn_is_explained() {
     assert!(has(&chart, "bars: 95 % interval over rounds"));
 }
 
+/// Those of a survey lie a level of caches apart each.
+#[test]
+fn sizes_with_caches_between_them_are_not_joined() {
+    let drawn = |sizes: &[&str]| {
+        let of =
+            |size: &str| fixtures::record("mem.bandwidth", &format!("op=read size={size}"), Quantity::Bandwidth, 9e9);
+        let records: Vec<Record> = sizes.iter().map(|size| of(size)).collect();
+        let chart = of_run(&records.iter().collect::<Vec<_>>(), None).expect("a curve");
+        (lines_of(&chart)[0].joined, chart.about.contains("more sizes: groma run mem.bandwidth"))
+    };
+    assert_eq!(drawn(&["16 KiB", "1 MiB", "16 MiB", "256 MiB"]), (false, true));
+    assert_eq!(drawn(&["16 KiB", "128 KiB", "1 MiB", "8 MiB"]), (true, false));
+}
+
 #[test]
 fn few_points_beside_many_are_not_joined() {
     let chart = two_runs();
@@ -177,9 +191,11 @@ fn few_points_beside_many_are_not_joined() {
     let few: usize = lines_of(&chart).iter().filter(|l| !l.joined).map(|l| l.points.len()).sum();
     assert_eq!(chart.svg().matches("fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.8\"").count(), few);
     // As many are, whatever their number.
-    assert!(charts().iter().filter(|(name, _)| *name != "runs").all(|(_, chart)| match &chart.field {
-        Field::Plane(plane) => plane.lines.iter().all(|line| line.joined),
-        Field::Heat(..) => true,
+    assert!(charts().iter().filter(|(name, _)| !["runs", "bandwidth", "stores"].contains(name)).all(|(_, chart)| {
+        match &chart.field {
+            Field::Plane(plane) => plane.lines.iter().all(|line| line.joined),
+            Field::Heat(..) => true,
+        }
     }));
 }
 
