@@ -230,3 +230,21 @@ fn the_jobs_for_continuous_integration_work() {
         assert!(page.starts_with("**") && page.lines().any(|line| line == "```text"), "{job}: {page}");
     }
 }
+
+#[test]
+fn the_command_that_a_new_baseline_names_takes_it() {
+    let place = Place::new();
+    baseline(&place);
+    let dir = place.path("");
+    for file in ["base.json", "base.ndjson", "base", "./base.txt"] {
+        let here = |args: &[&str]| ended(place.command(args).current_dir(&dir).output().expect("groma starts"));
+        let set = here(&["baseline", "set", file, "main"]);
+        let words = set.out.split_once("(groma ").and_then(|(_, rest)| rest.split_once(" holds")).expect("a command").0;
+        let [verb, option, named] = words.split(' ').collect::<Vec<_>>()[..] else { panic!("{words}") };
+        assert_eq!([verb, option], ["gate", "--baseline"]);
+        // Nothing of it is selected, so that nothing is measured.
+        let gate = here(&["gate", "--baseline", named, "vdso.getcpu", "--budget", "4s"]);
+        assert!(gate.code == Some(2) && !gate.err.contains("no run"), "{file}: {gate:?}");
+        assert_eq!(here(&["baseline", "show", named]).code, Some(0), "{file}");
+    }
+}

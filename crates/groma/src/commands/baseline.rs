@@ -11,6 +11,7 @@ use groma_harness::model::{Record, Tag};
 use groma_report as report;
 use groma_store::{Baseline, BaselineMetric, Filter};
 
+use super::history::is_stream;
 use super::sides::{Runs, all_of};
 use super::{existing_store, print, style};
 use crate::flags::{BaselineVerb, StoreArgs};
@@ -51,9 +52,11 @@ fn set(file: &Path, words: &[String], store: &StoreArgs) -> Result<()> {
     baseline.write(&mut text, &file.display().to_string())?;
     out.write(&text)?;
     let how_many = report::units::counted(baseline.runs.len(), "run");
+    let file = file.display().to_string();
+    // As commands take it.
+    let typed = if is_stream(&file) { file.clone() } else { format!("./{file}") };
     print(&format!(
-        "{}: {} of {how_many} ({} gate --baseline {0} holds a machine against it)\n",
-        file.display(),
+        "{file}: {} of {how_many} ({} gate --baseline {typed} holds a machine against it)\n",
         report::units::counted(baseline.metrics.len(), "metric"),
         name()
     ))

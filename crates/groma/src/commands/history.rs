@@ -58,9 +58,10 @@ impl Shown {
     }
 }
 
-/// Whether a reference to a run is the file of a stream; no tag and no id looks like one.
+/// Whether a reference to a run is a file, of a stream or a baseline; no tag and no id looks like
+/// one.
 pub(crate) fn is_stream(run: &str) -> bool {
-    run.ends_with(".ndjson") || run.contains('/')
+    [".ndjson", ".json"].iter().any(|ending| run.ends_with(ending)) || run.contains('/')
 }
 
 /// Reads a run from the store, or from the file of a stream.
