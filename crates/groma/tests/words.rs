@@ -20,16 +20,18 @@ use std::process::{Command, Stdio};
 /// The number of calls that counts as the operation: fewer than any row makes (timed operations and
 /// warm-up), more than set-up and clean-up make of any call that a row names.
 const SOME: usize = 8;
-/// Rounds that something slow gets to make so many.
-const TRIES: usize = 5;
+/// How long a round samples; something slow (a disk on a busy machine) gets longer ones until it
+/// has made so many.
+const LIMITS_MS: [u64; 5] = [20, 40, 80, 320, 1280];
 
 /// A benchmark, its parameters, the calls of which one must be made repeatedly (`|` between
 /// alternatives), and one that must not be.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 /// The system calls of a worker and of everything it forks, as `strace` writes them, or nothing
-/// where the benchmark has not run. `on` are the CPUs of the two sides.
-fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
+/// where the benchmark has not run. `on` are the CPUs of the two sides, `limit_ms` is how long
+/// the round samples.
+fn traced_once(id: &str, params: &str, on: Option<u32>, limit_ms: u64) -> Option<Vec<String>> {
     if !is_executable("strace") {
         println!("not here: there is no strace");
         return None;
@@ -40,8 +42,8 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
         let value = value.parse().map_or_else(|_| Value::Word(value.to_owned()), Value::Int);
         (name.to_owned(), value)
     };
-    // 11 intervals of 200 us, within 20 ms: a traced call takes 50 us and more. A clock cost far
-    // below the real one does no harm here.
+    // 11 intervals of 200 us: a traced call takes 50 us and more. A clock cost far below the real
+    // one does no harm here.
     let job = Job {
         id: id.to_owned(),
         params: Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect()),
@@ -53,7 +55,7 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
         round: 0,
         seed: 1,
         intervals: 11,
-        time_limit_ns: 20_000_000,
+        time_limit_ns: limit_ms * 1_000_000,
         warm_ns: 1_000_000,
         frozen: Vec::new(),
         work_dir: Some(place.tmp()),
@@ -89,6 +91,18 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
     Some(lines.lines().map(|line| line.split_once(' ').map_or("", |(_, call)| call.trim_start()).to_owned()).collect())
 }
 
+/// The same of a round that made `enough` calls, or of the longest one.
+fn traced(id: &str, params: &str, on: Option<u32>, enough: impl Fn(&[String]) -> bool) -> Option<Vec<String>> {
+    let mut last = None;
+    for limit in LIMITS_MS {
+        let calls = last.insert(traced_once(id, params, on, limit)?);
+        if enough(calls) {
+            break;
+        }
+    }
+    last
+}
+
 fn count(calls: &[String], what: &str) -> usize {
     calls.iter().filter(|call| call.contains(what)).count()
 }
@@ -99,18 +113,8 @@ fn check(rows: &[Row]) {
     let mut wrong = Vec::new();
     for (id, params, does, never) in rows {
         let on = id.starts_with("ctx.").then(|| groma_sys::affinity::allowed().expect("CPUs")[0]);
-        // A round of something slow is short on a busy machine: it gets another.
         let made = |calls: &[String]| does.split('|').map(|what| count(calls, what)).max().unwrap_or(0);
-        let mut last = None;
-        for _ in 0..TRIES {
-            let Some(calls) = traced(id, params, on) else { break };
-            let enough = made(&calls) >= SOME;
-            last = Some(calls);
-            if enough {
-                break;
-            }
-        }
-        let Some(calls) = last else { continue };
+        let Some(calls) = traced(id, params, on, |calls| made(calls) >= SOME) else { continue };
         let made = made(&calls);
         if made < SOME {
             wrong.push(format!("{id} {params}: {made} times {does}"));
@@ -207,8 +211,8 @@ fn parameters_of_waiting_choose_the_system_call() {
     ];
     for (i, (way, does)) in ways.iter().enumerate() {
         let params = format!("interface={way} length=100000 slack=default policy=other cpu_dma_latency=default");
-        let Some(calls) = traced("timer.sleep", &params, None) else { continue };
-        let count = |what: &str| calls.iter().filter(|call| call.contains(what)).count();
+        let Some(calls) = traced("timer.sleep", &params, None, |calls| count(calls, does) >= SOME) else { continue };
+        let count = |what: &str| count(&calls, what);
         assert!(count(does) >= SOME, "{way}: {} times {does}", count(does));
         for (_, other) in ways[..i].iter().chain(&ways[i + 1..]).filter(|(_, other)| !does.contains(other)) {
             // `clock_nanosleep` ends with `nanosleep`.
@@ -231,7 +235,7 @@ fn sleeps_have_the_requested_timer_slack() {
         ("timer.sleep", "interface=nanosleep length=100000 slack=1ns policy=other cpu_dma_latency=default", 1),
         ("timer.sleep", "interface=nanosleep length=100000 slack=default policy=other cpu_dma_latency=default", 0),
     ] {
-        let Some(calls) = traced(id, params, None) else { return };
+        let Some(calls) = traced(id, params, None, |_| true) else { return };
         let last = calls.iter().rfind(|call| call.contains("PR_SET_TIMERSLACK"));
         assert!(
             last.is_some_and(|call| call.contains(&format!("PR_SET_TIMERSLACK, {slack})"))),
@@ -242,9 +246,13 @@ fn sleeps_have_the_requested_timer_slack() {
 
 #[test]
 fn random_reads_are_in_random_order() {
-    let Some(calls) = traced("file.pread_random", "size=1048576 where=work_dir object=private", None) else { return };
     let offset = |call: &String| call.split_once(", 4096, ")?.1.split(')').next()?.parse::<u64>().ok();
-    let offsets: Vec<u64> = calls.iter().filter(|call| call.starts_with("pread64(")).filter_map(offset).collect();
+    let of_reads = |calls: &[String]| -> Vec<u64> {
+        calls.iter().filter(|call| call.starts_with("pread64(")).filter_map(offset).collect()
+    };
+    let params = "size=1048576 where=work_dir object=private";
+    let Some(calls) = traced("file.pread_random", params, None, |calls| of_reads(calls).len() >= 64) else { return };
+    let offsets = of_reads(&calls);
     assert!(offsets.len() >= 64, "{} reads", offsets.len());
     // Of 256 blocks in random order, one in 256 follows the one before it.
     let in_order = offsets.windows(2).filter(|pair| pair[1] == pair[0] + 4096).count();
@@ -255,10 +263,12 @@ fn random_reads_are_in_random_order() {
 #[test]
 fn the_ready_descriptor_is_the_named_one() {
     for (ready, at) in [("first", 0), ("last", 3)] {
-        let Some(calls) = traced("ready.poll", &format!("count=4 kind=pipe ready={ready}"), None) else { return };
         // ppoll([{fd=3, ...}, ..., {fd=6, ...}], 4, ...) = 1 ([{fd=6, revents=POLLIN}], ...)
         let answered =
             |call: &&String| call.starts_with("ppoll(") && call.contains("], 4, ") && call.contains("revents");
+        let params = format!("count=4 kind=pipe ready={ready}");
+        let enough = |calls: &[String]| calls.iter().filter(answered).count() >= SOME;
+        let Some(calls) = traced("ready.poll", &params, None, enough) else { return };
         let answers: Vec<Vec<&str>> = calls
             .iter()
             .filter(answered)
