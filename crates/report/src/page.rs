@@ -166,7 +166,7 @@ fn clock(shown: &[&Record]) -> Option<String> {
         moved.filter_map(|r| r.at_one_clock.as_ref()).map(|at| (at.hz[0] / 1e9, at.hz[1] / 1e9)).unzip();
     let (least, most) = (groma_stats::median(&least)?, groma_stats::median(&most)?);
     Some(format!(
-        "The core's clock moved between {least:.2} and {most:.2} GHz, and times with it; the signs are for one clock."
+        "The core's clock moved between {least:.2} and {most:.2} GHz, and times with it; ~ is judged at one clock."
     ))
 }
 

@@ -170,6 +170,12 @@ mod tests {
         let allowed = allowed_cpus();
         let recording: Recording = Recording::of_this_machine().to_string().parse().expect("its own text");
         assert_eq!(recording.allowed(), allowed);
-        assert_eq!(Topology::recorded(&recording), Topology::of_tree(&Tree::at(Path::new("/")), &allowed));
+        let (recorded, mut now) =
+            (Topology::recorded(&recording), Topology::of_tree(&Tree::at(Path::new("/")), &allowed));
+        // Interrupts are counted on while it is read.
+        let counts = recorded.interrupts.iter().zip(&now.interrupts);
+        assert!(counts.clone().all(|((cpu, before), (same, after))| cpu == same && before <= after), "{counts:?}");
+        now.interrupts.clone_from(&recorded.interrupts);
+        assert_eq!(recorded, now);
     }
 }

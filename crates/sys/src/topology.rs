@@ -147,7 +147,7 @@ pub struct Topology {
     /// Of the machine, whatever is allowed.
     nodes_with_cpus: usize,
     /// The interrupts of devices that each CPU has served, as far as that was looked at.
-    interrupts: BTreeMap<u32, u64>,
+    pub(crate) interrupts: BTreeMap<u32, u64>,
     notes: Vec<String>,
 }
 
