@@ -76,7 +76,7 @@ const SYSTEM: &[Block] = &[
         lines: &[
             line("install a handler", quick("signal.install", &[])),
             line("send to itself and catch", quick("signal.catch", &[])),
-            line("catch a write fault", of("signal.fault", &[("kind", "write")])),
+            line("catch a SIGSEGV", of("signal.fault", &[("kind", "write")])),
         ],
     },
     Block {
@@ -124,7 +124,7 @@ const SYSTEM: &[Block] = &[
         values: Values::WithUnits,
         lines: &[
             line("fault, anonymous page", quick("vm.fault", &[("kind", "anon_write"), ("object", "private")])),
-            line("fault, page of a file", quick("vm.fault", &[("kind", "file_minor"), ("object", "private")])),
+            line("fault, cached file page", quick("vm.fault", &[("kind", "file_minor"), ("object", "private")])),
             line("fault, copy on write", of("vm.cow", &[])),
             line("fault, huge page (2 MiB)", of("vm.fault_huge", &[])),
             line("mmap + munmap 64 KiB", quick("vm.map", &[("size", "64K"), ("touch", "none")])),

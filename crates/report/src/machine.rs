@@ -118,7 +118,7 @@ pub(crate) fn host(machine: &Machine) -> String {
     let mut parts = Vec::new();
     if let Some(model) = machine.get("cpu.model") {
         let core = machine.get("cpu.core").map(|core| format!(" ({core})")).unwrap_or_default();
-        parts.push(format!("{model}{core}"));
+        parts.push(format!("{}{core}", model.replace("(R)", "").replace("(TM)", "")));
         match machine.get("cpu.count") {
             Some("1") => parts.push("1 CPU".to_owned()),
             Some(n) if n.parse::<u32>().is_ok() => parts.push(format!("{n} CPUs")),
@@ -134,7 +134,7 @@ pub(crate) fn host(machine: &Machine) -> String {
         parts.push(kernel.join(" "));
     }
     if let Some(hypervisor) = machine.get("virt.hypervisor") {
-        parts.push(format!("guest of {hypervisor}"));
+        parts.push(format!("{hypervisor} guest"));
     }
     let named = [machine.get("host.name").map(str::to_owned), Some(parts.join(", "))];
     named.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")

@@ -165,9 +165,7 @@ fn clock(shown: &[&Record]) -> Option<String> {
     let (least, most): (Vec<f64>, Vec<f64>) =
         moved.filter_map(|r| r.at_one_clock.as_ref()).map(|at| (at.hz[0] / 1e9, at.hz[1] / 1e9)).unzip();
     let (least, most) = (groma_stats::median(&least)?, groma_stats::median(&most)?);
-    Some(format!(
-        "The core's clock moved between {least:.2} and {most:.2} GHz, and times with it; ~ is judged at one clock."
-    ))
+    Some(format!("The core's clock moved between {least:.2} and {most:.2} GHz, and times with it; ~ leaves that out."))
 }
 
 /// How noisy the host was before the run, and what that means for the numbers.
@@ -197,12 +195,16 @@ pub(crate) fn legend(shown: &[&Record]) -> String {
     let marked: String = marked
         .map(|(n, mark, word)| match (mark, typical_half_width(shown)) {
             (Mark::Imprecise, Some(half)) => {
-                format!(", {n} {} imprecise (± over 5 %, half of them over {})", mark.sign(), units::percent(half))
+                format!(
+                    ", {n} {} imprecise (95 % interval over ± 5 %, half of them over {})",
+                    mark.sign(),
+                    units::percent(half)
+                )
             }
             _ => format!(", {n} {} {word}", mark.sign()),
         })
         .collect();
-    format!("{} values: {} good{marked}. ≠ is not as declared.", marks.len(), count(Mark::None))
+    format!("{} values, with those of curves: {} good{marked}. ≠ is not as declared.", marks.len(), count(Mark::None))
 }
 
 /// The median half-width of the imprecise values that have one, as a fraction.
@@ -219,14 +221,15 @@ fn footer(shown: &[&Record], crowded: bool, style: &Style) -> String {
     // Not `run FAMILY`: that measures all of the family, two or three times what the page shows.
     match shown.iter().any(|r| Mark::of(r) == Mark::Imprecise) {
         true if crowded => out += &format!("When the neighbours rest: {name} watch; then {name} run again. "),
-        true => out += &format!("To narrow a ~: {name} run --budget 3m. "),
+        true => out += &format!("To narrow the ~, in 3 minutes: {name} run --budget 3m. "),
         false => {}
     }
     if shown.iter().any(|r| Mark::of(r) != Mark::None) {
         out += &format!("Why a sign: {name} show --states. ");
     }
     if let Some(record) = shown.first() {
-        out += &format!("What a line means: {name} explain {}.", record.id);
+        let family = record.id.split('.').next().unwrap_or_default();
+        out += &format!("What the lines of ({family}) mean: {name} explain {family}.");
     }
     wrap_behind("", &style.text(&out), style.width)
 }
@@ -353,6 +356,6 @@ mod tests {
         let wide = |r: &Record| r.value.map(|v| Record { ci_display: Some([0.8 * v, 1.2 * v]), ..r.clone() });
         let imprecise: Vec<Record> = records.iter().map(|r| wide(r).unwrap_or(r.clone())).collect();
         let text = page(&imprecise, &Style::plain(100)).expect("a survey");
-        assert!(text.contains("To narrow a ~: groma run --budget 3m."), "{text}");
+        assert!(text.contains("To narrow the ~, in 3 minutes: groma run --budget 3m."), "{text}");
     }
 }

@@ -71,7 +71,12 @@ pub(crate) fn amount(amount: &Amount) -> String {
 /// What stands below the table; empty where there is nothing to say.
 pub(super) fn note(claim: &Claim) -> String {
     match &claim.note {
-        Note::Nothing => String::new(),
+        Note::Nothing => match claim.measured {
+            Amount::Sizes(from, to) => {
+                format!("loads begin to take longer at {} and have left this level at {}", size(from), size(to))
+            }
+            _ => String::new(),
+        },
         Note::Reason(reason) => reason.clone(),
         Note::CpusDiffer(low, high) => {
             format!("{} on the CPUs of this machine", units::range(*low, *high, Scale::Frequency))
@@ -117,7 +122,7 @@ pub(super) fn note(claim: &Claim) -> String {
         },
         Note::Fractured(bytes) => {
             let what = bytes.map_or("smaller".to_owned(), size);
-            format!("the host backs it with {what} pages (it is fractured)")
+            format!("the host backs it with {what} pages")
         }
         Note::ReachUnclear => "the reach of the TLB does not tell".to_owned(),
         Note::TwoCpus => "two CPUs have one latency, and nothing to hold it against".to_owned(),
