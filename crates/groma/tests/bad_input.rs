@@ -27,7 +27,7 @@ fn errors_name_the_input_and_what_was_expected() {
     refuses(&["run", "--placement", "near"], "'near' is not a placement");
     refuses(&["run", "--placement", "99999"], "CPU 99999 is not allowed; allowed: ");
     refuses(&["run", "--budget", "soon"], "expected a time such as 30s");
-    refuses(&["run", "-P", "0"], "0 is not in 1..=4096");
+    refuses(&["run", "-P", "0"], "expected workers from 1 to 4096");
     refuses(&["run", "--work-dir", "/nonexistent", "file"], "--work-dir: /nonexistent: not a directory");
     refuses(&["run", "--out", "/nonexistent/x.ndjson", "syscall.getppid"], "--out /nonexistent/x.ndjson: ");
     refuses(&["explain", "pipe_rt"], "did you mean 'ipc.pipe_rtt'?");

@@ -393,20 +393,21 @@ fn sample_loop(
             break;
         }
     }
-    while frequency_probes.len() < FEWEST_FREQUENCY_PROBES {
-        frequency_probes.push((samples[0].len(), ins.frequency_probe_ns() as f64));
-    }
     // The core's clock, by the same quantile of the frequency probes as the headline is of the
     // samples: many hosts change the clock by percents within a round, and the fastest frequency
     // probe would then belong to other samples than the median one (seen here: 6994 cycles for 6400
-    // additions). Then label what ran beside a frequency probe that is more than 1 % off the
-    // round's median.
-    let times: Vec<f64> = frequency_probes.iter().map(|(_, ns)| *ns).collect();
+    // additions).
+    let mut times: Vec<f64> = frequency_probes.iter().map(|(_, ns)| *ns).collect();
+    while times.len() < FEWEST_FREQUENCY_PROBES {
+        times.push(ins.frequency_probe_ns() as f64);
+    }
     let which = if rules.timing == Timing::Floor { 0.1 } else { 0.5 };
     if let Some(ns) = order::quantile(&times, which).filter(|ns| *ns > 0.0) {
         taken.output.core_hz = Some(FREQUENCY_PROBE_OPS as f64 / ns * 1e9);
     }
-    if let Some(median) = order::median(&times) {
+    // Label what ran beside a frequency probe that is more than 1 % off the round's median. The one
+    // before operations timed alone says nothing of each of them.
+    if let Some(median) = order::median(&times).filter(|_| rules.timing != Timing::Each) {
         for (k, (from, ns)) in frequency_probes.iter().enumerate() {
             if (ns / median - 1.0).abs() > 0.01 {
                 for series in samples.iter_mut() {

@@ -28,7 +28,8 @@ use std::time::Duration;
 const LARGEST_SHARE: f64 = 0.07;
 
 /// The rounds that points would have in a survey with this profile's budget if a short round of
-/// each cost what is given for it: for the plans of machines that are not at hand. Measures nothing.
+/// each cost what is given for it: for the plans of machines that are not at hand. Measures
+/// nothing.
 pub fn rounds_in_budget(profile: Profile, costs: &[Duration]) -> Vec<u32> {
     let full = Effort::of_survey(profile);
     let spent: Duration = costs.iter().sum();

@@ -37,8 +37,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value = "standard")]
     pub(crate) profile: ProfileArg,
 
-    /// Time budget: 30s or 30, 2m, 1h [default: that of the profile: 10s, 60s, what everything needs, or
-    /// 10m]
+    /// Time budget: 30s or 30, 2m, 1h [default: that of the profile: 10s, 60s, what everything
+    /// needs, or 10m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) budget: Option<Duration>,
 

@@ -282,6 +282,30 @@ fn no_frequency_probe_runs_between_operations_timed_alone() {
     assert!(probes(Timing::Batched) > FEWEST_FREQUENCY_PROBES);
 }
 
+/// Of two operations of different lengths one has more samples than the other.
+#[test]
+fn the_probe_before_operations_timed_alone_labels_none_of_them() {
+    let fake = Fake::new();
+    fake.frequency_probe.set(800_000);
+    let body = |ns: u64| {
+        let fake = &fake;
+        move |iters: u64| {
+            fake.run(ns * iters);
+            if !fake.frequency_probes.borrow().is_empty() {
+                fake.frequency_probe.set(50_000);
+            }
+            Ok(())
+        }
+    };
+    let rules = Rules { timing: Timing::Each, ..rules() };
+    let mut variants = [Variant::new("long", body(300_000)), Variant::new("short", body(1_000))];
+    let taken = alone(&fake, &rules, &mut variants, &[], &mut Rng::new(3)).expect("the bodies do not fail");
+    let lengths: Vec<usize> = taken.output.series.iter().map(|series| series.samples.len()).collect();
+    assert!(lengths[0] < lengths[1], "{lengths:?}");
+    let mut all = taken.output.series.iter().flat_map(|series| &series.samples);
+    assert!(all.all(|sample| sample.labels == Labels::NONE));
+}
+
 /// Seen beside other programs: a round of 13 samples whose first probe was interrupted had a clock
 /// of 0.38 GHz, and a load from the first-level cache took 0.6 cycles.
 #[test]

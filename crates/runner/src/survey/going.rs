@@ -186,8 +186,8 @@ impl<'p> Going<'p> {
     }
 
     /// Allocates what is left of the budget, after each round: a machine that others use makes
-    /// rounds dearer while the run goes on. No point gets more rounds than after the first one; what
-    /// is left over goes to those that are imprecise.
+    /// rounds dearer while the run goes on. No point gets more rounds than after the first one;
+    /// what is left over goes to those that are imprecise.
     pub(super) fn allocate(&mut self, full: &Effort) {
         let left = self.until.saturating_duration_since(Instant::now());
         let open: Vec<usize> = self.open().collect();
