@@ -275,8 +275,9 @@ fn lookups_take_one_name_after_the_other() {
     let Some(calls) = traced("file.lookup", params, None) else { return };
     let name = |call: &String| call.split('"').nth(1).map(str::to_owned);
     let asked = calls.iter().filter(|call| call.starts_with("newfstatat(") || call.starts_with("statx("));
-    let names: std::collections::BTreeSet<String> = asked.filter_map(name).collect();
-    assert!(names.len() >= 64, "{} different names", names.len());
+    let names: std::collections::BTreeSet<String> =
+        asked.filter_map(name).filter(|name| name.starts_with("crowd-")).collect();
+    assert!(names.len() > SOME, "{} different names", names.len());
 }
 
 /// A core that was not idle before has no ramp to show.
@@ -294,9 +295,16 @@ fn a_process_leaves_with_its_memory() {
 
 /// The offsets of the direct reads of a benchmark, in order.
 fn offsets(id: &str, params: &str) -> Option<Vec<u64>> {
-    let calls = traced(id, params, None)?;
     let offset = |call: &String| call.rsplit_once(", ")?.1.split(')').next()?.parse::<u64>().ok();
-    Some(calls.iter().filter(|call| call.starts_with("pread64(")).filter_map(offset).collect())
+    let mut all = Vec::new();
+    for _ in 0..TRIES {
+        let calls = traced(id, params, None)?;
+        all = calls.iter().filter(|call| call.starts_with("pread64(")).filter_map(offset).collect();
+        if all.len() >= 4 * SOME {
+            break;
+        }
+    }
+    Some(all)
 }
 
 #[test]
