@@ -32,3 +32,22 @@ pub fn floors(records: &[Record], runs: impl Fn(&Record) -> Vec<f64>) -> Vec<(&R
     };
     known.into_iter().map(|(record, runs)| (record, floor(&runs))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::record;
+    use groma_model::Quantity;
+
+    #[test]
+    fn more_metrics_at_once_need_a_larger_change_of_each() {
+        let floor = |metrics: usize| {
+            let records: Vec<Record> =
+                (0..metrics).map(|i| record(&format!("a.{i}"), Quantity::Latency, 1e-6)).collect();
+            floors(&records, |_| [0.999, 1.001, 1.0, 1.002, 0.998, 1.0].map(|x| 1e-6 * x).to_vec())[0].1
+        };
+        let (one, many) = (floor(1), floor(100));
+        assert_eq!((one.runs, one.between_runs), (many.runs, many.between_runs));
+        assert!(many.detectable > one.detectable, "{one:?} {many:?}");
+    }
+}

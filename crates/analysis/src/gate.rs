@@ -208,4 +208,24 @@ mod tests {
         assert_eq!(verdict(2, State::Failed), (Gate::Passes, [0, 1], false));
         assert_eq!(verdict(3, State::Unsupported), (Gate::Unclear, [0, 0], false));
     }
+
+    /// A rate between 10 % lower and 2 % higher may have become 11 % dearer, and at a tolerance of
+    /// 5 % nothing is known; between 2 % lower and 10 % higher it is known.
+    #[test]
+    fn the_worst_of_a_rate_is_its_lower_end() {
+        let a = crate::fixtures::record("a.rate", groma_model::Quantity::Bandwidth, 100.0);
+        let pair = |ratio: f64, interval: [f64; 2]| Pair {
+            sides: [&a, &a],
+            values: [100.0, 100.0 * ratio],
+            shared_core: false,
+            ratio,
+            interval: Some(interval),
+            p: Some(0.5),
+            detectable: None,
+            verdict: Verdict::Unclear(crate::compare::Why::Imprecise),
+        };
+        let suspected = Suspects::from([(identity(&a), 0.9)]);
+        assert!(is_doubtful(&pair(0.97, [0.90, 1.02]), &suspected, 0.05));
+        assert!(!is_doubtful(&pair(0.99, [0.98, 1.10]), &suspected, 0.05));
+    }
 }

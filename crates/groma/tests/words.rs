@@ -278,3 +278,57 @@ fn the_ready_descriptor_is_the_named_one() {
         assert!(answers.iter().all(|fds| fds.len() == 5 && fds[4] == fds[at]), "{ready}: {:?}", answers[0]);
     }
 }
+
+#[test]
+fn lookups_take_one_name_after_the_other() {
+    let params = "kind=hit entries=64 where=work_dir object=private";
+    let Some(calls) = traced("file.lookup", params, None) else { return };
+    let name = |call: &String| call.split('"').nth(1).map(str::to_owned);
+    let asked = calls.iter().filter(|call| call.starts_with("newfstatat(") || call.starts_with("statx("));
+    let names: std::collections::BTreeSet<String> =
+        asked.filter_map(name).filter(|name| name.starts_with("crowd-")).collect();
+    assert!(names.len() > SOME, "{} different names", names.len());
+}
+
+/// A core that was not idle before has no ramp to show.
+#[test]
+fn the_core_rests_before_its_clock_is_watched() {
+    let Some(calls) = traced("cpu.boost", "", None) else { return };
+    assert!(count(&calls, "TIMER_ABSTIME") > 0, "it has not slept");
+}
+
+/// A process that gave its memory back before it left would leave faster.
+#[test]
+fn a_process_leaves_with_its_memory() {
+    check(&[("proc.exit", "resident=1048576", "wait4(", "munmap(")]);
+}
+
+/// The offsets of the direct reads of a benchmark, in order.
+fn offsets(id: &str, params: &str) -> Option<Vec<u64>> {
+    let offset = |call: &String| call.rsplit_once(", ")?.1.split(')').next()?.parse::<u64>().ok();
+    let mut all = Vec::new();
+    for _ in 0..TRIES {
+        let calls = traced(id, params, None)?;
+        all = calls.iter().filter(|call| call.starts_with("pread64(")).filter_map(offset).collect();
+        if all.len() >= 4 * SOME {
+            break;
+        }
+    }
+    Some(all)
+}
+
+#[test]
+fn reads_of_a_disk_are_in_the_order_that_is_named() {
+    let size = "on=file size=16777216";
+    let Some(same) = offsets("disk.overhead", &format!("{size} block=4096 order=same")) else { return };
+    let Some(next) = offsets("disk.overhead", &format!("{size} block=4096 order=next")) else { return };
+    let steps = |all: &[u64], step: u64| all.windows(2).filter(|pair| pair[1] == pair[0] + step).count();
+    assert!(same.len() >= SOME && steps(&same, 0) > same.len() / 2, "{same:?}");
+    assert!(next.len() >= SOME && steps(&next, 4096) > next.len() / 2, "{next:?}");
+    // Every second timed read is behind the one before it.
+    let Some(seeks) = offsets("disk.seek", &format!("{size} distance=50")) else { return };
+    let apart = |pair: &[u64]| pair[1].abs_diff(pair[0]) == 8 << 20;
+    let (up, down): (Vec<&[u64]>, Vec<&[u64]>) =
+        seeks.windows(2).filter(|pair| apart(pair)).partition(|pair| pair[1] > pair[0]);
+    assert!(up.len().min(down.len()) * 3 > up.len().max(down.len()), "{} up, {} down", up.len(), down.len());
+}

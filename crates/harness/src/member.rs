@@ -256,4 +256,16 @@ mod tests {
         assert_eq!((cut.interval_ns, cut.intervals, cut.short), (100_000_000, 1, true));
         assert_eq!(Timetable::new(64, 2, false, 4e6, 0).interval_ns, 20_000_000);
     }
+
+    #[test]
+    fn what_is_kept_of_many_samples_comes_from_the_whole_time() {
+        let (mut reservoir, mut rng) = (Reservoir::new(64), Rng::new(1));
+        for t0_ns in 0..6400 {
+            let sample = Sample { t0_ns, ..Sample::default() };
+            reservoir.offer(MemberSample { sample, ..MemberSample::default() }, &mut rng);
+        }
+        let early = reservoir.kept.iter().filter(|kept| kept.sample.t0_ns < 3200).count();
+        assert_eq!(reservoir.kept.len(), 64);
+        assert!((16..=48).contains(&early), "{early} of 64 are of the first half");
+    }
 }

@@ -210,4 +210,16 @@ mod tests {
         let stop = probe(&fake, 3, 50_000.0, |_| Err(BenchError::Unsupported("no".to_owned())), &mut 0);
         assert_eq!(stop, Err(BenchError::Unsupported("no".to_owned())));
     }
+
+    /// Only the window in which the clock changed is doubtful: the next ones have the new clock on
+    /// both sides.
+    #[test]
+    fn a_change_of_the_clock_spoils_one_window() {
+        let (cost, _) = probed(&Fake::new(), 14.0, |fake, window| {
+            if window == 12 {
+                fake.hz.set(2e9);
+            }
+        });
+        assert_eq!(cost.clean, 8);
+    }
 }

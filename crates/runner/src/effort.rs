@@ -144,4 +144,14 @@ mod tests {
         let one_round = Effort { most_rounds: 1, ..Effort::of(Profile::Standard) };
         assert_eq!(one_round.of_points(1).preflight, LEAST_PREFLIGHT);
     }
+
+    #[test]
+    fn a_longer_round_has_as_many_more_intervals_up_to_a_bound() {
+        let standard = Effort::of(Profile::Standard);
+        let of = |length: Duration| standard.of_length(length);
+        let long = of(standard.sampling * 4);
+        assert_eq!((long.intervals, long.sampling), (4 * standard.intervals, standard.sampling * 4));
+        assert_eq!(of(standard.sampling / 4).intervals, standard.intervals);
+        assert_eq!(of(standard.sampling * 1000).intervals, MOST_INTERVALS);
+    }
 }

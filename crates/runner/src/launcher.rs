@@ -69,3 +69,33 @@ impl Launcher {
         if self.command.is_empty() { process::id() } else { protocol::BEHIND_A_COMMAND }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The environment that a worker starts with, as the program `env` prints it behind a shell.
+    fn environment(inherits: bool, padding: usize) -> Vec<(String, String)> {
+        let command = ["/bin/sh", "-c", "exec /usr/bin/env"].map(OsString::from).to_vec();
+        let launcher = Launcher { command, program: None, inherits };
+        let out = launcher.command(Path::new("/bin/true"), padding).output().expect("a shell");
+        let lines = String::from_utf8_lossy(&out.stdout).into_owned();
+        lines.lines().filter_map(|line| line.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_worker_has_a_fixed_environment_but_for_its_padding() {
+        let padding = |all: &[(String, String)]| {
+            let of_it = |(key, value): &(String, String)| (key == "GROMA_PADDING").then_some(value.len());
+            all.iter().find_map(of_it)
+        };
+        let fixed = environment(false, 777);
+        assert_eq!(padding(&fixed), Some(777));
+        assert_eq!(padding(&environment(false, 12)), Some(12));
+        // A shell adds some of its own.
+        let known = ["PATH", "GROMA_PADDING", "PWD", "OLDPWD", "SHLVL", "_"];
+        assert!(fixed.iter().all(|(key, _)| known.contains(&key.as_str())), "{fixed:?}");
+        let foreign = std::env::vars().any(|(key, _)| !known.contains(&key.as_str()));
+        assert!(!foreign || environment(true, 0).len() > 2);
+    }
+}

@@ -251,4 +251,14 @@ mod tests {
         assert_eq!(decode(&bytes).expect("whole"), observed);
         assert!(decode(&bytes[..bytes.len() - 8]).is_err() && decode(&[]).is_err() && decode(&bytes[..9]).is_err());
     }
+
+    #[test]
+    fn a_command_that_a_signal_ends_has_the_code_that_a_shell_gives_it() {
+        let code = |script: &str| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            run(command).expect("a shell").code
+        };
+        assert_eq!([code("exit 3"), code("kill -9 $$"), code("kill -15 $$")], [3, 137, 143]);
+    }
 }

@@ -275,4 +275,30 @@ mod tests {
         request.placement = Some(list(&pair));
         assert_eq!(layouts(&info, &Params::default(), &request, &topology), [(list(&pair), 1, false)]);
     }
+
+    /// Of four CPUs on two nodes.
+    #[test]
+    fn a_worker_group_lies_on_the_nodes_that_its_placement_means() {
+        let root = tempfile::tempdir().expect("a directory");
+        let write = |path: &str, text: &str| {
+            let path = root.path().join("sys/devices/system").join(path);
+            std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
+            std::fs::write(path, text).expect("a file");
+        };
+        write("cpu/online", "0-3\n");
+        for (node, cpus) in [(0, "0-1\n"), (1, "2-3\n")] {
+            write(&format!("node/node{node}/cpulist"), cpus);
+        }
+        let topology = Topology::from_tree(root.path(), &[0, 1, 2, 3]);
+        let info = Info::new("test.group");
+        let members = |placement: Placement, workers: u32| match cpus(&info, &placement, (workers, true), &topology) {
+            Ok(Cpus::Each(cpus)) => cpus,
+            other => panic!("{placement}: {other:?}"),
+        };
+        let nodes = |cpus: Vec<u32>| cpus.iter().map(|cpu| cpu / 2).collect::<std::collections::BTreeSet<_>>().len();
+        assert_eq!((nodes(members(Placement::Compact, 2)), nodes(members(Placement::Spread, 2))), (1, 2));
+        let mut on_one = members(Placement::On(OneCpu { class: None, node: Some(1) }), 4);
+        on_one.sort_unstable();
+        assert_eq!(on_one, [2, 2, 3, 3]);
+    }
 }

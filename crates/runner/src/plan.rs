@@ -432,4 +432,38 @@ mod tests {
         assert_eq!(largest("512M", Tier::Quick), Some(64));
         std::fs::remove_dir_all(&dir).expect("nothing else is in it");
     }
+
+    /// A machine with two CPUs, of which nothing else is known.
+    fn two_cpus() -> Topology {
+        let root = tempfile::tempdir().expect("a directory");
+        let cpu = root.path().join("sys/devices/system/cpu");
+        std::fs::create_dir_all(&cpu).expect("a directory");
+        std::fs::write(cpu.join("online"), "0-1\n").expect("a file");
+        Topology::from_tree(root.path(), &[0, 1])
+    }
+
+    #[test]
+    fn a_busy_sibling_is_no_disturbance_where_it_is_a_side_or_a_member() {
+        let info = Info { placements: &Placement::TWO_SIDED, ..Info::new("test.sides") };
+        let drops = |placement: Placement, workers: u32| {
+            let kind = (workers, workers > 1, false);
+            planned(&info, Params::default(), placement, kind, &two_cpus()).point.drops.has(Label::Shared)
+        };
+        assert!(drops(Placement::Pinned, 1) && drops(Placement::SameCpu, 1));
+        assert!(!drops(Placement::Smt, 1) && !drops(Placement::Free, 2));
+    }
+
+    /// Such sides get a longer warm-up, in which the kernel adapts to them.
+    #[test]
+    fn sides_that_wake_each_other_on_two_cpus_are_told_from_all_others() {
+        let wakes = |interference: Interference, cpus: [u32; 2], workers: u32| {
+            let info = Info { placements: &Placement::TWO_SIDED, interference, ..Info::new("test.sides") };
+            let kind = (workers, workers > 1, false);
+            planned(&info, Params::default(), Placement::List(cpus.to_vec()), kind, &two_cpus()).wakes
+        };
+        assert!(wakes(Interference::Blocking, [0, 1], 1));
+        assert!(!wakes(Interference::Blocking, [1, 1], 1));
+        assert!(!wakes(Interference::Cpu, [0, 1], 1));
+        assert!(!wakes(Interference::Blocking, [0, 1], 2));
+    }
 }

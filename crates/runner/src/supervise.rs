@@ -329,3 +329,18 @@ fn describe_exit(status: Option<ExitStatus>, output: &WorkerOutput) -> String {
         None => how,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_complaint_is_kept_of_many() {
+        let mut output = WorkerOutput::default();
+        for n in 0..1000 {
+            output.complain(format!("complaint {n}\n").as_bytes());
+        }
+        assert_eq!(output.last_line().as_deref(), Some("complaint 999"));
+        assert!(output.complaints.len() <= MOST_COMPLAINTS);
+    }
+}

@@ -267,4 +267,41 @@ mod tests {
         // Steal runs backwards when a machine is migrated.
         assert_eq!(share_of_ticks(Some(100), Some(50), 2.0), Some(0.0));
     }
+
+    #[test]
+    fn a_stretch_beside_a_neighbour_goes_on_from_one_second_into_the_next() {
+        use groma_harness::model::IssueBlock;
+        // So high a best rate that nothing is learnt from what is seen.
+        let probe = CoreProbe { block: IssueBlock::Mixed, length: 1, best: 100.0, shared_below: Some(3.0) };
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let probed = Probed {
+            cpu: 0,
+            seen: Arc::clone(&seen),
+            thread: None,
+            counts: RateCounts::default(),
+            clocks: Vec::new(),
+            streak: 0,
+            longest: 0,
+            stolen_first: None,
+            stolen_last: None,
+        };
+        let mut watch = Watch {
+            probe,
+            cpus: vec![probed],
+            stop: Arc::new(AtomicBool::new(false)),
+            started: Instant::now(),
+            last: Instant::now(),
+            waiting_us: None,
+            used: Usage::process(),
+        };
+        let (own, shared) = (log_bin(4.0).expect("a rate"), log_bin(2.0).expect("a rate"));
+        let mut longest = |bins: Vec<i16>| {
+            seen.lock().expect("one thread").bins = bins;
+            (watch.second().cpus[0].longest_s / EVERY.as_secs_f64()).round()
+        };
+        assert_eq!(longest([vec![own; 20], vec![shared; 5]].concat()), 5.0);
+        assert_eq!(longest([vec![shared; 7], vec![own; 20]].concat()), 12.0);
+        assert_eq!(longest(vec![own; 20]), 0.0);
+        assert_eq!((watch.end().cpus[0].longest_s / EVERY.as_secs_f64()).round(), 12.0);
+    }
 }

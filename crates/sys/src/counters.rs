@@ -187,6 +187,29 @@ mod tests {
     }
 
     #[test]
+    fn what_children_worked_in_the_kernel_belongs_to_the_family_as_well() {
+        // In a process of its own, because other tests run in this one.
+        let child = crate::fork::fork(|| {
+            let family = family_cpu_ns();
+            let made = crate::fork::fork(|| {
+                let Ok(random) = std::fs::File::open("/dev/urandom") else { return 1 };
+                let (from, mut block) = (thread_cpu_ns(), [0; 1 << 16]);
+                while thread_cpu_ns() - from < 40_000_000 {
+                    if std::io::Read::read(&mut &random, &mut block).is_err() {
+                        return 1;
+                    }
+                }
+                0
+            });
+            let Ok(exit) = made.and_then(crate::fork::Child::wait) else { return 2 };
+            let usage = exit.usage;
+            i32::from(!exit.success() || family_cpu_ns() - family < usage.user_ns + usage.system_ns)
+        });
+        let exit = child.expect("fork").wait().expect("wait");
+        assert_eq!(exit.code(), Some(0), "1: the child's work is missing");
+    }
+
+    #[test]
     fn work_in_user_mode_is_counted() {
         let before = Usage::thread();
         let cpu = thread_cpu_ns();

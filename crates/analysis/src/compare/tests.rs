@@ -187,3 +187,15 @@ fn values_relative_to_something_have_no_unit() {
     assert_eq!(relative.iter().map(|record| record.value).collect::<Vec<_>>(), [per_call]);
     assert!(relative_to(&records, "a.other").is_none());
 }
+
+/// It counts both ways in which chance could bring such pairs about.
+#[test]
+fn the_probability_of_pairs_is_two_sided() {
+    let dearer: Vec<f64> = (0..10).map(|i| 1.05 + 0.01 * f64::from(i)).collect();
+    let cheaper: Vec<f64> = dearer.iter().map(|ratio| 1.0 / ratio).collect();
+    let one_sided = signed_rank(&dearer, NOTHING).expect("enough pairs");
+    for ratios in [dearer, cheaper] {
+        let p = two_sided(&ratios).expect("enough pairs");
+        assert!((p / one_sided - 2.0).abs() < 1e-9, "{p} {one_sided}");
+    }
+}

@@ -236,6 +236,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::clock::{Clock, Monotonic};
+    use groma_harness::sys::thread::spawn;
     use groma_harness::testing::try_out;
 
     #[test]
@@ -268,5 +270,26 @@ mod tests {
         let value = |name: &str| tried.result.series(name).map(|s| s.values[0]).expect("stated");
         assert!(0.0 <= value("") && value("") <= value("bound"));
         assert!(tried.proven("round trips that were answered") >= FEWEST as f64);
+    }
+
+    #[test]
+    fn the_answer_comes_from_the_cpu_that_is_asked() {
+        if let Err(why) = counter_usable() {
+            return println!("skipped: {why}");
+        }
+        let last = *affinity::allowed().expect("an affinity").last().expect("a CPU");
+        let words: std::sync::Arc<Vec<AtomicU64>> =
+            std::sync::Arc::new((0..WORDS).map(|_| AtomicU64::new(0)).collect());
+        words[GO].store(u64::from(last) + 1, Release);
+        words[ASK].store(1, Release);
+        let theirs = std::sync::Arc::clone(&words);
+        let there = spawn(128 << 10, move || (answer(&theirs), affinity::allowed())).expect("a thread");
+        let until = Monotonic.now_ns() + 60_000_000_000;
+        while words[ANSWER].load(Acquire) != 1 && Monotonic.now_ns() < until {
+            std::thread::yield_now();
+        }
+        words[GO].store(END, Release);
+        let (code, on) = there.join().expect("no panic");
+        assert_eq!((code, on.expect("an affinity")), (0, vec![last]));
     }
 }

@@ -190,4 +190,24 @@ mod tests {
             }
         }
     }
+
+    /// A directory that members share holds as many names as one that a single process has.
+    #[test]
+    fn a_shared_directory_is_filled_once() {
+        let place = Place::new();
+        let chosen = [("entries", "1016"), ("where", "work_dir"), ("object", "shared")];
+        let bench = ALL.iter().find(|bench| bench.info.id == "file.create_delete").expect("it is in the catalogue");
+        // Who holds it keeps the last member from removing it.
+        let shared = place.path().join("shared");
+        std::fs::create_dir(&shared).expect("a directory");
+        let held = File::open(&shared).expect("a directory");
+        if let Err(e) = held.lock_shared() {
+            return println!("skipped: {e}");
+        }
+        try_group(bench, &chosen, Some(place.path()), 2, WorkerKind::Processes).expect("a worker group");
+        let names = std::fs::read_dir(&shared).expect("a directory").map(|entry| entry.expect("an entry").file_name());
+        assert_eq!(names.filter(|name| name.as_encoded_bytes().starts_with(b"crowd-")).count(), 1000);
+        std::fs::remove_dir_all(&shared).expect("a directory");
+        place.clear();
+    }
 }

@@ -230,4 +230,51 @@ pub(super) mod tests {
             assert_eq!(got, wanted, "{errno}");
         }
     }
+
+    const TRANSFER: usize = 64 << 10;
+
+    /// A stream through a pipe whose writer works for a while before each transfer, and counts
+    /// them.
+    fn slow_writer(ctx: &mut Ctx) -> Outcome {
+        let (read_end, write_end) = groma_harness::sys::io::pipe().context("making a pipe")?;
+        let sent = Shared::<AtomicU64>::new(1).context("sharing a word")?;
+        run(ctx, Medium { read_end, write_end, holds: TRANSFER as u64 }, TRANSFER, u64::MAX, || {
+            let map = buffer(TRANSFER)?;
+            let sent = &sent;
+            Ok(Box::new(move |to, number| {
+                let from = thread_cpu_ns();
+                while thread_cpu_ns() - from < 300_000 {
+                    std::hint::spin_loop();
+                }
+                sent[0].store(number + 1, SeqCst);
+                groma_harness::sys::io::write_full(to, &map[..TRANSFER])
+            }))
+        })?;
+        ctx.fact("sent", sent[0].load(SeqCst));
+        Ok(())
+    }
+
+    static SLOW_WRITER: Benchmark = Benchmark {
+        info: Info {
+            quantity: Quantity::Bandwidth,
+            timing: Timing::Each,
+            outputs: OUTPUTS,
+            params: &[TOUCH],
+            interference: Interference::Blocking,
+            ..Info::new("test.slow_writer")
+        },
+        run: Run::Here(slow_writer),
+    };
+
+    /// What lies in the medium when the watch starts was written before; each side has its own CPU
+    /// time.
+    #[test]
+    fn what_the_medium_holds_is_read_before_the_watch_starts_and_each_side_pays_for_itself() {
+        let tried = try_out(&SLOW_WRITER, &[("touch", "no")], None).expect("a stream");
+        let sent: u64 = tried.result.fact("sent").expect("counted").parse().expect("a number");
+        let timed = TIMED / TRANSFER as u64;
+        assert!(sent >= tried.iterations * (timed + 1), "{sent} transfers for {} times {timed}", tried.iterations);
+        let cpu = |side: &str| tried.result.series(side).expect("its CPU time").values[0];
+        assert!(cpu("cpu_writer") > 2.0 * cpu("cpu_reader"), "{} {}", cpu("cpu_writer"), cpu("cpu_reader"));
+    }
 }

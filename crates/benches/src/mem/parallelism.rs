@@ -432,4 +432,24 @@ mod tests {
             assert!(fact("limiter").is_some() && fact("curve.ns").is_some_and(|c| c.starts_with("1=")));
         }
     }
+
+    /// The two curves are of the same loads: what lies between them is the clock of the core, at
+    /// each number of chains.
+    #[test]
+    fn nanoseconds_and_cycles_are_of_the_same_loads() {
+        let tried = match try_out(&BENCH, &[("size", "16K")], None) {
+            Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
+            tried => tried.expect("a curve"),
+        };
+        let curve = |key: &str| -> Vec<(String, f64)> {
+            let points = tried.result.fact(key).expect("a curve").split(' ').filter_map(|point| point.split_once('='));
+            points.map(|(chains, value)| (chains.to_owned(), value.parse().expect("a number"))).collect()
+        };
+        let clocks: Vec<f64> =
+            curve("curve.ns").iter().zip(curve("curve.cycles")).map(|(ns, cycles)| cycles.1 / ns.1).collect();
+        // Of a busy machine some windows are disturbed.
+        let middle = groma_harness::stats::order::upper_median(&clocks).expect("a curve");
+        let near = clocks.iter().filter(|clock| (middle / 1.5..=middle * 1.5).contains(*clock)).count();
+        assert!(clocks.len() > 3 && 2 * near > clocks.len(), "{clocks:?}");
+    }
 }

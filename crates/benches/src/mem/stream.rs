@@ -238,4 +238,21 @@ mod tests {
     fn arrays_too_small_are_refused() {
         assert!(matches!(try_out(&BENCH, &[("size", "1K")], None), Err(BenchError::Unsupported(_))));
     }
+
+    /// An ordinary store first fetches what it overwrites: a copy moves three times the bytes of an
+    /// array, where the program counts two.
+    #[test]
+    fn the_modelled_traffic_depends_on_the_stores() {
+        for (store, expected) in [("plain", 1.5), ("nt", 1.0)] {
+            let chosen = [("op", "copy"), ("size", "64K"), ("store", store)];
+            let tried = match try_out(&BENCH, &chosen, None) {
+                Err(BenchError::Unsupported(why)) => {
+                    println!("skipped: {why}");
+                    continue;
+                }
+                tried => tried.expect("a copy"),
+            };
+            assert_eq!(tried.result.fact(MODELLED).map(str::to_owned), Some(f64::to_string(&expected)), "{store}");
+        }
+    }
 }

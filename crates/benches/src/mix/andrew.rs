@@ -470,4 +470,18 @@ mod tests {
         assert_ne!(Tokens::of(b"a b", |_| ()), Tokens::of(b"b a", |_| ()));
         assert_eq!(Tokens::of(b" \n", |_| ()), Tokens::NONE);
     }
+
+    #[test]
+    fn the_phases_add_up_to_the_pass() {
+        let place = Place::new();
+        let tried = match try_out(&BENCH, &[("jobs", "1")], Some(place.path())) {
+            Err(BenchError::Unsupported(why)) if COMPILER.is_empty() => return println!("not here: {why}"),
+            tried => tried.expect("a tree"),
+        };
+        let last = tried.result.series("").and_then(|s| s.samples.last()).expect("a pass");
+        let phase = |phase: &&str| *tried.result.series(phase).expect("a phase").values.last().expect("a pass");
+        let (sum, pass) = (PHASES.iter().map(phase).sum::<f64>(), last.elapsed_ns as f64 * 1e-9);
+        assert_eq!(last.iters, 1);
+        assert!(sum <= pass * 1.000_001, "{sum} s in phases, {pass} s in all");
+    }
 }

@@ -236,4 +236,11 @@ mod tests {
     fn too_many_are_refused() {
         assert!(matches!(try_out(&BENCH, &[("jobs", "5000")], None), Err(BenchError::Unsupported(_))));
     }
+
+    #[test]
+    fn one_job_cannot_be_done_in_less_than_its_own_time() {
+        let tried = try_out(&BENCH, &[("jobs", "1"), ("work_us", "200")], None).expect("a job");
+        let fact = |key: &str| tried.result.fact(key).map(str::to_owned).expect("stated");
+        assert_eq!(fact("work.ideal_ns"), fact("work.alone_ns"));
+    }
 }

@@ -302,4 +302,30 @@ mod tests {
     fn a_transfer_too_long_is_refused() {
         assert!(matches!(try_out(&BENCH, &[("size", "2M")], None), Err(BenchError::Unsupported(_))));
     }
+
+    const BEFORE_NS: u64 = 400_000_000;
+
+    /// As the benchmark, after this thread has worked for a while.
+    fn after_work(ctx: &mut Ctx) -> Outcome {
+        let used = || Usage::thread().user_ns + Usage::thread().system_ns;
+        let from = used();
+        while used() - from < BEFORE_NS {
+            std::hint::spin_loop();
+        }
+        match BENCH.run {
+            Run::Here(run) => run(ctx),
+            Run::NotHere(why) => Err(BenchError::Unsupported(why.to_owned())),
+        }
+    }
+
+    static AFTER_WORK: Benchmark = Benchmark { info: BENCH.info, run: Run::Here(after_work) };
+
+    #[test]
+    fn the_receiver_pays_for_what_is_credited_and_not_for_what_was_before() {
+        let tried = try_out(&AFTER_WORK, &[("size", "64K")], None).expect("loopback");
+        let stated = tried.result.series("cpu_receiver").expect("stated").values[0];
+        let gigabytes = tried.iterations as f64 * TIMED as f64 / 1e9;
+        // It received for a fraction of the time that was spent before.
+        assert!(stated * gigabytes < BEFORE_NS as f64 * 1e-9, "{stated} s for each of {gigabytes} GB");
+    }
 }

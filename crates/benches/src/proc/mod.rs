@@ -478,4 +478,43 @@ mod tests {
         assert!(matches!(no_child("x", &io::Error::from_raw_os_error(13)), BenchError::Denied(_)));
         assert!(matches!(no_child("x", &io::Error::from_raw_os_error(2)), BenchError::Failed(_)));
     }
+
+    /// Children that live on for a while after they were made.
+    fn long_lives(ctx: &mut Ctx) -> Outcome {
+        let life = || {
+            let from = counters::thread_cpu_ns();
+            while counters::thread_cpu_ns() - from < 5_000_000 {}
+            i32::from(GOOD)
+        };
+        let make = || {
+            let child = groma_harness::sys::fork::fork(life)?;
+            let pid = child.pid();
+            // The benchmark waits for it by its number.
+            std::mem::forget(child);
+            Ok(pid)
+        };
+        let children = Children::new();
+        ctx.measure_variants(&mut [children.whole(make, |_| Ok(())), children.returned(make)])?;
+        children.prove(ctx);
+        Ok(())
+    }
+
+    static LONG_LIVES: Benchmark = Benchmark {
+        info: Info {
+            timing: Timing::Each,
+            outputs: &[Output::MAIN, Output::named("return", "")],
+            interference: Interference::Tasks,
+            ..Info::new("test.long_lives")
+        },
+        run: Run::Here(long_lives),
+    };
+
+    #[test]
+    fn the_return_of_a_call_does_not_wait_for_the_end_of_the_child() {
+        let tried = groma_harness::testing::try_out(&LONG_LIVES, &[], None).expect("fork");
+        let shortest = |name: &str| {
+            tried.result.series(name).and_then(|s| s.samples.iter().map(|s| s.elapsed_ns).min()).expect("samples")
+        };
+        assert!(shortest("return") < shortest("") / 2, "{} of {}", shortest("return"), shortest(""));
+    }
 }

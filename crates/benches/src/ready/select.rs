@@ -83,4 +83,23 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
+
+    /// The kernel looks through all numbers up to the highest: those of the other ends are not
+    /// among them.
+    #[test]
+    fn the_numbers_looked_through_are_those_of_the_set() {
+        let numbers = |count: &str| -> Option<u64> {
+            match try_out(&BENCH, &[("count", count)], None) {
+                Ok(tried) => tried.result.fact("select.numbers").and_then(|n| n.parse().ok()),
+                Err(why) => {
+                    println!("not here: {why}");
+                    None
+                }
+            }
+        };
+        // Other tests hold descriptors meanwhile.
+        if let (Some(few), Some(many)) = (numbers("100"), numbers("400")) {
+            assert!(many - few < 450, "{few} numbers for 100 pipes, {many} for 400");
+        }
+    }
 }

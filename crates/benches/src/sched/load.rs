@@ -89,6 +89,24 @@ mod tests {
     static LOADED: Benchmark =
         Benchmark { info: Info { timing: Timing::Stated, ..Info::new("test.load") }, run: Run::Here(under_load) };
 
+    fn under_a_little_load(ctx: &mut Ctx) -> Outcome {
+        let load = Load::start(ctx, 1)?;
+        ctx.state(load.children.len() as f64);
+        load.stop(ctx)
+    }
+
+    static HARDLY_LOADED: Benchmark = Benchmark {
+        info: Info { timing: Timing::Stated, ..Info::new("test.little_load") },
+        run: Run::Here(under_a_little_load),
+    };
+
+    #[test]
+    fn a_load_of_less_than_a_task_is_one() {
+        let tried = try_out(&HARDLY_LOADED, &[], None).expect("busy tasks");
+        let cpus = cpus_of_the_run().expect("an affinity").len() as f64;
+        assert_eq!(tried.proven("busy tasks at work to the end"), (cpus / 100.0).ceil());
+    }
+
     #[test]
     fn there_are_as_many_as_asked_for_and_none_afterwards() {
         let tried = try_out(&LOADED, &[], None).expect("busy tasks");

@@ -282,4 +282,18 @@ mod tests {
         assert_eq!(at(Found::Gaps), at(Found::Readings));
         assert_eq!(at(Found::Stolen), at(Found::Elapsed));
     }
+
+    /// Readings half a microsecond apart are no gaps, however many ticks that is.
+    #[test]
+    fn a_gap_is_a_time_and_not_a_number_of_ticks() {
+        fn quick() -> u64 {
+            static TICKS: AtomicU64 = AtomicU64::new(0);
+            TICKS.fetch_add(2000, SeqCst)
+        }
+        let row: Vec<AtomicU64> = (0..WIDTH).map(|_| AtomicU64::new(0)).collect();
+        watch(current_cpu(), &row, quick, 4e9, 1e-3);
+        let at = |what: Found| row[what as usize].load(SeqCst);
+        assert!(at(Found::Readings) >= 1000);
+        assert_eq!((at(Found::Gaps), at(Found::Stolen)), (0, 0));
+    }
 }

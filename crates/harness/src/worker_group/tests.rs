@@ -453,3 +453,40 @@ fn no_thread_is_at_work_any_more_when_a_failed_worker_group_is_told() {
     assert_eq!(failed, Some(BenchError::Failed("member 0: no".to_owned())));
     assert_eq!(AT_WORK.load(SeqCst), 0);
 }
+
+#[test]
+fn the_warm_up_of_a_worker_group_is_as_long_as_its_timetable_says() {
+    let board = Board::new(1).expect("memory");
+    let head = board.head();
+    for word in [&head.ready, &head.started, &head.done, &head.ended] {
+        word.count();
+    }
+    let timetable = Timetable { warm_ns: 50_000_000, ..Timetable::new(1, 1, true, 4e6, 0) };
+    let mut nobody = Members::Threads(Vec::new());
+    let start = Monotonic.now_ns();
+    assert!(coordinate(&board, &mut nobody, timetable, Duration::from_secs(60)).is_ok());
+    assert!(Monotonic.now_ns() - start >= timetable.warm_ns);
+}
+
+/// Before that the member may still have waited for a CPU.
+#[test]
+fn a_member_is_at_work_from_the_end_of_its_first_batch() {
+    let (board, fake) = (Board::new(1).expect("memory"), crate::fake::Fake::new());
+    board.set_phase(MEASURE);
+    let timetable = Timetable::new(1, 1, true, 4e6, 0);
+    let mut member = Member { board: &board, index: 0, timetable, measured: false };
+    let mut first_end = None;
+    let body = |iters: u64| {
+        fake.run(100 * iters);
+        if board.head().ready.load(SeqCst) == 1 {
+            first_end.get_or_insert(fake.now.get());
+        }
+        if board.head().done.load(SeqCst) == 1 {
+            board.set_phase(STOP);
+        }
+        Ok(())
+    };
+    let mut rng = Rng::new(1);
+    member.measure(&fake, &crate::fake::rules(), &mut [Variant::new("", body)], &mut rng).expect("it runs");
+    assert_eq!(Some(board.slots[0].first.load(SeqCst)), first_end);
+}

@@ -145,3 +145,85 @@ fn a_job_is_what_was_planned() {
         assert_eq!(job.time_limit_ns, if job.workers == 1 { 40_000_000 } else { 1_666_666_666 });
     }
 }
+
+#[test]
+fn both_sides_of_a_pair_have_as_many_rounds_as_the_dearer_one_can_afford() {
+    let survey = survey(5, 2);
+    let plan: Vec<Planned> = (0..2).flat_map(|_| [0, 1].map(|side| Planned { side, ..planned("a.one", 1) })).collect();
+    let mut going = Going::new(&survey, &plan);
+    going.round = 1;
+    for (point, ms) in going.points.iter_mut().zip([50, 10_000, 50, 50]) {
+        point.cost = Duration::from_millis(ms);
+    }
+    going.allocate(&survey.effort);
+    let targets: Vec<u32> = going.points.iter().map(|point| point.target).collect();
+    assert!(targets[0] == targets[1] && targets[2] == targets[3], "{targets:?}");
+    assert!(targets[1] < targets[3], "ten seconds a round are too many of a minute: {targets:?}");
+}
+
+/// Nobody looks.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn next(&mut self, _: &str) {}
+
+    fn warn(&mut self, _: &str) {}
+}
+
+/// A shell in place of a worker, which gets the job on its standard input.
+fn shell(script: &str) -> Launcher {
+    Launcher { command: ["/bin/sh", "-c", script].map(Into::into).to_vec(), ..Launcher::default() }
+}
+
+#[test]
+fn both_sides_of_a_pair_draw_the_same_numbers_and_pairs_do_not() {
+    let place = tempfile::tempdir().expect("a directory");
+    let mut survey = survey(5, 2);
+    survey.launchers = vec![shell(&format!("cat > '{}/'$$", place.path().display())); 2];
+    let pair = |id: &'static str| [0, 1].map(|side| Planned { side, ..planned(id, 1) });
+    let plan: Vec<Planned> = ["a.one", "a.two", "a.three"].into_iter().flat_map(pair).collect();
+    survey.work(&plan, &mut Nobody, |_, _| Ok(())).expect("a survey");
+    let kept = std::fs::read_dir(place.path()).expect("a directory");
+    let jobs: Vec<Job> = kept
+        .map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("a job"))
+        .map(|text| groma_harness::protocol::read_job(&text).expect("a job").1)
+        .collect();
+    assert_eq!(jobs.len(), 6);
+    let seeds = |id: &str| jobs.iter().filter(|job| job.id == id).map(|job| job.seed).collect::<BTreeSet<_>>();
+    let distinct: BTreeSet<u64> = ["a.one", "a.two", "a.three"].into_iter().flat_map(seeds).collect();
+    assert!(["a.one", "a.two", "a.three"].iter().all(|id| seeds(id).len() == 1), "{jobs:?}");
+    assert_eq!(distinct.len(), 3);
+}
+
+/// What is done once a run, such as filling a file, is no cost of later rounds.
+#[test]
+fn what_is_done_once_is_no_cost_of_a_round() {
+    let place = tempfile::tempdir().expect("a directory");
+    let result = place.path().join("result");
+    let cost_of = |once_ms: &str| {
+        let facts = vec![Fact::new(ROUND_ONCE, once_ms)];
+        let done = RoundResult::ok(RoundOutput { facts, ..with_iterations(12).output });
+        std::fs::write(&result, groma_harness::protocol::write_result(&done)).expect("a file");
+        let mut survey = survey(5, 1);
+        survey.launchers = vec![shell(&format!("cat > /dev/null; cat '{}'", result.display()))];
+        let plan = [planned("a.one", 1)];
+        let mut going = Going::new(&survey, &plan);
+        let mut rng = Rng::new(1);
+        survey.round(&mut going, 0, true, &mut rng, &mut Nobody, &mut |_, _| Ok(())).expect("a round");
+        assert_eq!(going.points[0].rounds[0].result.state, State::Ok);
+        going.points[0].cost
+    };
+    assert!(!cost_of("0").is_zero());
+    assert!(cost_of("1000000").is_zero());
+}
+
+/// A round that the budget ends says nothing of the benchmark; one that its own limit ends does.
+#[test]
+fn a_round_that_the_budget_ends_is_no_time_out() {
+    let survey = survey(1, 1);
+    let (job, sleeps) = (jobs(1, 1).remove(0), shell("exec sleep 60"));
+    let ended = |deadline: Duration, end: Option<Instant>| survey.supervisor.run((&job, &sleeps), 0, deadline, end);
+    let short = Duration::from_millis(50);
+    assert!(matches!(ended(Duration::from_secs(5), Some(Instant::now() + short)), Ended::OutOfBudget));
+    assert!(matches!(ended(short, None), Ended::Result(result) if result.state == State::Timeout));
+}
