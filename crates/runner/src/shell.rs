@@ -115,7 +115,9 @@ mod tests {
         let left = std::fs::read_to_string(&file).expect("a process id").trim().parse().expect("a number");
         // Whoever adopts it may take a moment to reap it.
         let stat = || std::fs::read_to_string(format!("/proc/{left}/stat")).unwrap_or_default();
+        let until = Instant::now() + LONG;
         while process::exists(left) && !stat().contains(") Z ") {
+            assert!(Instant::now() < until, "process {left} goes on: {}", stat());
             std::thread::yield_now();
         }
     }

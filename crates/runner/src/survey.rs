@@ -166,10 +166,9 @@ impl Survey {
         keep: &mut impl FnMut(usize, &mut Round) -> Result<()>,
     ) -> Result<Step> {
         let (now, round, planned) = (Instant::now(), going.round, &going.plan[i]);
-        // A round that the end of the budget would cut is not begun, unless it is the point's
-        // first.
-        let too_late = now + going.points[i].cost >= going.until;
-        if now >= going.until || (too_late && !going.points[i].rounds.is_empty()) {
+        // A round that the end of the budget would cut is not begun. What a point's first one takes
+        // is not known: it is begun while there is any time.
+        if now + going.points[i].cost >= going.until {
             // This point no longer fits; cheaper ones go on.
             if allocated {
                 going.short += 1;

@@ -207,15 +207,17 @@ mod tests {
         for (early, expected) in [(false, true), (true, false)] {
             let info = Info { interference: Interference::Faults, ..Info::new("walk.test") };
             let run: fn(&mut Ctx) -> Outcome = if early { |ctx| run(ctx, true) } else { |ctx| run(ctx, false) };
-            let tried = match try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None) {
-                Ok(tried) => tried,
-                Err(why) => panic!("{why}"),
+            let bench = Benchmark { info, run: Run::Here(run) };
+            let holds = |_| {
+                let tried = try_failing(&bench, &[], None).unwrap_or_else(|why| panic!("{why}"));
+                let proof = |name: &str| tried.result.output.proofs.iter().find(|p| p.name == name).map(|p| p.holds);
+                let names = ["minor faults per touch", "minor faults per operation, which needs none"];
+                names.map(|name| proof(name).expect("a proof"))
             };
-            let proof =
-                |name: &str| tried.result.output.proofs.iter().find(|p| p.name == name).map(|p| (p.holds, p.seen));
-            let of_faults = proof("minor faults per touch").expect("a proof");
-            assert_eq!(of_faults.0, expected, "{early}: {of_faults:?}");
-            assert_eq!(proof("minor faults per operation, which needs none").map(|p| p.0), Some(true));
+            // The kernel may take pages back between two touches, though hardly in each try.
+            let seen: Vec<[bool; 2]> = (0..5).map(holds).collect();
+            assert!(seen.contains(&[expected, true]), "{early}: {seen:?}");
+            assert!(expected || seen.iter().all(|[touches, _]| !touches), "{early}: {seen:?}");
         }
     }
 
