@@ -350,6 +350,7 @@ fn show_takes_names_of_metrics_and_of_other_tools() {
         (&["mem.latency", "--param", "size=1M"], "holds no mem.latency --param size=1M"),
         (&["lat_pipe"], "no run holds lat_pipe: groma run lat_pipe"),
         (&["latest", "--param", "size=8K"], "choose the points of one metric"),
+        (&["lat_mem_rd", "--states"], "groma show --select mem.latency,mem.stride"),
     ] {
         let refused = place.groma(&[&["show"], args].concat());
         assert_eq!((refused.code, refused.err.lines().count()), (Some(2), 1), "{refused:?}");

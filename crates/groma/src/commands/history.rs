@@ -210,8 +210,7 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
 enum Named<'p> {
     /// This metric.
     Metric(&'p str),
-    /// The metrics of these benchmarks that are called as they are; of one without such a metric,
-    /// all.
+    /// Of each of these benchmarks the metric that has its id, or all if none has.
     Benches(Vec<&'static Benchmark>),
 }
 
@@ -223,6 +222,14 @@ impl Named<'_> {
                 let has_main = bench.info.outputs.iter().any(|output| output.suffix.is_empty());
                 if has_main { id == bench.info.id } else { is_metric_of(id, bench.info.id) }
             }),
+        }
+    }
+
+    /// What `--select` takes for the same.
+    fn selection(&self) -> String {
+        match self {
+            Named::Metric(metric) => (*metric).to_owned(),
+            Named::Benches(benches) => benches.iter().map(|bench| bench.info.id).collect::<Vec<_>>().join(","),
         }
     }
 }
@@ -255,7 +262,7 @@ const MOST_CARDS: usize = 4;
 fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<u8> {
     let text = &args.run;
     if !args.select.is_empty() || args.hardware || args.states || args.format != Format::Table {
-        bail!("{text}: a card stands alone; for another view: {} show --select {text}", name());
+        bail!("{text}: a card stands alone; for another view: {} show --select {}", name(), named.selection());
     }
     let is_it = |id: &str| named.takes(id);
     let run = args.of.as_deref().unwrap_or("latest");
@@ -281,13 +288,11 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
     };
     let style = style(args.all);
     let beside = |record: &Record, earlier| {
-        let bench = program.all().iter().find(|bench| is_metric_of(&record.id, bench.info.id));
-        let lineage = bench.filter(|bench| bench.info.id == record.id).map_or(&[][..], |bench| bench.info.lineage);
-        let measures = bench.filter(|bench| bench.info.id == record.id).map(|bench| report::measures(&bench.info));
-        report::Beside { earlier, lineage, measures: measures.unwrap_or_default() }
+        let bench = program.all().iter().find(|bench| bench.info.id == record.id);
+        let lineage = bench.map_or(&[][..], |bench| bench.info.lineage);
+        report::Beside { earlier, lineage, measures: bench.map(|b| report::measures(&b.info)).unwrap_or_default() }
     };
-    let all = shown.records.iter().zip(histories).filter(|(record, _)| wanted(record));
-    let points: Vec<(&Record, _)> = all.collect();
+    let points: Vec<(&Record, _)> = shown.records.iter().zip(histories).filter(|(record, _)| wanted(record)).collect();
     if points.len() > MOST_CARDS {
         let records: Vec<Record> = points.iter().map(|(record, _)| (*record).clone()).collect();
         let style = Style { all: true, ..style };
