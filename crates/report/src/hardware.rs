@@ -68,6 +68,9 @@ pub(crate) fn found<'r>(families: Families<'_>, run: &RunHeader, records: &'r [R
         of_claims: notes(&claims),
         claims,
     };
+    if found.levels.iter().any(|level| level.speeds[2].is_some()) {
+        found.of_levels.push(("copy".to_owned(), "a byte counts twice, as it is read and written".to_owned()));
+    }
     found.of_levels.extend(sentences::caution(&rows, &seen, &hierarchies).map(alone));
     found.of_claims.extend(rows.iter().filter_map(|row| sentences::transfers(row, &seen)).map(alone));
     Some(found)
