@@ -73,7 +73,7 @@ pub(super) fn note(claim: &Claim) -> String {
     match &claim.note {
         Note::Nothing => match claim.measured {
             Amount::Sizes(from, to) => {
-                format!("loads begin to take longer at {} and have left this level at {}", size(from), size(to))
+                format!("latency rises from {} on and has left this level by {}", size(from), size(to))
             }
             _ => String::new(),
         },
