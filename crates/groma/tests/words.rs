@@ -87,6 +87,10 @@ fn traced_once(id: &str, params: &str, on: Option<u32>, limit_ms: u64) -> Option
         println!("not here: {id} {params}: {}", result.reason);
         return None;
     }
+    if result.state != State::Ok {
+        // Shown where the calls are then not those expected.
+        println!("{id} {params}, {limit_ms} ms: {:?}: {}", result.state, result.reason);
+    }
     let lines = std::fs::read_to_string(&trace).expect("a trace");
     Some(lines.lines().map(|line| line.split_once(' ').map_or("", |(_, call)| call.trim_start()).to_owned()).collect())
 }
@@ -101,6 +105,11 @@ fn traced(id: &str, params: &str, on: Option<u32>, enough: impl Fn(&[String]) ->
         }
     }
     last
+}
+
+/// Whether it is a `pread64`, or the end of one that `strace` wrote in two parts.
+fn is_read(call: &str) -> bool {
+    call.starts_with("pread64(") || call.starts_with("<... pread64 resumed>")
 }
 
 fn count(calls: &[String], what: &str) -> usize {
@@ -247,9 +256,8 @@ fn sleeps_have_the_requested_timer_slack() {
 #[test]
 fn random_reads_are_in_random_order() {
     let offset = |call: &String| call.split_once(", 4096, ")?.1.split(')').next()?.parse::<u64>().ok();
-    let of_reads = |calls: &[String]| -> Vec<u64> {
-        calls.iter().filter(|call| call.starts_with("pread64(")).filter_map(offset).collect()
-    };
+    let of_reads =
+        |calls: &[String]| -> Vec<u64> { calls.iter().filter(|call| is_read(call)).filter_map(offset).collect() };
     let params = "size=1048576 where=work_dir object=private";
     let Some(calls) = traced("file.pread_random", params, None, |calls| of_reads(calls).len() >= 64) else { return };
     let offsets = of_reads(&calls);
@@ -307,9 +315,7 @@ fn a_process_leaves_with_its_memory() {
 /// The offsets of the direct reads of a benchmark, in order.
 fn offsets(id: &str, params: &str) -> Option<Vec<u64>> {
     let offset = |call: &String| call.rsplit_once(", ")?.1.split(')').next()?.parse::<u64>().ok();
-    let all = |calls: &[String]| -> Vec<u64> {
-        calls.iter().filter(|call| call.starts_with("pread64(")).filter_map(offset).collect()
-    };
+    let all = |calls: &[String]| -> Vec<u64> { calls.iter().filter(|call| is_read(call)).filter_map(offset).collect() };
     traced(id, params, None, |calls| all(calls).len() >= 4 * SOME).map(|calls| all(&calls))
 }
 
@@ -326,5 +332,6 @@ fn reads_of_a_disk_are_in_the_order_that_is_named() {
     let apart = |pair: &[u64]| pair[1].abs_diff(pair[0]) == 8 << 20;
     let (up, down): (Vec<&[u64]>, Vec<&[u64]>) =
         seeks.windows(2).filter(|pair| apart(pair)).partition(|pair| pair[1] > pair[0]);
-    assert!(up.len().min(down.len()) * 3 > up.len().max(down.len()), "{} up, {} down", up.len(), down.len());
+    let found = || format!("{} up, {} down: {seeks:?}", up.len(), down.len());
+    assert!(up.len().min(down.len()) * 3 > up.len().max(down.len()), "{}", found());
 }
