@@ -412,7 +412,8 @@ mod tests {
     fn a_curve_goes_past_the_last_cache_of_a_large_machine() {
         const SIZE: Param = Param::size("size", "").past_caches().quick(&["64M"]).standard(&["16K", "256M"]);
         let info = Info { params: &[SIZE], ..Info::new("test.curve") };
-        let dir = std::env::temp_dir().join(format!("groma-plan-{}", std::process::id()));
+        let root = tempfile::tempdir().expect("a directory");
+        let dir = root.path();
         let cache = dir.join("sys/devices/system/cpu/cpu0/cache/index0");
         std::fs::create_dir_all(&cache).expect("a directory");
         for (file, text) in [("level", "3"), ("type", "Unified"), ("shared_cpu_list", "0")] {
@@ -421,7 +422,7 @@ mod tests {
         std::fs::write(dir.join("sys/devices/system/cpu/online"), "0").expect("a file");
         let largest = |size: &str, tier: Tier| {
             std::fs::write(cache.join("size"), size).expect("a file");
-            let topology = Topology::from_tree(&dir, &[0]);
+            let topology = Topology::from_tree(dir, &[0]);
             let points = past_caches(&info, info.points(tier), tier, &topology);
             points.iter().filter_map(|p| p.int("size")).max().map(|size| size >> 20)
         };
@@ -430,7 +431,6 @@ mod tests {
         assert_eq!(largest("96M", Tier::Standard), Some(512));
         assert_eq!(largest("32M", Tier::Standard), Some(256));
         assert_eq!(largest("512M", Tier::Quick), Some(64));
-        std::fs::remove_dir_all(&dir).expect("nothing else is in it");
     }
 
     /// A machine with two CPUs, of which nothing else is known.

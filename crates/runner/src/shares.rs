@@ -27,19 +27,6 @@ use std::time::Duration;
 /// most expensive points of a survey take (translation buffers, a build).
 const LARGEST_SHARE: f64 = 0.07;
 
-/// The rounds that points would have in a survey with this profile's budget if a short round of
-/// each cost what is given for it: for the plans of machines that are not at hand. Measures
-/// nothing.
-pub fn rounds_in_budget(profile: Profile, costs: &[Duration]) -> Vec<u32> {
-    let full = Effort::of_survey(profile);
-    let spent: Duration = costs.iter().sum();
-    let left = full.budget.saturating_sub(full.preflight + closing(costs.len()) + spent);
-    let thin = full.thinned(0.0);
-    let most = most_rounds(&full, &thin, costs, left);
-    let points: Vec<Share> = costs.iter().zip(most).map(|(cost, most)| Share { cost: *cost, done: 1, most }).collect();
-    allocate_rounds(&full, &thin, &points, left)
-}
-
 /// The fewest rounds that have an interval (95 % of a median, by order statistics).
 const WITH_INTERVAL: u32 = 6;
 /// The numbers of rounds at which the exact interval leaves out one more round at each end; between
@@ -89,6 +76,23 @@ pub(crate) fn most_rounds(full: &Effort, tried: &Effort, spent: &[Duration], lef
     let thin = full.thinned(0.0);
     let affordable = |spent: &Duration| (cap / cost(*spent, tried, &thin).as_secs_f64().max(1e-9)) as u32;
     spent.iter().map(|spent| full.rounds.min(affordable(spent).saturating_add(1))).collect()
+}
+
+/// What the allocation knows after the first round; see [`most_rounds`].
+fn after_first(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<Share> {
+    let most = most_rounds(full, tried, spent, left);
+    spent.iter().zip(most).map(|(cost, most)| Share { cost: *cost, done: 1, most }).collect()
+}
+
+/// The rounds that points would have in a survey with this profile's budget if a short round of
+/// each cost what is given for it: for the plans of machines that are not at hand. Measures
+/// nothing.
+pub fn rounds_in_budget(profile: Profile, costs: &[Duration]) -> Vec<u32> {
+    let full = Effort::of_survey(profile);
+    let spent: Duration = costs.iter().sum();
+    let left = full.budget.saturating_sub(full.preflight + closing(costs.len()) + spent);
+    let thin = full.thinned(0.0);
+    allocate_rounds(&full, &thin, &after_first(&full, &thin, costs, left), left)
 }
 
 /// How many rounds in all each point gets, of which those that are `done` are over and the others
@@ -181,12 +185,6 @@ mod tests {
 
     fn standard() -> Effort {
         Effort::of(Profile::Standard)
-    }
-
-    /// What the allocation knows after the first round.
-    fn after_first(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<Share> {
-        let most = most_rounds(full, tried, spent, left);
-        spent.iter().zip(most).map(|(cost, most)| Share { cost: *cost, done: 1, most }).collect()
     }
 
     /// The rounds that are owed after the first, and the effort that they have.
@@ -288,13 +286,17 @@ mod tests {
         assert!(shared(&standard(), &[], 5 * MS).0.is_empty());
     }
 
-    /// Like a survey on two CPUs: 25 rounds at most, 100 points that take 15 ms, 25 of 40 ms, 15 of
-    /// 100 ms, 10 of 400 ms.
+    /// The costs of a survey on two CPUs: 100 points that take 15 ms, 25 of 40 ms, 15 of 100 ms, 10
+    /// of 400 ms.
+    fn of_survey() -> Vec<Duration> {
+        [(100, 15), (25, 40), (15, 100), (10, 400)].into_iter().flat_map(|(n, ms)| vec![ms * MS; n]).collect()
+    }
+
+    /// 25 at most.
     #[test]
     fn rounds_go_by_the_square_root_of_what_they_cost() {
         let survey = Effort::of_survey(Profile::Standard);
-        let ms = |i| [(100, 15), (125, 40), (140, 100), (150, 400)].iter().find(|(end, _)| i < *end).map_or(0, |f| f.1);
-        let spent: Vec<Duration> = (0..150).map(|i| ms(i) * MS).collect();
+        let spent = of_survey();
         let rounds = |left: u32| {
             let points = after_first(&survey, &survey, &spent, left * MS);
             let all = allocate_rounds(&survey, &survey, &points, left * MS);
@@ -314,8 +316,7 @@ mod tests {
     #[test]
     fn when_rounds_become_dearer_the_expensive_points_give_first() {
         let survey = Effort::of_survey(Profile::Standard);
-        let ms = |i| [(100, 15), (125, 40), (140, 100), (150, 400)].iter().find(|(end, _)| i < *end).map_or(0, |f| f.1);
-        let quiet: Vec<Duration> = (0..150).map(|i| ms(i) * MS).collect();
+        let quiet = of_survey();
         let rounds = |dearer: Range<u32>| {
             let mut left = 60_000 * MS;
             let mut points = after_first(&survey, &survey, &quiet, left);

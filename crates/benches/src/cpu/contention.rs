@@ -32,7 +32,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Atomic additions by two CPUs to one word: time between two of one",
+        summary: "Two CPUs add atomically to one word: time between additions of one",
         about: about!("contention.rs"),
         iteration: "one atomic addition by each of the two",
         timing: Timing::Stated,

@@ -34,7 +34,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "False sharing: a write to a line of two CPUs, over separate lines",
+        summary: "False sharing: a write to a line that two CPUs write, over its own",
         about: about!("false_sharing.rs"),
         quantity: Quantity::Ratio,
         better: Some(Better::Lower),

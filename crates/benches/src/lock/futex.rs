@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicU32;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Futex call with nothing to do: wake nobody, or a changed word",
+        summary: "Futex call with nothing to do: no waiter, or a changed word",
         about: about!("futex.rs"),
         iteration: "one call",
         params: &[

@@ -150,14 +150,14 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     if let (None, Some(extra)) = (&metric, &args.of) {
         bail!("'{extra}' is one run too many: only a card takes a second argument ({} show METRIC RUN)", name());
     }
-    if args.times {
-        return show_times(args);
-    }
     if let Some(metric) = &metric {
         return show_metric(program, args, metric);
     }
     if let Some(option) = args.points.typed().first() {
         bail!("{option}: choose the points of one metric: {} show METRIC {option}", name());
+    }
+    if args.times {
+        return show_times(args);
     }
     let families = program.known_families();
     let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|s| names_metric(s, id));
@@ -244,8 +244,13 @@ fn named<'p>(program: &Program, args: &'p ShowArgs) -> Result<Option<Named<'p>>>
     if program.all().iter().any(|bench| is_metric_of(text, bench.info.id)) {
         return Ok(Some(Named::Metric(text)));
     }
+    // `latest`, ids of runs and most tags name no benchmark: the store is not asked for them twice.
+    let selected = groma_runner::select(program.all(), std::slice::from_ref(text), Tier::Full);
+    if selected.as_ref().is_err_and(|unknown| unknown.suggestion.is_none()) {
+        return Ok(None);
+    }
     let Err(no_run) = existing_store(&args.store)?.find(text) else { return Ok(None) };
-    match groma_runner::select(program.all(), std::slice::from_ref(text), Tier::Full) {
+    match selected {
         Ok(benches) => Ok(Some(Named::Benches(benches))),
         Err(UnknownBenchmark { suggestion: Some(like), .. }) if text.contains(['.', '_']) => {
             bail!("{no_run}; and no metric: did you mean '{like}'?")
@@ -278,33 +283,37 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
             None => bail!("no run holds {text}{such}: {} run {text}{such}", name()),
         }
     }
-    let histories = if is_stream(run) {
-        vec![Vec::new(); shown.records.len()]
-    } else {
-        let store = existing_store(&args.store)?;
-        let earlier = Earlier::before(&shown.head, &store);
+    let store = if is_stream(run) { None } else { Some(existing_store(&args.store)?) };
+    let earlier = store.as_ref().map(|store| Earlier::before(&shown.head, store));
+    if let Some(earlier) = &earlier {
         earlier.flag_contradictions(&shown.points, &mut shown.records);
-        earlier.histories(&shown.points, &shown.records)
-    };
+    }
     let style = style(args.all);
+    let points: Vec<&Record> = shown.records.iter().filter(|record| wanted(record)).collect();
+    if points.len() > MOST_CARDS {
+        let records: Vec<Record> = points.iter().map(|record| (*record).clone()).collect();
+        let style = Style { all: true, ..style };
+        let table =
+            report::render(program.known_families(), &shown.head, &records, shown.end.as_ref(), Format::Table, &style);
+        let one = points[0];
+        let one = format!("{}{}{}", one.id, report::typed_params(one), report::typed_place(one));
+        print(&format!("{table}\nOne of them on a card: {} show {}\n", name(), plain(&one)))?;
+        return Ok(0);
+    }
+    let histories = earlier.map_or_else(
+        || vec![Vec::new(); shown.records.len()],
+        |earlier| earlier.histories(&shown.points, &shown.records),
+    );
     let beside = |record: &Record, earlier| {
         let bench = program.all().iter().find(|bench| bench.info.id == record.id);
         let lineage = bench.map_or(&[][..], |bench| bench.info.lineage);
         report::Beside { earlier, lineage, measures: bench.map(|b| report::measures(&b.info)).unwrap_or_default() }
     };
-    let points: Vec<(&Record, _)> = shown.records.iter().zip(histories).filter(|(record, _)| wanted(record)).collect();
-    if points.len() > MOST_CARDS {
-        let records: Vec<Record> = points.iter().map(|(record, _)| (*record).clone()).collect();
-        let style = Style { all: true, ..style };
-        let table =
-            report::render(program.known_families(), &shown.head, &records, shown.end.as_ref(), Format::Table, &style);
-        let one = points[0].0;
-        let one = format!("{}{}{}", one.id, report::typed_params(one), report::typed_place(one));
-        print(&format!("{table}\nOne of them on a card: {} show {}\n", name(), plain(&one)))?;
-        return Ok(0);
-    }
-    let cards: Vec<String> = points
-        .into_iter()
+    let cards: Vec<String> = shown
+        .records
+        .iter()
+        .zip(histories)
+        .filter(|(record, _)| wanted(record))
         .map(|(record, earlier)| report::card(&shown.head, record, &beside(record, earlier), &style))
         .collect();
     print(&cards.join("\n"))?;

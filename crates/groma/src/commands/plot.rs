@@ -45,16 +45,15 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
 
 /// The metric that the text names: itself, or the benchmark that another tool calls so.
 fn metric(program: &Program, text: &str) -> Result<String> {
-    let is_known = program.all().iter().any(|bench| is_metric_of(text, bench.info.id));
-    match groma_runner::select(program.all(), &[text.to_owned()], Tier::Full) {
-        Ok(benches) if !is_known => match benches[..] {
-            [one] => Ok(one.info.id.to_owned()),
-            _ => {
-                let ids: Vec<&str> = benches.iter().map(|bench| bench.info.id).collect();
-                bail!("'{text}' names {} benchmarks, and a plot is of one: {}", ids.len(), ids.join(", "))
-            }
-        },
-        _ => Ok(text.to_owned()),
+    if program.all().iter().any(|bench| is_metric_of(text, bench.info.id)) {
+        return Ok(text.to_owned());
+    }
+    let named = groma_runner::select(program.all(), &[text.to_owned()], Tier::Full).unwrap_or_default();
+    let ids: Vec<&str> = named.iter().map(|bench| bench.info.id).collect();
+    match ids[..] {
+        [] => Ok(text.to_owned()),
+        [one] => Ok(one.to_owned()),
+        _ => bail!("'{text}' names {} benchmarks, and a plot is of one: {}", ids.len(), ids.join(", ")),
     }
 }
 

@@ -46,11 +46,9 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
     let words: Vec<Vec<String>> = of_runs.iter().zip(&curves).map(|(run, curve)| words(run, curve)).collect();
     let mut lines: Vec<Line> = curves.iter().zip(labels(&words)).map(|(c, label)| line(c, label, densest)).collect();
     let mut about = about(&curves, &words, first, over);
-    if of_caches {
-        let coarse = lines.iter_mut().filter(|line| is_coarse(&line.points));
-        if coarse.map(|line| line.joined = false).count() > 0 {
-            about += &format!("; more sizes: groma run {}", first.id);
-        }
+    if of_caches && lines.iter().any(|line| is_coarse(&line.points)) {
+        about += &format!("; more sizes: groma run {}", first.id);
+        lines.iter_mut().for_each(|line| line.joined &= !is_coarse(&line.points));
     }
     Ok(Chart {
         title: first.summary.clone(),

@@ -30,6 +30,7 @@ pub(super) struct PointProgress {
 
 /// The longest that one point may take in all rounds together (docs/methods/timing.md#budget).
 const POINT_CAP: Duration = Duration::from_secs(20);
+
 impl PointProgress {
     /// Learns from a round about those to come: their cost, their iterations, and whether more of
     /// them are useful.
