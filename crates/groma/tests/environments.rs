@@ -1,7 +1,7 @@
-//! Runs every default benchmark briefly wherever groma may have to run: as an ordinary user, on one
-//! CPU, under a system call filter, with few processes, without a writable directory. Each time
-//! every metric has a state, those that could not be measured have a reason, no proof is broken,
-//! and nothing is left behind.
+//! Runs every default benchmark briefly wherever groma may have to run: beside a hostile user, as an
+//! ordinary user, on one CPU, under a system call filter, with few processes, without a writable
+//! directory. Each time every metric has a state, those that could not be measured have a reason,
+//! no proof is broken, and nothing is left behind.
 
 mod common;
 use common::{Ended, Place, before_and_after, ended, is_executable};
@@ -9,10 +9,15 @@ use groma_harness::sys::filter;
 use groma_harness::sys::process::is_root;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 const EPERM: i32 = 1;
+/// The user `nobody` on every system.
+const OTHER: u32 = 65534;
 
 /// One round of every benchmark, with enough time.
 const EVERYTHING: [&str; 8] = ["run", "*", "--profile", "quick", "--rounds", "1", "--budget", "300s"];
@@ -118,25 +123,58 @@ snapshot() {
     echo "time-wait $(cat /proc/net/tcp | grep -c '^ *[0-9]*: [0-9A-F:]* [0-9A-F:]* 06 ')"
     for i in shm msg sem; do tail -n +2 /proc/sysvipc/$i 2>/dev/null | sed "s/^/$i /"; done
     cut -d' ' -f5 /proc/self/mountinfo | sort | sed 's/^/mount /'
-    find /dev/shm "$TMPDIR" 2>/dev/null | sort | sed 's/^/file /'
+    find /dev/shm "$TMPDIR" ! -user 65534 2>/dev/null | sort | sed 's/^/file /'
 }
 "#;
 
+/// While the file exists: creates names that a run could take for its own, and removes them again.
+const NUISANCE: &str = r#"
+while [ -e busy ]; do
+    for i in 1 2 3; do
+        mkfifo groma-work-$i-0123456789abcdef; ln -s /etc groma-work-$i-00000000deadbeef; mkdir groma-unmarked-$i-0123456789abcdef
+    done
+    rm -rf groma-work-?-0123456789abcdef groma-work-?-00000000deadbeef groma-unmarked-?-0123456789abcdef
+done
+"#;
+
+/// Starts another user who makes a nuisance of himself where the run has its files, as long as the
+/// returned file exists. `None` if the test is not root, who alone can be two users.
+fn hostile_user(place: &Place) -> Option<(PathBuf, Child)> {
+    if !is_root() {
+        println!("no hostile user: only root can be two users");
+        return None;
+    }
+    std::fs::set_permissions(place.path("."), Permissions::from_mode(0o755)).expect("permissions");
+    std::fs::set_permissions(place.tmp(), Permissions::from_mode(0o1777)).expect("permissions");
+    let busy = place.tmp().join("busy");
+    std::fs::write(&busy, "").expect("a file");
+    let mut sh = Command::new("sh");
+    sh.args(["-c", NUISANCE]).current_dir(place.tmp()).uid(OTHER).gid(OTHER).stderr(Stdio::null());
+    Some((busy, sh.spawn().expect("sh")))
+}
+
+/// Not even with a hostile user beside.
 #[test]
 fn nothing_is_left_behind() {
     let place = Place::new();
-    let Some(ended) = in_namespaces(&place, &before_and_after(SNAPSHOT), &everything()) else {
-        complete(&place, &place.groma(&everything()));
-        return;
-    };
+    let nuisance = hostile_user(&place);
+    let ended = in_namespaces(&place, &before_and_after(SNAPSHOT), &everything());
+    let (was_in_namespaces, ended) = (ended.is_some(), ended.unwrap_or_else(|| place.groma(&everything())));
+    let hostile = nuisance.is_some();
+    if let Some((busy, mut sh)) = nuisance {
+        std::fs::remove_file(busy).expect("nobody else may remove it");
+        assert!(sh.wait().expect("sh").success());
+    }
     complete(&place, &ended);
-    let read = |name| std::fs::read_to_string(place.path(name)).expect("a snapshot");
-    let (before, after) = (read("before"), read("after"));
-    assert!(
-        before.contains("tcp 0") && before.contains("mount /dev/shm") && before.contains("file /dev/shm"),
-        "{before}"
-    );
-    assert_eq!(before, after, "before (left) and after (right) a run of everything");
+    if was_in_namespaces {
+        let read = |name| std::fs::read_to_string(place.path(name)).expect("a snapshot");
+        let (before, after) = (read("before"), read("after"));
+        for listed in ["tcp 0", "mount /dev/shm", "file /dev/shm"] {
+            assert!(before.contains(listed), "{before}");
+        }
+        assert!(!hostile || before.contains("/busy"), "it was not beside: {before}");
+        assert_eq!(before, after, "before (left) and after (right) a run of everything");
+    }
 }
 
 #[test]
@@ -147,7 +185,7 @@ fn as_an_ordinary_user() {
     }
     let place = Place::new();
     for dir in [place.path("."), place.tmp()] {
-        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o777)).expect("permissions");
+        std::fs::set_permissions(&dir, Permissions::from_mode(0o777)).expect("permissions");
     }
     // That user may have no access to the program's directory; a copy in the test's directory can
     // be run.

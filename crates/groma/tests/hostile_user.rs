@@ -3,7 +3,7 @@
 //! interrupted.
 
 mod common;
-use common::{Ended, Place, before_and_after, ended, is_executable, send, until};
+use common::{Ended, Place, ended, send, until};
 use groma_harness::sys::process::is_root;
 use std::fs;
 use std::io::Write;
@@ -174,74 +174,4 @@ fn a_server_that_does_not_answer_can_be_interrupted() {
     // By the signal itself: no exit code, and no error about an unreachable server after five
     // seconds.
     assert_eq!((ended.code, ended.err.as_str()), (None, ""));
-}
-
-/// Lists what exists: this user's processes, IPC objects, mounts, files.
-const SNAPSHOT: &str = r#"
-snapshot() {
-    for p in /proc/[0-9]*; do
-        case "$(tr '\0' ' ' < $p/cmdline 2>/dev/null)" in *groma*__*|*"sleep 1234"*) echo "process $(tr '\0' ' ' < $p/cmdline)";; esac
-    done
-    cat /proc/sysvipc/msg /proc/sysvipc/sem /proc/sysvipc/shm | sed 's/^/ipc /'
-    cut -d' ' -f5 /proc/self/mountinfo | sort | sed 's/^/mount /'
-    find /dev/shm "$TMPDIR" ! -user 65534 ! -name '*-0123456789abcdef' ! -name '*-00000000deadbeef' 2>/dev/null |
-        sort | sed 's/^/file /'
-}
-# Other tests and other people use the one outside.
-mount -t tmpfs none /dev/shm
-"#;
-
-/// While the file exists: creates names that a run could take for its own, and removes them again.
-const NUISANCE: &str = r#"
-while [ -e busy ]; do
-    for i in 1 2 3; do
-        mkfifo groma-work-$i-0123456789abcdef; ln -s /etc groma-work-$i-00000000deadbeef; mkdir groma-unmarked-$i-0123456789abcdef
-    done
-    rm -rf groma-work-?-0123456789abcdef groma-work-?-00000000deadbeef groma-unmarked-?-0123456789abcdef
-done
-"#;
-
-#[test]
-fn a_run_next_to_a_hostile_user_changes_nothing() {
-    let Some(place) = shared_place() else { return };
-    let unshare = ["unshare", "--ipc", "--mount", "--pid", "--fork", "--mount-proc"];
-    let tried = Command::new(unshare[0]).args(&unshare[1..]).arg("true").status();
-    if !is_executable("unshare") || !tried.is_ok_and(|s| s.success()) {
-        println!("skipped: namespaces are not available");
-        return;
-    }
-    fs::write(place.tmp().join("busy"), "").expect("a file");
-    let mut nuisance = Command::new("sh");
-    nuisance.args(["-c", NUISANCE]).current_dir(place.tmp()).uid(OTHER).gid(OTHER).stderr(Stdio::null());
-    let mut nuisance = nuisance.spawn().expect("sh");
-    let script = before_and_after(SNAPSHOT);
-    let wrapper = [&["timeout", "-s", "KILL", "120"], &unshare[..], &["sh", "-c", &script, "sh"]].concat();
-    let command = "command=setsid sh -c \"setsid sleep 1234 & exit 0\"";
-    let args = [
-        "run",
-        "file.readdir",
-        "proc.spawn",
-        "lock.sysv_sem",
-        "disk.size",
-        "mix.command",
-        "--profile",
-        "quick",
-        "--rounds",
-        "1",
-        "--no-store",
-        "--budget",
-        "60s",
-        "--json",
-        "--param",
-        command,
-    ];
-    let run = ended(place.wrapped(&wrapper, &args).output().expect("it starts"));
-    fs::remove_file(place.tmp().join("busy")).expect("it was there");
-    let nuisance = nuisance.wait().expect("sh");
-    assert!(run.code == Some(0), "{run:?}");
-    assert!(nuisance.success());
-    let read = |name| fs::read_to_string(place.path(name)).expect("a snapshot");
-    let (before, after) = (read("before"), read("after"));
-    assert!(before.contains("mount /proc") && before.contains("/busy"), "{before}");
-    assert_eq!(before, after, "before (left) and after (right)");
 }

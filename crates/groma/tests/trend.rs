@@ -126,7 +126,7 @@ fn what_cannot_be_shown_is_refused_in_a_line() {
 #[test]
 fn a_plot_of_several_points_names_the_command_for_each() {
     let place = Place::new();
-    let run = ["run", "syscall.getppid", "-P", "1,2", "--placement", "free", "--rounds", "1"];
+    let run = ["run", "syscall.getppid", "-P", "1,2", "--placement", "free", "--profile", "quick", "--rounds", "1"];
     let args = ["trend", "syscall.getppid", "--format", "json"];
     until("two runs with both values", || {
         assert_eq!(place.groma(&run).code, Some(0));

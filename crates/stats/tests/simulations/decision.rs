@@ -156,7 +156,7 @@ fn heavy_tails_between_runs_alarm() {
 /// What is said to be detectable is found in 70 to 90 % of second runs.
 #[test]
 fn second_runs_have_what_they_are_said_to_show() {
-    const REPETITIONS: usize = 500;
+    const REPETITIONS: usize = 250;
     for (name, noise) in [("normal", Rng::normal as fn(&mut Rng) -> f64), ("heavy tails", heavy_tailed)] {
         for (between, rounds, earlier, metrics) in [
             (0.0, 10, 12, 1),
