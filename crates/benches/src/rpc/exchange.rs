@@ -73,6 +73,7 @@ pub(crate) fn respond_bare(read: &[u8], to: &mut [u8]) -> io::Result<Option<(usi
     let Some(call) = read.get(..MARK_BYTES + CALL_BYTES) else { return Ok(None) };
     let answer = &mut to[..MARK_BYTES + REPLY_BYTES];
     answer.copy_from_slice(&call[..answer.len()]);
+    answer[..MARK_BYTES].copy_from_slice(&onc::mark(REPLY_BYTES));
     Ok(Some((call.len(), answer.len())))
 }
 
@@ -197,6 +198,9 @@ impl Calls {
                 fill(expected, &mut call[MARK_BYTES..]);
                 write_full(stream.as_fd(), &call)?;
                 read_full(stream.as_fd(), &mut answer)?;
+                if answer[..MARK_BYTES] != onc::mark(REPLY_BYTES) {
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, "the answer has another length"));
+                }
                 number(&answer[MARK_BYTES..])?
             }
             Connected::Udp(socket) => {
@@ -301,6 +305,26 @@ mod tests {
         }
         drop((stream, held));
         server.join().expect("no panic").expect("it ended well");
+    }
+
+    #[test]
+    fn an_answer_of_another_length_is_an_error() {
+        let server = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
+        let mut calls = Calls::connect(Transport::Tcp, server.local_addr().expect("bound")).expect("connect");
+        let answering = beside(move || {
+            let (stream, _) = server.accept().expect("the client");
+            let (mut call, mut answer) = ([0; MARK_BYTES + CALL_BYTES], [0; MARK_BYTES + REPLY_BYTES]);
+            for claimed in [REPLY_BYTES, REPLY_BYTES + 4] {
+                read_full(stream.as_fd(), &mut call).expect("a call");
+                onc::answer(&call[MARK_BYTES..], &mut answer[MARK_BYTES..]).expect("it is one");
+                answer[..MARK_BYTES].copy_from_slice(&onc::mark(claimed));
+                write_full(stream.as_fd(), &answer).expect("write");
+            }
+        });
+        calls.call(onc::call, onc::succeeded).expect("the length is right");
+        let wrong = calls.call(onc::call, onc::succeeded).expect_err("the length is wrong");
+        assert_eq!(wrong.kind(), io::ErrorKind::InvalidData);
+        answering.join().expect("no panic");
     }
 
     #[test]
