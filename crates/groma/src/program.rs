@@ -2,10 +2,12 @@
 
 use crate::flags::{Cli, EXIT_CODES};
 use crate::message::name;
+use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, FromArgMatches};
 use groma_harness::Benchmark;
 use groma_harness::model::{Families, Family, Pages, Tier};
 use groma_harness::remote::Service;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 /// A program: which benchmarks it has, and what it is called.
@@ -121,6 +123,23 @@ impl Program {
         let hidden = ["hammer", "paper", "predict"].into_iter().chain(self.services.is_empty().then_some("serve"));
         let own = hidden.fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.hide(true)));
         ["show", "plot"].into_iter().fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.after_help("")))
+    }
+
+    /// The command line for a shell's completions: where benchmarks are named, their groups and ids
+    /// are proposed. Not for parsing, which takes patterns and names of other tools as well.
+    pub(crate) fn completed(&self) -> clap::Command {
+        let ids = self.benchmarks.iter().map(|b| b.info.id);
+        let names: BTreeSet<&str> = ids.flat_map(|id| [id.split('.').next().unwrap_or(id), id]).collect();
+        let proposed = PossibleValuesParser::new(names);
+        // `show` takes a run or a metric.
+        let names_benchmarks = |arg: &clap::Arg| match arg.get_id().as_str() {
+            "select" | "metric" => true,
+            "run" => arg.is_positional(),
+            _ => false,
+        };
+        self.command().mut_subcommands(|verb| {
+            verb.mut_args(|arg| if names_benchmarks(&arg) { arg.value_parser(proposed.clone()) } else { arg })
+        })
     }
 
     /// Examples with a benchmark that this program has, and the exit codes.

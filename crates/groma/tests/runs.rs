@@ -421,7 +421,8 @@ fn lists_explanations_plots_and_completions_come_from_the_catalogue() {
         assert!(text.out.starts_with(id) || text.out.contains(id), "{}", text.out);
     }
     for shell in ["bash", "zsh", "fish"] {
-        assert!(place.groma(&["completions", shell]).out.contains("groma"));
+        let proposed = place.groma(&["completions", shell]).out;
+        assert!(ids.iter().all(|id| proposed.contains(id)) && proposed.contains("groma"), "{shell}");
     }
     assert!(place.groma(&["manual"]).out.contains(".TH"));
     assert!(place.groma(&["manual", "run"]).out.contains("budget"));

@@ -198,7 +198,10 @@ fn attempt(number: usize, trial: &Trial) -> Seen {
         Some((Mutilation::Idle, only)) => ("idle", only.map_or(String::new(), |n| n.to_string())),
         Some((Mutilation::Doubled, only)) => ("doubled", only.map_or(String::new(), |n| n.to_string())),
     };
-    let mut child = Command::new(std::env::current_exe().expect("the test's own program"))
+    let mut command = Command::new(std::env::current_exe().expect("the test's own program"));
+    // A test that is killed leaves nothing that waits for a side of its own.
+    process::tie(&mut command);
+    let mut child = command
         .args([if trial.one_cpu { TRY_ON_ONE_CPU } else { TRY }, trial.id])
         .arg(&dir)
         .args([mutilation, &only])

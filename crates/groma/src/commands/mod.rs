@@ -73,7 +73,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Hammer(args) => hammer::hammer(program, &args),
         Command::Completions { shell } => {
             let mut out = Vec::new();
-            clap_complete::generate(shell, &mut program.command(), name(), &mut out);
+            clap_complete::generate(shell, &mut program.completed(), name(), &mut out);
             print_own(&String::from_utf8_lossy(&out))?;
             Ok(0)
         }
