@@ -147,6 +147,8 @@ fn a_file_that_cannot_be_written_is_refused_first() {
         assert!(ended.err.contains(&expected), "{args:?}: {ended:?}");
     };
     refused(&["gate", "syscall.getppid", "--same", "--junit", nowhere, "--", "--"], "--junit");
+    refused(&["paper", "lmbench1996", "--measure", "-o", nowhere], "-o");
+    refused(&["machine", "--record", nowhere], "--record");
     assert!(place.groma(&["runs"]).err.contains("no store here yet"), "nothing was measured");
     assert_eq!(place.groma(&["run", "syscall.getppid", "--profile", "quick", "--rounds", "1"]).code, Some(0));
     refused(&["run", "syscall.getppid", "--out", nowhere], "--out");

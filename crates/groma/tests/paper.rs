@@ -241,15 +241,15 @@ fn bad_input_is_refused_in_a_line() {
         (&["lmbench3", "figure7", "--format", "csv"], "lmbench3 figure7 prints no numbers: there is nothing for CSV"),
         (
             &["lmbench3", "figure7", "-o", "x.svg"],
-            "--output x.svg: lmbench3 figure7 prints no numbers; of this machine: groma run timer.sleep ",
+            "-o x.svg: lmbench3 figure7 prints no numbers; of this machine: groma run timer.sleep ",
         ),
         (&["slb", "memhammer", "--run", "reference:none"], "no reference 'none' (known: reference:emerald-vm-2026"),
         (&["--measure"], "name a document, or all of them with --all"),
         (&["slb", "--format", "xml"], "expected one of table, markdown, html, csv"),
         (&["slb", "memhammer", "--run", "nope"], "groma.db: no store here yet"),
-        (&["slb", "memhammer", "-o", "x.svg"], "--output x.svg: slb memhammer is not a figure"),
-        (&["slb", "-o", "x.svg"], "--output x.svg: a picture shows one figure"),
-        (&["slb", "-o", "/nonexistent/x.html"], "--output /nonexistent/x.html: No such file"),
+        (&["slb", "memhammer", "-o", "x.svg"], "-o x.svg: slb memhammer is not a figure"),
+        (&["slb", "-o", "x.svg"], "-o x.svg: a picture shows one figure"),
+        (&["slb", "-o", "/nonexistent/x.html"], "-o /nonexistent/x.html: No such file"),
     ] {
         let ended = paper(&place, args);
         assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");

@@ -1,7 +1,8 @@
 //! `groma machine`: what the machine declares, how busy it is, and a recording of its CPUs.
 
 use super::{print, style};
-use anyhow::{Context, Result};
+use crate::out_file::Named;
+use anyhow::Result;
 use groma_harness::model::NoiseVerdict;
 use groma_harness::sys::recording::Recording;
 use groma_report as report;
@@ -32,7 +33,7 @@ pub(crate) fn machine(json: bool, noise: bool, all: bool) -> Result<u8> {
 
 /// Records what the kernel says of the CPUs.
 pub(crate) fn record(file: &Path) -> Result<u8> {
-    let text = Recording::of_this_machine().to_string();
-    std::fs::write(file, text).with_context(|| format!("--record {}", file.display()))?;
+    let out = Named::open("--record", file)?;
+    out.write(Recording::of_this_machine().to_string().as_bytes())?;
     Ok(0)
 }

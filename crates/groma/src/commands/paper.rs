@@ -20,6 +20,7 @@ use groma_runner::Planned;
 
 use super::{print, style};
 use crate::flags::PaperArgs;
+use crate::out_file::Named;
 use crate::program::Program;
 use machines::Machine;
 use repeats::Repeats;
@@ -34,27 +35,37 @@ pub(crate) fn paper(program: &Program, args: &PaperArgs) -> Result<u8> {
     if let (true, Some(name)) = (args.check, &args.document) {
         return checked(document(name)?);
     }
+    let out = Named::open_any("-o", args.output.as_deref())?;
     let repeats = wanted.repeats(program);
     let points: Vec<&Planned> = repeats.points();
     let mut code = 0;
     if args.measure {
+        if let Some(file) = args.output.as_deref() {
+            // What cannot be drawn must not cost the minutes of a measurement.
+            written(args, &wanted.beside(&repeats, &[]), file)?;
+        }
         let here = machines::here(&args.store, &points)?;
         code = measure::measure(program, args, &points, here.as_ref())?;
     }
     let papers = wanted.beside(&repeats, &shown(args, &points)?);
-    if let Some(file) = args.output.as_deref().filter(|file| ends_in(file, &["svg", "png"])) {
-        drawn(&papers, file)?;
+    if let Some((file, out)) = args.output.as_deref().zip(out) {
+        out.write(&written(args, &papers, file)?)?;
         return Ok(code);
     }
-    if format(args) == PaperFormat::Csv {
-        left_out_of_csv(&papers)?;
-    }
-    let text = report::papers(&papers, format(args), &style(false));
-    match &args.output {
-        None => print(&text)?,
-        Some(file) => std::fs::write(file, text).with_context(|| format!("--output {}", file.display()))?,
-    }
+    print(&text(args, &papers)?)?;
     Ok(code)
+}
+
+/// What goes into a file: a figure where its name says so, else text.
+fn written(args: &PaperArgs, papers: &Papers<'_>, file: &Path) -> Result<Vec<u8>> {
+    if ends_in(file, &["svg", "png"]) { drawn(papers, file) } else { Ok(text(args, papers)?.into_bytes()) }
+}
+
+fn text(args: &PaperArgs, papers: &Papers<'_>) -> Result<String> {
+    if format(args) == PaperFormat::Csv {
+        left_out_of_csv(papers)?;
+    }
+    Ok(report::papers(papers, format(args), &style(false)))
 }
 
 /// The tables of documents with runs among their rows, for a report; the runs by what they are
@@ -174,9 +185,9 @@ fn format(args: &PaperArgs) -> PaperFormat {
     })
 }
 
-/// Draws a figure into a file.
-fn drawn(papers: &Papers<'_>, file: &Path) -> Result<()> {
-    let of_file = || format!("--output {}", file.display());
+/// Draws a figure as the file's name says.
+fn drawn(papers: &Papers<'_>, file: &Path) -> Result<Vec<u8>> {
+    let of_file = || format!("-o {}", file.display());
     let chart = match (&papers.tables[..], &papers.pictures[..]) {
         ([one], []) => Chart::published(one).with_context(|| {
             format!(
@@ -193,9 +204,7 @@ fn drawn(papers: &Papers<'_>, file: &Path) -> Result<()> {
         })?,
         _ => bail!("{}: a picture shows one figure, such as lmbench1996 figure1", of_file()),
     };
-    let bytes =
-        if ends_in(file, &["png"]) { chart.png(2.0).map_err(anyhow::Error::msg)? } else { chart.svg().into_bytes() };
-    std::fs::write(file, bytes).with_context(of_file)
+    if ends_in(file, &["png"]) { chart.png(2.0).map_err(anyhow::Error::msg) } else { Ok(chart.svg().into_bytes()) }
 }
 
 fn ends_in(file: &Path, endings: &[&str]) -> bool {
