@@ -6,16 +6,12 @@
 //! something else. Here each value runs for a moment in a worker under `strace`, and its system
 //! calls are compared with what the value promises.
 //!
-//! The worker gets its job directly from the test, without supervisor and preflight: a row takes a
-//! tenth of a second. Without `strace`, or where it may not trace, the tests print that and pass.
+//! Without `strace`, or where it may not trace, the tests print that and pass.
 #![cfg(target_os = "linux")]
 
 mod common;
-use common::{Place, is_executable};
-use groma_harness::model::{Host, Job, Params, Placement, State, Value, WorkerKind};
-use groma_harness::protocol;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use common::trace;
+use groma_harness::model::{Params, Value};
 
 /// The number of calls that counts as the operation: fewer than any row makes (timed operations and
 /// warm-up), more than set-up and clean-up make of any call that a row names.
@@ -28,71 +24,15 @@ const LIMITS_MS: [u64; 5] = [20, 40, 80, 320, 1280];
 /// alternatives), and one that must not be.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-/// The system calls of a worker and of everything it forks, as `strace` writes them, or nothing
-/// where the benchmark has not run. `on` are the CPUs of the two sides, `limit_ms` is how long
-/// the round samples.
+/// The system calls of a worker and of everything it forks, or nothing where the benchmark has not
+/// run.
 fn traced_once(id: &str, params: &str, on: Option<u32>, limit_ms: u64) -> Option<Vec<String>> {
-    if !is_executable("strace") {
-        println!("not here: there is no strace");
-        return None;
-    }
-    let place = Place::new();
-    let trace = place.path("trace");
     let param = |(name, value): (&str, &str)| {
         let value = value.parse().map_or_else(|_| Value::Word(value.to_owned()), Value::Int);
         (name.to_owned(), value)
     };
-    // 11 intervals of 200 us: a traced call takes 50 us and more. A clock cost far below the real
-    // one does no harm here.
-    let job = Job {
-        id: id.to_owned(),
-        params: Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect()),
-        placement: if on.is_some() { Placement::SameCpu } else { Placement::Pinned },
-        cpus: on.map_or(Vec::new(), |cpu| vec![cpu; 2]),
-        workers: 1,
-        group: false,
-        worker_kind: WorkerKind::Processes,
-        round: 0,
-        seed: 1,
-        intervals: 11,
-        time_limit_ns: limit_ms * 1_000_000,
-        warm_ns: 1_000_000,
-        frozen: Vec::new(),
-        work_dir: Some(place.tmp()),
-        run_file: None,
-        remote: None,
-        host: Host { clock_step_ns: 1.0, clock_cost_ns: 1.0, timeslice_ns: 4e6, interval_ns: 2e5, ..Host::UNKNOWN },
-    };
-    let job = protocol::write_job(std::process::id() as i32, &job);
-    // -D: the tracer is a detached grandchild, so the worker is a child of this process, as its job
-    // says.
-    let mut worker = Command::new("strace")
-        .args(["-D", "-f", "-s", "16", "-o"])
-        .arg(&trace)
-        .args([env!("CARGO_BIN_EXE_groma"), "__worker"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("strace starts");
-    worker.stdin.take().expect("piped").write_all(job.as_bytes()).expect("the worker reads its job");
-    // The tracer keeps standard error open until the trace is written.
-    let ended = common::ended(worker.wait_with_output().expect("it ends"));
-    if ended.err.contains("ptrace") {
-        println!("not here: {}", ended.err);
-        return None;
-    }
-    let result = protocol::read_result(&ended.out).unwrap_or_else(|why| panic!("{id} {params}: {why}: {ended:?}"));
-    if matches!(result.state, State::Unsupported | State::Denied) {
-        println!("not here: {id} {params}: {}", result.reason);
-        return None;
-    }
-    if result.state != State::Ok {
-        // Shown where the calls are then not those expected.
-        println!("{id} {params}, {limit_ms} ms: {:?}: {}", result.state, result.reason);
-    }
-    let lines = std::fs::read_to_string(&trace).expect("a trace");
-    Some(lines.lines().map(|line| line.split_once(' ').map_or("", |(_, call)| call.trim_start()).to_owned()).collect())
+    let params = Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect());
+    trace::traced(id, &params, on, limit_ms).map(|traced| traced.lines.into_iter().map(|(_, call)| call).collect())
 }
 
 /// The same of a round that made `enough` calls, or of the longest one.

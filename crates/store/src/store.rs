@@ -7,6 +7,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use groma_model::{End, Point, Round, RunHeader, SCHEMA, Tag};
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior};
 use serde::de::DeserializeOwned;
 
@@ -525,22 +526,41 @@ fn make(path: &Path) -> Result<(), StoreError> {
 /// A connection that has read the file once.
 fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    bound(&db, path)?;
     db.busy_timeout(schema::LOCK_TIMEOUT)?;
     db.pragma_update(None, "foreign_keys", true)?;
     schema::owner(&db)?;
     Ok(db)
 }
 
+/// The longest value that is written, in bytes: more than a round of 4096 workers has.
+const LONGEST_VALUE: u64 = 32 << 20;
+
+/// Bounds the length of a value, which SQLite allocates before it reads: an altered byte can claim
+/// a gigabyte. A value that is there is no longer than the file and its log.
+fn bound(db: &Connection, path: &Path) -> rusqlite::Result<()> {
+    let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+    let stored = bytes(path) + bytes(&log_of(path));
+    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(stored.max(LONGEST_VALUE)).unwrap_or(i32::MAX))?;
+    Ok(())
+}
+
+/// The write-ahead log of a store.
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
 /// A connection to a file whose write-ahead log cannot be opened because nothing can be written
 /// next to it. Only if the log is empty: otherwise the rounds in it would be missing silently.
 fn connect_read_only(path: &Path) -> Option<Connection> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    if !path.is_file() || fs::metadata(log).is_ok_and(|m| m.len() > 0) {
+    if !path.is_file() || fs::metadata(log_of(path)).is_ok_and(|m| m.len() > 0) {
         return None;
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let db = Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path.as_os_str())), flags).ok()?;
+    bound(&db, path).ok()?;
     schema::owner(&db).ok()?;
     Some(db)
 }
@@ -552,4 +572,21 @@ fn escaped(path: &OsStr) -> String {
         .iter()
         .map(|&b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_longer_than_the_file_is_not_allocated() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&dir.path().join("groma.db")).expect("a store");
+        let length = |bytes: i64| -> rusqlite::Result<i64> {
+            store.db.query_row("SELECT length(zeroblob(?1))", [bytes], |row| row.get(0))
+        };
+        let longest = LONGEST_VALUE as i64;
+        assert_eq!(length(longest - 1), Ok(longest - 1));
+        assert!(length(longest + 1).is_err(), "it is allocated");
+    }
 }

@@ -2,6 +2,8 @@
 //! and a minimal set of variables.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod trace;
+
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

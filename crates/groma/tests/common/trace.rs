@@ -1,0 +1,88 @@
+//! A worker under `strace`, without supervisor and preflight: a round takes a tenth of a second.
+
+use super::{Place, ended, is_executable};
+use groma_harness::model::{Host, Job, Params, Placement, RoundResult, State, WorkerKind};
+use groma_harness::protocol;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+/// What a worker did, and said.
+pub(crate) struct Traced {
+    /// The system calls of the worker and of everything it forked, as `strace` writes them, each
+    /// with the id of its process.
+    pub(crate) lines: Vec<(String, String)>,
+    /// Its result.
+    pub(crate) result: RoundResult,
+    /// The directory of the test, which the lines name.
+    pub(crate) dir: String,
+}
+
+/// A round of a benchmark, or nothing where it has not run. `on` are the CPUs of the two sides,
+/// `limit_ms` is how long the round samples.
+pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64) -> Option<Traced> {
+    if !is_executable("strace") {
+        println!("not here: there is no strace");
+        return None;
+    }
+    let place = Place::new();
+    let trace = place.path("trace");
+    // 11 intervals of 200 us: a traced call takes 50 us and more. A clock cost far below the real
+    // one does no harm here.
+    let job = Job {
+        id: id.to_owned(),
+        params: params.clone(),
+        placement: if on.is_some() { Placement::SameCpu } else { Placement::Pinned },
+        cpus: on.map_or(Vec::new(), |cpu| vec![cpu; 2]),
+        workers: 1,
+        group: false,
+        worker_kind: WorkerKind::Processes,
+        round: 0,
+        seed: 1,
+        intervals: 11,
+        time_limit_ns: limit_ms * 1_000_000,
+        warm_ns: 1_000_000,
+        frozen: Vec::new(),
+        work_dir: Some(place.tmp()),
+        run_file: None,
+        remote: None,
+        host: Host { clock_step_ns: 1.0, clock_cost_ns: 1.0, timeslice_ns: 4e6, interval_ns: 2e5, ..Host::UNKNOWN },
+    };
+    let job = protocol::write_job(std::process::id() as i32, &job);
+    // -D: the tracer is a detached grandchild, so the worker is a child of this process, as its job
+    // says.
+    let mut worker = Command::new("strace")
+        .args(["-D", "-ff", "-s", "16", "-o"])
+        .arg(&trace)
+        .args([env!("CARGO_BIN_EXE_groma"), "__worker"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("strace starts");
+    worker.stdin.take().expect("piped").write_all(job.as_bytes()).expect("the worker reads its job");
+    // The tracer keeps standard error open until the trace is written.
+    let ended = ended(worker.wait_with_output().expect("it ends"));
+    if ended.err.contains("ptrace") {
+        println!("not here: {}", ended.err);
+        return None;
+    }
+    let result = protocol::read_result(&ended.out).unwrap_or_else(|why| panic!("{id} {params:?}: {why}: {ended:?}"));
+    if matches!(result.state, State::Unsupported | State::Denied) {
+        println!("not here: {id} {params:?}: {}", result.reason);
+        return None;
+    }
+    if result.state != State::Ok {
+        // Shown where the calls are then not those expected.
+        println!("{id} {params:?}, {limit_ms} ms: {:?}: {}", result.state, result.reason);
+    }
+    // A file for each process, so that no call is cut in two by that of another.
+    let dir = place.path("");
+    let files = std::fs::read_dir(&dir).expect("the directory").flatten().map(|entry| entry.path());
+    let mut lines = Vec::new();
+    for (file, pid) in files.filter_map(|file| Some((file.clone(), file.to_str()?.split_once("trace.")?.1.to_owned())))
+    {
+        let text = std::fs::read_to_string(file).expect("a trace");
+        lines.extend(text.lines().map(|line| (pid.clone(), line.to_owned())));
+    }
+    Some(Traced { lines, result, dir: dir.display().to_string() })
+}

@@ -1,0 +1,193 @@
+//! No benchmark ignores a parameter.
+//!
+//! A value that is read and forgotten, or taken for the usual one, keeps all proofs and reports the
+//! cost of something else. Here each value of each parameter runs for a moment in a worker under
+//! `strace`, and must leave a trace that the usual value does not leave, or lack one that it
+//! leaves: in its system calls with their arguments. That it is the right trace, `words.rs` says for those whose values choose the system call.
+//!
+//! Not here are benchmarks of instructions and memory, whose values choose code (the kernels' own
+//! tests), and those of disks and of whole mixes, which take too long. Without `strace`, or where
+//! it may not trace, the test prints that and passes.
+#![cfg(target_os = "linux")]
+
+mod common;
+use common::{four_at_a_time, trace};
+use groma_harness::Benchmark;
+use groma_harness::model::{Param, ParamKind, Params, Placement, Tier, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+/// Groups that are not here.
+const ELSEWHERE: [&str; 5] = ["cpu", "mem", "disk", "mix", "selftest"];
+/// How long a round samples.
+const LIMIT_MS: u64 = 2;
+/// Sizes in bytes and times in nanoseconds up to this are tried, and counts up to [`FEW`]: what is
+/// larger takes long to set up.
+const SMALL: u64 = 1 << 20;
+const FEW: u64 = 100;
+
+/// Values that leave no trace, and why.
+const SILENT: &[(&str, &str, &str)] = &[
+    ("ctx.switch", "access", "memory is read or written to"),
+    ("file.reread", "mode", "what was read is summed up or not"),
+    ("ipc.sendfile_bandwidth", "touch", "pages are read or not"),
+    ("timer.sleep", "interface", "usleep is nanosleep for the kernel"),
+    ("vm.brk", "size", "the end of the heap is an address"),
+    ("vm.brk", "pages", "pages are written to or not"),
+    ("vm.remap", "pages", "pages are written to or not"),
+    ("vm.fault", "kind", "pages are read or written to"),
+    ("vm.fault", "object", "it is of files, and the usual kind has none"),
+];
+
+/// A round to be traced.
+#[derive(Clone, Debug)]
+struct Trial {
+    bench: &'static Benchmark,
+    /// The parameter and its value; nothing for the usual values.
+    other: Option<(&'static str, &'static str)>,
+}
+
+impl Trial {
+    /// All of its parameters.
+    fn params(&self) -> Option<Params> {
+        let value = |param: &Param| {
+            let text = match self.other {
+                Some((name, text)) if name == param.name => text,
+                _ => small(param)?,
+            };
+            Some((param.name.to_owned(), param.parse(text).ok()?))
+        };
+        self.bench.info.params.iter().map(value).collect::<Option<_>>().map(Params)
+    }
+
+    /// What can be told of a round, without what differs between any two of them.
+    fn trace(&self) -> Option<BTreeSet<String>> {
+        let two_sides = self.bench.info.placements.contains(&Placement::SameCpu);
+        let on = two_sides.then(|| groma_sys::affinity::allowed().expect("CPUs")[0]);
+        let traced = trace::traced(self.bench.info.id, &self.params()?, on, LIMIT_MS)?;
+        let pids: BTreeSet<&str> = traced.lines.iter().map(|(pid, _)| pid.as_str()).collect();
+        let calls = traced.lines.iter().filter(|(_, call)| is_own(call));
+        Some(calls.map(|(_, call)| plain(call, &traced.dir, &pids)).collect())
+    }
+}
+
+/// Whether a value takes no long time to set up.
+fn is_small(param: &Param, text: &str) -> bool {
+    let most = if param.kind.is_size() || param.kind == ParamKind::Time { SMALL } else { FEW };
+    param.parse(text).is_ok_and(|value| !matches!(value, Value::Int(n) if n > most))
+}
+
+/// The usual value of a parameter, or a smaller one where that takes long.
+fn small(param: &Param) -> Option<&'static str> {
+    let is_small = |text: &&str| is_small(param, text);
+    let usual = param.usual().filter(is_small);
+    usual.or_else(|| param.values(Tier::Full).into_iter().rfind(is_small)).or(param.usual())
+}
+
+/// The other values that are tried: all words, and the least and the greatest small number.
+fn others(param: &Param) -> Vec<&'static str> {
+    let mut values = match param.kind {
+        ParamKind::Word(words) => words.to_vec(),
+        ParamKind::Text => Vec::new(),
+        _ => {
+            let mut values = param.values(Tier::Full);
+            values.retain(|text| is_small(param, text));
+            match values[..] {
+                [least, .., greatest] => vec![least, greatest],
+                _ => values,
+            }
+        }
+    };
+    values.retain(|text| Some(*text) != small(param));
+    values
+}
+
+/// Calls that give times, or nothing but chance: the harness makes them.
+const CHANCE: [&str; 5] = ["getrusage(", "getrandom(", "gettimeofday(", "times(", "brk("];
+
+/// Whether a line is of the benchmark: not the job or the result, whose length has the value, and
+/// not a time.
+fn is_own(call: &str) -> bool {
+    !call.contains("\"{") && !call.starts_with("+++") && !CHANCE.iter().any(|of| call.starts_with(of))
+}
+
+/// A call without its result, and without what differs between two runs of the same: addresses,
+/// process ids, ports, points in time, what was read, the test's directory.
+fn plain(call: &str, dir: &str, pids: &BTreeSet<&str>) -> String {
+    if let Some(signal) = call.strip_prefix("--- ") {
+        return signal.split(' ').next().unwrap_or_default().to_owned();
+    }
+    if call.starts_with("clock_gettime(") {
+        return call.split(',').next().unwrap_or_default().to_owned();
+    }
+    let call = call.replace(dir, "DIR/");
+    let call = call.rsplit_once(" = ").map_or(call.as_str(), |(call, _)| call).trim_end();
+    // What was read, from another process or a file of the kernel.
+    let reads = ["read", "recv", "pread"].iter().any(|of| call.starts_with(of) && !call.starts_with("readlink"));
+    let call = if reads { call.split('"').step_by(2).collect::<String>() } else { call.to_owned() };
+    let until = call.contains("TIMER_ABSTIME");
+    let (mut out, mut word) = (String::new(), String::new());
+    for c in call.chars().chain([' ']) {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            word.push(c);
+            continue;
+        }
+        let after = |of: &str| out.ends_with(of);
+        // Objects of System V have a number for each use.
+        let of_ipc = ["msg", "sem", "shm"].iter().any(|of| out.starts_with(of)) && !out.contains(',');
+        let moves = of_ipc && !out.is_empty()
+            || word.starts_with("0x")
+            || pids.contains(word.as_str())
+            || word.starts_with(|c: char| c.is_ascii_digit())
+                && (["htons(", "_pid=", "_uid="].iter().any(|of| after(of)) || until && after("sec="));
+        out.push_str(if moves { "N" } else { &word });
+        word.clear();
+        out.push(c);
+    }
+    out
+}
+
+/// Whether the other value shows in traces: in all of the usual value there is something that it
+/// lacks, or in all of its own something that no usual one has. What differs by chance is in some
+/// of them only.
+fn shows(usual: &[BTreeSet<String>], other: &Trial) -> Option<bool> {
+    let first = other.trace()?;
+    if usual[0].iter().any(|line| usual[1..].iter().all(|more| more.contains(line)) && !first.contains(line)) {
+        return Some(true);
+    }
+    let second = other.trace()?;
+    Some(first.iter().any(|line| second.contains(line) && !usual.iter().any(|of| of.contains(line))))
+}
+
+#[test]
+fn every_value_leaves_a_trace() {
+    let benches = groma_benches::all().into_iter().filter(|bench| {
+        let group = bench.info.id.split('.').next().unwrap_or_default();
+        !ELSEWHERE.contains(&group) && !bench.info.params.is_empty()
+    });
+    let usual = Mutex::new(BTreeMap::new());
+    four_at_a_time(benches.clone().collect(), |bench: &'static Benchmark| {
+        let traces: Option<Vec<_>> = (0..2).map(|_| Trial { bench, other: None }.trace()).collect();
+        usual.lock().expect("no panic holds it").insert(bench.info.id, traces);
+    });
+    let usual = usual.into_inner().expect("no panic holds it");
+    let others = benches.flat_map(|bench| {
+        let params = bench.info.params.iter();
+        let known = |param: &&Param| SILENT.iter().any(|(id, name, _)| (*id, *name) == (bench.info.id, param.name));
+        let values = params
+            .filter(move |param| !known(param))
+            .flat_map(|param| others(param).into_iter().map(|text| (param.name, text)));
+        values.map(|other| Trial { bench, other: Some(other) })
+    });
+    let silent = Mutex::new(Vec::new());
+    four_at_a_time(others.collect(), |trial: Trial| {
+        let id = trial.bench.info.id;
+        if let Some(usual) = &usual[id]
+            && shows(usual, &trial) == Some(false)
+        {
+            silent.lock().expect("no panic holds it").push(format!("{id} {:?}", trial.other));
+        }
+    });
+    let silent = silent.into_inner().expect("no panic holds it");
+    assert!(silent.is_empty(), "{silent:#?}");
+}
