@@ -64,7 +64,7 @@ impl Trial {
     fn trace(&self) -> Option<BTreeSet<String>> {
         let two_sides = self.bench.info.placements.contains(&Placement::SameCpu);
         let on = two_sides.then(|| groma_sys::affinity::allowed().expect("CPUs")[0]);
-        let traced = trace::traced(self.bench.info.id, &self.params()?, on, LIMIT_MS)?;
+        let traced = trace::traced(self.bench.info.id, &self.params()?, on, LIMIT_MS, &[])?;
         let pids: BTreeSet<&str> = traced.lines.iter().map(|(pid, _)| pid.as_str()).collect();
         let calls = traced.lines.iter().filter(|(_, call)| is_own(call));
         Some(calls.map(|(_, call)| plain(call, &traced.dir, &pids)).collect())

@@ -9,8 +9,11 @@
 //! Without `strace`, or where it may not trace, the tests print that and pass.
 #![cfg(target_os = "linux")]
 
+#[path = "words/arguments.rs"]
+mod arguments;
 mod common;
-use common::trace;
+#[path = "words/timed.rs"]
+mod timed;
 use groma_harness::model::{Params, Value};
 
 /// The number of calls that counts as the operation: fewer than any row makes (timed operations and
@@ -24,15 +27,24 @@ const LIMITS_MS: [u64; 5] = [20, 40, 80, 320, 1280];
 /// alternatives), and one that must not be.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-/// The system calls of a worker and of everything it forks, or nothing where the benchmark has not
-/// run.
-fn traced_once(id: &str, params: &str, on: Option<u32>, limit_ms: u64) -> Option<Vec<String>> {
+/// The system calls of a worker and of everything it forks, as `strace` writes them with these
+/// options, each line behind its process and those of the worker first; or nothing where the
+/// benchmark has not run. `on` are the CPUs of the two sides, `limit_ms` is how long the round
+/// samples.
+fn trace(id: &str, params: &str, on: Option<u32>, limit_ms: u64, options: &[String]) -> Option<String> {
     let param = |(name, value): (&str, &str)| {
         let value = value.parse().map_or_else(|_| Value::Word(value.to_owned()), Value::Int);
         (name.to_owned(), value)
     };
     let params = Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect());
-    trace::traced(id, &params, on, limit_ms).map(|traced| traced.lines.into_iter().map(|(_, call)| call).collect())
+    let traced = common::trace::traced(id, &params, on, limit_ms, options)?;
+    Some(traced.lines.iter().map(|(pid, call)| format!("{pid} {call}\n")).collect())
+}
+
+/// The calls of a round, whichever process made them.
+fn traced_once(id: &str, params: &str, on: Option<u32>, limit_ms: u64) -> Option<Vec<String>> {
+    let lines = trace(id, params, on, limit_ms, &[])?;
+    Some(lines.lines().map(|line| line.split_once(' ').map_or("", |(_, call)| call.trim_start()).to_owned()).collect())
 }
 
 /// The same of a round that made `enough` calls, or of the longest one.

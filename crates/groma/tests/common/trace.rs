@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// What a worker did, and said.
 pub(crate) struct Traced {
     /// The system calls of the worker and of everything it forked, as `strace` writes them, each
-    /// with the id of its process.
+    /// with the id of its process; those of the worker come first.
     pub(crate) lines: Vec<(String, String)>,
     /// Its result.
     pub(crate) result: RoundResult,
@@ -18,8 +18,8 @@ pub(crate) struct Traced {
 }
 
 /// A round of a benchmark, or nothing where it has not run. `on` are the CPUs of the two sides,
-/// `limit_ms` is how long the round samples.
-pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64) -> Option<Traced> {
+/// `limit_ms` is how long the round samples, `options` are more of `strace`.
+pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, options: &[String]) -> Option<Traced> {
     if !is_executable("strace") {
         println!("not here: there is no strace");
         return None;
@@ -53,6 +53,7 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64) 
     let mut worker = Command::new("strace")
         .args(["-D", "-ff", "-s", "16", "-o"])
         .arg(&trace)
+        .args(options)
         .args([env!("CARGO_BIN_EXE_groma"), "__worker"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -60,6 +61,7 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64) 
         .spawn()
         .expect("strace starts");
     worker.stdin.take().expect("piped").write_all(job.as_bytes()).expect("the worker reads its job");
+    let own = worker.id().to_string();
     // The tracer keeps standard error open until the trace is written.
     let ended = ended(worker.wait_with_output().expect("it ends"));
     if ended.err.contains("ptrace") {
@@ -84,5 +86,6 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64) 
         let text = std::fs::read_to_string(file).expect("a trace");
         lines.extend(text.lines().map(|line| (pid.clone(), line.to_owned())));
     }
+    lines.sort_by_key(|(pid, _)| *pid != own);
     Some(Traced { lines, result, dir: dir.display().to_string() })
 }

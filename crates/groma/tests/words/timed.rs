@@ -1,0 +1,166 @@
+//! What lies within the watch: the system calls between two readings of the clock.
+//!
+//! Work that has moved into the timed part, or out of it, keeps every proof: it happened as often
+//! as it is credited. The clock is read without entering the kernel, so `strace` does not see it. A
+//! worker under test therefore gets a `clock_gettime` that is a system call.
+
+use crate::common::{Place, is_executable};
+use crate::{LIMITS_MS, SOME, trace};
+use std::process::Command;
+
+/// Reads the clock by a system call.
+const CLOCK: &str = "#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) { return (int)syscall(SYS_clock_gettime, clock, now); }
+";
+
+/// The options that put this clock in front of libc's, or nothing where no library can be made.
+fn with_a_visible_clock(place: &Place) -> Option<Vec<String>> {
+    let (source, library) = (place.path("clock.c"), place.path("clock.so"));
+    std::fs::write(&source, CLOCK).expect("a file");
+    let mut cc = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    let made = cc.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source).output();
+    let made = made.is_ok_and(|out| out.status.success()) && is_executable("strace");
+    let options = made.then(|| vec!["-E".to_owned(), format!("LD_PRELOAD={}", library.display())])?;
+    // A static program loads no library.
+    let tried = trace("clock.read", "", None, LIMITS_MS[0], &options)?;
+    own_calls(&tried).any(is_reading).then_some(options)
+}
+
+/// Whether this call reads a clock that the watch may use, `CLOCK_MONOTONIC` or
+/// `CLOCK_MONOTONIC_RAW`.
+fn is_reading(call: &str) -> bool {
+    call.starts_with("clock_gettime(CLOCK_MONOTONIC")
+}
+
+/// The calls of the measuring process.
+fn own_calls(trace: &str) -> impl Iterator<Item = &str> {
+    let own = trace.split(' ').next().unwrap_or_default();
+    let split = |line: &'_ str| line.split_once(' ').map(|(pid, call)| (pid.to_owned(), call.trim_start().len()));
+    trace.lines().filter_map(move |line| {
+        let (pid, length) = split(line)?;
+        (pid == own).then(|| &line[line.len() - length..])
+    })
+}
+
+/// The calls from each reading of the clock to the next.
+fn stretches(trace: &str) -> Vec<Vec<&str>> {
+    let mut all = Vec::new();
+    let mut calls: Option<Vec<&str>> = None;
+    for call in own_calls(trace) {
+        if is_reading(call) {
+            all.extend(calls.replace(Vec::new()));
+        } else if let Some(calls) = &mut calls {
+            calls.push(call);
+        }
+    }
+    all
+}
+
+/// Their names, each once where it is made several times in a row. A debug build looks at a
+/// descriptor (`fcntl`) before it closes it.
+fn names(calls: &[&str]) -> String {
+    let name = |call: &&'_ str| call.split_once('(').map(|(name, _)| name.to_owned());
+    let ignored = |name: &String| name == "fcntl" || name == "clock_gettime" || name.starts_with('<');
+    let mut names: Vec<String> = calls.iter().filter_map(name).filter(|name| !ignored(name)).collect();
+    names.dedup();
+    names.join(" ")
+}
+
+/// The trace of a round that made these stretches often enough, or of the longest one.
+fn trace_until(id: &str, params: &str, options: &[String], enough: impl Fn(&str) -> bool) -> Option<String> {
+    let mut last = None;
+    for limit in LIMITS_MS {
+        if enough(last.insert(trace(id, params, None, limit, options)?)) {
+            break;
+        }
+    }
+    last
+}
+
+#[test]
+fn the_watch_holds_the_operation_and_nothing_else() {
+    let place = Place::new();
+    let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
+    // Of each: the calls of all stretches that are timed.
+    let rows: &[(&str, &str, &[&str])] = &[
+        ("file.durable", "kind=create", &["openat pwrite64 fsync close fsync"]),
+        ("file.durable", "kind=replace", &["openat pwrite64 fsync close renameat fsync"]),
+        ("file.truncate", "size=65536 where=tmpfs", &["ftruncate"]),
+        (
+            "file.create_delete",
+            "size=10240 entries=16 where=work_dir object=private order=turns",
+            &["openat write close", "unlinkat"],
+        ),
+        ("file.rename", "kind=over entries=16 where=work_dir", &["renameat"]),
+        ("net.unix_connect", "name=abstract", &["connect"]),
+        ("net.tcp_connect", "acceptor=later family=v4", &["connect"]),
+        ("net.tcp_accept", "family=v4", &["connect accept4", "accept4"]),
+        ("net.tcp_crr", "close=reset family=v4", &["socket setsockopt connect write read", "close"]),
+        ("http.get", "size=1024 connection=close from=memory", &["socket connect write read"]),
+        ("vm.advise", "advice=dontneed size=65536", &["madvise"]),
+        ("vm.map", "size=65536 backing=anon touch=none", &["mmap", "munmap"]),
+        ("proc.fork_exit", "resident=0 pages=base", &["clone wait4", "clone"]),
+    ];
+    let mut wrong = Vec::new();
+    for (id, params, timed) in rows {
+        let count = |trace: &str, what: &str| stretches(trace).iter().filter(|calls| names(calls) == what).count();
+        let enough = |trace: &str| timed.iter().all(|what| count(trace, what) >= SOME);
+        let Some(trace) = trace_until(id, params, &options, enough) else { continue };
+        for what in timed.iter().filter(|what| count(&trace, what) < SOME) {
+            wrong.push(format!("{id} {params}: {} times '{what}' between two readings", count(&trace, what)));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What the other side has sent already is read before the watch starts.
+#[test]
+fn the_watch_of_a_stream_holds_the_bytes_that_are_credited() {
+    const MIB: u64 = 1 << 20;
+    let place = Place::new();
+    let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
+    let read = |call: &&str| -> Option<u64> {
+        let call = call.contains("read").then_some(call)?;
+        call.rsplit_once(" = ")?.1.parse().ok()
+    };
+    let long = |trace: &str| -> Vec<u64> {
+        let bytes = stretches(trace).into_iter().map(|calls| calls.iter().filter_map(read).sum::<u64>());
+        bytes.filter(|bytes| *bytes >= MIB).collect()
+    };
+    let params = "size=65536 buffer=default by=write touch=no";
+    let enough = |trace: &str| long(trace).len() >= SOME;
+    let Some(trace) = trace_until("ipc.pipe_bandwidth", params, &options, enough) else { return };
+    let seen = long(&trace);
+    assert!(seen.len() >= SOME && seen.iter().all(|bytes| *bytes == MIB), "{seen:?}");
+}
+
+/// A point in time as `strace` writes it, in nanoseconds.
+fn nanoseconds(call: &str) -> Option<u64> {
+    let number = |name: &str| call.split_once(name)?.1.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok();
+    Some(number("tv_sec=")? * 1_000_000_000 + number("tv_nsec=")?)
+}
+
+/// The end of a sleep is the last reading of the clock and the length.
+#[test]
+fn sleeps_are_as_long_as_is_said() {
+    let place = Place::new();
+    let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
+    let sleep = "interface=clock_nanosleep_abs length=100000 slack=default policy=other cpu_dma_latency=default";
+    for (id, params, length) in [("cpu.boost", "", 20_000_000), ("timer.sleep", sleep, 100_000)] {
+        let Some(trace) = trace(id, params, None, LIMITS_MS[0], &options) else { continue };
+        let calls: Vec<&str> = own_calls(&trace).collect();
+        let of_pair = |pair: &[&str]| {
+            let is_sleep = is_reading(pair[0]) && pair[1].contains("TIMER_ABSTIME");
+            nanoseconds(pair[1]).filter(|_| is_sleep)?.checked_sub(nanoseconds(pair[0])?)
+        };
+        let lengths: Vec<u64> = calls.windows(2).filter_map(of_pair).collect();
+        assert!(!lengths.is_empty() && lengths.iter().all(|ns| *ns == length), "{id}: {lengths:?}");
+    }
+    let params = "policy=other cpus=one cpu_dma_latency=default";
+    let Some(trace) = trace("sched.periodic", params, None, LIMITS_MS[0], &[]) else { return };
+    let ends: Vec<u64> = trace.lines().filter(|call| call.contains("TIMER_ABSTIME")).filter_map(nanoseconds).collect();
+    let periods: Vec<u64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(periods.len() >= SOME && periods.iter().all(|ns| *ns == 1_000_000), "{periods:?}");
+}
