@@ -298,17 +298,18 @@ impl<'a> Chains<'a> {
         lines as u64
     }
 
-    /// Loads from each of `lines` nodes, in address order.
+    /// Loads from each of `lines` nodes, in address order. Returns their number.
     ///
     /// # Panics
     ///
     /// If the nodes are outside.
-    pub fn load(&mut self, first: usize, lines: usize) {
+    pub fn load(&mut self, first: usize, lines: usize) -> u64 {
         assert!(first + lines <= self.order.len(), "nodes outside of the buffer");
         for i in first..first + lines {
             // SAFETY: within a node, aligned.
             unsafe { self.base.add(i * self.spacing + ACCESS_COUNT).cast::<u64>().read_volatile() };
         }
+        lines as u64
     }
 
     /// Stores to each of `lines` nodes, in address order, where

@@ -111,24 +111,26 @@ fn run(ctx: &mut Ctx) -> Outcome {
     lines.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).map_err(BenchError::Unsupported)?;
     let state = ctx.word("state");
     let modified = RefCell::new(0u64);
-    let managed = [Cell::new(0u64), Cell::new(0)];
+    let [managed, fences] = [(); 2].map(|()| [Cell::new(0u64), Cell::new(0)]);
+    let (asked, loaded) = (Cell::new(0u64), Cell::new(0u64));
     let mut walked = 0;
     // Puts the first `batches` batches into their state.
     let prepare = |lines: &mut Chains<'_>, batches: usize| {
+        asked.set(asked.get() + (batches * BATCH) as u64);
         lines.manage(evict, 0, 0, batches * BATCH, BATCH);
         match state {
             "dirty" => {
                 lines.modify(0, batches * BATCH);
                 *modified.borrow_mut() += (batches * BATCH) as u64;
             }
-            "clean" => lines.load(0, batches * BATCH),
+            "clean" => loaded.set(loaded.get() + lines.load(0, batches * BATCH)),
             _ => {}
         }
     };
     let shared = RefCell::new(lines);
-    let all = &managed;
+    let (all, all_fences) = (&managed, &fences);
     let variant = |name: &'static str, batch: usize, managed: usize| {
-        let (shared, prepare, managed) = (&shared, &prepare, &all[managed]);
+        let (shared, prepare, managed, fences) = (&shared, &prepare, &all[managed], &all_fences[managed]);
         Variant::staged(name, move |iters, watch| {
             let lines = &mut *shared.borrow_mut();
             let batches = iters as usize;
@@ -137,6 +139,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let lines = lines.manage(op, 0, 0, batches * BATCH, batch);
             watch.stop();
             managed.set(managed.get() + lines);
+            fences.set(fences.get() + lines / batch as u64);
             Ok(())
         })
         .per_iter(BATCH as f64)
@@ -158,6 +161,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     for (name, managed) in ["", SERIAL].into_iter().zip(&managed) {
         let what = format!("lines managed per line credited{}{name}", if name.is_empty() { "" } else { ", " });
         work::once_each(ctx, &what, managed.get(), ctx.iterations_of(name) * BATCH as u64);
+    }
+    let of_batches = [ctx.iterations_of(""), ctx.iterations_of(SERIAL) * BATCH as u64];
+    for (what, (fences, credited)) in ["a batch", "a line of serial"].iter().zip(fences.iter().zip(of_batches)) {
+        work::once_each(ctx, &format!("fences for {what}"), fences.get(), credited);
+    }
+    if state == "clean" {
+        work::once_each(ctx, "lines loaded before, per line", loaded.get(), asked.get());
     }
     work::once_each(ctx, "lines loaded per line credited", walked, ctx.iterations_of(RELOAD) * BATCH as u64);
     let missing = *modified.borrow() as f64 - shared.borrow().counted() as f64;
