@@ -176,4 +176,18 @@ mod tests {
             assert_eq!((write(&word, 5), word.load(Relaxed)), (5 + BATCH, 5 + BATCH));
         }
     }
+
+    #[test]
+    fn every_second_visit_is_to_one_line() {
+        let shared = SharedState::new(0, 64).expect("memory");
+        let places = (pair::BLOCKS * pair::PLACES) as u32;
+        for number in 1..=2 * places {
+            let window = shared.window(number);
+            let at = |word: &AtomicU64| std::ptr::from_ref(word).addr();
+            let (own, other) = (at(window.place.first()), at(other(&window)));
+            let apart = own.abs_diff(other);
+            assert_eq!(own / 64 == other / 64, number <= places, "{number}: {apart} bytes");
+            assert!(number <= places || apart >= 256, "{number}: {apart} bytes");
+        }
+    }
 }

@@ -237,7 +237,7 @@ impl SharedState {
         &self.counts[what * APART]
     }
 
-    fn window(&self, number: u32) -> Window<'_> {
+    pub(super) fn window(&self, number: u32) -> Window<'_> {
         let slot = Slot::of(number - 1);
         Window { slot, place: self.pool.place(slot), stop: &self.words[STOP], number }
     }

@@ -20,6 +20,7 @@
 //! **Sources:** lmbench3 `par_mem`. See docs/methods/memory.md#random-reads.
 
 use crate::work;
+use groma_harness::Rng;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::parallel_chase::PARALLEL_CHASE_UNROLL;
 use groma_harness::sys::pages::{Map, Policy};
@@ -51,16 +52,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// A node in every line, on so many chains that go anywhere.
+fn linked<'a>(buffer: &'a mut [u8], chains: usize, rng: &mut Rng) -> Result<Chains<'a>, String> {
+    let mut nodes = Chains::new(buffer, super::line_size(), Order::Anywhere, |n| rng.below(n))?;
+    nodes.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }])?;
+    Ok(nodes)
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let (size, chains) = (ctx.int("size"), ctx.int("chains") as usize);
     sys::process::refuse_huge_pages();
     let mut buffer = Map::anonymous(size as usize, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
-    let line = super::line_size();
-    let rng = ctx.rng();
-    let nodes = Chains::new(&mut buffer[..size as usize], line, Order::Anywhere, |n| rng.below(n));
-    let mut nodes = nodes.map_err(BenchError::Unsupported)?;
-    nodes.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Unsupported)?;
+    let mut nodes = linked(&mut buffer[..size as usize], chains, ctx.rng()).map_err(BenchError::Unsupported)?;
     ctx.fact("chain.nodes", nodes.nodes());
     ctx.fact("chain.in_registers", nodes.kernel(0).in_registers);
     let each = PARALLEL_CHASE_UNROLL * chains as u64;
@@ -96,5 +100,21 @@ mod tests {
             let tried = try_group(&BENCH, &[("size", "1M")], None, 2, kind).expect("two workers");
             assert!(tried.samples("") >= 1);
         }
+    }
+
+    /// Of 256 places in 256 pages of 4 KiB about 162 pages are seen; a chain that stays in a few
+    /// pages for a while shows fewer.
+    #[test]
+    fn a_chain_goes_anywhere() {
+        const PAGES: usize = 256;
+        let mut buffer = Map::anonymous(PAGES << 12, Policy::Base).expect("memory");
+        buffer.populate();
+        let mut nodes = linked(&mut buffer[..PAGES << 12], 1, &mut Rng::new(1)).expect("a chain");
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..PAGES {
+            nodes.walk(0, PARALLEL_CHASE_UNROLL);
+            seen.insert(nodes.position(0, 0) >> 12);
+        }
+        assert!((130..200).contains(&seen.len()), "{} of {PAGES} pages", seen.len());
     }
 }

@@ -243,4 +243,13 @@ mod tests {
         let fact = |key: &str| tried.result.fact(key).map(str::to_owned).expect("stated");
         assert_eq!(fact("work.ideal_ns"), fact("work.alone_ns"));
     }
+
+    #[test]
+    fn equal_jobs_are_done_best_by_all_cpus_at_once() {
+        let tried = try_out(&BENCH, &[("jobs", "16"), ("work_us", "100")], None).expect("jobs");
+        let fact = |key: &str| tried.result.fact(key).and_then(|text| text.parse::<f64>().ok()).expect("stated");
+        let cpus = Topology::read().usable().len().max(1) as f64;
+        let expected = fact("work.alone_ns") * (16.0 / cpus).max(1.0);
+        assert!((fact("work.ideal_ns") / expected - 1.0).abs() < 1e-9, "{} {expected}", fact("work.ideal_ns"));
+    }
 }

@@ -103,6 +103,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
 }
 
+/// The two parts of a thread's life: until its first instruction, and from there to its join.
+fn parts((called, began, joined): (u64, u64, u64)) -> [(u64, u64); 2] {
+    [(called, began), (began, joined)]
+}
+
 /// Measures threads that answer a number with the next one, and stamp the time when they start to
 /// run if asked.
 fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::Result<(usize, u64)>) -> Outcome {
@@ -143,15 +148,15 @@ fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::R
         }),
         Variant::staged("first", |iters, watch| {
             for _ in 0..iters {
-                let (called, began, _) = stamped(watch)?;
-                watch.span(called, began);
+                let [(from, to), _] = parts(stamped(watch)?);
+                watch.span(from, to);
             }
             Ok(())
         }),
         Variant::staged("join", |iters, watch| {
             for _ in 0..iters {
-                let (_, began, joined) = stamped(watch)?;
-                watch.span(began, joined);
+                let [_, (from, to)] = parts(stamped(watch)?);
+                watch.span(from, to);
             }
             Ok(())
         }),
@@ -201,5 +206,11 @@ mod tests {
         assert_eq!(stop, BenchError::Failed("thread 0 answered 0".to_owned()));
         let stop = try_out(&wrong(early), &[], None).expect_err("nothing began when the system did");
         assert!(stop.to_string().contains("a thread began at 1, not within"), "{stop}");
+    }
+
+    #[test]
+    fn the_parts_of_a_life_are_all_of_it() {
+        let [first, join] = parts((10, 13, 20));
+        assert_eq!((first.0, first.1, join.1), (10, join.0, 20));
     }
 }
