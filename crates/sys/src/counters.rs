@@ -148,7 +148,10 @@ pub fn io_calls() -> Option<(u64, u64)> {
 /// TLB shootdowns that these CPUs received, from `/proc/interrupts`; `None` where the kernel counts
 /// none (on Arm they are not interrupts) or `/proc` is missing.
 pub fn tlb_shootdowns(cpus: &[u32]) -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/interrupts").ok()?;
+    shootdowns_in(&std::fs::read_to_string("/proc/interrupts").ok()?, cpus)
+}
+
+fn shootdowns_in(text: &str, cpus: &[u32]) -> Option<u64> {
     let columns: Vec<u32> = text
         .lines()
         .next()?
@@ -229,5 +232,14 @@ mod tests {
             std::thread::spawn(|| {}).join().expect("a thread");
         }
         assert!(tasks_created().expect("as before") >= before + 10);
+    }
+
+    #[test]
+    fn shootdowns_are_those_of_the_named_cpus() {
+        let text =
+            "            CPU0       CPU2       CPU10\n  24:   1  2  4   IO-APIC\n TLB:   8  16  32   TLB shootdowns\n";
+        let of = |cpus: &[u32]| shootdowns_in(text, cpus);
+        assert_eq!((of(&[0]), of(&[10, 2]), of(&[1])), (Some(8), Some(48), Some(0)));
+        assert_eq!((shootdowns_in("CPU0\n", &[0]), shootdowns_in("", &[0])), (None, None));
     }
 }

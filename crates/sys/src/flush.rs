@@ -81,3 +81,18 @@ impl Flush {
         unsafe { (self.kernel.pair)(a, b, rounds) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_instruction_has_the_effect_that_was_asked_for() {
+        for effect in [Effect::Evict, Effect::Clean, Effect::Demote] {
+            match Flush::with(effect) {
+                Ok(flush) => assert_eq!(flush.kernel.effect, effect, "{}", flush.name()),
+                Err(why) => eprintln!("not here: {why}"),
+            }
+        }
+    }
+}
