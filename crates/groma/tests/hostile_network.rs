@@ -345,6 +345,9 @@ fn a_service_accepts_its_client_only() {
     };
     assert!(hung_up(from(2)), "a stranger's connection is still open");
     assert!(!hung_up(from(1)), "the client's connection is not");
+    // Whatever address the server listens on, a service does on the one that its client knows.
+    let other = TcpStream::connect((Ipv4Addr::new(127, 0, 0, 2), port));
+    assert!(other.is_err(), "the service listens on another address");
 }
 
 #[test]

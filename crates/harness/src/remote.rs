@@ -535,4 +535,21 @@ mod tests {
         let why = Control::open_within(&remote, SHORT).map(|_| ()).expect_err("too short");
         assert_eq!(why, "192.0.2.1:1: beyond the loopback a token of 16 or more characters is needed (--token)");
     }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_service_takes_datagrams_of_its_client_only() {
+        let (hold, _held) = crate::sys::io::pipe().expect("a pipe");
+        let socket = socket::udp((Ipv4Addr::LOCALHOST, 0).into()).expect("loopback");
+        let to = socket.local_addr().expect("bound");
+        let client = Some(Ipv4Addr::LOCALHOST.into());
+        let session = Session { socket: Socket::Udp(socket), hold, client, limits: Limits::default() };
+        for (last, said) in [(2, "a stranger"), (1, "the client")] {
+            let from = UdpSocket::bind((Ipv4Addr::new(127, 0, 0, last), 0)).expect("loopback");
+            from.send_to(said.as_bytes(), to).expect("loopback");
+        }
+        let mut buffer = [0; 16];
+        let (length, _) = session.receive(&mut buffer).expect("a datagram").expect("it goes on");
+        assert_eq!(String::from_utf8_lossy(&buffer[..length]), "the client");
+    }
 }
