@@ -109,4 +109,11 @@ fn what_a_command_leaves_is_ended_at_the_deadline_and_by_a_signal() {
     running.signal(15);
     assert_eq!(running.wait().code, Some(143));
     assert!(none_left("98763"));
+    // Nobody is left to end it, so it ends with its parent.
+    let own = format!("98764.{}", std::process::id());
+    let running = place.start(&["predict", "--", "sleep", &own]);
+    common::until("the command", || (!none_left(&own)).then_some(()));
+    running.signal(9);
+    running.wait();
+    common::until("the command's end", || none_left(&own).then_some(()));
 }

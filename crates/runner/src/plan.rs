@@ -433,6 +433,26 @@ mod tests {
         assert_eq!(largest("512M", Tier::Quick), Some(64));
     }
 
+    #[test]
+    fn of_several_last_caches_the_largest_counts() {
+        const SIZE: Param = Param::size("size", "").past_caches().quick(&["64M"]).standard(&["256M"]);
+        let info = Info { params: &[SIZE], ..Info::new("test.curve") };
+        let root = tempfile::tempdir().expect("a directory");
+        let cpus = root.path().join("sys/devices/system/cpu");
+        for (cpu, size) in ["32M", "260M", "96M"].into_iter().enumerate() {
+            let cache = cpus.join(format!("cpu{cpu}/cache/index0"));
+            std::fs::create_dir_all(&cache).expect("a directory");
+            let own = cpu.to_string();
+            for (file, text) in [("level", "3"), ("type", "Unified"), ("shared_cpu_list", &own), ("size", size)] {
+                std::fs::write(cache.join(file), text).expect("a file");
+            }
+        }
+        std::fs::write(cpus.join("online"), "0-2").expect("a file");
+        let topology = Topology::from_tree(root.path(), &[0, 1, 2]);
+        let points = past_caches(&info, info.points(Tier::Standard), Tier::Standard, &topology);
+        assert_eq!(points.iter().filter_map(|p| p.int("size")).max(), Some(1 << 30));
+    }
+
     /// A machine with two CPUs, of which nothing else is known.
     fn two_cpus() -> Topology {
         let root = tempfile::tempdir().expect("a directory");

@@ -31,3 +31,55 @@ fn points_of(shown: &Shown, plan: &[Planned]) -> Vec<usize> {
         _ => fits.min().map(|(_, _, i)| i).into_iter().collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::places::Cpus;
+    use groma_harness::model::{
+        Better, Derivation, Labels, Metric, Params, Placement, Point, Quantity, Timing, WorkerKind,
+    };
+
+    fn planned(placement: Placement, unsupported: bool) -> Planned {
+        let metric = Metric {
+            id: "test.pair".to_owned(),
+            summary: String::new(),
+            quantity: Quantity::Latency,
+            better: Better::Lower,
+            derivation: Derivation::Series(String::new()),
+            detail: false,
+        };
+        Planned {
+            point: Point {
+                bench: "test.pair".to_owned(),
+                version: 1,
+                params: Params::default(),
+                params_text: String::new(),
+                placement,
+                workers: 1,
+                worker_kind: WorkerKind::Processes,
+                timing: Timing::Batched,
+                drops: Labels::NONE,
+                target_half_width: 0.01,
+                metrics: vec![metric],
+            },
+            cpus: Cpus::Any,
+            group: false,
+            wakes: false,
+            work_dir: false,
+            end_of_caches: false,
+            side: 0,
+            unsupported: unsupported.then(|| "not here".to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_best_place_that_this_machine_has_is_measured() {
+        let shown = Shown::of("test.pair", &[]).on(On::Two);
+        let of = |near: bool, far: bool| {
+            let plan = [(Placement::CrossNode, far), (Placement::SameLlc, near), (Placement::CrossLlc, false)];
+            points_of(&shown, &plan.map(|(placement, unsupported)| planned(placement, unsupported)))
+        };
+        assert_eq!((of(false, false), of(true, false)), (vec![1], vec![2]));
+    }
+}

@@ -156,8 +156,7 @@ impl Watch {
             core_hz: median(&probed.clocks),
             longest_s: probed.longest as f64 * EVERY.as_secs_f64(),
         });
-        let used = Usage::process().since(&self.used);
-        let cost = (used.user_ns + used.system_ns) as f64 * 1e-9 / wall_s;
+        let cost = cost(&Usage::process().since(&self.used), wall_s);
         Watched { wall_s, cpus: cpus.collect(), cost }
     }
 
@@ -216,6 +215,11 @@ fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen
     }
 }
 
+/// The CPUs that this process kept busy.
+fn cost(used: &Usage, wall_s: f64) -> f64 {
+    (used.user_ns + used.system_ns) as f64 * 1e-9 / wall_s
+}
+
 fn is_shared(bin: i16, boundary: Option<f64>) -> bool {
     boundary.is_some_and(|boundary| bin_rate(bin) < boundary)
 }
@@ -266,6 +270,8 @@ mod tests {
         assert_eq!(share_of_ticks(None, Some(150), 2.0), None);
         // Steal runs backwards when a machine is migrated.
         assert_eq!(share_of_ticks(Some(100), Some(50), 2.0), Some(0.0));
+        let used = Usage { user_ns: 300_000_000, system_ns: 200_000_000, ..Usage::default() };
+        assert_eq!(cost(&used, 2.0), 0.25);
     }
 
     #[test]

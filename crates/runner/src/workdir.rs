@@ -268,9 +268,13 @@ mod tests {
         }
     }
 
+    /// As if it was last changed so long ago.
+    fn changed(dir: &Path, ago: Duration) {
+        File::open(dir).and_then(|dir| dir.set_modified(SystemTime::now() - ago)).expect("times can be set");
+    }
+
     fn make_old(dir: &Path) {
-        let long_ago = SystemTime::now() - OLD - Duration::from_secs(5);
-        File::open(dir).and_then(|dir| dir.set_modified(long_ago)).expect("times can be set");
+        changed(dir, OLD + Duration::from_secs(5));
     }
 
     #[test]
@@ -283,6 +287,8 @@ mod tests {
                 fs::write(dir.join(MARK), format!("{DEAD}\n")).expect("a mark");
             }
             assert_eq!(sweep(parent.path()), 0, "another run may be making it just now");
+            changed(&dir, OLD - Duration::from_secs(60));
+            assert_eq!(sweep(parent.path()), 0, "it may be a run on a slow disk");
             make_old(&dir);
             let held = File::open(&dir).expect("there");
             held.try_lock().expect("nobody holds it");

@@ -243,4 +243,23 @@ mod tests {
             assert!(Undo::from_bytes(text.as_bytes()).is_err(), "{text:?}");
         }
     }
+
+    /// A restart has given the kernel's files their own values; other files keep what was written.
+    #[test]
+    fn only_files_on_a_disk_are_restored_after_a_restart() {
+        let read = |path: &Path| std::fs::read_to_string(path).expect("readable");
+        let kernels = PathBuf::from(format!("/proc/{}/comm", std::process::id()));
+        let Ok(before) = std::fs::read(&kernels) else { return eprintln!("not here: no {}", kernels.display()) };
+        let dir = tempfile::tempdir().expect("a directory");
+        let on_disk = dir.path().canonicalize().expect("there").join("setting");
+        std::fs::write(&on_disk, "changed\n").expect("a file");
+        let other = b"groma-test".to_vec();
+        let undo = Undo { command: None, files: vec![(kernels.clone(), other.clone()), (on_disk.clone(), other)] };
+        let deadline = Duration::from_secs(10);
+        undo.undo(deadline, true).expect("restored");
+        assert_eq!((read(&kernels).as_bytes(), read(&on_disk).as_str()), (&before[..], "groma-test"));
+        undo.undo(deadline, false).expect("restored");
+        assert_eq!(read(&kernels), "groma-test\n");
+        std::fs::write(&kernels, before.trim_ascii_end()).expect("its name");
+    }
 }

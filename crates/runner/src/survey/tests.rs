@@ -1,4 +1,4 @@
-use super::going::PointProgress;
+use super::going::{Going, PointProgress};
 use super::*;
 use groma_harness::model::{Labels, Params, Placement, Point, Profile, RoundOutput, Series, Timing, WorkerKind};
 use std::collections::BTreeSet;
@@ -226,4 +226,21 @@ fn a_round_that_the_budget_ends_is_no_time_out() {
     let short = Duration::from_millis(50);
     assert!(matches!(ended(Duration::from_secs(5), Some(Instant::now() + short)), Ended::OutOfBudget));
     assert!(matches!(ended(short, None), Ended::Result(result) if result.state == State::Timeout));
+}
+
+/// The longer warm-ups take a fifth of the budget, in all rounds of all points together.
+#[test]
+fn sides_that_wake_each_other_settle_within_their_part_of_the_budget() {
+    let survey = survey(1, 1);
+    let settled = |points: usize| {
+        let plan = vec![Planned { wakes: true, ..planned("test.sides", 1) }; points];
+        let each = Going::new(&survey, &plan).warmed(0).warm_up;
+        (each, each * survey.effort.rounds * points as u32)
+    };
+    let (few, many) = (settled(1), settled(200));
+    assert_eq!(few.0, Duration::from_millis(200));
+    assert_eq!(many.0, survey.effort.warm_up, "a point has more than its ordinary warm-up");
+    let (some, all) = settled(100);
+    let part = survey.budget / 5;
+    assert!(some < few.0 && all <= part && all > part * 9 / 10, "{some:?} each, {all:?} of {part:?}");
 }
