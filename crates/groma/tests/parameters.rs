@@ -3,7 +3,8 @@
 //! A value that is read and forgotten, or taken for the usual one, keeps all proofs and reports the
 //! cost of something else. Here each value of each parameter runs for a moment in a worker under
 //! `strace`, and must leave a trace that the usual value does not leave, or lack one that it
-//! leaves: in its system calls with their arguments. That it is the right trace, `words.rs` says for those whose values choose the system call.
+//! leaves: in its system calls with their arguments. That it is the right trace, `words.rs` says
+//! for those whose values choose the system call.
 //!
 //! Not here are benchmarks of instructions and memory, whose values choose code (the kernels' own
 //! tests), and those of disks and of whole mixes, which take too long. Without `strace`, or where
@@ -84,22 +85,21 @@ fn small(param: &Param) -> Option<&'static str> {
     usual.or_else(|| param.values(Tier::Full).into_iter().rfind(is_small)).or(param.usual())
 }
 
-/// The other values that are tried: all words, and the least and the greatest small number.
+/// The other values that are tried: all words, and of the small numbers the greatest, or the least
+/// where that is the usual one.
 fn others(param: &Param) -> Vec<&'static str> {
-    let mut values = match param.kind {
-        ParamKind::Word(words) => words.to_vec(),
+    let usual = small(param);
+    match param.kind {
         ParamKind::Text => Vec::new(),
+        ParamKind::Word(words) => words.iter().copied().filter(|text| Some(*text) != usual).collect(),
         _ => {
-            let mut values = param.values(Tier::Full);
-            values.retain(|text| is_small(param, text));
-            match values[..] {
-                [least, .., greatest] => vec![least, greatest],
-                _ => values,
-            }
+            let mut all = param.values(Tier::Full).into_iter();
+            let is_tried = |text: &&str| {
+                Some(*text) != usual && is_small(param, text) && matches!(param.parse(text), Ok(Value::Int(_)))
+            };
+            all.rfind(is_tried).into_iter().collect()
         }
-    };
-    values.retain(|text| Some(*text) != small(param));
-    values
+    }
 }
 
 /// Calls that give times, or nothing but chance: the harness makes them.

@@ -226,8 +226,8 @@ impl Board {
 
     /// Why the worker group ended, as the first member to fail reported it.
     pub(crate) fn reason(&self) -> BenchError {
-        // A failure is announced before its words are there. The member that announced it can be kept
-        // off its CPU for seconds where the host is busy, or be ended before it says why.
+        // A failure is announced before its words are there. The member that announced it can be
+        // kept off its CPU for seconds where the host is busy, or be ended before it says why.
         let index = self.head().failure.load(SeqCst).saturating_sub(1) as usize;
         for _ in 0..10_000 {
             if self.slots[index].ended.load(SeqCst) != 0 {

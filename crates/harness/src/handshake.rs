@@ -317,6 +317,8 @@ mod tests {
             assert_eq!(step, Step::Close("refused\n"));
             assert_eq!(one.check("refused"), Err(Failure::WrongToken));
         }
+        let (.., one) = shaken(TOKEN, TOKEN);
+        assert_eq!(one.check("refused\ttoo many sessions"), Err(Failure::TurnedAway("too many sessions".to_owned())));
     }
 
     /// Expected values from Python's `hmac` and `hashlib`, because both sides here could share an

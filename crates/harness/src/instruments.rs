@@ -169,6 +169,7 @@ mod tests {
         assert_eq!(issue_rate([3200, 1600, 3200]), Some(4.0));
         assert_eq!(issue_rate([6400, 3200, 6400]), Some(4.0));
         assert_eq!(issue_rate([3200, 1600, 3500]), Some(4.0));
+        assert_eq!(issue_rate([4800, 1600, 4800]), Some(6.0));
         // One of the chains was interrupted, or a counter stands still.
         for ticks in [[3200, 1600, 3600], [9000, 1600, 3200], [0, 0, 0], [3200, 0, 3200]] {
             assert_eq!(issue_rate(ticks), None, "{ticks:?}");

@@ -222,6 +222,24 @@ mod tests {
     }
 
     #[test]
+    fn a_benchmark_of_another_system_is_unsupported() {
+        const HERE: &[Need] = &[Need::System(std::env::consts::OS)];
+        const ELSEWHERE: &[Need] = &[Need::System("Plan 9")];
+        let of = |needs| check(&Info { needs, ..Info::new("test.needs") }, &job(&[], 1));
+        assert_eq!(of(HERE), Ok(()));
+        assert_eq!(of(ELSEWHERE), Err(BenchError::Unsupported("needs Plan 9".to_owned())));
+    }
+
+    #[test]
+    fn what_takes_nothing_is_not_named() {
+        let mut sum = Sum::default();
+        sum.add(0, || "nothing".to_owned());
+        sum.add(7, || "seven".to_owned());
+        sum.add(7, || "seven".to_owned());
+        assert_eq!((sum.bytes, &sum.terms[..]), (14, &["seven".to_owned()][..]));
+    }
+
+    #[test]
     fn a_size_is_counted_in_every_side_of_every_worker() {
         const SIZE: &[Param] = &[param("size", ParamKind::Size)];
         let two = required(SIZE, &[Placement::SameCpu], &[("size", Value::Int(1 << 20))], 3);

@@ -302,6 +302,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_allowed_cpu_is_gauged_for_the_whole_span() {
+        let cpus = affinity::allowed().expect("CPUs");
+        let spins = gauge(&cpus, 1_000_000);
+        let seen: Vec<u32> = spins.iter().map(|(cpu, _)| *cpu).collect();
+        assert_eq!(seen, cpus[..cpus.len().min(GAUGED_CPUS)]);
+        assert!(spins.iter().all(|(_, spin)| spin.wall_ns >= 1_000_000));
+    }
+
     fn spun(steps: &[u64], span_ns: u64) -> Spin {
         spin(&Steps(Cell::new(1_000_000), Cell::new(0), steps), span_ns)
     }

@@ -10,7 +10,7 @@
 //! cargo run --release --example power -- 1 2 3 5 10     # percent; 0 tells false alarms alone
 //! ```
 //!
-//! The results are in docs/methods/statistics.md.
+//! The results are in docs/methods/statistics.md#gate.
 
 use groma_harness::protocol::{read_job, read_result, write_result};
 use groma_stats::{holm, mann_whitney};

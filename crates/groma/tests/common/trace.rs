@@ -1,18 +1,16 @@
 //! A worker under `strace`, without supervisor and preflight: a round takes a tenth of a second.
 
 use super::{Place, ended, is_executable};
-use groma_harness::model::{Host, Job, Params, Placement, RoundResult, State, WorkerKind};
+use groma_harness::model::{Host, Job, Params, Placement, State, WorkerKind};
 use groma_harness::protocol;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-/// What a worker did, and said.
+/// What a worker did.
 pub(crate) struct Traced {
     /// The system calls of the worker and of everything it forked, as `strace` writes them, each
     /// with the id of its process; those of the worker come first.
     pub(crate) lines: Vec<(String, String)>,
-    /// Its result.
-    pub(crate) result: RoundResult,
     /// The directory of the test, which the lines name.
     pub(crate) dir: String,
 }
@@ -87,5 +85,5 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, 
         lines.extend(text.lines().map(|line| (pid.clone(), line.to_owned())));
     }
     lines.sort_by_key(|(pid, _)| *pid != own);
-    Some(Traced { lines, result, dir: dir.display().to_string() })
+    Some(Traced { lines, dir: dir.display().to_string() })
 }
