@@ -79,16 +79,22 @@ mod tests {
     #[test]
     fn both_reads_of_every_pair_come_from_a_disk() {
         for distance in ["0", "50", "99"] {
-            let Some(tried) = on_a_file(&BENCH, &[("distance", distance)]) else { return };
-            assert!(tried.samples("") >= 3);
-            assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
-            // The read that moves the disk to the first place lies between two timed ones.
-            let samples = &tried.result.series("").expect("samples").samples;
-            // The shortest of each: a busy host delays any of them.
-            let timed = samples.iter().map(|s| s.elapsed_ns).min().unwrap_or(0);
-            let between = samples.windows(2).map(|s| s[1].t0_ns.saturating_sub(s[0].t0_ns + s[0].elapsed_ns));
-            let between = between.min().unwrap_or(0);
-            assert!(between > timed / 4, "{between} ns between two reads that are timed, {timed} ns in one");
+            // The read that moves the disk to the first place lies between two timed ones. The
+            // shortest of each are compared, several times over: a disk that others use delays all
+            // of the one kind now and then.
+            let mut seen = Vec::new();
+            let is_between = (0..8).any(|_| {
+                let Some(tried) = on_a_file(&BENCH, &[("distance", distance)]) else { return true };
+                assert!(tried.samples("") >= 3);
+                assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
+                let samples = &tried.result.series("").expect("samples").samples;
+                let timed = samples.iter().map(|s| s.elapsed_ns).min().unwrap_or(0);
+                let between = samples.windows(2).map(|s| s[1].t0_ns.saturating_sub(s[0].t0_ns + s[0].elapsed_ns));
+                let between = between.min().unwrap_or(0);
+                seen.push((between, timed));
+                between > timed / 4
+            });
+            assert!(is_between, "{distance}: ns between two reads that are timed, and in one: {seen:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::distributions::{
 };
 use crate::percent;
 
-const REPETITIONS: usize = 4_000;
+const REPETITIONS: usize = 2_000;
 
 type Draw = fn(&mut Rng) -> f64;
 

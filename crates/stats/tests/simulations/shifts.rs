@@ -6,7 +6,7 @@ use groma_stats::{Rng, detectable_pair_ratio, mann_whitney, pair_ratios, shift_i
 use crate::distributions::{INDEPENDENT, Shape, heavy_tailed};
 use crate::percent;
 
-const REPETITIONS: usize = 4_000;
+const REPETITIONS: usize = 2_000;
 
 #[test]
 fn the_unpaired_test_and_interval_keep_their_level() {
@@ -26,7 +26,7 @@ fn the_unpaired_test_and_interval_keep_their_level() {
                 "{:26} {n:2} and {m:2}: p <= 0.05 in {alarms:4.2} %, interval covers {covered:5.2} %",
                 distribution.name
             );
-            // Three standard deviations of 4,000 repetitions are 1 point. Ties make it stricter.
+            // Two standard deviations of 2,000 repetitions are 1 point. Ties make it stricter.
             assert!(
                 alarms <= 6.0 && (alarms >= 2.0 || distribution.shape == Shape::Tied),
                 "{}: {alarms} %",
