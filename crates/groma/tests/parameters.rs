@@ -102,13 +102,33 @@ fn others(param: &Param) -> Vec<&'static str> {
     }
 }
 
-/// Calls that give times, or nothing but chance: the harness makes them.
-const CHANCE: [&str; 5] = ["getrusage(", "getrandom(", "gettimeofday(", "times(", "brk("];
+/// Calls that the harness and the libraries make as it comes: they give times, sizes of directories
+/// or CPUs, or close what was opened.
+const CHANCE: [&str; 15] = [
+    "getrusage(",
+    "getrandom(",
+    "times(",
+    "brk(",
+    "close(",
+    "sched_getaffinity(",
+    "sched_setaffinity(",
+    "statfs(",
+    "fstatfs(",
+    "getdents64(",
+    "restart_syscall(",
+    "clock_gettime(CLOCK_MONOTONIC,",
+    "clock_gettime(CLOCK_PROCESS_CPUTIME_ID,",
+    "clock_gettime(CLOCK_THREAD_CPUTIME_ID,",
+    "readlink(",
+];
 
 /// Whether a line is of the benchmark: not the job or the result, whose length has the value, and
 /// not a time.
 fn is_own(call: &str) -> bool {
-    !call.contains("\"{") && !call.starts_with("+++") && !CHANCE.iter().any(|of| call.starts_with(of))
+    !call.contains("\"{")
+        && !call.starts_with("+++")
+        && !call.contains("F_GETFL")
+        && !CHANCE.iter().any(|of| call.starts_with(of))
 }
 
 /// A call without its result, and without what differs between two runs of the same: addresses,
@@ -117,7 +137,7 @@ fn plain(call: &str, dir: &str, pids: &BTreeSet<&str>) -> String {
     if let Some(signal) = call.strip_prefix("--- ") {
         return signal.split(' ').next().unwrap_or_default().to_owned();
     }
-    if call.starts_with("clock_gettime(") {
+    if call.starts_with("clock_gettime(") || call.starts_with("wait4(") {
         return call.split(',').next().unwrap_or_default().to_owned();
     }
     let call = call.replace(dir, "DIR/");
@@ -167,7 +187,7 @@ fn every_value_leaves_a_trace() {
     });
     let usual = Mutex::new(BTreeMap::new());
     four_at_a_time(benches.clone().collect(), |bench: &'static Benchmark| {
-        let traces: Option<Vec<_>> = (0..2).map(|_| Trial { bench, other: None }.trace()).collect();
+        let traces: Option<Vec<_>> = (0..3).map(|_| Trial { bench, other: None }.trace()).collect();
         usual.lock().expect("no panic holds it").insert(bench.info.id, traces);
     });
     let usual = usual.into_inner().expect("no panic holds it");
