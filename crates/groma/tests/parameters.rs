@@ -32,6 +32,7 @@ const SILENT: &[(&str, &str, &str)] = &[
     ("ctx.switch", "access", "memory is read or written to"),
     ("file.reread", "mode", "what was read is summed up or not"),
     ("ipc.sendfile_bandwidth", "touch", "pages are read or not"),
+    ("sched.periodic", "cpus", "the calls that choose CPUs are left out"),
     ("timer.sleep", "interface", "usleep is nanosleep for the kernel"),
     ("vm.brk", "size", "the end of the heap is an address"),
     ("vm.brk", "pages", "pages are written to or not"),
@@ -67,8 +68,7 @@ impl Trial {
         let on = two_sides.then(|| groma_sys::affinity::allowed().expect("CPUs")[0]);
         let traced = trace::traced(self.bench.info.id, &self.params()?, on, LIMIT_MS, &[])?;
         let pids: BTreeSet<&str> = traced.lines.iter().map(|(pid, _)| pid.as_str()).collect();
-        let calls = traced.lines.iter().filter(|(_, call)| is_own(call));
-        Some(calls.map(|(_, call)| plain(call, &traced.dir, &pids)).collect())
+        Some(traced.calls().filter(|call| is_own(call)).map(|call| plain(call, &traced.dir, &pids)).collect())
     }
 }
 
@@ -143,7 +143,7 @@ fn plain(call: &str, dir: &str, pids: &BTreeSet<&str>) -> String {
     let call = call.replace(dir, "DIR/");
     let call = call.rsplit_once(" = ").map_or(call.as_str(), |(call, _)| call).trim_end();
     // What was read, from another process or a file of the kernel.
-    let reads = ["read", "recv", "pread"].iter().any(|of| call.starts_with(of) && !call.starts_with("readlink"));
+    let reads = ["read", "recv", "pread"].iter().any(|of| call.starts_with(of));
     let call = if reads { call.split('"').step_by(2).collect::<String>() } else { call.to_owned() };
     let until = call.contains("TIMER_ABSTIME");
     let (mut out, mut word) = (String::new(), String::new());
@@ -155,7 +155,7 @@ fn plain(call: &str, dir: &str, pids: &BTreeSet<&str>) -> String {
         let after = |of: &str| out.ends_with(of);
         // Objects of System V have a number for each use.
         let of_ipc = ["msg", "sem", "shm"].iter().any(|of| out.starts_with(of)) && !out.contains(',');
-        let moves = of_ipc && !out.is_empty()
+        let moves = of_ipc
             || word.starts_with("0x")
             || pids.contains(word.as_str())
             || word.starts_with(|c: char| c.is_ascii_digit())

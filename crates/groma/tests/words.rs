@@ -14,6 +14,7 @@ mod arguments;
 mod common;
 #[path = "words/timed.rs"]
 mod timed;
+use common::trace::Traced;
 use groma_harness::model::{Params, Value};
 
 /// The number of calls that counts as the operation: fewer than any row makes (timed operations and
@@ -27,24 +28,19 @@ const LIMITS_MS: [u64; 5] = [20, 40, 80, 320, 1280];
 /// alternatives), and one that must not be.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-/// The system calls of a worker and of everything it forks, as `strace` writes them with these
-/// options, each line behind its process and those of the worker first; or nothing where the
-/// benchmark has not run. `on` are the CPUs of the two sides, `limit_ms` is how long the round
-/// samples.
-fn trace(id: &str, params: &str, on: Option<u32>, limit_ms: u64, options: &[String]) -> Option<String> {
+/// A round with these parameters; see [`common::trace::traced`].
+fn trace(id: &str, params: &str, on: Option<u32>, limit_ms: u64, options: &[String]) -> Option<Traced> {
     let param = |(name, value): (&str, &str)| {
         let value = value.parse().map_or_else(|_| Value::Word(value.to_owned()), Value::Int);
         (name.to_owned(), value)
     };
     let params = Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect());
-    let traced = common::trace::traced(id, &params, on, limit_ms, options)?;
-    Some(traced.lines.iter().map(|(pid, call)| format!("{pid} {call}\n")).collect())
+    common::trace::traced(id, &params, on, limit_ms, options)
 }
 
 /// The calls of a round, whichever process made them.
 fn traced_once(id: &str, params: &str, on: Option<u32>, limit_ms: u64) -> Option<Vec<String>> {
-    let lines = trace(id, params, on, limit_ms, &[])?;
-    Some(lines.lines().map(|line| line.split_once(' ').map_or("", |(_, call)| call.trim_start()).to_owned()).collect())
+    Some(trace(id, params, on, limit_ms, &[])?.calls().map(str::to_owned).collect())
 }
 
 /// The same of a round that made `enough` calls, or of the longest one.
@@ -59,9 +55,8 @@ fn traced(id: &str, params: &str, on: Option<u32>, enough: impl Fn(&[String]) ->
     last
 }
 
-/// Whether it is a `pread64`, or the end of one that `strace` wrote in two parts.
 fn is_read(call: &str) -> bool {
-    call.starts_with("pread64(") || call.starts_with("<... pread64 resumed>")
+    call.starts_with("pread64(")
 }
 
 fn count(calls: &[String], what: &str) -> usize {

@@ -131,15 +131,9 @@ struct Metric {
 
 fn table(percents: &[f64]) -> Any<()> {
     let groma = beside(std::env::current_exe()?)?;
-    let dir = std::env::temp_dir().join(format!("groma-power-{}", std::process::id()));
-    std::fs::create_dir(&dir)?;
+    let dir = tempfile::tempdir()?;
     println!("slowed by  groma: found  false  ratio  U test: found  false  after Holm: found  false  time");
-    let mut all = Ok(());
-    for percent in percents {
-        all = all.and_then(|()| line(&groma, &dir.join("groma.db"), *percent));
-    }
-    std::fs::remove_dir_all(&dir)?;
-    all
+    percents.iter().try_for_each(|percent| line(&groma, &dir.path().join("groma.db"), *percent))
 }
 
 /// The program: it lies above the directory of the examples.

@@ -38,34 +38,29 @@ pub(crate) fn paper(program: &Program, args: &PaperArgs) -> Result<u8> {
     let out = Named::open_any("-o", args.output.as_deref())?;
     let repeats = wanted.repeats(program);
     let points: Vec<&Planned> = repeats.points();
+    let picture = args.output.as_deref().filter(|file| ends_in(file, &["svg", "png"]));
+    // What cannot be written must not cost the minutes of a measurement.
+    let without = || wanted.beside(&repeats, &[]);
+    match picture {
+        Some(file) if args.measure => drop(drawn(&without(), file)?),
+        None if format(args) == PaperFormat::Csv => left_out_of_csv(&without())?,
+        _ => {}
+    }
     let mut code = 0;
     if args.measure {
-        if let Some(file) = args.output.as_deref() {
-            // What cannot be drawn must not cost the minutes of a measurement.
-            written(args, &wanted.beside(&repeats, &[]), file)?;
-        }
         let here = machines::here(&args.store, &points)?;
         code = measure::measure(program, args, &points, here.as_ref())?;
     }
     let papers = wanted.beside(&repeats, &shown(args, &points)?);
-    if let Some((file, out)) = args.output.as_deref().zip(out) {
-        out.write(&written(args, &papers, file)?)?;
-        return Ok(code);
+    let bytes = match picture {
+        Some(file) => drawn(&papers, file)?,
+        None => report::papers(&papers, format(args), &style(false)).into_bytes(),
+    };
+    match out {
+        Some(out) => out.write(&bytes)?,
+        None => print(&String::from_utf8_lossy(&bytes))?,
     }
-    print(&text(args, &papers)?)?;
     Ok(code)
-}
-
-/// What goes into a file: a figure where its name says so, else text.
-fn written(args: &PaperArgs, papers: &Papers<'_>, file: &Path) -> Result<Vec<u8>> {
-    if ends_in(file, &["svg", "png"]) { drawn(papers, file) } else { Ok(text(args, papers)?.into_bytes()) }
-}
-
-fn text(args: &PaperArgs, papers: &Papers<'_>) -> Result<String> {
-    if format(args) == PaperFormat::Csv {
-        left_out_of_csv(papers)?;
-    }
-    Ok(report::papers(papers, format(args), &style(false)))
 }
 
 /// The tables of documents with runs among their rows, for a report; the runs by what they are

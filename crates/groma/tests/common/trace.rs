@@ -15,6 +15,19 @@ pub(crate) struct Traced {
     pub(crate) dir: String,
 }
 
+impl Traced {
+    /// The calls, whichever process made them.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(|(_, call)| call.as_str())
+    }
+
+    /// Those of the worker itself.
+    pub(crate) fn own_calls(&self) -> impl Iterator<Item = &str> {
+        let of_worker = self.lines.iter().take_while(|(pid, _)| *pid == self.lines[0].0);
+        of_worker.map(|(_, call)| call.as_str())
+    }
+}
+
 /// A round of a benchmark, or nothing where it has not run. `on` are the CPUs of the two sides,
 /// `limit_ms` is how long the round samples, `options` are more of `strace`.
 pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, options: &[String]) -> Option<Traced> {

@@ -4,6 +4,7 @@
 //! as it is credited. The clock is read without entering the kernel, so `strace` does not see it. A
 //! worker under test therefore gets a `clock_gettime` that is a system call.
 
+use crate::common::trace::Traced;
 use crate::common::{Place, is_executable};
 use crate::{LIMITS_MS, SOME, trace};
 use std::process::Command;
@@ -25,7 +26,7 @@ fn with_a_visible_clock(place: &Place) -> Option<Vec<String>> {
     let options = made.then(|| vec!["-E".to_owned(), format!("LD_PRELOAD={}", library.display())])?;
     // A static program loads no library.
     let tried = trace("clock.read", "", None, LIMITS_MS[0], &options)?;
-    own_calls(&tried).any(is_reading).then_some(options)
+    tried.own_calls().any(is_reading).then_some(options)
 }
 
 /// Whether this call reads a clock that the watch may use, `CLOCK_MONOTONIC` or
@@ -34,21 +35,11 @@ fn is_reading(call: &str) -> bool {
     call.starts_with("clock_gettime(CLOCK_MONOTONIC")
 }
 
-/// The calls of the measuring process.
-fn own_calls(trace: &str) -> impl Iterator<Item = &str> {
-    let own = trace.split(' ').next().unwrap_or_default();
-    let split = |line: &'_ str| line.split_once(' ').map(|(pid, call)| (pid.to_owned(), call.trim_start().len()));
-    trace.lines().filter_map(move |line| {
-        let (pid, length) = split(line)?;
-        (pid == own).then(|| &line[line.len() - length..])
-    })
-}
-
 /// The calls from each reading of the clock to the next.
-fn stretches(trace: &str) -> Vec<Vec<&str>> {
+fn stretches(trace: &Traced) -> Vec<Vec<&str>> {
     let mut all = Vec::new();
     let mut calls: Option<Vec<&str>> = None;
-    for call in own_calls(trace) {
+    for call in trace.own_calls() {
         if is_reading(call) {
             all.extend(calls.replace(Vec::new()));
         } else if let Some(calls) = &mut calls {
@@ -69,7 +60,7 @@ fn names(calls: &[&str]) -> String {
 }
 
 /// The trace of a round that made these stretches often enough, or of the longest one.
-fn trace_until(id: &str, params: &str, options: &[String], enough: impl Fn(&str) -> bool) -> Option<String> {
+fn trace_until(id: &str, params: &str, options: &[String], enough: impl Fn(&Traced) -> bool) -> Option<Traced> {
     let mut last = None;
     for limit in LIMITS_MS {
         if enough(last.insert(trace(id, params, None, limit, options)?)) {
@@ -105,8 +96,8 @@ fn the_watch_holds_the_operation_and_nothing_else() {
     ];
     let mut wrong = Vec::new();
     for (id, params, timed) in rows {
-        let count = |trace: &str, what: &str| stretches(trace).iter().filter(|calls| names(calls) == what).count();
-        let enough = |trace: &str| timed.iter().all(|what| count(trace, what) >= SOME);
+        let count = |trace: &Traced, what: &str| stretches(trace).iter().filter(|calls| names(calls) == what).count();
+        let enough = |trace: &Traced| timed.iter().all(|what| count(trace, what) >= SOME);
         let Some(trace) = trace_until(id, params, &options, enough) else { continue };
         for what in timed.iter().filter(|what| count(&trace, what) < SOME) {
             wrong.push(format!("{id} {params}: {} times '{what}' between two readings", count(&trace, what)));
@@ -125,12 +116,12 @@ fn the_watch_of_a_stream_holds_the_bytes_that_are_credited() {
         let call = call.contains("read").then_some(call)?;
         call.rsplit_once(" = ")?.1.parse().ok()
     };
-    let long = |trace: &str| -> Vec<u64> {
+    let long = |trace: &Traced| -> Vec<u64> {
         let bytes = stretches(trace).into_iter().map(|calls| calls.iter().filter_map(read).sum::<u64>());
         bytes.filter(|bytes| *bytes >= MIB).collect()
     };
     let params = "size=65536 buffer=default by=write touch=no";
-    let enough = |trace: &str| long(trace).len() >= SOME;
+    let enough = |trace: &Traced| long(trace).len() >= SOME;
     let Some(trace) = trace_until("ipc.pipe_bandwidth", params, &options, enough) else { return };
     let seen = long(&trace);
     assert!(seen.len() >= SOME && seen.iter().all(|bytes| *bytes == MIB), "{seen:?}");
@@ -150,7 +141,7 @@ fn sleeps_are_as_long_as_is_said() {
     let sleep = "interface=clock_nanosleep_abs length=100000 slack=default policy=other cpu_dma_latency=default";
     for (id, params, length) in [("cpu.boost", "", 20_000_000), ("timer.sleep", sleep, 100_000)] {
         let Some(trace) = trace(id, params, None, LIMITS_MS[0], &options) else { continue };
-        let calls: Vec<&str> = own_calls(&trace).collect();
+        let calls: Vec<&str> = trace.own_calls().collect();
         let of_pair = |pair: &[&str]| {
             let is_sleep = is_reading(pair[0]) && pair[1].contains("TIMER_ABSTIME");
             nanoseconds(pair[1]).filter(|_| is_sleep)?.checked_sub(nanoseconds(pair[0])?)
@@ -160,7 +151,7 @@ fn sleeps_are_as_long_as_is_said() {
     }
     let params = "policy=other cpus=one cpu_dma_latency=default";
     let Some(trace) = trace("sched.periodic", params, None, LIMITS_MS[0], &[]) else { return };
-    let ends: Vec<u64> = trace.lines().filter(|call| call.contains("TIMER_ABSTIME")).filter_map(nanoseconds).collect();
+    let ends: Vec<u64> = trace.calls().filter(|call| call.contains("TIMER_ABSTIME")).filter_map(nanoseconds).collect();
     let periods: Vec<u64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(periods.len() >= SOME && periods.iter().all(|ns| *ns == 1_000_000), "{periods:?}");
 }
