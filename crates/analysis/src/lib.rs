@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | the records of a point | [`summarise`] |
 //! | which of its samples do not count | [`drops`] |
-//! | whether it needs more rounds | [`is_precise`] |
+//! | whether it needs more rounds, and how precise it is | [`is_precise`], [`half_width`] |
 //! | the value of each round | [`round_values`], [`values_by_round`] |
 //! | records that differ in one number | [`curve::curves`] |
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
@@ -47,7 +47,7 @@ mod verdict;
 mod worker_group;
 
 pub use own_core::drops;
-pub use precision::is_precise;
+pub use precision::{half_width, is_precise};
 pub use round_value::{round_values, values_by_round};
 pub use samples::sample_value;
 pub use summarise::{summarise, summarise_values};

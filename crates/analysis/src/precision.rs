@@ -1,23 +1,41 @@
-//! Decides when a point has enough rounds.
+//! How precise a point is so far, and whether it has enough rounds.
 
-use groma_model::{Point, Round};
+use groma_model::{Metric, Point, Round};
 use groma_stats::{checkpoints, should_stop};
 
-use crate::round_value::round_values;
+use crate::one_clock::{at_one_clock, by_clock};
+use crate::own_core::counted;
+use crate::round_value::{head, round_values, values_of};
+
+/// The metrics of a point that its rounds are for. Controls and raw loops (`detail`) are not, since
+/// no table shows them by default, nor is a value of all rounds, which has no interval.
+fn asked(point: &Point) -> impl Iterator<Item = &Metric> {
+    point.metrics.iter().filter(|metric| !metric.detail && !metric.derivation.takes_all_rounds())
+}
 
 /// Whether every metric of the point has the interval that the stopping rule wants:
 /// docs/methods/statistics.md#stopping.
 ///
 /// The rule looks at checkpoints only, by the number of rounds that brought a value: between them
-/// it says no. Controls and raw loops (`detail`) are not asked, since no table shows them by
-/// default, nor is a metric without any value, whose rounds would all be spent in vain, nor a value
-/// of all rounds, which has no interval.
+/// it says no. A metric without any value is not asked: its rounds would all be spent in vain.
 pub fn is_precise(point: &Point, rounds: &[Round]) -> bool {
-    let asked = point.metrics.iter().filter(|metric| !metric.detail && !metric.derivation.takes_all_rounds());
     let mut values =
-        asked.map(|metric| round_values(point, metric, rounds)).filter(|values| !values.is_empty()).peekable();
+        asked(point).map(|metric| round_values(point, metric, rounds)).filter(|values| !values.is_empty()).peekable();
     values.peek().is_some()
         && values.all(|values| checkpoints().contains(&values.len()) && should_stop(&values, point.target_half_width))
+}
+
+/// The half-width of the widest interval of the point as a fraction of its value, at one clock
+/// where that explains why rounds differ; `None` before there are rounds enough for an interval.
+pub fn half_width(point: &Point, rounds: &[Round]) -> Option<f64> {
+    let of = |metric: &Metric| {
+        let point = &*counted(point, metric, rounds);
+        let values = values_of(point, metric, rounds);
+        let head = head(point, metric, rounds, &values);
+        let at = at_one_clock(metric, &by_clock(point, metric, rounds), (&values, head.as_ref()));
+        at.map(|at| at.half_width).or(head?.relative_half_width)
+    };
+    asked(point).filter_map(of).reduce(f64::max)
 }
 
 #[cfg(test)]
@@ -77,5 +95,30 @@ mod tests {
         // Between checkpoints nobody looks.
         let between = (1..at).find(|n| !checkpoints().contains(&(*n as usize))).expect("there is a gap");
         assert!(!precise(&[steady], between));
+    }
+
+    #[test]
+    fn the_widest_interval_of_what_is_shown_is_that_of_the_point() {
+        let width = |metrics: &[Metric], n: u32| half_width(&point(metrics.to_vec()), &rounds(n));
+        let (steady, wild) = (metric("steady", false), metric("wild", false));
+        assert_eq!(width(std::slice::from_ref(&steady), 6), Some(0.0));
+        // 1 to 6 about 3.5.
+        for both in [[steady.clone(), wild.clone()], [wild.clone(), steady.clone()]] {
+            assert_eq!(width(&both, 6), Some(2.5 / 3.5));
+        }
+        assert_eq!(width(&[steady, metric("wild", true)], 6), Some(0.0));
+        assert_eq!(width(&[wild], 5), None, "five rounds have no interval");
+    }
+
+    #[test]
+    fn an_interval_that_the_clock_explains_is_as_wide_as_at_one_clock() {
+        let metric = Metric { quantity: Quantity::Latency, ..metric("wild", false) };
+        let mut rounds = rounds(6);
+        // As many cycles in each.
+        for round in &mut rounds {
+            round.result.output.core_hz = Some(3e9 / f64::from(round.round + 1));
+        }
+        let width = half_width(&point(vec![metric]), &rounds).expect("an interval");
+        assert!(width < 1e-9, "{width}");
     }
 }

@@ -3,7 +3,7 @@
 //! Lines stand in the order in which they are read. Names are those that people use, 26 columns at
 //! most, so that two columns of lines fit 80 columns; a test compares every id with the catalogue.
 
-use groma_harness::model::page::{Aside, Block, Line, On, Pages, Shown, Values};
+use groma_harness::model::page::{Block, Line, On, Pages, Shown, Values};
 
 /// The parameters that tell a point from others.
 type Params = &'static [(&'static str, &'static str)];
@@ -49,7 +49,7 @@ const fn three(name: &'static str, int: Shown, double: Shown, float: Shown) -> L
 }
 
 /// The heads of [`near`].
-const NEAR: Aside = Aside::Heads(&["1 CPU", "2 CPUs"]);
+const NEAR: &[&str] = &["1 CPU", "2 CPUs"];
 
 /// The pages.
 pub(crate) static PAGES: Pages<'static> = Pages { system: SYSTEM, hardware: BLOCKS, rows: ROWS, parts: PARTS };
@@ -57,7 +57,8 @@ pub(crate) static PAGES: Pages<'static> = Pages { system: SYSTEM, hardware: BLOC
 const SYSTEM: &[Block] = &[
     Block {
         title: "System calls",
-        aside: Aside::More("syscall vdso"),
+        families: &["syscall", "vdso"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("null call (getppid)", quick("syscall.getppid", &[])),
@@ -71,7 +72,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Signals",
-        aside: Aside::More("signal"),
+        families: &["signal"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("install a handler", quick("signal.install", &[])),
@@ -81,7 +83,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Processes, threads",
-        aside: Aside::More("proc thread"),
+        families: &["proc", "thread"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("create + join a thread", quick("thread.create_join", &[("kind", "pthread")])),
@@ -93,7 +96,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Scheduling",
-        aside: Aside::More("ctx sched timer"),
+        families: &["ctx", "sched", "timer"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[
             line(
@@ -120,7 +124,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Virtual memory",
-        aside: Aside::More("vm"),
+        families: &["vm"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("fault, anonymous page", quick("vm.fault", &[("kind", "anon_write"), ("object", "private")])),
@@ -134,7 +139,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Files",
-        aside: Aside::More("file"),
+        families: &["file"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("create an empty file", quick("file.create_delete", &[("size", "0"), ("where", "work_dir")])),
@@ -147,7 +153,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Disk",
-        aside: Aside::More("disk"),
+        families: &["disk"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("read 4 KiB at random", quick("disk.random_read", &[])),
@@ -158,7 +165,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Uncontended locks",
-        aside: Aside::More("lock"),
+        families: &["lock"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("mutex: lock + unlock", quick("lock.mutex", &[])),
@@ -169,7 +177,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Many descriptors",
-        aside: Aside::More("ready uring"),
+        families: &["ready", "uring"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("select, 10 pipes", quick("ready.select", &[("count", "10"), ("kind", "pipe"), ("ready", "none")])),
@@ -180,7 +189,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Round trips",
-        aside: NEAR,
+        families: &["ipc", "net", "signal", "rpc", "http"],
+        heads: NEAR,
         values: Values::WithUnits,
         lines: &[
             near("futex", of("ipc.futex_rtt", &[])),
@@ -198,7 +208,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Bandwidth",
-        aside: NEAR,
+        families: &["ipc", "net", "file"],
+        heads: NEAR,
         values: Values::Gigabytes,
         lines: &[
             near("pipe", quick("ipc.pipe_bandwidth", &[])),
@@ -211,7 +222,8 @@ const SYSTEM: &[Block] = &[
     },
     Block {
         title: "Build",
-        aside: Aside::More("mix"),
+        families: &["mix"],
+        heads: &[],
         values: Values::WithUnits,
         lines: &[line("copy, scan, compile a tree", of("mix.andrew", &[("tree", "small"), ("jobs", "1")]).on(On::Any))],
     },
@@ -220,7 +232,8 @@ const SYSTEM: &[Block] = &[
 const BLOCKS: &[Block] = &[
     Block {
         title: "Instructions",
-        aside: Aside::Heads(&["time", "cycles"]),
+        families: &["cpu"],
+        heads: &["time", "cycles"],
         values: Values::WithUnits,
         lines: &[
             timed("function call", quick("cpu.call", &[("args", "0")])),
@@ -231,7 +244,8 @@ const BLOCKS: &[Block] = &[
     },
     Block {
         title: "Arithmetic, cycles",
-        aside: Aside::Heads(&["int64", "double", "float"]),
+        families: &["cpu"],
+        heads: &["int64", "double", "float"],
         values: Values::Bare,
         lines: &[
             three(
@@ -262,7 +276,8 @@ const BLOCKS: &[Block] = &[
     },
     Block {
         title: "Memory",
-        aside: Aside::Heads(&["1 CPU", "all"]),
+        families: &["mem"],
+        heads: &["1 CPU", "all"],
         values: Values::WithUnits,
         lines: &[
             everywhere("STREAM triad", of("mem.stream", &[("op", "triad"), ("store", "plain")])),
@@ -273,7 +288,8 @@ const BLOCKS: &[Block] = &[
     },
     Block {
         title: "Latency under load",
-        aside: Aside::Heads(&["latency", "traffic"]),
+        families: &["mem"],
+        heads: &["latency", "traffic"],
         values: Values::WithUnits,
         // Beside idle CPUs it is that of the curve.
         lines: &[two(
@@ -325,3 +341,19 @@ const PARTS: &[Shown] = &[
     of("vm.fault", &[("kind", "zero_page"), ("object", "private")]),
     of("vm.map", &[("size", "64K"), ("backing", "anon"), ("touch", "none")]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_block_names_the_families_of_its_metrics() {
+        for block in SYSTEM.iter().chain(BLOCKS) {
+            let named: BTreeSet<&str> = block.families.iter().copied().collect();
+            let shown = block.lines.iter().flat_map(|line| line.values).flatten();
+            let of_lines: BTreeSet<&str> = shown.filter_map(|shown| shown.metric.split('.').next()).collect();
+            assert_eq!(named, of_lines, "{}", block.title);
+        }
+    }
+}

@@ -4,7 +4,7 @@
 //! `GROMA_UPDATE=1 cargo test -p groma --test documents` rewrites docs/benchmarks.md.
 
 mod common;
-use common::{Place, four_at_a_time, until};
+use common::{Place, eight_at_a_time, until};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -166,7 +166,7 @@ fn commands_in_documents_work() {
     lines.retain(|(_, line)| !LEFT_OUT.iter().any(|verb| line.starts_with(verb)) && !line.contains(" --run latest"));
     assert!(lines.len() >= 10, "only {} commands found: this test looks in the wrong place", lines.len());
     let trend = with_two_runs();
-    four_at_a_time(lines, |(document, line)| {
+    eight_at_a_time(lines, |(document, line)| {
         let dir = tempfile::tempdir().expect("a temporary directory");
         if line.starts_with("groma trend") {
             fs::create_dir(dir.path().join("groma")).expect("a directory");

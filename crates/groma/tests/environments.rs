@@ -25,6 +25,7 @@ fn everything() -> Vec<&'static str> {
     let sizes = [
         "mem.bandwidth:size=16K,16M",
         "mem.hammer:size=16M",
+        "mem.latency:size=16K,16M",
         "mem.mix:size=16M",
         "mem.random_read:size=16M",
         "mem.stream:size=1M",

@@ -1,7 +1,7 @@
 //! `groma explain --run` and `groma predict`: a value taken apart, an application's counts priced.
 
 mod common;
-use common::Place;
+use common::{Place, unique_sleep};
 
 /// A place with a run of one metric that is composed and of some of its parts.
 fn with_a_run() -> Place {
@@ -101,19 +101,20 @@ fn a_command_is_run_and_counted_with_its_children() {
 fn what_a_command_leaves_is_ended_at_the_deadline_and_by_a_signal() {
     let place = Place::new();
     let none_left = |argument: &str| common::with_arguments(&["sleep", argument]).is_empty();
-    let late = place.groma(&["predict", "--deadline", "300ms", "--", "sh", "-c", "setsid sleep 98761 & sleep 98762"]);
+    let (hidden, plain) = (unique_sleep(), unique_sleep());
+    let command = format!("setsid sleep {hidden} & sleep {plain}");
+    let late = place.groma(&["predict", "--deadline", "300ms", "--", "sh", "-c", &command]);
     assert_eq!((late.code, late.err.contains("(--deadline)")), (Some(2), true), "{late:?}");
-    assert!(none_left("98761") && none_left("98762"));
-    let running = place.start(&["predict", "--", "sleep", "98763"]);
-    common::until("the command", || (!none_left("98763")).then_some(()));
+    assert!(none_left(&hidden) && none_left(&plain));
+    let running = place.start(&["predict", "--", "sleep", &plain]);
+    common::until("the command", || (!none_left(&plain)).then_some(()));
     running.signal(15);
     assert_eq!(running.wait().code, Some(143));
-    assert!(none_left("98763"));
+    assert!(none_left(&plain));
     // Nobody is left to end it, so it ends with its parent.
-    let own = format!("98764.{}", std::process::id());
-    let running = place.start(&["predict", "--", "sleep", &own]);
-    common::until("the command", || (!none_left(&own)).then_some(()));
+    let running = place.start(&["predict", "--", "sleep", &hidden]);
+    common::until("the command", || (!none_left(&hidden)).then_some(()));
     running.signal(9);
     running.wait();
-    common::until("the command's end", || none_left(&own).then_some(()));
+    common::until("the command's end", || none_left(&hidden).then_some(()));
 }

@@ -2,7 +2,7 @@
 //! baseline reads back as it was.
 
 mod common;
-use common::{Ended, Place, ended, four_at_a_time, write_program};
+use common::{Ended, Place, eight_at_a_time, ended, write_program};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -206,7 +206,7 @@ fn calibrating_makes_runs_of_the_same() {
 /// The jobs of docs/ci, in a shell: the command works, and leaves what the job keeps.
 #[test]
 fn the_jobs_for_continuous_integration_work() {
-    four_at_a_time(vec![("github.yml", "summary"), ("gitlab.yml", "groma.md")], |(job, kept)| {
+    eight_at_a_time(vec![("github.yml", "summary"), ("gitlab.yml", "groma.md")], |(job, kept)| {
         let place = Place::new();
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci").join(job);
         let text = std::fs::read_to_string(file).expect("a job");

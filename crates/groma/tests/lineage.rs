@@ -9,7 +9,7 @@
 mod common;
 #[path = "common/serve.rs"]
 mod serve;
-use common::{Place, four_at_a_time};
+use common::{Place, eight_at_a_time};
 use groma::lineage::{DOCUMENTS, REPEATS};
 use groma_harness::model::Repeat;
 use serve::Serve;
@@ -310,9 +310,9 @@ fn every_command_runs() {
     let mut packs = packed(&serve.address);
     // The last is taken first: the longest.
     packs.sort_by_key(|pack| pack.of.len());
-    four_at_a_time(packs, |pack| runs(&place, pack));
+    eight_at_a_time(packs, |pack| runs(&place, pack));
     let others = REPEATS.iter().filter(|repeat| !repeat.command.starts_with("groma run "));
-    four_at_a_time(others.collect(), |repeat| {
+    eight_at_a_time(others.collect(), |repeat| {
         // A gigabyte 6000 times over takes minutes.
         let command = repeat.command.replace("hammer 262144 6000", "hammer 256 2 --no-store");
         let args: Vec<&str> = command.split(' ').skip(1).collect();

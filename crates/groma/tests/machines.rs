@@ -1,7 +1,7 @@
 //! What would be measured where, on recorded machines unlike this one.
 
 mod common;
-use common::{Place, four_at_a_time};
+use common::{Place, eight_at_a_time};
 use groma_harness::model::Profile;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -120,7 +120,7 @@ fn with_1024_cpus(place: &Place) -> PathBuf {
 fn a_survey_fits_its_time_on_every_machine() {
     let place = Place::new();
     let recorded = std::fs::read_dir(recording("")).expect("the recordings").map(|e| e.expect("an entry").path());
-    four_at_a_time(recorded.chain([with_1024_cpus(&place)]).collect(), |machine| {
+    eight_at_a_time(recorded.chain([with_1024_cpus(&place)]).collect(), |machine| {
         let (survey, quick) = (points(&machine, &[]), points(&machine, &["--profile", "quick"]));
         let name = machine.display();
         assert!((100..=250).contains(&survey.len()), "{name}: {}", survey.len());

@@ -12,7 +12,7 @@
 #![cfg(target_os = "linux")]
 
 mod common;
-use common::{four_at_a_time, trace};
+use common::{eight_at_a_time, trace};
 use groma_harness::Benchmark;
 use groma_harness::model::{Param, ParamKind, Params, Placement, Tier, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -186,7 +186,7 @@ fn every_value_leaves_a_trace() {
         !ELSEWHERE.contains(&group) && !bench.info.params.is_empty()
     });
     let usual = Mutex::new(BTreeMap::new());
-    four_at_a_time(benches.clone().collect(), |bench: &'static Benchmark| {
+    eight_at_a_time(benches.clone().collect(), |bench: &'static Benchmark| {
         let traces: Option<Vec<_>> = (0..3).map(|_| Trial { bench, other: None }.trace()).collect();
         usual.lock().expect("no panic holds it").insert(bench.info.id, traces);
     });
@@ -200,7 +200,7 @@ fn every_value_leaves_a_trace() {
         values.map(|other| Trial { bench, other: Some(other) })
     });
     let silent = Mutex::new(Vec::new());
-    four_at_a_time(others.collect(), |trial: Trial| {
+    eight_at_a_time(others.collect(), |trial: Trial| {
         let id = trial.bench.info.id;
         if let Some(usual) = &usual[id]
             && shows(usual, &trial) == Some(false)

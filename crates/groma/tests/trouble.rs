@@ -2,7 +2,7 @@
 //! what is reported.
 
 mod common;
-use common::{Place, children, exists, metric, send, until, with_arguments, worker_of};
+use common::{Place, children, exists, metric, send, unique_sleep, until, with_arguments, worker_of};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -157,7 +157,7 @@ fn a_killed_worker_fails_its_metric_and_nothing_else() {
 #[test]
 fn a_stopped_worker_meets_its_deadline() {
     let place = Place::new();
-    let args = ["run", "selftest.hang", "--profile", "quick", "--deadline", "5s", "--budget", "60s", "--json"];
+    let args = ["run", "selftest.hang", "--profile", "quick", "--deadline", "3s", "--budget", "60s", "--json"];
     let running = place.start(&args);
     let victim = hanging(&running);
     send(victim, SIGSTOP);
@@ -166,7 +166,7 @@ fn a_stopped_worker_meets_its_deadline() {
     let hang = metric(&run, "selftest.hang");
     assert_eq!(
         (hang["state"].as_str(), hang["reason"].as_str()),
-        (Some("timeout"), Some("did not end within 5.0 s (--deadline)"))
+        (Some("timeout"), Some("did not end within 3.0 s (--deadline)"))
     );
     assert!(!exists(victim));
 }
@@ -221,13 +221,6 @@ fn concurrent_runs_keep_everything() {
     for run in runs.as_array().into_iter().flatten() {
         assert_eq!(run["status"], "complete");
     }
-}
-
-/// A number of seconds that no other process sleeps for, in this test or elsewhere.
-fn unique_sleep() -> String {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    format!("{}.{}", 100_000 + std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A command whose two processes have left their process group and session twice by the time that

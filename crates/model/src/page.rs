@@ -24,21 +24,16 @@ pub struct Pages<'a> {
 pub struct Block {
     /// The subject.
     pub title: &'static str,
-    /// What its first line says beside the title.
-    pub aside: Aside,
+    /// The families of its metrics, as they are called on the command line: what stands behind the
+    /// title, as far as there is room.
+    pub families: &'static [&'static str],
+    /// The heads of its columns; none where each line has one value. With heads a line has a value
+    /// for each, or an empty place.
+    pub heads: &'static [&'static str],
     /// How its values are written.
     pub values: Values,
     /// Its lines.
     pub lines: &'static [Line],
-}
-
-/// What the first line of a block says beside its title.
-#[derive(Clone, Copy, Debug)]
-pub enum Aside {
-    /// What more of it is called on the command line: `ctx sched timer`. Each line has one value.
-    More(&'static str),
-    /// The heads of its columns. Each line has a value for each, or an empty place.
-    Heads(&'static [&'static str]),
 }
 
 /// How the values of a block are written.
@@ -67,10 +62,7 @@ pub struct Line {
 impl Block {
     /// How many columns of values it has.
     pub const fn columns(&self) -> usize {
-        match self.aside {
-            Aside::More(_) => 1,
-            Aside::Heads(heads) => heads.len(),
-        }
+        if self.heads.is_empty() { 1 } else { self.heads.len() }
     }
 }
 

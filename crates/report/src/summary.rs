@@ -4,7 +4,7 @@ use groma_analysis::point::is_of_shared_core;
 use groma_model::{End, Record, RunHeader, State};
 
 use crate::layout::{Mark, PRECISE};
-use crate::point::name;
+use crate::point::{name, params, point_without};
 use crate::style::{Ink, Style, columns, ink, wrap_behind};
 use crate::units;
 
@@ -42,9 +42,8 @@ pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &S
     let colon = if each.is_empty() { "" } else { ": " };
     let total = units::counted(total as usize, "metric");
     let mut out = wrap_behind("", &format!("{total}{colon}{}", each.join(", ")), style.width);
-    for (state, reason, records) in reasons(records) {
-        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-        let text = style.text(&format!("{}{reason}", names(&records)));
+    for (state, reason, same) in reasons(records) {
+        let text = style.text(&with_reason(&names(&same, records), same.len(), reason));
         let first = format!("  {:<11} ", state.word());
         let lines = wrap_behind(&first, &text, style.width);
         let word = style.paint(ink(state), state.word());
@@ -62,9 +61,12 @@ pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &S
 fn imprecise(records: &[Record], style: &Style) -> String {
     let is = |r: &&Record| r.state == State::Ok && !r.detail && Mark::of(r) == Mark::Imprecise;
     let (few, wide): (Vec<&Record>, Vec<&Record>) = records.iter().filter(is).partition(|r| r.precision().is_none());
-    let group = |records: &[&Record], why: &str| match records {
+    let group = |some: &[&Record], why: &str| match some {
         [] => String::new(),
-        _ => wrap_behind("  imprecise   ", &style.text(&format!("{}: {why}", names(records))), style.width),
+        _ => {
+            let text = with_reason(&names(some, records), some.len(), why);
+            wrap_behind("  imprecise   ", &style.text(&text), style.width)
+        }
     };
     let longer = format!("a longer --budget narrows it ({} run --budget 3m for a survey)", style.program);
     group(&few, &format!("too few rounds for an interval; {longer}"))
@@ -84,14 +86,30 @@ fn reasons(records: &[Record]) -> Vec<(State, &str, Vec<&Record>)> {
     all
 }
 
-/// The names of metrics; more than three points of one metric are counted.
-fn names(records: &[&Record]) -> String {
+/// Names and why; the reason first where it would be far behind.
+fn with_reason(names: &str, count: usize, reason: &str) -> String {
+    match (reason, count) {
+        ("", _) => names.to_owned(),
+        (_, ..=3) => format!("{names}: {reason}"),
+        _ => format!("{reason} ({count} metrics): {names}"),
+    }
+}
+
+/// The names of some metrics, each with those parameters alone in which points of that metric
+/// differ among `all`; more than three points of one metric are counted.
+fn names(some: &[&Record], all: &[Record]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut done: Vec<&str> = Vec::new();
-    for record in records {
-        let same = records.iter().filter(|r| r.id == record.id).count();
+    for record in some {
+        let same = some.iter().filter(|r| r.id == record.id).count();
         if same <= 3 {
-            parts.push(name(record));
+            let others = || all.iter().filter(|r| r.id == record.id);
+            let common: Vec<&str> = params(record)
+                .filter(|param| others().all(|other| params(other).any(|of_other| of_other == *param)))
+                .map(|(name, _)| name)
+                .collect();
+            let point = point_without(record, &common);
+            parts.push(format!("{} {point}", record.id).trim_end().to_owned());
         } else if !done.contains(&record.id.as_str()) {
             parts.push(format!("{} ({same} points)", record.id));
             done.push(&record.id);
@@ -189,7 +207,7 @@ mod tests {
         let text = summary(&fixtures::header(), &records, None, &Style::plain(80));
         insta::assert_snapshot!(text, @r"
         4 metrics: 4 unresolved
-          unresolved  mem.latency (4 points): the budget ended before it
+          unresolved  the budget ended before it (4 metrics): mem.latency (4 points)
         host fine before the run (0.9 % of its time lost); no end recorded: the run goes
         on, or was killed
         ");

@@ -10,7 +10,8 @@
 //! 2. All points sample for a shorter time, in the same proportion, down to that of a quick run.
 //! 3. Rounds go by the square root of what they cost: a point that takes four times as long has
 //!    half as many, but not fewer than an interval needs. That is the division at which the sum of
-//!    all variances is least.
+//!    all variances is least. Once all have an interval they also go by its width
+//!    ([`need`](groma_stats::need)).
 //! 4. Where not all can have an interval, none has more rounds than one needs, and the expensive
 //!    points have fewer.
 //!
@@ -18,7 +19,7 @@
 
 use crate::effort::Effort;
 use groma_harness::model::Profile;
-use groma_stats::median;
+use groma_stats::{median, useful_rounds};
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
@@ -27,12 +28,8 @@ use std::time::Duration;
 /// most expensive points of a survey take (translation buffers, a build).
 const LARGEST_SHARE: f64 = 0.07;
 
-/// The fewest rounds that have an interval (95 % of a median, by order statistics).
-const WITH_INTERVAL: u32 = 6;
-/// The numbers of rounds at which the exact interval leaves out one more round at each end; between
-/// them another round narrows nothing, since its ends are still the same ranks
-/// (docs/methods/statistics.md#order-statistics).
-const USEFUL: [u32; 8] = [WITH_INTERVAL, 9, 12, 15, 17, 20, 23, 25];
+/// The fewest rounds that have an interval.
+pub(crate) const WITH_INTERVAL: u32 = useful_rounds()[0] as u32;
 
 /// Kept back from the budget for statistics and output: of everything, and for each point besides.
 const CLOSING: Duration = Duration::from_millis(500);
@@ -66,6 +63,8 @@ pub(crate) struct Share {
     pub(crate) done: u32,
     /// The rounds that it may have in all.
     pub(crate) most: u32,
+    /// See [`need`](groma_stats::need); 1 before that is known.
+    pub(crate) need: f64,
 }
 
 /// The rounds in all that each point may have, where it took `spent` for its first with the effort
@@ -81,7 +80,7 @@ pub(crate) fn most_rounds(full: &Effort, tried: &Effort, spent: &[Duration], lef
 /// What the allocation knows after the first round; see [`most_rounds`].
 fn after_first(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<Share> {
     let most = most_rounds(full, tried, spent, left);
-    spent.iter().zip(most).map(|(cost, most)| Share { cost: *cost, done: 1, most }).collect()
+    spent.iter().zip(most).map(|(cost, most)| Share { cost: *cost, done: 1, most, need: 1.0 }).collect()
 }
 
 /// The rounds that points would have in a survey with this profile's budget if a short round of
@@ -108,8 +107,15 @@ pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, points: &[Share], l
     // Of each point, where the median one has `scale` rounds and all are within a range.
     let of_scale = |scale: f64, range: &RangeInclusive<u32>| -> Vec<u32> {
         let rounds = |(point, cost): (&Share, &f64)| {
-            let rounds = ((scale * (middle / cost.max(1e-9)).sqrt()) as u32).clamp(*range.start(), *range.end());
-            *USEFUL.iter().rev().find(|useful| **useful <= rounds).unwrap_or(&rounds).min(&point.most)
+            let rounds =
+                ((scale * point.need * (middle / cost.max(1e-9)).sqrt()) as u32).clamp(*range.start(), *range.end());
+            useful_rounds()
+                .into_iter()
+                .map(|useful| useful as u32)
+                .rev()
+                .find(|useful| *useful <= rounds)
+                .unwrap_or(rounds)
+                .min(point.most)
         };
         points.iter().zip(&thin).map(rounds).collect()
     };
@@ -172,7 +178,7 @@ pub(crate) fn costs(points: &[(u32, Duration)], rounds: u32, name: impl Fn(usize
         let one = |&i: &usize| format!("{} ({}, {:.0} ms each)", name(i), points[i].0, points[i].1.as_secs_f64() * 1e3);
         let some: Vec<String> = expensive.iter().take(5).map(one).collect();
         let rest = if expensive.len() > 5 { format!(" and {} more", expensive.len() - 5) } else { String::new() };
-        costs.push(format!("fewer than {most} rounds for what costs more than its share: {}{rest}", some.join(", ")));
+        costs.push(format!("fewer than {most} rounds for what costs more or is precise: {}{rest}", some.join(", ")));
     }
     costs
 }

@@ -59,6 +59,6 @@ pub use permutation::Permutation;
 pub use plateaus::{Level, find_levels};
 pub use quantised::quantised;
 pub use rng::Rng;
-pub use rounds::{Headline, checkpoints, headline, round_medians, should_stop};
+pub use rounds::{Headline, checkpoints, headline, need, round_medians, should_stop, useful_rounds};
 pub use run_noise::RunNoise;
 pub use tally::Tally;

@@ -65,6 +65,28 @@ pub const fn checkpoints() -> [usize; 5] {
     [9, 17, 25, 37, 63]
 }
 
+/// The numbers of rounds at which the exact interval leaves out one more round at each end, from
+/// the fewest that have an interval. Between them another round narrows nothing: its ends are still
+/// the same ranks (docs/methods/statistics.md#order-statistics).
+#[must_use]
+pub const fn useful_rounds() -> [usize; 8] {
+    [6, 9, 12, 15, 17, 20, 23, 25]
+}
+
+/// How many times as many rounds as others a point is worth whose interval has this relative
+/// half-width after the fewest rounds that have one: as many times as that exceeds 5 %, which pages
+/// call imprecise, from 0.75 to 3 times. With the lower bound a cheap point of a survey has nine
+/// rounds; without the upper one, what no number of rounds makes precise (a disk in two modes)
+/// would take those of others.
+///
+/// Ask once for each point. Asked again after each round, it would end those whose interval is
+/// narrow by chance (docs/methods/statistics.md#stopping).
+#[must_use]
+pub fn need(half_width: f64) -> f64 {
+    const IMPRECISE: f64 = 0.05;
+    (half_width / IMPRECISE).clamp(0.75, 3.0)
+}
+
 /// Whether the rounds suffice. Their number must be a checkpoint, the exact interval (the one that
 /// is reported) must have a relative half-width of at most `target_rel_half_width`, and the exact
 /// 99 % interval must be at most 1.5 times as wide as that.
@@ -133,6 +155,25 @@ mod tests {
     fn a_round_has_one_value_or_none() {
         let rounds = [vec![1.0, 9.0, 2.0], vec![], vec![4.0, 6.0], vec![f64::NAN]];
         assert_eq!(round_medians(&rounds), [2.0, 5.0]);
+    }
+
+    /// Each number leaves out one round more at each end than the one before it, and no smaller
+    /// number does.
+    #[test]
+    fn useful_rounds_are_those_that_leave_out_one_more_at_each_end() {
+        let left_out = |n: usize| {
+            let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
+            headline(&values).and_then(|headline| headline.interval).map(|interval| interval.low)
+        };
+        for (at, useful) in useful_rounds().into_iter().enumerate() {
+            assert_eq!(left_out(useful), Some(at as f64), "{useful} rounds");
+            assert!(left_out(useful - 1) < Some(at as f64), "{useful} rounds");
+        }
+    }
+
+    #[test]
+    fn what_is_imprecise_needs_more_rounds_within_bounds() {
+        assert_eq!([0.0, 0.03, 0.05, 0.1, 0.2, 9.0].map(need), [0.75, 0.75, 1.0, 2.0, 3.0, 3.0]);
     }
 
     /// 9 rounds: the exact interval is ranks 2 to 8, the 99 % interval is minimum to maximum.

@@ -23,14 +23,24 @@ use super::earlier::Earlier;
 use super::measure::{SOME_FAILED, Sinks, begin, count, end_code, open_store, records, redacted};
 use super::{print, state_dir, style};
 use crate::flags::AbArgs;
+use crate::flags::ab::SurveyArg;
 use crate::program::Program;
 
 /// Rounds of each side at most, unless more are asked for: forty pairs find 2 to 3 % in most
 /// metrics (docs/methods/statistics.md#ratio-of-pairs).
 const PAIRS: u32 = 40;
 
-/// The time for both sides, unless another is asked for.
+/// The time for both sides, unless another is asked for. A pair of rounds of the quick survey takes
+/// 3 s, one of the standard survey 13 s, and twelve are wanted.
 const BUDGET: Duration = Duration::from_secs(60);
+
+/// How many times as long a standard survey has.
+const STANDARD: u32 = 3;
+
+/// The time for a survey where none is asked for and the quick one has `quick`.
+pub(super) fn default_budget(args: &AbArgs, quick: Duration) -> Duration {
+    quick * if args.profile == SurveyArg::Standard { STANDARD } else { 1 }
+}
 
 /// Measures two conditions in turns and compares them.
 pub(crate) fn ab(program: &Program, args: &AbArgs) -> Result<u8> {
@@ -123,7 +133,7 @@ pub(super) fn request(args: &AbArgs) -> Result<RunRequest> {
         survey: true,
         params: args.params.clone(),
         placement: args.placement.clone(),
-        budget: Some(args.budget.unwrap_or(BUDGET)),
+        budget: Some(args.budget.unwrap_or_else(|| default_budget(args, BUDGET))),
         rounds: Some(args.rounds.unwrap_or(PAIRS)),
         deadline: args.deadline,
         seed: args.seed,
@@ -135,14 +145,14 @@ pub(super) fn request(args: &AbArgs) -> Result<RunRequest> {
     })
 }
 
-/// The points of one side: what is selected, or what a quick survey measures, which are points of
-/// the standard one.
+/// The points of one side: what is selected, or those of a survey. What a quick survey measures are
+/// points of the standard one.
 pub(super) fn planned(program: &Program, args: &AbArgs, request: &RunRequest) -> Result<Vec<Planned>> {
     let everything = args.select.is_empty() && args.params.is_empty();
     let wanted = RunRequest { profile: if everything { Profile::Standard } else { Profile::Quick }, ..request.clone() };
     let benches = program.select(&args.select, wanted.tier())?;
     let plan = plan(&benches, &wanted, &Topology::for_plan())?;
-    Ok(if everything { of_pages(plan, program.known_families().pages, true) } else { plan })
+    Ok(if everything { of_pages(plan, program.known_families().pages, args.profile == SurveyArg::Quick) } else { plan })
 }
 
 /// Measures these points on both sides in turns and keeps both as runs; the exit code where they do
@@ -266,4 +276,32 @@ fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, red
         redactor.header(&mut head);
         head
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args as _, FromArgMatches};
+
+    fn args(words: &[&str]) -> AbArgs {
+        let all = [&["ab"], words, &["--same", "--", "--"]].concat();
+        let matches = AbArgs::augment_args(clap::Command::new("ab")).try_get_matches_from(all);
+        AbArgs::from_arg_matches(&matches.expect("no mistake")).expect("all are there")
+    }
+
+    #[test]
+    fn the_profile_says_what_is_measured_where_nothing_is_selected_and_for_how_long() {
+        let program = Program::new().with_groma();
+        let of = |words: &[&str]| {
+            let args = args(words);
+            let request = request(&args).expect("two sides");
+            (planned(&program, &args, &request).expect("a plan").len(), request.budget.expect("a budget"))
+        };
+        let (usual, quick) = (of(&[]), of(&["--profile", "quick"]));
+        let (standard, selected) = (of(&["--profile", "standard"]), of(&["syscall.getppid"]));
+        assert_eq!(usual, quick);
+        assert!(standard.0 > 2 * quick.0 && selected.0 == 1, "{standard:?} {quick:?} {selected:?}");
+        assert_eq!([quick.1, standard.1, selected.1], [60, 180, 60].map(Duration::from_secs));
+        assert_eq!(of(&["--profile", "standard", "--budget", "7s"]), (standard.0, Duration::from_secs(7)));
+    }
 }

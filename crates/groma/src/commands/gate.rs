@@ -25,7 +25,7 @@ use crate::message::name;
 use crate::out_file::Named;
 use crate::program::Program;
 
-/// The time for both measurements, unless another is asked for.
+/// The time for both measurements of a quick survey, unless another is asked for.
 const BUDGET: Duration = Duration::from_secs(90);
 /// The part of the budget that the first measurement of everything has.
 const SCREENING: f64 = 2.0 / 3.0;
@@ -58,7 +58,7 @@ enum Part {
 /// How long a measurement may take.
 fn budget(args: &GateArgs, part: Part) -> Duration {
     let share = if part == Part::Screening { SCREENING } else { 1.0 - SCREENING };
-    args.measured.budget.unwrap_or(BUDGET).mul_f64(share)
+    args.measured.budget.unwrap_or_else(|| ab::default_budget(&args.measured, BUDGET)).mul_f64(share)
 }
 
 fn fraction(args: &GateArgs) -> f64 {

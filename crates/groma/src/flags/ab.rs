@@ -2,7 +2,7 @@
 
 use super::StoreArgs;
 use super::parse::{parse_compare_format, parse_setting, parse_state, parse_time};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use groma_model::Placement;
 use groma_runner::Setting;
 use std::ffi::OsString;
@@ -12,6 +12,8 @@ use std::time::Duration;
 pub(super) const HELP: &str = "Examples:
   groma ab -- -- bwrap --bind / / --dev /dev --proc /proc
       nothing beside a sandbox, in a minute
+  groma ab --profile standard -- -- bwrap --bind / / --proc /proc
+      the same for all of the two pages, in three
   groma ab syscall ipc --budget 2m -- -- unshare -Urn
       some groups beside a user and network namespace
   groma ab mem.latency -- taskset -c 0 -- taskset -c 1
@@ -36,11 +38,23 @@ fails; after SIGKILL the next groma run does. To undo what --before and --after 
 --before again. These two are never timed; processes that they leave in the background are ended \
 with them.";
 
+/// The survey whose metrics are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SurveyArg {
+    /// What a quick survey measures
+    Quick,
+    /// What stands on the two pages
+    Standard,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
-    /// Ids, groups or patterns [default: what a quick survey measures]
+    /// Ids, groups or patterns [default: those of the profile]
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
+    /// Where nothing is selected: what to measure
+    #[arg(long, value_enum, default_value_t = SurveyArg::Quick, conflicts_with_all = ["select", "params"])]
+    pub(crate) profile: SurveyArg,
     /// The commands of the two sides, each after a --; an empty one starts workers as usual, and
     /// the second may hold a -- of its own
     #[arg(last = true, value_name = "CMD_A -- CMD_B", allow_hyphen_values = true)]
@@ -69,7 +83,7 @@ pub(crate) struct AbArgs {
     /// Both sides are the same on purpose
     #[arg(long)]
     pub(crate) same: bool,
-    /// The time for all rounds of both sides [default: 60s]
+    /// The time for all rounds of both sides [default: 60s, 3m with --profile standard]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) budget: Option<Duration>,
     /// Pairs of rounds at most [default: 40]

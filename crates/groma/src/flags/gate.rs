@@ -28,14 +28,15 @@ Exit codes:
   4  something failed to be measured, or a file to be written";
 
 /// The budget of [`AbArgs`] is another one here.
-const BUDGET: &str = "The time for all rounds of both sides [default: 90s], a third of which is kept to confirm";
+const BUDGET: &str =
+    "The time for all rounds of both sides [default: 90s, 4m30s with --profile standard]; a third is kept to confirm";
 
 #[derive(Debug, Args)]
 #[command(mut_arg("budget", |budget| budget.help(BUDGET)))]
 pub(crate) struct GateArgs {
     /// What this machine is compared with: a file of groma baseline, a tag (all of its runs), or a
     /// run. Without it two sides are measured in turns, as by groma ab
-    #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["commands", "program_a", "program_b", "same", "set_a", "set_b", "before", "after"])]
+    #[arg(long, value_name = "RUN", value_delimiter = ',', conflicts_with_all = ["profile", "commands", "program_a", "program_b", "same", "set_a", "set_b", "before", "after"])]
     pub(crate) baseline: Vec<String>,
     /// By how many percent something may become slower
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, allow_negative_numbers = true, value_parser = super::parse::parse_percent)]

@@ -98,12 +98,12 @@ impl Place {
     }
 }
 
-/// Does something with each, four at a time: what waits for much of its time takes less.
-pub(crate) fn four_at_a_time<T: Send>(all: Vec<T>, each: impl Fn(T) + Sync) {
+/// Does something with each, eight at a time: what waits for much of its time takes less.
+pub(crate) fn eight_at_a_time<T: Send>(all: Vec<T>, each: impl Fn(T) + Sync) {
     let left = Mutex::new(all);
     let next = || left.lock().expect("no panic holds it").pop();
     let work = || std::iter::from_fn(next).for_each(&each);
-    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+    std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(work))));
 }
 
 /// A shell script that runs its arguments between two calls of its function `snapshot`, whose
@@ -205,6 +205,13 @@ pub(crate) fn metric<'v>(run: &'v Value, id: &str) -> &'v Value {
 
 pub(crate) fn is_executable(program: &str) -> bool {
     std::env::split_paths("/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").any(|d| Path::new(&d).join(program).exists())
+}
+
+/// A number of seconds that no other process sleeps for, in this test or elsewhere.
+pub(crate) fn unique_sleep() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{}.{}", 100_000 + std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The processes with exactly these arguments that have not ended.

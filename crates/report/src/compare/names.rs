@@ -3,7 +3,7 @@
 
 use groma_analysis::claims::Subject;
 use groma_model::family::Row;
-use groma_model::page::{Aside, Block, Shown};
+use groma_model::page::{Block, Shown};
 use groma_model::{Families, Placement, Record, Value};
 
 use crate::hardware;
@@ -66,8 +66,8 @@ pub(super) fn numbers(record: &Record) -> Vec<u64> {
 /// The title of a block, with what its column is of.
 pub(super) fn title(block: &Block, column: usize) -> String {
     let several = block.lines.iter().flat_map(|line| &line.values[1..]).flatten().any(|shown| !shown.in_cycles);
-    match block.aside {
-        Aside::Heads(heads) if several => format!("{}, {}", block.title, heads[column]),
+    match block.heads.get(column) {
+        Some(head) if several => format!("{}, {head}", block.title),
         _ => block.title.to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use groma_analysis::claims::{Claim, Verdict};
 use groma_model::Record;
-use groma_model::page::{Aside, Block, Line};
+use groma_model::page::{Block, Line};
 
 use super::sheet::{Sheet, state_and_reason};
 use super::{Report, ReportRun, letter};
@@ -68,15 +68,11 @@ fn block(block: &Block, records: &[Record], sheet: &Sheet<'_>, out: &mut Markup)
     }
     out.with("table", &[("class", "block")], |table| {
         table.say("caption", &title(block));
-        let heads = match block.aside {
-            Aside::Heads(heads) => heads,
-            Aside::More(_) => &[],
-        };
-        if !heads.is_empty() {
+        if !block.heads.is_empty() {
             table.tag("thead", |head| {
                 head.tag("tr", |tr| {
                     tr.own("<td></td>");
-                    heads.iter().for_each(|text| tr.with("th", &[("scope", "col")], |th| th.text(text)));
+                    block.heads.iter().for_each(|text| tr.with("th", &[("scope", "col")], |th| th.text(text)));
                 });
             });
         }

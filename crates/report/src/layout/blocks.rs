@@ -1,6 +1,6 @@
 //! A block of a page: a subject, and a line for each thing that people call by a name.
 
-use groma_model::page::{Aside, Block, Line, Shown, Values};
+use groma_model::page::{Block, Line, Shown, Values};
 use groma_model::{Record, State};
 
 use super::strip::Strip;
@@ -115,10 +115,7 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
         return Vec::new();
     }
     let faint = |text: &str| Strip::new(style, Ink::Faint, text);
-    let heads: Vec<Strip> = match block.aside {
-        Aside::More(_) => Vec::new(),
-        Aside::Heads(heads) => heads.iter().map(|head| faint(head)).collect(),
-    };
+    let heads: Vec<Strip> = block.heads.iter().map(|head| faint(head)).collect();
     // Each column as wide as what it holds; the last one ends where the block ends.
     let widest = |i: usize| {
         let values = rows.iter().filter_map(|(_, values)| values[i].as_ref());
@@ -136,10 +133,13 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
         })
     };
     let title = Strip::new(style, Ink::Strong, &title(block));
-    // At the end of the line they were read as the head of the values.
-    let title = match block.aside {
-        Aside::More(more) => title.then(faint(&format!(" ({})", more.replace(' ', ", ")))),
-        Aside::Heads(_) => title,
+    // At the end of the line the families were read as the head of the values.
+    let room =
+        heads.first().map_or(width, |head| ends[0].saturating_sub(head.width() + 1)).saturating_sub(title.width());
+    let of_first = |n: usize| format!(" ({})", block.families[..n].join(", "));
+    let title = match (1..=block.families.len()).rev().map(of_first).find(|text| text.len() <= room) {
+        Some(families) => title.then(faint(&families)),
+        None => title,
     };
     let mut out = vec![in_columns(title, heads.iter().cloned().map(Some).collect())];
     for (line, values) in rows {

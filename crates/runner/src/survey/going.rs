@@ -6,9 +6,10 @@ use crate::effort::Effort;
 use crate::plan::Planned;
 use crate::shares::{self, Share};
 use anyhow::Result;
-use groma_analysis::is_precise;
+use groma_analysis::{half_width, is_precise};
 use groma_harness::Rng;
 use groma_harness::model::{Round, RoundResult, State};
+use groma_stats::need;
 use std::time::{Duration, Instant};
 
 /// What is kept for a point while the run goes on.
@@ -20,8 +21,12 @@ pub(super) struct PointProgress {
     pub(super) cost: Duration,
     /// Wall time spent on it.
     pub(super) spent: Duration,
-    /// The rounds that it may have: its share of the budget after the first round.
+    /// The rounds that its share of the budget pays for.
+    pub(super) affordable: u32,
+    /// The rounds that it may have: what was allocated when something new was known of all.
     pub(super) most: u32,
+    /// How many times as many rounds as others it needs.
+    pub(super) need: f64,
     /// The rounds that it gets, as far as is known now.
     pub(super) target: u32,
     /// Not measured again.
@@ -99,7 +104,9 @@ impl<'p> Going<'p> {
             frozen: Vec::new(),
             cost: Duration::ZERO,
             spent: Duration::ZERO,
+            affordable: survey.effort.rounds,
             most: survey.effort.rounds,
+            need: 1.0,
             target: survey.effort.rounds,
             settled: false,
         };
@@ -153,7 +160,9 @@ impl<'p> Going<'p> {
     pub(super) fn no_longer_fits(&mut self, i: usize) {
         let done = self.done(i);
         let point = &mut self.points[i];
-        (point.most, point.target) = (point.most.min(done), point.target.min(done));
+        for rounds in [&mut point.affordable, &mut point.most, &mut point.target] {
+            *rounds = done.min(*rounds);
+        }
     }
 
     /// The points of the next round, and whether it is one of those that were allocated.
@@ -187,19 +196,28 @@ impl<'p> Going<'p> {
     }
 
     /// Allocates what is left of the budget, after each round: a machine that others use makes
-    /// rounds dearer while the run goes on. No point gets more rounds than after the first one;
-    /// what is left over goes to those that are imprecise.
+    /// rounds dearer while the run goes on. No point gets more rounds than it got when its cost was
+    /// known, or how wide its interval is; what is left over goes to those that are imprecise.
     pub(super) fn allocate(&mut self, full: &Effort) {
         let left = self.until.saturating_duration_since(Instant::now());
         let open: Vec<usize> = self.open().collect();
-        let first = self.round == 1;
-        if first {
+        let (costs_known, widths_known) = (self.round == 1, self.round == shares::WITH_INTERVAL);
+        if costs_known {
             let spent: Vec<Duration> = open.iter().map(|&i| self.points[i].cost).collect();
             for (&i, most) in open.iter().zip(shares::most_rounds(full, &self.effort, &spent, left)) {
-                self.points[i].most = most;
+                self.points[i].affordable = most;
             }
         }
-        let share = |&i: &usize| Share { cost: self.points[i].cost, done: self.done(i), most: self.points[i].most };
+        if widths_known {
+            self.learn_needs();
+        }
+        if costs_known || widths_known {
+            self.points.iter_mut().for_each(|point| point.most = point.affordable);
+        }
+        let share = |&i: &usize| {
+            let PointProgress { cost, most, need, .. } = self.points[i];
+            Share { cost, done: self.done(i), most, need }
+        };
         let known: Vec<Share> = open.iter().map(share).collect();
         for (&i, rounds) in open.iter().zip(shares::allocate_rounds(full, &self.effort, &known, left)) {
             self.points[i].target = rounds;
@@ -209,7 +227,7 @@ impl<'p> Going<'p> {
             let least = pair.iter().map(|point| point.target).min().unwrap_or(0);
             pair.iter_mut().for_each(|point| point.target = least);
         }
-        if first {
+        if costs_known || widths_known {
             self.points.iter_mut().for_each(|point| point.most = point.target);
         }
         let owed: Vec<(Duration, u32)> =
@@ -219,6 +237,17 @@ impl<'p> Going<'p> {
             let sampling = shares::sampling(full, &self.effort, &owed, left);
             self.effort = full.thinned(sampling);
             self.least_sampling = self.least_sampling.min(sampling);
+        }
+    }
+
+    /// Learns how many rounds each point needs, from the width of its interval; a pair as many as
+    /// the side that needs more.
+    fn learn_needs(&mut self) {
+        let of = |(planned, point): (&Planned, &PointProgress)| half_width(&planned.point, &point.rounds).map(need);
+        let needs: Vec<Option<f64>> = self.plan.iter().zip(&self.points).map(of).collect();
+        for (pair, needs) in self.points.chunks_mut(self.sides).zip(needs.chunks(self.sides)) {
+            let most = needs.iter().flatten().copied().reduce(f64::max).unwrap_or(1.0);
+            pair.iter_mut().for_each(|point| point.need = most);
         }
     }
 

@@ -1,6 +1,8 @@
 use super::going::{Going, PointProgress};
 use super::*;
-use groma_harness::model::{Labels, Params, Placement, Point, Profile, RoundOutput, Series, Timing, WorkerKind};
+use groma_harness::model::{
+    Derivation, Labels, Metric, Params, Placement, Point, Profile, Quantity, RoundOutput, Series, Timing, WorkerKind,
+};
 use std::collections::BTreeSet;
 
 fn planned(bench: &str, workers: u32) -> Planned {
@@ -34,7 +36,9 @@ fn progress(frozen: Vec<(String, u64)>) -> PointProgress {
         frozen,
         cost: Duration::ZERO,
         spent: Duration::ZERO,
+        affordable: 9,
         most: 9,
+        need: 1.0,
         target: 9,
         settled: false,
     }
@@ -159,6 +163,43 @@ fn both_sides_of_a_pair_have_as_many_rounds_as_the_dearer_one_can_afford() {
     let targets: Vec<u32> = going.points.iter().map(|point| point.target).collect();
     assert!(targets[0] == targets[1] && targets[2] == targets[3], "{targets:?}");
     assert!(targets[1] < targets[3], "ten seconds a round are too many of a minute: {targets:?}");
+}
+
+/// Six rounds of points that cost the same; of the last point they are 40 % apart.
+#[test]
+fn what_is_imprecise_after_six_rounds_gets_more_of_them_and_only_then() {
+    let survey = Survey { effort: Effort::of_survey(Profile::Standard), ..survey(5, 1) };
+    let metric = Metric {
+        id: "a.one".to_owned(),
+        summary: String::new(),
+        quantity: Quantity::Latency,
+        better: Quantity::Latency.better(),
+        derivation: Derivation::Series("value").owned(),
+        detail: false,
+    };
+    let mut planned = planned("a.one", 1);
+    planned.point.metrics = vec![metric];
+    let plan = vec![planned; 100];
+    let mut going = Going::new(&survey, &plan);
+    let targets = |going: &Going<'_>| [0, 99].map(|i: usize| going.points[i].target);
+    let mut seen = Vec::new();
+    for round in 0..7 {
+        for (i, point) in going.points.iter_mut().enumerate() {
+            let value = 1e-6 * if i == 99 { 1.0 + 0.1 * f64::from(round) } else { 1.0 };
+            let series =
+                Series { name: "value".to_owned(), iters: 1, per_iter: 1.0, values: vec![value], ..Series::default() };
+            let output = RoundOutput { series: vec![series], ..RoundOutput::default() };
+            point.rounds.push(Round { round, result: RoundResult::ok(output) });
+            point.cost = Duration::from_millis(40);
+        }
+        going.round += 1;
+        going.allocate(&survey.effort);
+        seen.push(targets(&going));
+    }
+    let [before, after] = [seen[4], seen[5]];
+    assert_eq!(before[0], before[1], "{seen:?}");
+    assert!(after[1] > before[1] && (9..after[1]).contains(&after[0]), "{seen:?}");
+    assert_eq!(seen[6], after, "looked at once");
 }
 
 /// Nobody looks.
