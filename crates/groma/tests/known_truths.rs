@@ -35,6 +35,31 @@ fn a_spin_of_known_length_is_measured_right() {
     }
 }
 
+/// The bound of an offset is the offset and half of the round trip that it was seen with; of
+/// several pairs it is the largest.
+#[test]
+fn an_offset_and_half_a_round_trip_are_within_the_bound() {
+    let _alone = alone();
+    let place = Place::new();
+    for _ in 0..3 {
+        let run = place.json(&["run", "clock.offset", "--rounds", "1", "--budget", "20s", "--json"]);
+        let (offset, bound) = (metric(&run, "clock.offset"), metric(&run, "clock.offset.bound"));
+        let fact = |key: &str| -> Option<f64> {
+            let facts = offset["facts"].as_array()?;
+            facts.iter().find(|fact| fact["key"] == key)?["value"].as_str()?.parse().ok()
+        };
+        let (Some(half), Some(pairs)) = (fact("offset.uncertainty"), fact("offset.pairs")) else {
+            println!("skipped: {} {}", offset["state"], offset["reason"]);
+            continue;
+        };
+        let (offset, bound) = (value(offset), value(bound));
+        // The fact is rounded to four digits.
+        let within = |least: f64, most: f64| least <= 1.001 * most;
+        assert!(within(offset.max(half), bound) && within(bound, offset + half), "{offset} {half} {bound}");
+        assert!(pairs > 1.0 || within(offset + half, bound), "{offset} {half} {bound}");
+    }
+}
+
 /// Twice the work takes twice the time (docs/methods/timing.md#tests-of-the-harness).
 #[test]
 fn twice_the_additions_take_twice_as_long() {

@@ -234,6 +234,27 @@ fn the_ready_descriptor_is_the_named_one() {
     }
 }
 
+/// `select` looks at every number up to the largest: the other ends of pipes and connections have
+/// larger ones.
+#[test]
+fn the_descriptors_asked_about_are_neighbours() {
+    for kind in ["pipe", "unix", "tcp"] {
+        // pselect6(7, [3 4 5 6], ...
+        let set = |call: &String| -> Option<Vec<u32>> {
+            let call = call.strip_prefix("pselect6(").or(call.strip_prefix("select("))?;
+            let all = call.split(['[', ']']).nth(1)?.split(' ');
+            all.map(|number| number.parse().ok()).collect()
+        };
+        let sets =
+            |calls: &[String]| -> Vec<Vec<u32>> { calls.iter().filter_map(set).filter(|set| set.len() == 4).collect() };
+        let params = format!("count=4 kind={kind} ready=last");
+        let Some(calls) = traced("ready.select", &params, None, |calls| sets(calls).len() >= SOME) else { return };
+        let sets = sets(&calls);
+        assert!(sets.len() >= SOME, "{kind}: {} calls", sets.len());
+        assert!(sets.iter().all(|set| set[3] == set[0] + 3), "{kind}: {:?}", sets[0]);
+    }
+}
+
 #[test]
 fn lookups_take_one_name_after_the_other() {
     let params = "kind=hit entries=64 where=work_dir object=private";

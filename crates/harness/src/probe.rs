@@ -112,11 +112,20 @@ mod tests {
         now: Cell<u64>,
         hz: Cell<f64>,
         involuntary: Cell<u64>,
+        /// Nanoseconds that every second chain is held up.
+        held_up: Cell<u64>,
+        chains: Cell<u64>,
     }
 
     impl Fake {
         fn new() -> Fake {
-            Fake { now: Cell::new(1_000_000), hz: Cell::new(3e9), involuntary: Cell::new(0) }
+            Fake {
+                now: Cell::new(1_000_000),
+                hz: Cell::new(3e9),
+                involuntary: Cell::new(0),
+                held_up: Cell::new(0),
+                chains: Cell::new(0),
+            }
         }
 
         fn cycles(&self, n: f64) {
@@ -140,6 +149,10 @@ mod tests {
         fn chain_ns(&self, ops: u64) -> u64 {
             let start = self.now.get();
             self.cycles(ops as f64);
+            self.chains.set(self.chains.get() + 1);
+            if self.chains.get().is_multiple_of(2) {
+                self.now.set(self.now.get() + self.held_up.get());
+            }
             self.now.get() - start
         }
 
@@ -221,5 +234,14 @@ mod tests {
             }
         });
         assert_eq!(cost.clean, 8);
+    }
+
+    /// Of the two chains that tell the clock, one may be interrupted.
+    #[test]
+    fn the_clock_is_that_of_the_faster_chain() {
+        let fake = Fake::new();
+        fake.held_up.set(20_000);
+        let (cost, _) = probed(&fake, 14.0, |_, _| {});
+        assert!((cost.cycles / 14.0 - 1.0).abs() < 1e-3 && (cost.core_hz / 3e9 - 1.0).abs() < 1e-3, "{cost:?}");
     }
 }

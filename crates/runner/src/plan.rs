@@ -486,4 +486,17 @@ mod tests {
         assert!(!wakes(Interference::Cpu, [0, 1], 1));
         assert!(!wakes(Interference::Blocking, [0, 1], 2));
     }
+
+    /// Members that the scheduler places share CPUs even where there are enough of them; members
+    /// with a CPU each do not, and what takes theirs away is a disturbance.
+    #[test]
+    fn waiting_for_a_cpu_is_no_disturbance_of_members_that_share_them() {
+        let info = Info { placements: &[Placement::Pinned], ..Info::new("test.members") };
+        let drops = |placement: Placement, workers: u32| {
+            let kind = (workers, workers > 1, false);
+            planned(&info, Params::default(), placement, kind, &two_cpus()).point.drops.has(Label::Preempted)
+        };
+        assert!(drops(Placement::Pinned, 1) && drops(Placement::Compact, 2));
+        assert!(!drops(Placement::Free, 2) && !drops(Placement::Compact, 3));
+    }
 }

@@ -133,4 +133,14 @@ mod tests {
             assert!(!has_disk(Path::new("/dev/shm")).expect("statfs"));
         }
     }
+
+    /// Reads of the file that rounds share would otherwise be those of the page cache.
+    #[test]
+    fn a_shared_file_is_opened_for_direct_transfers() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        match open_shared(&path) {
+            Ok(file) => assert!(rustix::fs::fcntl_getfl(&file).expect("F_GETFL").contains(OFlags::DIRECT)),
+            Err(e) => println!("skipped: {e}"),
+        }
+    }
 }

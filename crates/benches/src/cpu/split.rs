@@ -128,4 +128,24 @@ mod tests {
             }
         }
     }
+
+    /// What crosses a page needs two translations. The best of some rounds: others may slow one
+    /// loop and not the other.
+    #[test]
+    fn what_crosses_a_page_takes_longer_than_what_crosses_nothing() {
+        let ratio = || {
+            let tried = groma_harness::testing::try_out(&BENCH, &[("kind", "page")], None).expect("memory");
+            let least = |name: &str| {
+                let samples = &tried.result.series(name).expect("a loop").samples;
+                samples.iter().map(|s| s.elapsed_ns as f64 / s.iters as f64).fold(f64::INFINITY, f64::min)
+            };
+            least("split") / least("aligned")
+        };
+        let mut seen = Vec::new();
+        let is_slower = (0..5).any(|_| {
+            seen.push(ratio());
+            seen.iter().any(|ratio| *ratio > 1.2)
+        });
+        assert!(is_slower, "{seen:?}");
+    }
 }

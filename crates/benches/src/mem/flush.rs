@@ -180,6 +180,7 @@ const _: () = assert!((BATCH as u64).is_multiple_of(PARALLEL_CHASE_UNROLL), "a r
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::clock::{Clock, Monotonic};
     use groma_harness::testing::try_out;
 
     #[test]
@@ -187,5 +188,50 @@ mod tests {
         let foreign = if cfg!(target_arch = "x86_64") { "dc_civac" } else { "clflush" };
         let refused = try_out(&BENCH, &[("op", foreign)], None).expect_err("another architecture's");
         assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
+    }
+
+    /// The least time of a load from the lines, after an instruction was given to each.
+    fn reload_after(by: Flush) -> f64 {
+        let mut buffer = Map::anonymous(LINES * SPACING, Policy::Base).expect("memory");
+        buffer.populate();
+        let order = Order::Grouped { pages: super::super::GROUP_PAGES, page: page_size() };
+        let mut rng = groma_harness::Rng::new(7);
+        let mut lines = Chains::new(&mut buffer, SPACING, order, |n| rng.below(n)).expect("lines");
+        lines.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).expect("a chain");
+        let one = |_| {
+            lines.load(0, LINES);
+            lines.manage(by, 0, 0, LINES, BATCH);
+            let from = Monotonic.now_ns();
+            let loads = lines.walk(0, 4 * BATCH as u64);
+            (Monotonic.now_ns() - from) as f64 / loads as f64
+        };
+        (0..20).map(one).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Where lines that were cleaned come faster than lines that were evicted, so they do in a
+    /// round.
+    #[test]
+    fn a_reload_shows_what_the_instruction_left() {
+        let (Ok(clean), Some(evict)) = (Flush::with(Effect::Clean), Flush::evict()) else {
+            return println!("skipped: no such instruction");
+        };
+        sys::process::refuse_huge_pages();
+        let least = |op: &str| {
+            let tried = try_out(&BENCH, &[("op", op)], None).expect("memory");
+            let samples = &tried.result.series(RELOAD).expect("loads").samples;
+            samples.iter().map(|s| s.elapsed_ns as f64 / s.iters as f64).fold(f64::INFINITY, f64::min)
+        };
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            let kept = reload_after(evict) / reload_after(clean);
+            if kept < 2.0 {
+                return println!("skipped: this CPU drops lines that it cleans, or others took its cache: {kept}");
+            }
+            seen.push(least("evict") / least("clean"));
+            if seen.iter().any(|ratio| *ratio > 1.4) {
+                return;
+            }
+        }
+        panic!("cleaned lines are as far away as evicted ones: {seen:?}");
     }
 }

@@ -144,4 +144,13 @@ mod tests {
         let refused = try_out(&BENCH, &[("call", "1M"), ("buffer", "16K")], None).expect_err("too large");
         assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
     }
+
+    /// A line that is written is read before: a copy moves three bytes for two, a fill two for one.
+    #[test]
+    fn memory_moves_more_than_the_program() {
+        for (op, modelled) in [("memcpy", "1.5"), ("bcopy", "1.5"), ("memset", "2")] {
+            let tried = try_out(&BENCH, &[("op", op), ("buffer", "64K"), ("call", "4K")], None).expect("memory");
+            assert_eq!(tried.result.fact(MODELLED), Some(modelled), "{op}");
+        }
+    }
 }

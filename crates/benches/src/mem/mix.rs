@@ -72,6 +72,12 @@ fn combination_tier(params: &Params) -> Tier {
     if params.word("store") == Some("nt") { Tier::Full } else { Tier::Quick }
 }
 
+/// The distance from the end of a source of so many bytes at which the target is 2 KiB apart from
+/// its beginning in the low twelve address bits, by which a core takes loads for those of a store.
+const fn target_after(source: usize) -> usize {
+    (2048 + 4096 - source % 4096) % 4096
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let nt = ctx.word("store") == "nt";
     let of_word = MIXES.into_iter().find(|(r, w)| format!("{r}:{w}") == ctx.word("mix"));
@@ -100,8 +106,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut map = Map::anonymous(bytes + 8192, Policy::Base).context("mapping both streams")?;
     map.populate();
     let (src, rest) = map.split_at_mut(turns * read);
-    // 2 KiB apart from the source in the low twelve address bits.
-    let at = (2048 + 4096 - turns * read % 4096) % 4096;
+    let at = target_after(turns * read);
     let dst = &mut rest[at..at + turns * written];
     src.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes()));
 
@@ -153,6 +158,14 @@ mod tests {
                 Err(BenchError::Unsupported(why)) => eprintln!("not here: {why}"),
                 tried => assert_eq!(tried.expect("a mix").result.fact(MODELLED), Some(modelled), "{store}"),
             }
+        }
+    }
+
+    #[test]
+    fn the_target_is_2_kib_apart_from_the_source() {
+        for source in [0, 64, 2048, 2112, 4032, 4096, 1 << 20] {
+            let at = target_after(source);
+            assert!((source + at) % 4096 == 2048 && at < 4096, "{source}: {at}");
         }
     }
 

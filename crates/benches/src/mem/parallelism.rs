@@ -132,6 +132,15 @@ struct Found {
     one_level: bool,
 }
 
+/// Takes a point into the curve: of several sweeps the better one, since noise only adds cycles.
+fn keep_best(curve: &mut Vec<Point>, i: usize, point: Point) {
+    match curve.get_mut(i) {
+        Some(before) if before.cycles <= point.cycles => {}
+        Some(before) => *before = point,
+        None => curve.push(point),
+    }
+}
+
 /// Reads a curve. Noise only adds cycles, so a disturbed point is no plateau if a point beyond it
 /// is better.
 fn read_curve(curve: &[Point]) -> Option<Found> {
@@ -227,11 +236,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         })?;
         let loads = (PARALLEL_CHASE_UNROLL * link.chains as u64) as f64;
         let point = Point { chains: link.chains, seconds: cost.seconds / loads, cycles: cost.cycles / loads };
-        match curve.get_mut(i) {
-            Some(before) if before.cycles <= point.cycles => {}
-            Some(before) => *before = point,
-            None => curve.push(point),
-        }
+        keep_best(&mut curve, i, point);
         Ok(())
     };
     for _ in 0..if cached { SWEEPS } else { 1 } {
@@ -345,6 +350,17 @@ mod tests {
             Point { chains, seconds: cycles / 3e9, cycles }
         };
         PARALLEL_CHASES.iter().filter(|n| **n <= most).map(point).collect()
+    }
+
+    #[test]
+    fn of_several_sweeps_the_better_point_counts() {
+        let point = |chains: usize, cycles: f64| Point { chains, seconds: cycles / 3e9, cycles };
+        let mut curve = Vec::new();
+        for (first, second) in [(90.0, 50.0), (100.0, 60.0), (80.0, 70.0)] {
+            keep_best(&mut curve, 0, point(1, first));
+            keep_best(&mut curve, 1, point(2, second));
+        }
+        assert_eq!(curve.iter().map(|point| (point.chains, point.cycles)).collect::<Vec<_>>(), [(1, 80.0), (2, 50.0)]);
     }
 
     #[test]

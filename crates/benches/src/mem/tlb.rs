@@ -578,4 +578,23 @@ mod tests {
             }
         }
     }
+
+    /// Nodes at the same place of every page would be of one set of the first-level cache, which
+    /// holds as many of them as it has ways. No core has a first level of so few entries.
+    #[test]
+    fn the_first_level_holds_more_pages_than_a_set_of_the_cache_has_lines() {
+        use groma_harness::sys::topology::{CacheKind, Topology};
+        let topology = Topology::read();
+        let mut caches = topology.caches().iter().filter(|c| c.level == 1 && c.kind != CacheKind::Instruction);
+        let Some(ways) = caches.find_map(|cache| cache.ways) else { return println!("skipped: none declared") };
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            let tried = try_out(&BENCH, &[], None).expect("memory");
+            seen.extend(tried.result.series("").map(|s| s.values[0]));
+            if seen.iter().any(|entries| *entries > 1.5 * f64::from(ways)) {
+                return;
+            }
+        }
+        assert!(seen.is_empty(), "with {ways} ways: {seen:?}");
+    }
 }

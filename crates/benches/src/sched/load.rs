@@ -147,4 +147,28 @@ mod tests {
         assert_eq!(worker.wait().expect("wait").signal(), Some(9));
         assert_eq!(read(out.as_fd(), &mut byte).expect("read"), 0);
     }
+
+    fn pinned_beside_a_load(ctx: &mut Ctx) -> Outcome {
+        let before = affinity::allowed()?;
+        let cpus = cpus_of_the_run()?;
+        affinity::pin(cpus[0])?;
+        let load = Load::start(ctx, 100)?;
+        let free = load.children.iter().filter(|child| affinity::allowed_to(child.pid()).is_ok_and(|may| may == cpus));
+        ctx.state(free.count() as f64);
+        affinity::restrict(&before)?;
+        load.stop(ctx)
+    }
+
+    static PINNED: Benchmark = Benchmark {
+        info: Info { timing: Timing::Stated, ..Info::new("test.pinned_load") },
+        run: Run::Here(pinned_beside_a_load),
+    };
+
+    /// Whoever starts the load may be pinned; the load is of all CPUs.
+    #[test]
+    fn busy_tasks_may_use_all_cpus() {
+        let tried = try_out(&PINNED, &[], None).expect("busy tasks");
+        let cpus = cpus_of_the_run().expect("an affinity").len();
+        assert_eq!(tried.result.series("").map(|s| s.values.clone()), Some(vec![cpus as f64]));
+    }
 }

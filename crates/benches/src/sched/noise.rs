@@ -296,4 +296,23 @@ mod tests {
         assert!(at(Found::Readings) >= 1000);
         assert_eq!((at(Found::Gaps), at(Found::Stolen)), (0, 0));
     }
+
+    /// The gaps a second are the share of the time that is lost over the mean of a gap.
+    #[test]
+    fn gaps_are_counted_by_the_second() {
+        for _ in 0..5 {
+            let tried = match try_out(&BENCH, &[("cpus", "one")], None) {
+                Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
+                tried => tried.expect("a clock"),
+            };
+            let values = |name: &str| tried.result.series(name).map_or(Vec::new(), |s| s.values.clone());
+            let gaps = values("gap");
+            if gaps.is_empty() || gaps.len() >= KEPT {
+                continue;
+            }
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            let rate = values("")[0] / mean;
+            assert!((values("gaps")[0] / rate - 1.0).abs() < 1e-3, "{} and not {rate} a second", values("gaps")[0]);
+        }
+    }
 }

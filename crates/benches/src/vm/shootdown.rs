@@ -325,11 +325,53 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::clock::{Clock, Monotonic};
     use groma_harness::testing::try_out;
 
     #[test]
     fn nobody_to_tell_is_said() {
         let tried = try_out(&BENCH, &[("threads", "100000")], None).map(|_| ());
         assert!(matches!(tried, Err(BenchError::Unsupported(_))), "{tried:?}");
+    }
+
+    /// Interrupts on another CPU for each change of a page, where a thread of this process spins
+    /// there; `None` where the kernel counts none.
+    fn interrupts_of_a_thread(there: u32) -> Option<f64> {
+        const CHANGES: u64 = 50;
+        let counters = Arc::new(Counters::new(1).expect("memory"));
+        let spinners = start(&[there], &counters).expect("a process and a thread");
+        let mut page = Map::guarded(page_size()).expect("a page");
+        spinners.send_command(THREADS);
+        let before = counters::tlb_shootdowns(&[there]);
+        for _ in 0..CHANGES {
+            page.protect(true).expect("mprotect");
+            write_each(&mut page, 1);
+            let (seen, since) = (counters.all(THREADS), Monotonic.now_ns());
+            while counters.all(THREADS) == seen {
+                assert!(Monotonic.now_ns() - since < 10_000_000_000, "the thread does not run");
+                spin_loop();
+            }
+            page.protect(false).expect("mprotect");
+        }
+        let received = counters::tlb_shootdowns(&[there])?.saturating_sub(before?);
+        spinners.send_command(NOBODY);
+        spinners.end().expect("they leave");
+        (received > 0).then(|| received as f64 / CHANGES as f64)
+    }
+
+    /// A CPU is told of a changed page when it runs a thread of the process that the page is of,
+    /// and not when it runs another process.
+    #[test]
+    fn the_threads_beside_a_change_are_of_this_process() {
+        let allowed = affinity::allowed().expect("an affinity");
+        let [here, there, ..] = allowed[..] else { return println!("skipped: one CPU") };
+        affinity::pin(here).expect("this CPU");
+        let each = interrupts_of_a_thread(there);
+        affinity::restrict(&allowed).expect("these CPUs");
+        let Some(each) = each else { return println!("skipped: nothing is counted") };
+        let tried = try_out(&BENCH, &[("threads", "1"), ("call", "protect")], None).expect("two CPUs");
+        let seen = tried.result.fact("tlb_shootdowns.per_call_and_thread").map(|text| text.parse::<f64>());
+        let seen = seen.expect("counted").expect("a number");
+        assert!(seen > each / 4.0, "{seen} interrupts a call, where a change beside a thread makes {each}");
     }
 }

@@ -29,6 +29,7 @@ fn the_kernel_is_given_the_numbers_that_are_named() {
         ("vm.advise", "advice=dontneed size=65536".into(), &[", 65536, MADV_DONTNEED"], SOME),
         ("vm.map", "size=65536 backing=anon touch=none".into(), &["mmap(NULL, 65536, "], SOME),
         ("vm.protect", "size=65536 pages=present".into(), &[", 65536, PROT_READ)"], SOME),
+        ("vm.protect", "size=65536 pages=present".into(), &[", 65536, MADV_POPULATE_WRITE", ", 65536, 0x17 "], 1),
         ("vm.remap", "kind=grow size=65536 pages=present".into(), &[&grown], SOME),
         ("vm.remap", "kind=move size=65536 pages=present".into(), &[", 65536, 65536, "], SOME),
     ];

@@ -127,6 +127,27 @@ fn the_watch_of_a_stream_holds_the_bytes_that_are_credited() {
     assert!(seen.len() >= SOME && seen.iter().all(|bytes| *bytes == MIB), "{seen:?}");
 }
 
+/// The time of a batch of datagrams begins before it is asked for: the clock is read once for each
+/// that comes, and not again for the first.
+#[test]
+fn a_batch_of_datagrams_takes_from_its_request_to_the_last_of_them() {
+    let place = Place::new();
+    let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
+    let is_request = |call: &&str| call.starts_with("sendto(") && call.contains(", 4, ");
+    let Some(trace) = trace("net.udp_bandwidth", "size=1024 family=v4", None, LIMITS_MS[0], &options) else { return };
+    let calls: Vec<&str> = trace.own_calls().collect();
+    let batches: Vec<&[&str]> = calls.split(is_request).collect();
+    // What is before the first request is no batch, and behind the last is the end of the round.
+    let [first, batches @ .., _] = &batches[..] else { panic!("no batch: {calls:?}") };
+    assert!(first.last().is_some_and(|call| is_reading(call)) && !batches.is_empty(), "{first:?}");
+    for batch in batches {
+        let ends = batch.iter().rposition(|call| !is_reading(call)).expect("the end is reported");
+        let again = batch[..=ends].windows(2).filter(|pair| is_reading(pair[0]) && is_reading(pair[1])).count();
+        assert_eq!(again, 0, "{batch:?}");
+        assert!(batch.last().is_some_and(|call| is_reading(call)), "the next one has a beginning");
+    }
+}
+
 /// A point in time as `strace` writes it, in nanoseconds.
 fn nanoseconds(call: &str) -> Option<u64> {
     let number = |name: &str| call.split_once(name)?.1.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok();

@@ -113,3 +113,19 @@ fn moments() {
         assert_eq!(unix_seconds(text), None, "{text}");
     }
 }
+
+/// Where no round had its core for itself, samples beside others count, and their rows say so.
+#[test]
+fn a_sample_is_clean_where_it_counts() {
+    use groma_model::Label;
+    let (mut point, mut rounds) = fixtures::sampled_point();
+    point.drops.add(Label::Shared);
+    let samples = rounds.iter_mut().flat_map(|round| &mut round.result.output.series[0].samples);
+    samples.for_each(|sample| sample.labels = groma_model::Labels::of(&[Label::Shared]));
+    let head = fixtures::header();
+    let run = Exported { head: &head, points: &[point], rounds: &[rounds], records: &[] };
+    let mut rows = Vec::new();
+    write_rows(Table::Samples, &run, &mut Kept(&mut rows)).expect("rows");
+    let at = Table::Samples.columns().iter().position(|(name, _)| *name == "clean").expect("a column");
+    assert!(!rows.is_empty() && rows.iter().all(|row| row[at] == "Flag(true)"), "{}", rows[0][at]);
+}

@@ -285,3 +285,41 @@ fn sides_that_wake_each_other_settle_within_their_part_of_the_budget() {
     let part = survey.budget / 5;
     assert!(some < few.0 && all <= part && all > part * 9 / 10, "{some:?} each, {all:?} of {part:?}");
 }
+
+/// A pair goes on until both of its sides are precise.
+#[test]
+fn a_pair_goes_on_while_one_of_its_sides_is_imprecise() {
+    let survey = survey(5, 2);
+    let metric = Metric {
+        id: "a.one".to_owned(),
+        summary: String::new(),
+        quantity: Quantity::Latency,
+        better: Quantity::Latency.better(),
+        derivation: Derivation::Series("value").owned(),
+        detail: false,
+    };
+    let mut planned = planned("a.one", 1);
+    planned.point.metrics = vec![metric];
+    let plan: Vec<Planned> = [0, 1].map(|side| Planned { side, ..planned.clone() }).to_vec();
+    for wild in [None, Some(0), Some(1)] {
+        let mut going = Going::new(&survey, &plan);
+        for (i, point) in going.points.iter_mut().enumerate() {
+            point.rounds = (0..9)
+                .map(|round| {
+                    let value = 1e-6 * if wild == Some(i) { 1.0 + f64::from(round) } else { 1.0 };
+                    let series = Series {
+                        name: "value".to_owned(),
+                        iters: 1,
+                        per_iter: 1.0,
+                        values: vec![value],
+                        ..Series::default()
+                    };
+                    let output = RoundOutput { series: vec![series], ..RoundOutput::default() };
+                    Round { round, result: RoundResult::ok(output) }
+                })
+                .collect();
+        }
+        let expected = if wild.is_some() { vec![0, 1] } else { Vec::new() };
+        assert_eq!(going.next_points(&survey.effort), (expected, false), "{wild:?}");
+    }
+}
