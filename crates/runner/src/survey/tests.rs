@@ -165,20 +165,32 @@ fn both_sides_of_a_pair_have_as_many_rounds_as_the_dearer_one_can_afford() {
     assert!(targets[1] < targets[3], "ten seconds a round are too many of a minute: {targets:?}");
 }
 
-/// Six rounds of points that cost the same; of the last point they are 40 % apart.
-#[test]
-fn what_is_imprecise_after_six_rounds_gets_more_of_them_and_only_then() {
-    let survey = Survey { effort: Effort::of_survey(Profile::Standard), ..survey(5, 1) };
+/// A point with one metric, whose values are those of [`round_of`].
+fn planned_with_a_latency() -> Planned {
     let metric = Metric {
         id: "a.one".to_owned(),
         summary: String::new(),
         quantity: Quantity::Latency,
         better: Quantity::Latency.better(),
-        derivation: Derivation::Series("value").owned(),
+        derivation: Derivation::Series("").owned(),
         detail: false,
     };
     let mut planned = planned("a.one", 1);
     planned.point.metrics = vec![metric];
+    planned
+}
+
+/// A good round that states this value.
+fn round_of(round: u32, value: f64) -> Round {
+    let output = RoundOutput { series: vec![Series::stated("", vec![value])], ..RoundOutput::default() };
+    Round { round, result: RoundResult::ok(output) }
+}
+
+/// Six rounds of points that cost the same; of the last point they are 40 % apart.
+#[test]
+fn what_is_imprecise_after_six_rounds_gets_more_of_them_and_only_then() {
+    let survey = Survey { effort: Effort::of_survey(Profile::Standard), ..survey(5, 1) };
+    let planned = planned_with_a_latency();
     let plan = vec![planned; 100];
     let mut going = Going::new(&survey, &plan);
     let targets = |going: &Going<'_>| [0, 99].map(|i: usize| going.points[i].target);
@@ -186,10 +198,7 @@ fn what_is_imprecise_after_six_rounds_gets_more_of_them_and_only_then() {
     for round in 0..7 {
         for (i, point) in going.points.iter_mut().enumerate() {
             let value = 1e-6 * if i == 99 { 1.0 + 0.1 * f64::from(round) } else { 1.0 };
-            let series =
-                Series { name: "value".to_owned(), iters: 1, per_iter: 1.0, values: vec![value], ..Series::default() };
-            let output = RoundOutput { series: vec![series], ..RoundOutput::default() };
-            point.rounds.push(Round { round, result: RoundResult::ok(output) });
+            point.rounds.push(round_of(round, value));
             point.cost = Duration::from_millis(40);
         }
         going.round += 1;
@@ -290,34 +299,13 @@ fn sides_that_wake_each_other_settle_within_their_part_of_the_budget() {
 #[test]
 fn a_pair_goes_on_while_one_of_its_sides_is_imprecise() {
     let survey = survey(5, 2);
-    let metric = Metric {
-        id: "a.one".to_owned(),
-        summary: String::new(),
-        quantity: Quantity::Latency,
-        better: Quantity::Latency.better(),
-        derivation: Derivation::Series("value").owned(),
-        detail: false,
-    };
-    let mut planned = planned("a.one", 1);
-    planned.point.metrics = vec![metric];
+    let planned = planned_with_a_latency();
     let plan: Vec<Planned> = [0, 1].map(|side| Planned { side, ..planned.clone() }).to_vec();
     for wild in [None, Some(0), Some(1)] {
         let mut going = Going::new(&survey, &plan);
         for (i, point) in going.points.iter_mut().enumerate() {
-            point.rounds = (0..9)
-                .map(|round| {
-                    let value = 1e-6 * if wild == Some(i) { 1.0 + f64::from(round) } else { 1.0 };
-                    let series = Series {
-                        name: "value".to_owned(),
-                        iters: 1,
-                        per_iter: 1.0,
-                        values: vec![value],
-                        ..Series::default()
-                    };
-                    let output = RoundOutput { series: vec![series], ..RoundOutput::default() };
-                    Round { round, result: RoundResult::ok(output) }
-                })
-                .collect();
+            let value = |round: u32| 1e-6 * if wild == Some(i) { 1.0 + f64::from(round) } else { 1.0 };
+            point.rounds = (0..9).map(|round| round_of(round, value(round))).collect();
         }
         let expected = if wild.is_some() { vec![0, 1] } else { Vec::new() };
         assert_eq!(going.next_points(&survey.effort), (expected, false), "{wild:?}");
