@@ -216,8 +216,12 @@ struct Packed {
     of: BTreeMap<String, Vec<String>>,
 }
 
-/// The commands of `groma run` in as few invocations as possible: a benchmark is in each of them
-/// once, with its settings.
+/// How many benchmarks an invocation has at most: one with all that need no settings would run on
+/// alone when the others have ended.
+const MOST: usize = 12;
+
+/// The commands of `groma run` in few invocations: a benchmark is in each of them once, with its
+/// settings.
 fn packed(address: &str) -> Vec<Packed> {
     let mut all: Vec<Packed> = Vec::new();
     for repeat in REPEATS.iter().filter(|repeat| repeat.command.starts_with("groma run ")) {
@@ -231,8 +235,13 @@ fn packed(address: &str) -> Vec<Packed> {
                 _ => panic!("{}: an option without a value", repeat.command),
             }
         }
-        let with_it =
-            |pack: &&mut Packed| pack.everywhere == everywhere && pack.of.get(id).is_none_or(|of| *of == settings);
+        let with_it = |pack: &&mut Packed| {
+            pack.everywhere == everywhere
+                && match pack.of.get(id) {
+                    Some(of) => *of == settings,
+                    None => pack.of.len() < MOST,
+                }
+        };
         match all.iter_mut().find(with_it) {
             Some(pack) => drop(pack.of.insert(id.to_owned(), settings)),
             None => all.push(Packed { everywhere, of: [(id.to_owned(), settings)].into() }),

@@ -65,7 +65,9 @@ impl Trial {
     /// What can be told of a round, without what differs between any two of them.
     fn trace(&self) -> Option<BTreeSet<String>> {
         let two_sides = self.bench.info.placements.contains(&Placement::SameCpu);
-        let on = two_sides.then(|| groma_sys::affinity::allowed().expect("CPUs")[0]);
+        // Always the same for a benchmark, and not the same for all: they would wait for it.
+        let cpus = groma_sys::affinity::allowed().expect("CPUs");
+        let on = two_sides.then(|| cpus[self.bench.info.id.len() % cpus.len()]);
         let traced = trace::traced(self.bench.info.id, &self.params()?, on, LIMIT_MS, &[])?;
         let pids: BTreeSet<&str> = traced.lines.iter().map(|(pid, _)| pid.as_str()).collect();
         Some(traced.calls().filter(|call| is_own(call)).map(|call| plain(call, &traced.dir, &pids)).collect())

@@ -52,6 +52,16 @@ impl Tried {
     pub fn samples(&self, series: &str) -> usize {
         self.result.series(series).map_or(0, |s| s.samples.len())
     }
+
+    /// The least time of one iteration among the samples of a series, in nanoseconds: what others
+    /// at work have held up least.
+    ///
+    /// # Panics
+    /// When there is no such series.
+    pub fn least_ns(&self, series: &str) -> f64 {
+        let series = self.result.series(series).unwrap_or_else(|| panic!("no series '{series}'"));
+        series.samples.iter().map(|s| s.elapsed_ns as f64 / s.iters as f64).fold(f64::INFINITY, f64::min)
+    }
 }
 
 /// Runs a benchmark for a moment with these parameters (the others at their first default).

@@ -135,11 +135,7 @@ mod tests {
     fn what_crosses_a_page_takes_longer_than_what_crosses_nothing() {
         let ratio = || {
             let tried = groma_harness::testing::try_out(&BENCH, &[("kind", "page")], None).expect("memory");
-            let least = |name: &str| {
-                let samples = &tried.result.series(name).expect("a loop").samples;
-                samples.iter().map(|s| s.elapsed_ns as f64 / s.iters as f64).fold(f64::INFINITY, f64::min)
-            };
-            least("split") / least("aligned")
+            tried.least_ns("split") / tried.least_ns("aligned")
         };
         let mut seen = Vec::new();
         let is_slower = (0..5).any(|_| {

@@ -421,11 +421,7 @@ mod tests {
     fn the_rotating_control_touches_a_working_set_for_each_pipe() {
         let ratio = || {
             let tried = try_out(&BENCH, &[("tasks", "96"), ("working_set", "64K")], None).expect("a ring");
-            let least = |name: &str| {
-                let samples = &tried.result.series(name).expect("a loop").samples;
-                samples.iter().map(|s| s.elapsed_ns as f64 / s.iters as f64).fold(f64::INFINITY, f64::min)
-            };
-            least("rotating") / least("hot")
+            tried.least_ns("rotating") / tried.least_ns("hot")
         };
         let mut seen = Vec::new();
         let is_slower = (0..5).any(|_| {

@@ -216,11 +216,7 @@ mod tests {
             return println!("skipped: no such instruction");
         };
         sys::process::refuse_huge_pages();
-        let least = |op: &str| {
-            let tried = try_out(&BENCH, &[("op", op)], None).expect("memory");
-            let samples = &tried.result.series(RELOAD).expect("loads").samples;
-            samples.iter().map(|s| s.elapsed_ns as f64 / s.iters as f64).fold(f64::INFINITY, f64::min)
-        };
+        let least = |op: &str| try_out(&BENCH, &[("op", op)], None).expect("memory").least_ns(RELOAD);
         let mut seen = Vec::new();
         for _ in 0..5 {
             let kept = reload_after(evict) / reload_after(clean);
