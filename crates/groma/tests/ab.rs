@@ -1,8 +1,7 @@
 //! Two conditions in turns: rounds come in pairs, a real cost is found, and a command that starts
 //! no worker is named before anything is measured.
 
-mod common;
-use common::{Place, until};
+use crate::common::{Place, until};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,8 +1,7 @@
 //! Invalid input produces one line that names it, and exit code 2. A machine that lacks something
 //! produces states with reasons.
 
-mod common;
-use common::{Place, ended, is_executable, metric};
+use crate::common::{Place, ended, is_executable, metric};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 

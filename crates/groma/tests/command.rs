@@ -1,8 +1,7 @@
 //! `mix.command` end to end: an arbitrary command, alone and in a worker group, and commands that
 //! fail.
 
-mod common;
-use common::{Place, metric};
+use crate::common::{Place, metric};
 
 #[test]
 fn a_command_is_timed_and_must_succeed() {

@@ -1,8 +1,7 @@
 //! Runs beside each other: what changed is found, what did not is left alone, and what cannot be
 //! compared is refused with a reason.
 
-mod common;
-use common::{Ended, Place};
+use crate::common::{Ended, Place};
 use serde_json::Value;
 
 const RUN: [&str; 10] =

@@ -1,8 +1,7 @@
 //! Two states of the machine in turns: each side sees its own in every round, and whatever way the
 //! program ends, the state of before is there again. The state is an ordinary file.
 
-mod common;
-use common::{Ended, Place, Running, until};
+use crate::common::{Ended, Place, Running, until};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,6 @@
 //! `groma dd`: it writes what it reads, detects wrong data, and refuses what was not meant.
 
-mod common;
-use common::{Ended, Place, ended, send, until};
+use crate::common::{Ended, Place, ended, send, until};
 use groma_harness::sys::process;
 use serde_json::Value;
 use std::fs::{File, OpenOptions};

@@ -1,10 +1,9 @@
 //! The documents against the program: docs/benchmarks.md matches `groma list`, the commands in the
 //! README work, links and citations name files and sections that exist.
 //!
-//! `GROMA_UPDATE=1 cargo test -p groma --test documents` rewrites docs/benchmarks.md.
+//! `GROMA_UPDATE=1 cargo test -p groma --test program documents` rewrites docs/benchmarks.md.
 
-mod common;
-use common::{Place, eight_at_a_time, until};
+use crate::common::{Place, eight_at_a_time, until};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -101,7 +100,7 @@ fn the_list_of_benchmarks_is_up_to_date() {
         fs::write(root().join("docs/benchmarks.md"), wanted).expect("the list can be written");
         return;
     }
-    let update = "docs/benchmarks.md is stale: GROMA_UPDATE=1 cargo test -p groma --test documents";
+    let update = "docs/benchmarks.md is stale: GROMA_UPDATE=1 cargo test -p groma --test program documents";
     assert!(read("docs/benchmarks.md") == wanted, "{update}");
 }
 

@@ -1,7 +1,6 @@
 //! `groma explain --run` and `groma predict`: a value taken apart, an application's counts priced.
 
-mod common;
-use common::{Place, unique_sleep};
+use crate::common::{self, Place, unique_sleep};
 
 /// A place with a run of one metric that is composed and of some of its parts.
 fn with_a_run() -> Place {

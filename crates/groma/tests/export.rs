@@ -1,8 +1,7 @@
 //! Exports read back: Parquet by its own crate, CSV and gauges by small parsers, streams by
 //! `merge`; each compared with the store.
 
-mod common;
-use common::{Ended, Place};
+use crate::common::{Ended, Place};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use rusqlite::Connection;

@@ -1,8 +1,7 @@
 //! Gates and baselines: what fails is slower, what cannot be compared is said, and the file of a
 //! baseline reads back as it was.
 
-mod common;
-use common::{Ended, Place, eight_at_a_time, ended, write_program};
+use crate::common::{Ended, Place, eight_at_a_time, ended, write_program};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

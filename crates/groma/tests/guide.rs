@@ -1,7 +1,7 @@
 //! The benchmark authors' guide shows the example as it is: the code in it is the file that is
 //! compiled and tested.
 //!
-//! `GROMA_UPDATE=1 cargo test -p groma --test guide` copies the file into the guide.
+//! `GROMA_UPDATE=1 cargo test -p groma --test program guide` copies the file into the guide.
 
 use std::path::Path;
 
@@ -17,5 +17,8 @@ fn the_guide_shows_the_example_as_it_is() {
         std::fs::write(GUIDE, format!("{before}```rust\n{EXAMPLE}```\n{after}")).expect("the guide can be written");
         return;
     }
-    assert!(shown == EXAMPLE, "the guide shows another example: GROMA_UPDATE=1 cargo test -p groma --test guide");
+    assert!(
+        shown == EXAMPLE,
+        "the guide shows another example: GROMA_UPDATE=1 cargo test -p groma --test program guide"
+    );
 }

@@ -1,8 +1,7 @@
 //! `groma hammer` end to end: output in the format of SLB, a run in the store, and rejected
 //! arguments.
 
-mod common;
-use common::{Place, metric, until};
+use crate::common::{Place, metric, until};
 use serde_json::Value;
 
 #[test]

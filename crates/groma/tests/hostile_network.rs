@@ -2,16 +2,12 @@
 //! strangers that only wait, proofs that are recorded, reflected or wrong, and clients that have
 //! the token and ask for too much.
 
-mod common;
-#[path = "common/serve.rs"]
-mod serve;
-
-use common::{Place, children, exists, has_value, metric, until};
+use crate::common::serve::{Serve, Wire, descriptors};
+use crate::common::{Place, children, exists, has_value, metric, until};
 use groma_harness::handshake::{PROTOCOL, Server, Step, VERSION, hexadecimal};
 use groma_harness::model::Remote;
 use groma_harness::remote::Control;
 use groma_harness::sys::socket::connect_from;
-use serve::{Serve, Wire, descriptors};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};

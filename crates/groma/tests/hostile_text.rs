@@ -1,8 +1,7 @@
 //! Terminal control sequences in a store, in a server's answers and on the command line: every view
 //! shows them and executes none.
 
-mod common;
-use common::{Ended, Place, ended, is_executable};
+use crate::common::{Ended, Place, ended, is_executable};
 use groma_model::{Fact, Labels, Point, Round, RoundResult, State};
 use groma_store::{Sink, Store};
 use serde_json::Value;

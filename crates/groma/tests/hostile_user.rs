@@ -2,8 +2,7 @@
 //! a link of theirs, or removes files that are not its own. Calls that may block can be
 //! interrupted.
 
-mod common;
-use common::{Ended, Place, ended, send, until};
+use crate::common::{self, Ended, Place, ended, send, until};
 use groma_harness::sys::process::is_root;
 use std::fs;
 use std::io::Write;

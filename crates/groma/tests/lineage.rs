@@ -4,15 +4,12 @@
 //! row: neither may say what the other does not. docs/lineage.md is the same list for people. And
 //! every command is run for a moment.
 //!
-//! `GROMA_UPDATE=1 cargo test -p groma --test lineage` rewrites docs/lineage.md.
+//! `GROMA_UPDATE=1 cargo test -p groma --test program lineage` rewrites docs/lineage.md.
 
-mod common;
-#[path = "common/serve.rs"]
-mod serve;
-use common::{Place, eight_at_a_time};
+use crate::common::serve::Serve;
+use crate::common::{Place, eight_at_a_time};
 use groma::lineage::{DOCUMENTS, REPEATS};
 use groma_harness::model::Repeat;
-use serve::Serve;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
@@ -188,7 +185,7 @@ fn the_list_for_people_is_up_to_date() {
         return;
     }
     let there = std::fs::read_to_string(&path).expect("docs/lineage.md");
-    assert!(there == document(), "docs/lineage.md is stale: GROMA_UPDATE=1 cargo test -p groma --test lineage");
+    assert!(there == document(), "docs/lineage.md is stale: GROMA_UPDATE=1 cargo test -p groma --test program lineage");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! What would be measured where, on recorded machines unlike this one.
 
-mod common;
-use common::{Place, eight_at_a_time};
+use crate::common::{Place, eight_at_a_time};
 use groma_harness::model::Profile;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -2,8 +2,7 @@
 //! in a control group. Every metric has a state, nothing fails and nothing is killed; what does not
 //! fit names the limit.
 
-mod common;
-use common::{Ended, Place, ended};
+use crate::common::{Ended, Place, ended};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -116,7 +115,7 @@ impl MemoryGroup {
         ];
         let mut why = "no control groups".to_owned();
         for (parent, file) in places.into_iter().flatten() {
-            let path = format!("{parent}/groma-test-{}", std::process::id());
+            let path = format!("{parent}/groma-test-memory-{}", std::process::id());
             if let Err(e) = std::fs::create_dir(&path) {
                 why = format!("{path}: {e}");
                 continue;

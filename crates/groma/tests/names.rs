@@ -1,7 +1,6 @@
 //! Runs that are named, found, joined and removed, as a user does it.
 
-mod common;
-use common::{Ended, Place};
+use crate::common::{Ended, Place};
 use groma_model::{Fact, Point, RunHeader};
 use groma_store::{Sink, Store, StoredRun};
 use serde_json::Value;

@@ -1,8 +1,7 @@
 //! `groma paper`: rows of the lineage against columns of the published tables, a stored value in
 //! its place, and input that is refused.
 
-mod common;
-use common::{Ended, Place, has_value};
+use crate::common::{self, Ended, Place, has_value};
 use groma::lineage::REPEATS;
 use groma_published::{DOCUMENTS, Document, Drawn, Quantity, Table, Take};
 

@@ -11,8 +11,7 @@
 //! it may not trace, the test prints that and passes.
 #![cfg(target_os = "linux")]
 
-mod common;
-use common::{eight_at_a_time, trace};
+use crate::common::{eight_at_a_time, trace};
 use groma_harness::Benchmark;
 use groma_harness::model::{Param, ParamKind, Params, Placement, Tier, Value};
 use std::collections::{BTreeMap, BTreeSet};

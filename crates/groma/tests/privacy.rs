@@ -1,7 +1,6 @@
 //! A stored run does not reveal who measured, on whose files, and with which other machine.
 
-mod common;
-use common::{Place, ended, metric, write_program};
+use crate::common::{Place, ended, metric, write_program};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

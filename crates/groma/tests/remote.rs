@@ -1,12 +1,8 @@
 //! `groma serve` and `--host`: what is measured, who is refused, and that nothing is left when
 //! either side ends.
 
-mod common;
-#[path = "common/serve.rs"]
-mod serve;
-
-use common::{Place, Running, children, exists, has_value, is_executable, metric, until};
-use serve::{Serve, descriptors};
+use crate::common::serve::{Serve, descriptors};
+use crate::common::{self, Place, Running, children, exists, has_value, is_executable, metric, until};
 use std::process::Command;
 
 const SIGINT: i32 = 2;

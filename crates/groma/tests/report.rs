@@ -1,8 +1,7 @@
 //! `groma report`: which runs it takes, what it writes where, and what it refuses. What a browser
 //! makes of it is tested in `report_browser.rs`.
 
-mod common;
-use common::{Ended, Place, children, send, until, write_program};
+use crate::common::{self, Ended, Place, children, send, until, write_program};
 use groma_harness::sys::process;
 use groma_store::{Sink, Store};
 

@@ -1,11 +1,8 @@
 //! A report in a real browser: it loads without a complaint and without a request, and what it
 //! offers works. Skipped where there is no Chromium.
 
-#[path = "common/chromium.rs"]
-mod chromium;
-mod common;
-use chromium::Page;
-use common::Place;
+use crate::common::chromium::{self, Page};
+use crate::common::{self, Place};
 
 /// Two short runs with a curve, and a report of both, of one, and of one beside published tables.
 fn reports(place: &Place) -> [std::path::PathBuf; 3] {

@@ -1,7 +1,6 @@
 //! Whole runs: what they print, what they store, and that both agree.
 
-mod common;
-use common::{Place, metric, until};
+use crate::common::{Place, metric, until};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

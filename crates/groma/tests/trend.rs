@@ -1,7 +1,6 @@
 //! A metric over many runs: injected steps are found where they are, and nowhere else.
 
-mod common;
-use common::{Place, has_value, until};
+use crate::common::{Place, has_value, until};
 use rusqlite::Connection;
 
 /// The columns of a table, with what each of them becomes in a copy.

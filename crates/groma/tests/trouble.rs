@@ -1,8 +1,7 @@
 //! Signals, kills, crashes and hangs in the middle of a run: what is left behind, what is kept and
 //! what is reported.
 
-mod common;
-use common::{Place, children, exists, metric, send, unique_sleep, until, with_arguments, worker_of};
+use crate::common::{self, Place, children, exists, metric, send, unique_sleep, until, with_arguments, worker_of};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::process::Stdio;

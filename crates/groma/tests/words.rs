@@ -9,12 +9,10 @@
 //! Without `strace`, or where it may not trace, the tests print that and pass.
 #![cfg(target_os = "linux")]
 
-#[path = "words/arguments.rs"]
 mod arguments;
-mod common;
-#[path = "words/timed.rs"]
 mod timed;
-use common::trace::Traced;
+
+use crate::common::trace::{self, Traced};
 use groma_harness::model::{Params, Value};
 
 /// The number of calls that counts as the operation: fewer than any row makes (timed operations and
@@ -35,7 +33,7 @@ fn trace(id: &str, params: &str, on: Option<u32>, limit_ms: u64, options: &[Stri
         (name.to_owned(), value)
     };
     let params = Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect());
-    common::trace::traced(id, &params, on, limit_ms, options)
+    trace::traced(id, &params, on, limit_ms, options)
 }
 
 /// The calls of a round, whichever process made them.

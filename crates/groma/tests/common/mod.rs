@@ -2,6 +2,8 @@
 //! and a minimal set of variables.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod chromium;
+pub(crate) mod serve;
 pub(crate) mod trace;
 
 use serde_json::Value;

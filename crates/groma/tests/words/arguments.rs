@@ -4,7 +4,7 @@
 //! A number that is halved, replaced by another or forgotten on its way leads to the right system
 //! call, as often as is credited, with another argument.
 
-use crate::{SOME, traced};
+use super::{SOME, traced};
 use groma_sys::pages::page_size;
 use std::collections::BTreeSet;
 

@@ -4,9 +4,9 @@
 //! as it is credited. The clock is read without entering the kernel, so `strace` does not see it. A
 //! worker under test therefore gets a `clock_gettime` that is a system call.
 
+use super::{LIMITS_MS, SOME, trace};
 use crate::common::trace::Traced;
 use crate::common::{Place, is_executable};
-use crate::{LIMITS_MS, SOME, trace};
 use std::process::Command;
 
 /// Reads the clock by a system call.

@@ -1,0 +1,44 @@
+//! The program from outside: what it prints, keeps, refuses, leaves and survives. One file for one
+//! subject, all in one test program, so that they are linked once and share both CPUs.
+//!
+//! Programs of their own are the comparisons with C (`oracles.rs`) and with known durations
+//! (`known_truths.rs`), which others at work would disturb; the peak memory of all children
+//! (`sizes.rs`); and the replay of the fuzzers' corpus (`corpus.rs`), which is built from the
+//! sources of the parsers.
+//!
+//! `cargo test -p groma --test program -- trouble::` runs the tests of one file.
+
+mod common;
+
+mod ab;
+mod architecture;
+mod bad_input;
+mod command;
+mod compare;
+mod conditions;
+mod dd;
+mod documents;
+mod environments;
+mod explain;
+mod export;
+mod gate;
+mod guide;
+mod hammer;
+mod hostile_network;
+mod hostile_text;
+mod hostile_user;
+mod lineage;
+mod machines;
+mod memory_limits;
+mod names;
+mod own_program;
+mod paper;
+mod parameters;
+mod privacy;
+mod remote;
+mod report;
+mod report_browser;
+mod runs;
+mod trend;
+mod trouble;
+mod words;
