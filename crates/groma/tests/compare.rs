@@ -4,13 +4,19 @@
 use crate::common::{Ended, Place};
 use serde_json::Value;
 
-const RUN: [&str; 10] =
-    ["run", "syscall.getppid", "vm.protect", "--param", "size=4K", "--profile", "quick", "--rounds", "12", "--json"];
+const SELECTED: [&str; 5] = ["run", "syscall.getppid", "vm.protect", "--param", "size=4K"];
+/// A busy machine needs longer for the rounds than a quick run has.
+const EFFORT: [&str; 7] = ["--profile", "quick", "--rounds", "12", "--budget", "60s", "--json"];
+
+/// A run of two metrics; its id.
+fn run(place: &Place) -> String {
+    place.json(&[&SELECTED[..], &EFFORT].concat())["run"]["run"].as_str().expect("an id").to_owned()
+}
 
 /// A place with two runs of two metrics, of which the second is the first once more; their ids.
 fn two_equal_runs() -> (Place, [String; 2]) {
     let place = Place::new();
-    let ids = [(); 2].map(|()| place.json(&RUN)["run"]["run"].as_str().expect("an id").to_owned());
+    let ids = [(); 2].map(|()| run(&place));
     // On a busy machine the first may have fewer rounds.
     let store = rusqlite::Connection::open(place.store()).expect("a store");
     let alone = "DELETE FROM rounds WHERE run = ?2 AND NOT EXISTS (SELECT 1 FROM rounds r WHERE r.run = ?1
@@ -78,7 +84,7 @@ fn every_format_holds_the_metrics() {
     assert!(relative.contains("multiples of syscall.getppid (") && !relative.contains("null call"), "{relative}");
     assert!(out(&["--relative", "cycles"]).contains("in cycles"));
     // Several runs a side: its rounds are those of all of them.
-    let c = place.json(&RUN)["run"]["run"].as_str().expect("an id").to_owned();
+    let c = run(&place);
     let sides = place.json(&["compare", "--a", &format!("{a},{b}"), "--b", &c, "--format", "json"]);
     assert_eq!((&sides["a"]["runs"], &sides["others"][0]["b"]["runs"]), (&Value::from(2), &Value::from(1)));
     let rounds = |json: &Value| json["others"][0]["metrics"][0]["rounds"][0].as_u64();
@@ -92,8 +98,8 @@ fn every_format_holds_the_metrics() {
 fn a_base_is_one_point_on_both_sides() {
     let place = Place::new();
     let run = |sizes: &str| {
-        let args = ["run", "vm.protect", "syscall.getppid", "--profile", "quick", "--rounds", "6", "--json"];
-        let json = place.json(&[&args[..], &["--param", sizes]].concat());
+        let args = ["run", "vm.protect", "syscall.getppid", "--param", sizes];
+        let json = place.json(&[&args[..], &EFFORT].concat());
         json["run"]["run"].as_str().expect("an id").to_owned()
     };
     let (a, b) = (run("vm.protect:size=4K,64K"), run("vm.protect:size=64K,4K"));

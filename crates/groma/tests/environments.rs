@@ -30,8 +30,8 @@ fn everything() -> Vec<&'static str> {
         "mem.stream:size=1M",
         "disk:size=16M",
     ];
-    let run = ["run", "*", "--profile", "quick", "--rounds", "1", "--budget", "300s", "--json"];
-    run.into_iter().chain(sizes.into_iter().flat_map(|size| ["--param", size])).collect()
+    let run = "run * --profile quick --rounds 1 --budget 10m --deadline 2m --json".split(' ');
+    run.chain(sizes.into_iter().flat_map(|size| ["--param", size])).collect()
 }
 
 /// The ids of the metrics of a plain run, from the catalogue.
@@ -103,8 +103,8 @@ fn in_namespaces(place: &Place, script: &str, args: &[&str]) -> Option<Ended> {
 }
 
 /// Lists what exists: processes other than this shell and its helpers, sockets, IPC objects,
-/// message queues, mounts, files. Those of [`NUISANCE`] are left out by name: find takes a file that
-/// vanishes before it asks for the owner for one of another owner.
+/// message queues, mounts, files. Those of [`NUISANCE`] are left out by name: find takes a file
+/// that vanishes before it asks for the owner for one of another owner.
 const SNAPSHOT: &str = r#"
 ip link set lo up
 mount -t tmpfs none /dev/shm
@@ -117,7 +117,8 @@ snapshot() {
     echo "time-wait $(cat /proc/net/tcp | grep -c '^ *[0-9]*: [0-9A-F:]* [0-9A-F:]* 06 ')"
     for i in shm msg sem; do tail -n +2 /proc/sysvipc/$i 2>/dev/null | sed "s/^/$i /"; done
     cut -d' ' -f5 /proc/self/mountinfo | sort | sed 's/^/mount /'
-    find /dev/shm "$TMPDIR" ! -name '*-0123456789abcdef' ! -name '*-00000000deadbeef' 2>/dev/null | sort | sed 's/^/file /'
+    find /dev/shm "$TMPDIR" ! -name '*-0123456789abcdef' ! -name '*-00000000deadbeef' 2>/dev/null |
+        sort | sed 's/^/file /'
 }
 "#;
 

@@ -3,7 +3,7 @@
 //!
 //! Programs of their own are the comparisons with C (`oracles.rs`) and with known durations
 //! (`known_truths.rs`), which others at work would disturb; the peak memory of all children
-//! (`sizes.rs`); and the replay of the fuzzers' corpus (`corpus.rs`), which is built from the
+//! (`peak_memory.rs`); and the replay of the fuzzers' corpus (`corpus.rs`), which is built from the
 //! sources of the parsers.
 //!
 //! `cargo test -p groma --test program -- trouble::` runs the tests of one file.

@@ -1,12 +1,15 @@
-//! Sizes that no machine has: each worker refuses them in one line, before it takes any memory.
+//! What takes no memory: sizes that no machine has, which each worker refuses in one line, and
+//! transfers of `groma dd`, however many there are.
 //!
 //! Whether every size of the catalogue is checked is tested in groma-benches (`tests/sizes.rs`).
-//! This test is a program of its own because the peak memory of its children would otherwise
-//! include that of other tests.
+//! This is a program of its own because the kernel counts the memory of the program that starts a
+//! child as the child's, and that of all children of other tests with those of this one.
 
 mod common;
 use common::Place;
 use groma_harness::sys::counters::Usage;
+use groma_harness::sys::process;
+use std::process::Stdio;
 
 /// One benchmark for each way of using a size.
 const SIZED: [&str; 8] = [
@@ -48,4 +51,25 @@ fn workers_refuse_impossible_sizes_without_allocating() {
     let most = Usage::children().max_resident;
     assert!(most < searched + (200 << 20), "{most} B were resident in one process");
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+}
+
+#[test]
+fn memory_does_not_grow_with_transfers_or_offsets() {
+    let place = Place::new();
+    // The peak resident memory, in KiB, of a run with this number of transfers.
+    let most = |count: &str, more: &[&str]| {
+        let mut command = place.command(&[&["dd", "of=/dev/null", "bs=8", count, "json=1"], more].concat());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let pid = child.expect("the program starts").id() as i32;
+        let exit = process::wait(pid).expect("it is ours");
+        assert!(exit.success(), "{exit}");
+        exit.usage.max_resident >> 10
+    };
+    let (few, many) = (most("count=1000", &[]), most("count=2000000", &[]));
+    // How much of the program's own file is resident differs by 7 MiB from run to run; eight bytes
+    // per transfer would be 15 MiB.
+    const SPREAD: u64 = 10 * 1024;
+    assert!(many < few + SPREAD, "{few} KiB for a thousand transfers, {many} KiB for two million");
+    let anywhere = most("count=1000", &["rand=1T", "norepeat=1"]);
+    assert!(anywhere < few + SPREAD, "{few} KiB in turn, {anywhere} KiB at random places of a tebibyte");
 }
