@@ -128,7 +128,8 @@ fn a_plot_of_several_points_names_the_command_for_each() {
     let run = ["run", "syscall.getppid", "-P", "1,2", "--placement", "free", "--profile", "quick", "--rounds", "1"];
     let args = ["trend", "syscall.getppid", "--format", "json"];
     until("two runs with both values", || {
-        assert_eq!(place.groma(&run).code, Some(0));
+        // 4: on a busy machine the two workers may not have overlapped.
+        assert!(matches!(place.groma(&run).code, Some(0 | 4)));
         let json = place.json(&args);
         let series = json.as_array()?;
         let enough = |one: &serde_json::Value| one["runs"].as_array().is_some_and(|runs| runs.len() >= 2);

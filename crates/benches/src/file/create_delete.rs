@@ -248,8 +248,7 @@ mod tests {
     use super::*;
     use crate::scratch::testing::Place;
     use groma_harness::model::WorkerKind;
-    use groma_harness::testing::try_group;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{Tried, try_group, try_out};
 
     #[test]
     fn a_directory_that_is_there_already_is_refused() {
@@ -264,10 +263,10 @@ mod tests {
     fn a_batch_is_made_whole_before_the_next() {
         let place = Place::new();
         let chosen = [("order", "batch"), ("entries", "33"), ("size", "1001")];
-        let tried = try_out(&BENCH, &chosen, Some(place.path())).expect("a batch");
-        for series in ["create", "delete"] {
-            assert!(tried.samples(series) > 33, "more than one batch of {series}");
-        }
+        // On a busy machine a round may end with its first batch.
+        let mut rounds = (0..10).map(|_| try_out(&BENCH, &chosen, Some(place.path())).expect("a batch"));
+        let several = |tried: &Tried| ["create", "delete"].iter().all(|series| tried.samples(series) > 33);
+        let tried = rounds.find(several).expect("a round of more than one batch");
         assert_eq!(tried.proven("files made that hold what was written"), 1.0);
         let shared = [&chosen[..], &[("object", "shared")]].concat();
         let group = try_group(&BENCH, &shared, Some(place.path()), 2, WorkerKind::Processes).expect("two members");
