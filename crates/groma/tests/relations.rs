@@ -212,40 +212,41 @@ fn outputs(run: &Value, relation: &Relation) -> Option<Outputs> {
     Some(Outputs(of_it.filter(|m| here(m) == point).filter_map(|m| Some((name(m), value(m)?))).collect()))
 }
 
-/// A relation that a busy machine breaks, or a value that it hides, is looked at again.
+/// A relation that a busy machine breaks, or a value that it hides, is looked at again. What stays
+/// hidden is not judged.
 #[test]
 fn outputs_of_a_benchmark_agree_with_each_other() {
     let place = Place::new();
     let mut open: Vec<&Relation> = RELATIONS.iter().collect();
-    let mut not_here = Vec::new();
-    let mut last = Vec::new();
+    let (mut not_here, mut hidden, mut broken) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..6 {
         let mut benches: Vec<&str> = open.iter().map(|relation| relation.bench).collect();
         benches.dedup();
         let run = round(&place, &benches);
-        last.clear();
-        open.retain(|relation| match outputs(&run, relation) {
-            None => {
-                not_here.push(relation.bench);
-                false
+        (hidden, broken) = (Vec::new(), Vec::new());
+        open.retain(|relation| {
+            let what = format!("{}: {}", relation.bench, relation.what);
+            let Some(outputs) = outputs(&run, relation) else {
+                not_here.push(what);
+                return false;
+            };
+            let seen = (relation.seen)(&outputs);
+            println!("{what}: {seen:.4}");
+            if relation.expected.contains(&seen) {
+                return false;
             }
-            Some(outputs) => {
-                let seen = (relation.seen)(&outputs);
-                let holds = relation.expected.contains(&seen);
-                println!("{}: {}: {seen:.4}", relation.bench, relation.what);
-                if !holds {
-                    last.push(format!(
-                        "{}: {}: {seen}, not in {:?}: {:?}",
-                        relation.bench, relation.what, relation.expected, outputs.0
-                    ));
-                }
-                !holds
+            if seen.is_nan() {
+                hidden.push(what);
+            } else {
+                broken.push(format!("{what}: {seen}, not in {:?}: {:?}", relation.expected, outputs.0));
             }
+            true
         });
         if open.is_empty() {
             break;
         }
     }
-    println!("not here: {not_here:?}");
-    assert!(last.is_empty(), "{last:#?}");
+    println!("not here: {not_here:?}; could not be told: {hidden:?}");
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert!(2 * (not_here.len() + hidden.len()) < RELATIONS.len(), "not here: {not_here:?}, hidden: {hidden:?}");
 }
