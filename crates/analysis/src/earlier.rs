@@ -72,6 +72,7 @@ mod tests {
         // Within a quarter, or uncertain enough to be what it was.
         assert_eq!(beyond(14.9, None, &earlier), None);
         assert_eq!(beyond(28.5, Some([11.0, 46.0]), &earlier), None);
+        assert_eq!(beyond(5.0, Some([4.0, 11.0]), &earlier), None);
         assert_eq!(beyond(9.0, None, &earlier), None);
         // Earlier runs that had both values are not contradicted by either.
         assert_eq!(beyond(28.5, None, &[11.4, 11.5, 28.0]), None);

@@ -296,9 +296,9 @@ fn reads_of_a_disk_are_in_the_order_that_is_named() {
     // Every second timed read is behind the one before it.
     let Some(seeks) = offsets("disk.seek", &format!("{size} distance=50")) else { return };
     // Half of the file apart, which is smaller where there was no time to fill all of it.
-    let distances = [8, 4, 2, 1].map(|mib| mib << 20);
+    let distances = (1..=16).map(|half_mib| half_mib << 19);
     let pairs = |distance: u64| seeks.windows(2).filter(|pair| pair[1].abs_diff(pair[0]) == distance).count();
-    let distance = distances.into_iter().max_by_key(|distance| pairs(*distance)).expect("distances");
+    let distance = distances.max_by_key(|distance| pairs(*distance)).expect("distances");
     assert!(pairs(distance) > seeks.len() / 3, "{seeks:?}");
     let apart = |pair: &[u64]| pair[1].abs_diff(pair[0]) == distance;
     let (up, down): (Vec<&[u64]>, Vec<&[u64]>) =

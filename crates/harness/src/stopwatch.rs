@@ -92,6 +92,8 @@ mod tests {
         watch.span(200, 201);
         watch.span(300, 299);
         assert_eq!((watch.t0, watch.elapsed), (100, 31));
+        // Each of them has cost a reading of the clock.
+        assert_eq!(watch.parts, 3);
     }
 
     #[test]
@@ -105,5 +107,6 @@ mod tests {
             watch.stop();
         }
         assert_eq!((watch.t0, watch.elapsed, watch.now_ns()), (1_000_005, 100, 1_000_110));
+        assert_eq!(watch.parts, 2);
     }
 }

@@ -153,7 +153,13 @@ fn help(words: &[OsString]) -> Result<Observed> {
         process::tie(&mut command);
         command
     };
-    let once = || run(command()).with_context(|| words[0].to_string_lossy().into_owned());
+    let runs = untraced(|| run(command()).with_context(|| words[0].to_string_lossy().into_owned()))?;
+    let calls = trace::count(&mut command()).with_context(|| format!("tracing {}", words[0].to_string_lossy()))?;
+    Ok(Observed { runs, calls })
+}
+
+/// The runs that count.
+fn untraced(mut once: impl FnMut() -> Result<OneRun>) -> Result<Vec<OneRun>> {
     // The first warms up the caches.
     once()?;
     let started = Instant::now();
@@ -163,8 +169,7 @@ fn help(words: &[OsString]) -> Result<Observed> {
         cpu += Duration::from_nanos(one.user_ns + one.system_ns);
         runs.push(one);
     }
-    let calls = trace::count(&mut command()).with_context(|| format!("tracing {}", words[0].to_string_lossy()))?;
-    Ok(Observed { runs, calls })
+    Ok(runs)
 }
 
 fn run(mut command: Command) -> std::io::Result<OneRun> {
@@ -260,5 +265,18 @@ mod tests {
             run(command).expect("a shell").code
         };
         assert_eq!([code("exit 3"), code("kill -9 $$"), code("kill -15 $$")], [3, 137, 143]);
+    }
+
+    #[test]
+    fn the_run_that_warms_up_does_not_count() {
+        let mut made = 0;
+        let mut an_eighth_of_enough = || {
+            made += 1;
+            Ok(OneRun { user_ns: ENOUGH.as_nanos() as u64 / 8, code: made, ..OneRun::default() })
+        };
+        let runs = untraced(&mut an_eighth_of_enough).expect("runs");
+        assert_eq!(runs.iter().map(|run| run.code).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7, 8, 9]);
+        // What takes no CPU time is not run for ever.
+        assert_eq!(untraced(|| Ok(OneRun::default())).expect("runs").len(), MOST);
     }
 }

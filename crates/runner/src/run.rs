@@ -139,7 +139,7 @@ impl Prepared<'_> {
         let (host, noise_lost) = (found.host, found.noise.map(|noise| noise.lost));
         let noise = noise_lost.map(NoiseVerdict::of_lost);
         if let Some(limit) = request.require
-            && noise.is_none_or(|seen| seen > limit)
+            && is_too_noisy(noise, limit)
         {
             return Err(NotMeasured::TooNoisy { seen: noise, lost: noise_lost, limit }.into());
         }
@@ -325,6 +325,11 @@ fn header(
     }
 }
 
+/// Whether a machine is noisier than `--require` allows. One that could not be looked at may be.
+fn is_too_noisy(seen: Option<NoiseVerdict>, limit: NoiseVerdict) -> bool {
+    seen.is_none_or(|seen| seen > limit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -341,5 +346,13 @@ mod tests {
         {
             assert_eq!(place(memory, chosen, writable), Path::new("/tmp"), "{memory} {chosen} {writable}");
         }
+    }
+
+    #[test]
+    fn a_machine_of_unknown_noise_is_not_quiet_enough() {
+        use NoiseVerdict::{Fine, Hostile, Noisy, Quiet};
+        assert!([Quiet, Fine].map(Some).iter().all(|seen| !is_too_noisy(*seen, Fine)));
+        assert!([None, Some(Noisy), Some(Hostile)].iter().all(|seen| is_too_noisy(*seen, Fine)));
+        assert!(is_too_noisy(None, Hostile));
     }
 }

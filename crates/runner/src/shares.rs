@@ -353,4 +353,10 @@ mod tests {
         // Where that ends after a round, the cheap ones have more again.
         assert_eq!(rounds(3..4), [12, 9, 6, 6]);
     }
+
+    #[test]
+    fn statistics_and_output_have_time_of_their_own_for_each_point() {
+        assert_eq!(closing(0), 500 * MS);
+        assert_eq!(closing(150), 2_000 * MS);
+    }
 }

@@ -52,6 +52,14 @@ struct Probed {
     stolen_last: Option<u64>,
 }
 
+impl Probed {
+    /// The share of the time since the last call that was stolen, from the ticks of now.
+    fn stolen(&mut self, ticks: Option<u64>, wall_s: f64) -> Option<f64> {
+        let before = std::mem::replace(&mut self.stolen_last, ticks);
+        share_of_ticks(before, ticks, wall_s)
+    }
+}
+
 /// A watch that goes on.
 #[derive(Debug)]
 pub struct Watch {
@@ -123,13 +131,11 @@ impl Watch {
             }
             (probed.streak, probed.longest) = (streak, probed.longest.max(longest));
             let ticks = stolen.get(&probed.cpu).copied();
-            let share = share_of_ticks(probed.stolen_last, ticks, wall_s);
-            probed.stolen_last = ticks;
             CpuShare {
                 cpu: probed.cpu,
                 probes: counts.total(),
                 shared: shared(&counts, boundary),
-                stolen: share,
+                stolen: probed.stolen(ticks, wall_s),
                 core_hz: seen.core_hz,
                 longest_s: longest as f64 * EVERY.as_secs_f64(),
             }
@@ -274,23 +280,36 @@ mod tests {
         assert_eq!(cost(&used, 2.0), 0.25);
     }
 
+    /// A CPU that no thread probes.
+    fn unprobed(seen: &Arc<Mutex<Seen>>, stolen: Option<u64>) -> Probed {
+        Probed {
+            cpu: 0,
+            seen: Arc::clone(seen),
+            thread: None,
+            counts: RateCounts::default(),
+            clocks: Vec::new(),
+            streak: 0,
+            longest: 0,
+            stolen_first: stolen,
+            stolen_last: stolen,
+        }
+    }
+
+    #[test]
+    fn what_is_stolen_is_counted_in_the_second_in_which_it_was() {
+        let mut probed = unprobed(&Arc::default(), Some(100));
+        assert_eq!(probed.stolen(Some(150), 1.0), Some(0.5));
+        assert_eq!(probed.stolen(Some(150), 1.0), Some(0.0));
+        assert_eq!(probed.stolen(Some(160), 1.0), Some(0.1));
+    }
+
     #[test]
     fn a_stretch_beside_a_neighbour_goes_on_from_one_second_into_the_next() {
         use groma_harness::model::IssueBlock;
         // So high a best rate that nothing is learnt from what is seen.
         let probe = CoreProbe { block: IssueBlock::Mixed, length: 1, best: 100.0, shared_below: Some(3.0) };
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let probed = Probed {
-            cpu: 0,
-            seen: Arc::clone(&seen),
-            thread: None,
-            counts: RateCounts::default(),
-            clocks: Vec::new(),
-            streak: 0,
-            longest: 0,
-            stolen_first: None,
-            stolen_last: None,
-        };
+        let probed = unprobed(&seen, None);
         let mut watch = Watch {
             probe,
             cpus: vec![probed],

@@ -124,6 +124,18 @@ mod tests {
         assert_eq!((byte, read_at(file.as_fd(), &mut byte, 12_345).expect("pread")), ([7], 0));
     }
 
+    /// The whole of it, free or not.
+    #[test]
+    fn a_file_system_is_as_large_as_others_say() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let said = std::process::Command::new("stat").args(["-f", "-c", "%b %S"]).arg(here).output();
+        let numbers: Option<Vec<u64>> = said.ok().and_then(|said| {
+            String::from_utf8(said.stdout).ok()?.split_whitespace().map(|number| number.parse().ok()).collect()
+        });
+        let Some(&[blocks, block]) = numbers.as_deref() else { return println!("skipped: stat -f says nothing") };
+        assert_eq!(file_system_size(here).expect("statvfs"), blocks * block);
+    }
+
     #[test]
     fn memory_is_no_disk() {
         assert!(file_system_size(Path::new("/")).expect("statvfs") > 0);

@@ -32,16 +32,24 @@ impl ClockId {
     /// `clock_gettime` through libc; 0 or -1.
     #[inline(always)]
     pub fn read(self) -> i32 {
-        let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        self.read_into(&mut libc::timespec { tv_sec: 0, tv_nsec: 0 })
+    }
+
+    #[inline(always)]
+    fn read_into(self, t: &mut libc::timespec) -> i32 {
         // SAFETY: `t` is a valid timespec that lives across the call.
-        unsafe { libc::clock_gettime(self.0, &mut t) }
+        unsafe { libc::clock_gettime(self.0, t) }
     }
 
     /// `clock_gettime` by number; 0 or a negative error number.
     #[inline(always)]
     pub fn read_by_number(self) -> isize {
-        let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        let at = std::ptr::from_mut(&mut t) as usize;
+        self.read_by_number_into(&mut libc::timespec { tv_sec: 0, tv_nsec: 0 })
+    }
+
+    #[inline(always)]
+    fn read_by_number_into(self, t: &mut libc::timespec) -> isize {
+        let at = std::ptr::from_mut(t) as usize;
         // SAFETY: `t` is a valid timespec that lives across the call.
         unsafe { syscall2(libc::SYS_clock_gettime as usize, self.0 as usize, at) }
     }
@@ -79,5 +87,25 @@ mod tests {
         assert_eq!(ClockId::named("sundial"), None);
         assert_eq!(ClockId(4711).read_by_number(), -libc::EINVAL as isize);
         assert!(cpu() >= 0 && cpu_by_number() >= 0);
+    }
+
+    /// A coarse clock is behind the fine one that it is taken from.
+    #[test]
+    fn both_ways_read_the_clock_that_is_named() {
+        let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let ns = |t: libc::timespec| i128::from(t.tv_sec) * 1_000_000_000 + i128::from(t.tv_nsec);
+        // None that can be set.
+        for name in ["monotonic", "monotonic_coarse", "monotonic_raw", "boottime", "process_cputime", "thread_cputime"]
+        {
+            let clock = ClockId::named(name).expect(name);
+            for _ in 0..100 {
+                let (mut before, mut between, mut after) = (zero, zero, zero);
+                clock.read_into(&mut before);
+                clock.read_by_number_into(&mut between);
+                clock.read_into(&mut after);
+                let [before, between, after] = [before, between, after].map(ns);
+                assert!(before <= between && between <= after, "{name}: {before} {between} {after}");
+            }
+        }
     }
 }

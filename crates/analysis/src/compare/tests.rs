@@ -4,23 +4,26 @@ use crate::{fixtures, summarise};
 use groma_model::{Derivation, Host, Metric, Quantity, RoundOutput, RoundResult, Series, SharedCore, Unit, Value};
 use groma_stats::Rng;
 
-/// A record of ten rounds about a value, whose logarithms spread by `spread`.
-fn record(id: &str, quantity: Quantity, value: f64, spread: f64, rng: &mut Rng) -> Record {
-    let metric = Metric {
+fn metric(id: &str, quantity: Quantity) -> Metric {
+    Metric {
         id: id.to_owned(),
         summary: String::new(),
         quantity,
         better: quantity.better(),
         derivation: Derivation::Series(String::new()),
         detail: false,
-    };
-    let series = |value: f64| vec![Series::stated("", vec![value])];
-    let round = |round| {
-        let output = RoundOutput { series: series(value * (spread * rng.normal()).exp()), ..RoundOutput::default() };
-        Round { round, result: RoundResult::ok(output) }
-    };
-    let rounds: Vec<Round> = (0..10).map(round).collect();
-    summarise(&fixtures::point(vec![metric]), &rounds, &Host::UNKNOWN).remove(0)
+    }
+}
+
+fn round(round: u32, value: f64) -> Round {
+    let output = RoundOutput { series: vec![Series::stated("", vec![value])], ..RoundOutput::default() };
+    Round { round, result: RoundResult::ok(output) }
+}
+
+/// A record of ten rounds about a value, whose logarithms spread by `spread`.
+fn record(id: &str, quantity: Quantity, value: f64, spread: f64, rng: &mut Rng) -> Record {
+    let rounds: Vec<Round> = (0..10).map(|n| round(n, value * (spread * rng.normal()).exp())).collect();
+    summarise(&fixtures::point(vec![metric(id, quantity)]), &rounds, &Host::UNKNOWN).remove(0)
 }
 
 /// A latency of ten rounds that spread by 1 %.
@@ -198,4 +201,14 @@ fn the_probability_of_pairs_is_two_sided() {
         let p = two_sided(&ratios).expect("enough pairs");
         assert!((p / one_sided - 2.0).abs() < 1e-9, "{p} {one_sided}");
     }
+}
+
+/// A round that one side failed to make has no partner, and the ones after it keep theirs.
+#[test]
+fn rounds_are_paired_by_their_number() {
+    let points = [fixtures::point(vec![metric("a.latency", Quantity::Latency)])];
+    let [a, b] = [[(0, 1.0), (2, 3.0), (3, 4.0)], [(0, 10.0), (1, 20.0), (2, 30.0)]]
+        .map(|side| vec![side.map(|(n, value)| round(n, value)).to_vec()]);
+    let paired: Vec<[Vec<f64>; 2]> = paired_rounds(&points, [&a, &b]).into_values().collect();
+    assert_eq!(paired, [[vec![1.0, 3.0], vec![10.0, 30.0]]]);
 }

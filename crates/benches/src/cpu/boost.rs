@@ -80,6 +80,11 @@ enum Ramp {
     Restless,
 }
 
+/// The clock at which a chain takes so many nanoseconds.
+fn clock(chain_ns: u64) -> f64 {
+    OPS as f64 / chain_ns.max(1) as f64 * 1e9
+}
+
 /// The ramp of the samples, and the clock where they settle.
 fn ramp(samples: &[Sample]) -> Option<(Ramp, f64)> {
     let half = &samples[samples.len() / 2..];
@@ -122,7 +127,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             fastest = fastest.min(ctx.now_ns().saturating_sub(began));
         }
         let end = ctx.now_ns().saturating_sub(start) as f64 * 1e-9;
-        samples.push(Sample { end, hz: OPS as f64 / fastest.max(1) as f64 * 1e9 });
+        samples.push(Sample { end, hz: clock(fastest) });
     }
     let preempted = counters::Usage::thread().since(&before).involuntary;
     ctx.fact("boost.preemptions", preempted);
@@ -196,5 +201,11 @@ mod tests {
         assert_eq!((many("first"), many("settled")), (1, 1));
         assert_eq!(many("") + usize::from(tried.remarked("no ramp seen")), 1);
         tried.proven("samples of the clock");
+    }
+
+    #[test]
+    fn an_addition_of_one_chain_is_a_cycle() {
+        assert_eq!(clock(OPS), 1e9);
+        assert_eq!(clock(2 * OPS), 0.5e9);
     }
 }

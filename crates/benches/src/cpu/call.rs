@@ -53,12 +53,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// The function that the parameter names.
+fn callee(word: &str) -> Callee {
+    if word == "frame" { Callee::Frame } else { Callee::Leaf }
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let args = ctx.int("args");
     if args > CALLS_MAX_ARGS as u64 {
         return Err(BenchError::Unsupported(format!("calls have at most {CALLS_MAX_ARGS} arguments here, not {args}")));
     }
-    let callee = if ctx.word("callee") == "frame" { Callee::Frame } else { Callee::Leaf };
+    let callee = callee(ctx.word("callee"));
     let (long, short) = (calls(args as usize, callee, false), calls(args as usize, callee, true));
     let (in_long, in_short) = (Done::new(), Done::new());
     ctx.measure_variants(&mut [
@@ -89,5 +94,11 @@ mod tests {
     fn eight_arguments_are_refused() {
         let refused = try_out(&BENCH, &[("args", "8")], None).expect_err("no kernel for it");
         assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
+    }
+
+    #[test]
+    fn the_function_called_is_the_one_that_is_named() {
+        assert!(matches!(callee("frame"), Callee::Frame));
+        assert!(matches!(callee("leaf"), Callee::Leaf));
     }
 }

@@ -300,6 +300,12 @@ pub(super) struct Measured<T> {
     pub(super) clean: bool,
 }
 
+/// Whether the kernel took the CPU from neither process: how often from this one during the window,
+/// and how often from the peer before it and by its end. A sleep before the window is harmless.
+fn is_clean(here: u64, there: [u64; 2]) -> bool {
+    here == 0 && there[0] == there[1]
+}
+
 impl<'a> Pair<'a> {
     /// Forks the peer, which runs `part` in every window. `part` returns the work that it did.
     /// Records facts about the pair.
@@ -344,8 +350,8 @@ impl<'a> Pair<'a> {
         if done != number {
             self.answer(DONE, done)?;
         }
-        // A sleep before the window is harmless; losing the CPU is not, in either process.
-        let clean = Usage::thread().since(&before).involuntary == 0 && shared.count(SWITCHES).load(SeqCst) == there;
+        let here = Usage::thread().since(&before).involuntary;
+        let clean = is_clean(here, [there, shared.count(SWITCHES).load(SeqCst)]);
         Ok(Measured { slot: window.slot, seen, clean })
     }
 
@@ -463,5 +469,14 @@ mod tests {
         })
         .expect("it became so");
         assert_eq!(looks, 3);
+    }
+
+    #[test]
+    fn a_window_in_which_either_side_lost_its_cpu_is_not_clean() {
+        assert!(is_clean(0, [0, 0]));
+        // What the peer lost before does not count.
+        assert!(is_clean(0, [7, 7]));
+        assert!(!is_clean(1, [7, 7]));
+        assert!(!is_clean(0, [7, 8]));
     }
 }

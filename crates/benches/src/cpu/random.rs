@@ -138,11 +138,35 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::testing::try_out;
 
     #[test]
     fn a_mean_off_its_place_is_told() {
         assert!(deviations(0.5, 4096.0) < 1e-9);
         // A generator that never sets its top bit.
         assert!(deviations(0.25, 4096.0) > 50.0);
+    }
+
+    /// Proofs count numbers, and do not tell whose they are: afterwards the generator that is
+    /// named, and no other, stands where as many numbers lead.
+    #[test]
+    fn the_numbers_are_those_of_the_function_that_is_named() {
+        type Draw = fn(&mut Generator) -> u64;
+        let kinds: [(&str, Draw); 4] = [
+            ("drand48", |generator| generator.drand48().to_bits()),
+            ("lrand48", |generator| generator.lrand48() as u64),
+            ("rand", |generator| generator.rand() as u64),
+            ("random", |generator| generator.random() as u64),
+        ];
+        for (kind, draw) in kinds {
+            let tried = try_out(&BENCH, &[("kind", kind)], None).expect("the C library has it");
+            let mut generator = Generator::take().expect("nobody else uses them");
+            let next = draw(&mut generator);
+            generator.seed(SEEDS[0]);
+            for _ in 0..1 + u64::from(NUMBERS) + tried.iterations {
+                draw(&mut generator);
+            }
+            assert_eq!(draw(&mut generator), next, "{kind}");
+        }
     }
 }

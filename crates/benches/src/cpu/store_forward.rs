@@ -146,4 +146,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_load_overlaps_its_store_as_is_said() {
+        let forward = |kind: &str| places(kind, 64, 4096).0;
+        assert!(matches!(forward("same"), Forward::Same));
+        assert!(matches!(forward("renamed"), Forward::Renamed));
+        assert!(matches!(forward("narrower"), Forward::Narrower));
+        assert!(matches!(forward("wider"), Forward::Wider));
+        assert!(matches!(forward("two_stores"), Forward::TwoStores));
+        assert!(matches!(forward("alias4k"), Forward::Other));
+    }
 }

@@ -352,6 +352,12 @@ fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
     Ok(file)
 }
 
+/// How long our file may be, of `size` bytes asked for, where it has `at` already and there is room
+/// for so many more.
+fn most_bytes(size: u64, at: u64, room: u64) -> u64 {
+    size.min((room.saturating_add(at) / SHARE_OF_ROOM).max(LEAST.min(room / 2)))
+}
+
 /// Makes our file as long as it may be, and returns how long it is. What one round wrote the next
 /// one finds: whatever is before the file's end was written, since each write begins there and
 /// leaves no gap. Of several members one writes and the others wait for it.
@@ -368,7 +374,7 @@ fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError
     file.lock().context("locking the file")?;
     let mut at = whole()?;
     let room = file_room(scratch.path()).map_or(0, |room| room.bytes);
-    let most = size.min((room.saturating_add(at) / SHARE_OF_ROOM).max(LEAST.min(room / 2)));
+    let most = most_bytes(size, at, room);
     let end = begun + ctx.run_file().map_or(ALONE_NS, |shared| shared.fill_ns);
     if at < most {
         let mut block = random_buffer(ctx, LARGE)?;
@@ -554,5 +560,17 @@ mod tests {
             std::fs::remove_dir(&place).expect("nothing is left in it");
             assert!(matches!(&tried, Err(BenchError::Unsupported(why)) if why.contains("in memory")), "{tried:?}");
         }
+    }
+
+    #[test]
+    fn a_file_takes_a_tenth_of_the_room_at_most() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(most_bytes(4 * GIB, 0, 100 * GIB), 4 * GIB);
+        assert_eq!(most_bytes(4 * GIB, 0, 10 * GIB), GIB);
+        // What an earlier round wrote is part of the tenth.
+        assert_eq!(most_bytes(4 * GIB, GIB, 9 * GIB), GIB);
+        // Of a nearly full disk the least that can be measured, or half of what is left.
+        assert_eq!(most_bytes(4 * GIB, 0, 40 << 20), LEAST);
+        assert_eq!(most_bytes(4 * GIB, 0, 4 << 20), 2 << 20);
     }
 }

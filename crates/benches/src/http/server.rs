@@ -167,6 +167,7 @@ fn write_both(mut connection: &TcpStream, head: &[u8], body: &[u8]) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn a_path_is_a_number_or_nothing() {
@@ -201,5 +202,17 @@ mod tests {
             content.file(length).expect("a file").read_exact_at(&mut read, 0).expect("as long as that");
             assert_eq!(read, bytes);
         }
+    }
+
+    #[test]
+    fn a_file_is_written_once_for_all_requests_that_it_is_long_enough_for() {
+        let mut content = Content::default();
+        let mut inode = |length| {
+            let file = content.file(length).expect("a file in memory");
+            file.metadata().expect("fstat").ino()
+        };
+        let written = inode(1000);
+        assert_eq!([inode(1000), inode(10), inode(1000)], [written; 3]);
+        assert_ne!(inode(1001), written);
     }
 }

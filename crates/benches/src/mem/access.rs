@@ -82,6 +82,13 @@ const AHEAD: usize = 8;
 /// See docs/methods/memory.md#warm-up.
 const WARM: u64 = 16 << 20;
 
+/// The pointers of a node: to the next one of its chain, and to the one that is fetched ahead.
+fn links(kind: Access) -> Vec<Link> {
+    let mut links = vec![Link { offset: 0, chains: 2, ahead: 1, start: 0 }];
+    links.extend((kind == Access::Prefetched).then(|| Chains::link_ahead(2, AHEAD)));
+    links
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     let kind = Access::ALL.into_iter().find(|kind| kind.word() == ctx.word("kind")).unwrap_or(Access::Read);
@@ -95,10 +102,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let rng = ctx.rng();
     let chains = Chains::new(&mut buffer[..size as usize], spacing, order, |n| rng.below(n));
     let mut chains = chains.map_err(BenchError::Unsupported)?;
-    let link = Link { offset: 0, chains: 2, ahead: 1, start: 0 };
-    let links = [link, Chains::link_ahead(2, AHEAD)];
-    let links = if kind == Access::Prefetched { &links[..] } else { &links[..1] };
-    chains.link(links).map_err(BenchError::Unsupported)?;
+    chains.link(&links(kind)).map_err(BenchError::Unsupported)?;
     ctx.fact("access.instruction", by.kernel().instruction);
     ctx.fact("chain.nodes", chains.nodes());
     ctx.fact("chain.spacing", spacing);
@@ -178,5 +182,13 @@ mod tests {
         let tried = try_group(&BENCH, &[("kind", "own")], None, 2, groma_harness::model::WorkerKind::Threads)
             .expect("two threads");
         assert_eq!(tried.proven("increments that are missing"), 0.0);
+    }
+
+    #[test]
+    fn a_prefetch_is_eight_nodes_ahead() {
+        for kind in Access::ALL {
+            let ahead: Vec<usize> = links(kind).iter().map(|link| link.ahead).collect();
+            assert_eq!(ahead, if kind == Access::Prefetched { vec![1, 8] } else { vec![1] }, "{kind:?}");
+        }
     }
 }

@@ -119,6 +119,11 @@ fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
     Ok(Modes { gap, slow: slow.len(), limit: middle + gap / 2.0 })
 }
 
+/// The seconds of a turn, both loads of a pair, in a window of so many nanoseconds.
+fn of_a_turn(window_ns: u64) -> f64 {
+    window_ns as f64 / TURNS as f64 * 1e-9
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let Some(evict) = Flush::evict() else {
         return Err(BenchError::Unsupported("this CPU has no unprivileged cache-line flush instruction".to_owned()));
@@ -137,7 +142,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut time = |ctx: &Ctx, pair: (usize, usize)| {
         let start = ctx.now_ns();
         evict.pair(&mut buffer, pair.0, pair.1, TURNS);
-        ctx.now_ns().saturating_sub(start) as f64 * 1e-9 / TURNS as f64
+        of_a_turn(ctx.now_ns().saturating_sub(start))
     };
     let mut seen: Vec<(f64, usize)> = Vec::with_capacity(pairs.len());
     for (i, &pair) in pairs.iter().enumerate() {
@@ -227,5 +232,10 @@ mod tests {
             }
             Err(stop) => panic!("{stop}"),
         }
+    }
+
+    #[test]
+    fn a_window_has_all_of_its_turns() {
+        assert!((of_a_turn(300 * TURNS as u64) - 300e-9).abs() < 1e-15);
     }
 }

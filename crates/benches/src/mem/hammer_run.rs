@@ -301,6 +301,9 @@ mod tests {
             for (per_op, elapsed) in values("").iter().zip(values("elapsed")) {
                 assert!((per_op * 64.0 * 33.0 / elapsed - 1.0).abs() < 1e-9);
             }
+            // The rate is that of all of them: their operations over the time of the longest span.
+            let together = values("rate")[0] * values("wall")[0] / (64.0 * 33.0 * writers as f64);
+            assert!((together - 1.0).abs() < 1e-9, "{together}");
             assert!(values("overlap")[0] <= 1.0 && values("unfairness")[0] >= 1.0);
             assert_eq!(tried.proven("operations that the counters went through, per operation"), 1.0);
             assert_eq!(tried.proven("words that are not what the reference stored"), 0.0);

@@ -158,6 +158,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
+/// Of the clean value: the chain of `mem.latency`, one with a node in every line, and one that
+/// finishes each page before the next.
+fn ratios(grid: &Grid) -> [Option<f64>; 3] {
+    let chains = [(FAR_SPACING, GROUP_PAGES), (SPACINGS[0], GROUP_PAGES), (FAR_SPACING, GROUPS[0])];
+    chains.map(|(spacing, group)| place(spacing, group).map(|(s, g)| grid[s][g] / clean(grid)))
+}
+
 /// States how much less the chains take that prefetchers reach, of the time of those that they do
 /// not reach.
 fn state(ctx: &mut Ctx, grid: &Grid) {
@@ -168,12 +175,12 @@ fn state(ctx: &mut Ctx, grid: &Grid) {
     }
     ctx.fact("prefetch.groups", "1 4 16 32 all");
     ctx.fact("prefetch.clean_ns", format!("{reference:.0}"));
-    let ratio = |spacing, group| place(spacing, group).map(|(s, g)| grid[s][g] / reference);
-    let taken = ratio(FAR_SPACING, GROUP_PAGES).unwrap_or(f64::NAN);
+    let [taken, lines, page_local] = ratios(grid);
+    let taken = taken.unwrap_or(f64::NAN);
     ctx.fact("verdict", if taken >= CLEAN { "clean" } else { "polluted" });
     ctx.state(taken);
-    for (name, spacing, group) in [("lines", SPACINGS[0], GROUP_PAGES), ("page_local", FAR_SPACING, GROUPS[0])] {
-        match ratio(spacing, group).filter(|ratio| ratio.is_finite()) {
+    for (name, ratio) in [("lines", lines), ("page_local", page_local)] {
+        match ratio.filter(|ratio| ratio.is_finite()) {
             Some(ratio) => ctx.state_as(name, ratio),
             None => ctx.unresolved(name, "the chain came round to its start"),
         }
@@ -217,5 +224,17 @@ mod tests {
             Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
             Err(stop) => panic!("{stop}"),
         }
+    }
+
+    #[test]
+    fn each_output_is_that_of_its_chain() {
+        // The rows are the spacings, the columns the groups: 1, 4, 16, 32 and all pages.
+        let grid = [
+            [1.0, 2.0, 3.0, 10.0, 5.0],
+            [6.0, 7.0, 8.0, 20.0, 9.0],
+            [30.0, 11.0, 12.0, 90.0, 13.0],
+            [14.0, 15.0, 100.0, 100.0, 16.0],
+        ];
+        assert_eq!(ratios(&grid), [Some(0.9), Some(0.1), Some(0.3)]);
     }
 }

@@ -87,10 +87,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     match ctx.word("kind") {
         "raw" => {
             let kept = RefCell::new(Stack::new().context("mapping a stack")?);
-            measure(ctx, cold, |n, stamp| match cold {
-                true => clone::thread(n, stamp, &mut Stack::new()?),
-                false => clone::thread(n, stamp, &mut kept.borrow_mut()),
-            })
+            measure(ctx, cold, |n, stamp| on_stack(cold, &kept, |stack| clone::thread(n, stamp, stack)))
         }
         "pthread" => {
             let maker = Maker::new(size).context("choosing the size of a stack")?;
@@ -101,6 +98,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
             thread::spawn(size, life)?.join().map_err(|_| io::Error::other("the thread panicked"))
         }),
     }
+}
+
+/// Lets a thread live on a new stack, or on the one that is kept.
+fn on_stack<T>(cold: bool, kept: &RefCell<Stack>, life: impl FnOnce(&mut Stack) -> io::Result<T>) -> io::Result<T> {
+    if cold { life(&mut Stack::new()?) } else { life(&mut kept.borrow_mut()) }
 }
 
 /// The two parts of a thread's life: until its first instruction, and from there to its join.
@@ -191,6 +193,14 @@ mod tests {
                 tried => assert_eq!(tried.expect("threads").proven("threads that answered, per iteration"), 1.0),
             }
         }
+    }
+
+    #[test]
+    fn a_warm_stack_is_the_one_that_was_used_before() {
+        let kept = RefCell::new(Stack::new().expect("memory"));
+        let is_kept = |cold| on_stack(cold, &kept, |stack| Ok(std::ptr::from_mut(stack) == kept.as_ptr()));
+        assert!(is_kept(false).expect("a stack"));
+        assert!(!is_kept(true).expect("a stack"));
     }
 
     #[test]

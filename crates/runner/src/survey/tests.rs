@@ -245,7 +245,8 @@ fn both_sides_of_a_pair_draw_the_same_numbers_and_pairs_do_not() {
     assert_eq!(distinct.len(), 3);
 }
 
-/// What is done once a run, such as filling a file, is no cost of later rounds.
+/// What is done once a run, such as filling a file, is no cost of later rounds, and takes from the
+/// time that all of them have for it.
 #[test]
 fn what_is_done_once_is_no_cost_of_a_round() {
     let place = tempfile::tempdir().expect("a directory");
@@ -256,15 +257,18 @@ fn what_is_done_once_is_no_cost_of_a_round() {
         std::fs::write(&result, groma_harness::protocol::write_result(&done)).expect("a file");
         let mut survey = survey(5, 1);
         survey.launchers = vec![shell(&format!("cat > /dev/null; cat '{}'", result.display()))];
+        survey.fill = Duration::from_secs(3);
         let plan = [planned("a.one", 1)];
         let mut going = Going::new(&survey, &plan);
         let mut rng = Rng::new(1);
         survey.round(&mut going, 0, true, &mut rng, &mut Nobody, &mut |_, _| Ok(())).expect("a round");
         assert_eq!(going.points[0].rounds[0].result.state, State::Ok);
-        going.points[0].cost
+        (going.points[0].cost, survey.fill)
     };
-    assert!(!cost_of("0").is_zero());
-    assert!(cost_of("1000000").is_zero());
+    let (cost, left) = cost_of("0");
+    assert!(!cost.is_zero() && left == Duration::from_secs(3), "{cost:?} {left:?}");
+    assert_eq!(cost_of("1000").1, Duration::from_secs(2));
+    assert_eq!(cost_of("1000000"), (Duration::ZERO, Duration::ZERO));
 }
 
 /// A round that the budget ends says nothing of the benchmark; one that its own limit ends does.
