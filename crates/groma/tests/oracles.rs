@@ -196,6 +196,9 @@ struct Sides {
     oracle: Option<f64>,
     /// All numbers of the oracle, for rows that have several true numbers.
     states: Vec<f64>,
+    /// All numbers of groma between two CPUs: the host may move them to two threads of one core for
+    /// a moment, and the best is then of a state that the oracle never met (10 ns, then 25).
+    own_states: Vec<f64>,
     why: String,
     /// Whether groma reported it unsupported on this machine.
     unsupported: bool,
@@ -209,24 +212,26 @@ impl Sides {
 
     fn agree(&self, band: f64) -> bool {
         let within = |r: f64| (1.0 / band..=band).contains(&r);
-        let of_a_state = |ours: f64| self.lasting().any(|state| within(ours / state));
-        self.ratio().is_some_and(within) || self.ours.is_some_and(of_a_state)
-    }
-
-    /// The states of the host that lasted: numbers that came twice. What came once may be a
-    /// disturbed one.
-    fn lasting(&self) -> impl Iterator<Item = f64> {
-        let alike = |a: f64, b: f64| (0.9..1.1).contains(&(a / b));
-        let twice = move |state: f64| self.states.iter().filter(|other| alike(state, **other)).count() > 1;
-        self.states.iter().copied().filter(move |state| twice(*state))
+        let (ours, oracle) = (lasting(&self.own_states), lasting(&self.states));
+        let any = |ours: f64| self.oracle.iter().chain(&oracle).any(|oracle| within(ours / oracle));
+        self.ours.into_iter().chain(ours).any(any)
     }
 
     /// Whether the host moved the CPUs while the oracle measured: ours may then be of a state that
     /// the oracle never met (two threads of one core between two far ones: 13 ns, 34 and 110).
     fn host_moves(&self, band: f64) -> bool {
-        let least = self.lasting().fold(f64::INFINITY, f64::min);
-        self.lasting().any(|state| state > band * least)
+        let lasting = lasting(&self.states);
+        let least = lasting.iter().copied().fold(f64::INFINITY, f64::min);
+        lasting.iter().any(|state| *state > band * least)
     }
+}
+
+/// The states of the host that lasted: numbers that came twice. What came once may be a disturbed
+/// one.
+fn lasting(states: &[f64]) -> Vec<f64> {
+    let alike = |a: f64, b: f64| (0.9..1.1).contains(&(a / b));
+    let twice = |state: &f64| states.iter().filter(|other| alike(*state, **other)).count() > 1;
+    states.iter().copied().filter(twice).collect()
 }
 
 /// All rows, measured once for all tests of this file: tests that measure at once disturb each
@@ -325,7 +330,8 @@ fn run_groma(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usiz
         let value = if singly && metric["timing"] == "each" { lowest_tenth(metric) } else { metric["value"].as_f64() };
         match (state, value) {
             ("ok" | "noisy" | "unresolved", Some(value)) => {
-                better(&mut sides[i].ours, value, metric["better"] == "higher")
+                better(&mut sides[i].ours, value, metric["better"] == "higher");
+                sides[i].own_states.extend((run == Run::Apart).then_some(value));
             }
             ("unsupported", _) if row.optional => sides[i].lack(metric["reason"].as_str().unwrap_or("")),
             // On a busy machine a round may have no undisturbed sample: the next turn may have.
@@ -536,6 +542,11 @@ fn a_factor_of_two_never_agrees() {
     let seen = [26.0, 126.0, 27.0, 50.0, 128.0];
     for (ours, fits) in [(26.0, true), (124.0, true), (52.0, false), (13.0, false), (252.0, false), (63.0, false)] {
         assert_eq!(sides(ours, &seen).agree(BAND), fits, "{ours}");
+    }
+    // Ours were near for a moment, or are twice as long.
+    for (own_states, fits) in [([9.7, 25.0, 24.8], true), ([9.7, 50.0, 49.6], false)] {
+        let moved = Sides { own_states: own_states.to_vec(), ..sides(9.7, &[24.7, 24.8]) };
+        assert_eq!(moved.agree(FAR), fits, "{own_states:?}");
     }
     assert!(!Sides { oracle: Some(1.0), ..Sides::default() }.agree(BAND), "groma has no number");
     assert!(sides(13.0, &seen).host_moves(BAND), "near and far");

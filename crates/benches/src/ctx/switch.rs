@@ -204,14 +204,22 @@ struct Ends {
 
 type Token = [u8; 8];
 
-/// The body of a task: takes the token, touches its working set, passes the token on, until the
-/// task before it has exited.
+/// The token that ends the ring. The end of a pipe ends it too, but comes only when nobody has the
+/// pipe open any more, and processes that another ring of the same program forked meanwhile have.
+const LEAVE: Token = u64::MAX.to_ne_bytes();
+
+/// The body of a task: takes the token, touches its working set, passes the token on, until it is
+/// told to leave or the task before it has exited.
 fn pass_on(input: BorrowedFd<'_>, output: BorrowedFd<'_>, walk: &Walk) -> i32 {
     let mut set = WorkingSet::new(walk);
     let mut token = Token::default();
     loop {
         match read(input, &mut token) {
-            Ok(0) => return if set.shows_it(walk) { 0 } else { WRONG_WORDS },
+            Ok(n) if n == 0 || token == LEAVE => {
+                // The next one may have left already.
+                let _ = write_full(output, &LEAVE);
+                return if set.shows_it(walk) { 0 } else { WRONG_WORDS };
+            }
             Ok(n) if n == token.len() => {}
             // Eight bytes into an empty pipe come out as eight bytes.
             Ok(_) | Err(_) => return 1,
@@ -283,8 +291,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Variant::new("rotating", |laps| to_itself(laps, &pipes, |i| rotating[i].touch(&walk))).per_iter(hand_overs),
     ])?;
     let here = Usage::thread().since(&before);
-    // Ends the ring: the next task finds its pipe closed and exits, and so on.
-    drop(own);
+    write_full(own.output.as_fd(), &LEAVE).context("ending the ring")?;
     let ended = others.wait()?;
 
     ctx.prove(
