@@ -196,8 +196,9 @@ struct Sides {
     oracle: Option<f64>,
     /// All numbers of the oracle, for rows that have several true numbers.
     states: Vec<f64>,
-    /// All numbers of groma between two CPUs: the host may move them to two threads of one core for
-    /// a moment, and the best is then of a state that the oracle never met (10 ns, then 25).
+    /// All numbers of groma between two CPUs and of memory. For a moment the host may move the CPUs
+    /// to two threads of one core (10 ns, then 25), or leave us a cache that others use (38 GB/s,
+    /// then 20): the best is then of a state that the oracle never met.
     own_states: Vec<f64>,
     why: String,
     /// Whether groma reported it unsupported on this machine.
@@ -331,7 +332,7 @@ fn run_groma(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usiz
         match (state, value) {
             ("ok" | "noisy" | "unresolved", Some(value)) => {
                 better(&mut sides[i].ours, value, metric["better"] == "higher");
-                sides[i].own_states.extend((run == Run::Apart).then_some(value));
+                sides[i].own_states.extend((run != Run::Plain).then_some(value));
             }
             ("unsupported", _) if row.optional => sides[i].lack(metric["reason"].as_str().unwrap_or("")),
             // On a busy machine a round may have no undisturbed sample: the next turn may have.

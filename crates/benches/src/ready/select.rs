@@ -97,9 +97,15 @@ mod tests {
                 }
             }
         };
-        // Other tests hold descriptors meanwhile.
-        if let (Some(few), Some(many)) = (numbers("100"), numbers("400")) {
-            assert!(many - few < 450, "{few} numbers for 100 pipes, {many} for 400");
+        // Other tests hold descriptors now and then, up to some hundreds.
+        let mut seen = Vec::new();
+        for _ in 0..20 {
+            let (Some(few), Some(many)) = (numbers("100"), numbers("400")) else { return };
+            seen.push((few, many));
+            if few < 200 && many < 550 {
+                return;
+            }
         }
+        panic!("numbers for 100 pipes, and for 400: {seen:?}");
     }
 }

@@ -365,13 +365,21 @@ mod tests {
     fn the_threads_beside_a_change_are_of_this_process() {
         let allowed = affinity::allowed().expect("an affinity");
         let [here, there, ..] = allowed[..] else { return println!("skipped: one CPU") };
-        affinity::pin(here).expect("this CPU");
-        let each = interrupts_of_a_thread(there);
-        affinity::restrict(&allowed).expect("these CPUs");
-        let Some(each) = each else { return println!("skipped: nothing is counted") };
-        let tried = try_out(&BENCH, &[("threads", "1"), ("call", "protect")], None).expect("two CPUs");
-        let seen = tried.result.fact("tlb_shootdowns.per_call_and_thread").map(|text| text.parse::<f64>());
-        let seen = seen.expect("counted").expect("a number");
-        assert!(seen > each / 4.0, "{seen} interrupts a call, where a change beside a thread makes {each}");
+        // Other tests of this process change pages, too, which adds to both numbers now and then.
+        let mut tried = Vec::new();
+        for _ in 0..5 {
+            affinity::pin(here).expect("this CPU");
+            let least = (0..3).filter_map(|_| interrupts_of_a_thread(there)).reduce(f64::min);
+            affinity::restrict(&allowed).expect("these CPUs");
+            let Some(each) = least else { return println!("skipped: nothing is counted") };
+            let round = try_out(&BENCH, &[("threads", "1"), ("call", "protect")], None).expect("two CPUs");
+            let seen = round.result.fact("tlb_shootdowns.per_call_and_thread").map(|text| text.parse::<f64>());
+            let seen = seen.expect("counted").expect("a number");
+            if seen > each / 4.0 {
+                return;
+            }
+            tried.push((seen, each));
+        }
+        panic!("interrupts a call, and what a change beside a thread makes: {tried:?}");
     }
 }
