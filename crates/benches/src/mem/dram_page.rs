@@ -236,6 +236,6 @@ mod tests {
 
     #[test]
     fn a_window_has_all_of_its_turns() {
-        assert!((of_a_turn(300 * TURNS as u64) - 300e-9).abs() < 1e-15);
+        assert!((of_a_turn(300 * TURNS) - 300e-9).abs() < 1e-15);
     }
 }
