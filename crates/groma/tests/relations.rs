@@ -8,6 +8,7 @@
 //! Not here are differences and ratios that the catalogue derives: `groma-analysis` tests how.
 
 use crate::common::{Place, has_value};
+use groma_sys::topology::Topology;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -43,34 +44,37 @@ const PART: RangeInclusive<f64> = 0.02..=1.05;
 
 const fn relation(
     bench: &'static str,
-    point: &'static str,
     what: &'static str,
     seen: fn(&Outputs) -> f64,
     expected: RangeInclusive<f64>,
 ) -> Relation {
-    Relation { bench, point, what, seen, expected }
+    Relation { bench, point: "", what, seen, expected }
+}
+
+impl Relation {
+    /// The same of another point than the first.
+    const fn at(self, point: &'static str) -> Relation {
+        Relation { point, ..self }
+    }
 }
 
 const RELATIONS: &[Relation] = &[
-    relation("vm.map", "", "map and unmap are all of it", |o| (o.of("map") + o.of("unmap")) / o.of(""), ALIKE),
+    relation("vm.map", "map and unmap are all of it", |o| (o.of("map") + o.of("unmap")) / o.of(""), ALIKE),
     relation(
         "thread.create_join",
-        "",
-        "until the thread runs and from its end on is all of it",
+        "until its first instruction and from there on is all of it",
         |o| (o.of("first") + o.of("join")) / o.of(""),
         ALIKE,
     ),
     relation(
         "proc.fork_exit",
-        "",
-        "until the child runs and the rest is all of it",
+        "until the child runs and from there on is all of it",
         |o| (o.of("first") + o.of("return")) / o.of(""),
         ALIKE,
     ),
-    relation("proc.vfork_exit", "", "until the child runs is a part", |o| o.of("first") / o.of(""), PART),
+    relation("proc.vfork_exit", "the child runs before the end", |o| o.of("first") / o.of(""), PART),
     relation(
         "mix.andrew",
-        "",
         "the phases are all of it",
         |o| {
             let phases = ["mkdir", "copy", "stat", "read", "compile", "link", "delete"];
@@ -78,83 +82,90 @@ const RELATIONS: &[Relation] = &[
         },
         ALIKE,
     ),
-    relation(
-        "cpu.contention",
-        "",
-        "operations of two CPUs in the time of one",
-        |o| o.of("rate") * o.of("") / 2.0,
-        EXACT,
-    ),
-    relation("cpu.contention", "", "the slower against the faster CPU", |o| o.of("fairness"), 0.0..=1.0),
+    relation("cpu.contention", "operations of both CPUs, each in its time", |o| o.of("rate") * o.of("") / 2.0, EXACT),
+    relation("cpu.contention", "fairness is a share", |o| o.of("fairness"), 0.0..=1.0),
+    relation("cpu.operation", "cycles of the clock", |o| o.of("cycles") * o.of("cycle") / o.of(""), EXACT)
+        .at("op=i64.mul"),
     relation(
         "cpu.operation",
-        "op=i64.mul",
-        "cycles of the clock",
-        |o| o.of("cycles") * o.of("cycle") / o.of(""),
-        EXACT,
-    ),
-    relation(
-        "cpu.operation",
-        "op=i64.mul",
-        "independent operations in the same clock",
+        "independent operations in cycles of the same clock",
         |o| o.of("throughput_cycles") * o.of("cycle") / o.of("throughput"),
         EXACT,
-    ),
-    relation(
-        "cpu.operation",
-        "op=i64.mul",
-        "operations under way at a time",
-        |o| o.of("throughput") * o.of("parallelism") / o.of(""),
-        EXACT,
-    ),
-    relation(
-        "mem.parallelism",
-        "",
-        "bytes of a miss are a line's",
-        |o| o.of("bandwidth") / o.of("rate") / line_size(),
-        EXACT,
-    ),
+    )
+    .at("op=i64.mul"),
+    relation("cpu.operation", "operations in flight", |o| o.of("throughput") * o.of("parallelism") / o.of(""), EXACT)
+        .at("op=i64.mul"),
+    relation("mem.parallelism", "a miss loads a line", |o| o.of("bandwidth") / o.of("rate") / line_size(), EXACT),
     relation(
         "mem.hammer",
-        "",
         "a line is read and written back",
         |o| o.of("traffic") / o.of("rate") / (2.0 * line_size()),
         EXACT,
     ),
-    relation("mem.hammer", "", "stores in their time, and another pause of theirs", |o| o.of("rate") * o.of(""), ALIKE),
+    relation("mem.hammer", "the rate is the inverse of the time", |o| o.of("rate") * o.of(""), ALIKE),
     relation(
         "mem.hammer",
-        "",
-        "what drawing addresses costs",
+        "the share of the time that drawing addresses takes",
         |o| o.of("generator_share") * o.of("") / o.of("generator"),
         ALIKE,
     ),
-    relation("mem.access", "", "what over-reads", |o| o.of("over_read") * o.of("read") / o.of(""), EXACT),
-    relation("mem.loaded_latency", "", "windows that are slower", |o| o.of("p95") / o.of(""), 0.99..=1e6),
-    relation("disk.queue", "depth=1", "one request at a time, in its time", |o| o.of("") * o.of("latency"), 0.3..=1.1),
-    relation("disk.queue", "depth=1", "the slower requests", |o| o.of("p99") / o.of("latency"), 1.0..=1e6),
-    relation("disk.overhead", "", "the CPU works for a part of a request", |o| o.of("cpu") / o.of(""), 1e-6..=1.05),
-    relation("sched.periodic", "", "the latest wake-up", |o| o.of("max") / o.of(""), 1.0..=1e9),
+    relation("mem.access", "writing against reading", |o| o.of("over_read") * o.of("read") / o.of(""), EXACT),
+    relation("mem.loaded_latency", "the 95th percentile is above the median", |o| o.of("p95") / o.of(""), 0.99..=1e6),
+    relation("disk.queue", "rate times latency is the requests in flight", |o| o.of("") * o.of("latency"), 0.3..=1.1)
+        .at("depth=1"),
+    relation("disk.queue", "the 99th percentile is above the median", |o| o.of("p99") / o.of("latency"), 1.0..=1e6)
+        .at("depth=1"),
+    relation("disk.overhead", "CPU time is a part of the time", |o| o.of("cpu") / o.of(""), 1e-6..=1.05),
+    relation(
+        "sched.periodic",
+        "the latest wake-up is no earlier than the median",
+        |o| o.of("max") / o.of(""),
+        1.0..=1e9,
+    ),
     // The share of the time that was lost is the gaps in a second times the mean of a gap.
     relation(
         "sched.noise",
-        "",
         "the longest gap is above the mean",
         |o| if o.of("gaps") == 0.0 { 1.0 } else { o.of("longest") * o.of("gaps") / o.of("") },
         0.99..=1e9,
     ),
-    relation("http.get", "", "the server's part", |o| o.of("cpu_server") / o.of(""), PART),
-    relation("net.udp_bandwidth", "", "datagrams that are lost", |o| o.of("loss"), 0.0..=1.0),
-    relation("net.tcp_accept", "", "accept is a part of connecting as well", |o| o.of("alone") / o.of(""), PART),
+    relation("http.get", "the server's CPU time is a part of the time", |o| o.of("cpu_server") / o.of(""), PART),
+    relation("net.udp_bandwidth", "loss is a share", |o| o.of("loss"), 0.0..=1.0),
+    relation("net.tcp_accept", "accepting alone is a part of the time", |o| o.of("alone") / o.of(""), PART),
     // On one CPU the two sides share its time; GB are 1e9 B.
-    relation("ipc.pipe_bandwidth", "", "CPU time of the sides", |o| busy(o, "cpu_writer", "cpu_reader"), SHARED),
-    relation("ipc.unix_bandwidth", "", "CPU time of the sides", |o| busy(o, "cpu_writer", "cpu_reader"), SHARED),
-    relation("ipc.sendfile_bandwidth", "", "CPU time of the sides", |o| busy(o, "cpu_writer", "cpu_reader"), SHARED),
-    relation("net.tcp_bandwidth", "", "CPU time of the sides", |o| busy(o, "cpu_sender", "cpu_receiver"), SHARED),
-    relation("clock.rate", "", "parts of a million that two rates differ", |o| 1e6 * o.of("error").abs(), 0.0..=1000.0),
-    relation("clock.rate", "", "what windows differ", |o| o.of("spread"), 0.0..=0.01),
-    relation("cpu.frequencies", "", "the slowest CPU and the fastest", |o| o.of("lowest") / o.of("highest"), 0.0..=1.0),
-    relation("cpu.frequencies", "", "the median CPU and the fastest", |o| o.of("") / o.of("highest"), 0.0..=1.0),
+    relation(
+        "ipc.pipe_bandwidth",
+        "CPU time of both sides is the time",
+        |o| busy(o, "cpu_writer", "cpu_reader"),
+        SHARED,
+    ),
+    relation(
+        "ipc.unix_bandwidth",
+        "CPU time of both sides is the time",
+        |o| busy(o, "cpu_writer", "cpu_reader"),
+        SHARED,
+    ),
+    relation(
+        "ipc.sendfile_bandwidth",
+        "CPU time of both sides is the time",
+        |o| busy(o, "cpu_writer", "cpu_reader"),
+        SHARED,
+    ),
+    relation(
+        "net.tcp_bandwidth",
+        "CPU time of both sides is the time",
+        |o| busy(o, "cpu_sender", "cpu_receiver"),
+        SHARED,
+    ),
+    relation("clock.rate", "two rates, in parts per million", |o| 1e6 * o.of("error").abs(), 0.0..=1000.0),
+    relation("clock.rate", "windows are alike", |o| o.of("spread"), 0.0..=0.01),
+    relation(
+        "cpu.frequencies",
+        "the slowest is no faster than the fastest",
+        |o| o.of("lowest") / o.of("highest"),
+        0.0..=1.0,
+    ),
+    relation("cpu.frequencies", "the median is no faster than the fastest", |o| o.of("") / o.of("highest"), 0.0..=1.0),
 ];
 
 /// The share of the time in which one side or the other had the CPU.
@@ -162,10 +173,9 @@ fn busy(outputs: &Outputs, one: &str, other: &str) -> f64 {
     (outputs.of(one) + outputs.of(other)) * outputs.of("") / 1e9
 }
 
-/// The bytes of a line of the first cache.
+/// The bytes of a cache line.
 fn line_size() -> f64 {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size");
-    text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(64.0)
+    Topology::read().line().unwrap_or(64) as f64
 }
 
 /// One round of these benchmarks. What takes long to set up is smaller than usual.
@@ -187,29 +197,23 @@ fn round(place: &Place, benches: &[&str]) -> Value {
 /// The outputs of the point that a relation is about. `None` where this machine does not measure
 /// it.
 fn outputs(run: &Value, relation: &Relation) -> Option<Outputs> {
-    let all = run["metrics"].as_array().expect("metrics").iter();
-    let mut of_it = all
-        .filter(|m| {
-            let id = m["id"].as_str().expect("an id");
-            let is_output =
-                id.strip_prefix(relation.bench).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-            is_output
-                && m["params_text"]
-                    .as_str()
-                    .expect("parameters")
-                    .split(' ')
-                    .any(|p| relation.point.is_empty() || p == relation.point)
-        })
-        .peekable();
-    let first = of_it.peek().unwrap_or_else(|| panic!("{} {}: no such point", relation.bench, relation.point));
-    let here = |m: &Value| (m["params_text"].clone(), m["placement"].clone());
-    let point = here(first);
-    if ["unsupported", "denied"].contains(&first["state"].as_str().expect("a state")) {
+    let metrics = run["metrics"].as_array().expect("metrics");
+    let point = |m: &Value| (m["params_text"].clone(), m["placement"].clone());
+    let is_meant = |m: &&Value| {
+        let text = m["params_text"].as_str().expect("parameters");
+        m["id"] == relation.bench && (relation.point.is_empty() || text.split(' ').any(|param| param == relation.point))
+    };
+    let main = metrics.iter().find(is_meant);
+    let main = main.unwrap_or_else(|| panic!("{} {}: no such point", relation.bench, relation.point));
+    if ["unsupported", "denied"].contains(&main["state"].as_str().expect("a state")) {
         return None;
     }
-    let name = |m: &Value| m["id"].as_str().expect("an id")[relation.bench.len()..].trim_start_matches('.').to_owned();
-    let value = |m: &Value| has_value(m).then(|| m["value"].as_f64()).flatten();
-    Some(Outputs(of_it.filter(|m| here(m) == point).filter_map(|m| Some((name(m), value(m)?))).collect()))
+    let output = |m: &Value| {
+        let name = m["id"].as_str()?.strip_prefix(relation.bench)?;
+        let name = if name.is_empty() { name } else { name.strip_prefix('.')? };
+        (point(m) == point(main) && has_value(m)).then_some((name.to_owned(), m["value"].as_f64()?))
+    };
+    Some(Outputs(metrics.iter().filter_map(output).collect()))
 }
 
 /// A relation that a busy machine breaks, or a value that it hides, is looked at again. What stays

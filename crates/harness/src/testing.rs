@@ -178,6 +178,20 @@ fn well(mut round: impl FnMut() -> Result<Tried, BenchError>) -> Result<Tried, B
     }
 }
 
+/// Asserts that the ratio of two loops exceeds the limit in one of some rounds: others may slow one
+/// loop and not the other.
+///
+/// # Panics
+/// With the ratios that were seen, when none exceeds it.
+pub fn assert_exceeds(limit: f64, mut ratio: impl FnMut() -> f64) {
+    let mut seen = Vec::new();
+    let exceeds = (0..CHANCES).any(|_| {
+        seen.push(ratio());
+        seen.last() > Some(&limit)
+    });
+    assert!(exceeds, "{seen:?} and not above {limit}");
+}
+
 /// Whether the sizes of these parameters fit into this machine, as a worker asks before it sets
 /// anything up.
 ///
