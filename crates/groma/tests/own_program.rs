@@ -1,7 +1,8 @@
 //! A benchmark in a crate of its own, from `cargo new` to `run`, `show` and `plot`, as
 //! docs/writing-benchmarks.md tells it: outside the workspace, with groma as a dependency by path.
 
-use crate::common::{Place, ended, has_value, metric};
+mod common;
+use common::{Place, ended, has_value, metric};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
