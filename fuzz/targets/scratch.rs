@@ -4,7 +4,16 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A directory that is removed on drop; in memory if possible.
+/// Where `fuzz/run` says, which removes it when a target was killed; else in memory if possible.
+fn base() -> PathBuf {
+    if let Some(dir) = std::env::var_os("GROMA_FUZZ_DIR") {
+        return dir.into();
+    }
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { std::env::temp_dir() }
+}
+
+/// A directory that is removed on drop.
 pub(super) struct Scratch {
     pub(super) dir: PathBuf,
     /// What was made below it, directories before their contents. It is removed by name, because
@@ -16,9 +25,7 @@ pub(super) struct Scratch {
 impl Scratch {
     pub(super) fn new() -> Scratch {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let memory = PathBuf::from("/dev/shm");
-        let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
-        let dir = base.join(format!("groma-fuzz-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+        let dir = base().join(format!("groma-fuzz-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
         std::fs::create_dir(&dir).expect("a temporary directory");
         Scratch { dir, made: Vec::new() }
     }

@@ -3,7 +3,7 @@
 //! directory. Each time every metric has a state, those that could not be measured have a reason,
 //! no proof is broken, and nothing is left behind.
 
-use crate::common::{Ended, Place, before_and_after, ended, is_executable};
+use crate::common::{Ended, Place, before_and_after, ended, is_executable, until};
 use groma_harness::sys::filter;
 use groma_harness::sys::process::is_root;
 use serde_json::Value;
@@ -269,7 +269,13 @@ impl PidsGroup {
 
 impl Drop for PidsGroup {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.path);
+        let removed = || std::fs::remove_dir(&self.path).ok();
+        // What the program left behind, if anything, is what the test fails for.
+        if std::thread::panicking() {
+            removed();
+        } else {
+            until("an empty control group", removed);
+        }
     }
 }
 

@@ -135,10 +135,12 @@ pub(crate) fn batch(
 ) -> Result<u64, BenchError> {
     let n = choose_iterations(ins, variant, target_ns, total)?.iters();
     if n >= 2 && n == variant.max_iters {
-        let ratio = scaling(ins, variant, n, total)?;
-        // Said at once: a worker group's samples hold thousands of batches, and the time that some
-        // of them lost to others.
-        if ratio < LEAST_SCALING {
+        // Said at once, whoever disturbs: a worker group's samples hold thousands of batches, and
+        // the time that some of them lost to others.
+        let all_count = || true;
+        if let Some(ratio) = scaling(ins, variant, n, total, all_count)?
+            && ratio < LEAST_SCALING
+        {
             return Err(BenchError::Failed(format!(
                 "{n} iterations take {ratio:.2} times as long as half of them: the loop does nothing"
             )));
@@ -156,18 +158,24 @@ const SCALING_CAP_NS: u64 = 250_000_000;
 /// The same for as long as the proof would break.
 const BROKEN_CAP_NS: u64 = 1_000_000_000;
 
+/// Undisturbed tries without which a proof does not break.
+const FEWEST_UNDISTURBED: usize = 3;
+
+/// The times of one try: of k iterations and of 2k.
+type Pair = (u64, u64);
+
 /// Time of 2k iterations over that of k (docs/methods/timing.md#scaling-proof), until it is near 2
-/// or the tries are used up: of the smallest times of several tries, or the median of the tries'
-/// own ratios, whichever is nearer to 2. Interference spoils the ones where it comes and goes
-/// within a try, and the others where it stays; a loop that does nothing has 1 in both.
+/// or the tries are used up. `undisturbed` is asked after each try whether a sample like that would
+/// count. `None` where the ratio of all tries would break the proof and too few were undisturbed to
+/// say so.
 pub(crate) fn scaling(
     ins: &dyn Clock,
     variant: &mut Variant<'_>,
     iters: u64,
     total: &mut u64,
-) -> Result<f64, BenchError> {
-    let (mut single, mut double) = (u64::MAX, u64::MAX);
-    let mut tries = Vec::new();
+    mut undisturbed: impl FnMut() -> bool,
+) -> Result<Option<f64>, BenchError> {
+    let (mut tries, mut clean): (Vec<Pair>, Vec<Pair>) = (Vec::new(), Vec::new());
     let mut ratio = f64::NAN;
     let start = ins.now_ns();
     for attempt in 0..24 {
@@ -177,17 +185,38 @@ pub(crate) fn scaling(
         if attempt >= 3 && ins.now_ns().saturating_sub(start) > cap {
             break;
         }
-        let (one, two) =
-            (time_once(ins, variant, iters / 2, total)?.1, time_once(ins, variant, iters / 2 * 2, total)?.1);
-        (single, double) = (single.min(one), double.min(two));
-        tries.push(two as f64 / one.max(1) as f64);
-        ratio = double as f64 / single.max(1) as f64;
+        let pair = (time_once(ins, variant, iters / 2, total)?.1, time_once(ins, variant, iters / 2 * 2, total)?.1);
+        tries.push(pair);
+        if undisturbed() {
+            clean.push(pair);
+        }
+        ratio = of_smallest(&tries);
         if attempt >= 2 && (ratio - 2.0).abs() < 0.05 {
-            return Ok(ratio);
+            return Ok(Some(ratio));
         }
     }
-    let median = order::upper_median(&tries).unwrap_or(ratio);
-    Ok(if (median - 2.0).abs() < (ratio - 2.0).abs() { median } else { ratio })
+    let ratio = nearer_to_two(&tries);
+    if ratio >= LEAST_SCALING {
+        return Ok(Some(ratio));
+    }
+    Ok((clean.len() >= FEWEST_UNDISTURBED).then(|| nearer_to_two(&clean)))
+}
+
+/// The ratio of the smallest times of several tries.
+fn of_smallest(tries: &[Pair]) -> f64 {
+    let (single, double) =
+        tries.iter().fold((u64::MAX, u64::MAX), |(single, double), (one, two)| (single.min(*one), double.min(*two)));
+    double as f64 / single.max(1) as f64
+}
+
+/// The ratio of the smallest times, or the median of the tries' own ratios, whichever is nearer to
+/// 2. Interference spoils the ratios where it comes and goes within a try, and the smallest times
+/// where it stays; a loop that does nothing has 1 in both.
+fn nearer_to_two(tries: &[Pair]) -> f64 {
+    let ratio = of_smallest(tries);
+    let ratios: Vec<f64> = tries.iter().map(|(one, two)| *two as f64 / (*one).max(1) as f64).collect();
+    let median = order::upper_median(&ratios).unwrap_or(ratio);
+    if (median - 2.0).abs() < (ratio - 2.0).abs() { median } else { ratio }
 }
 
 #[cfg(test)]

@@ -222,10 +222,21 @@ pub fn alone(
         // A loop that may not do more is looked at whatever it does: that it took no time is what
         // ended the search.
         if known.is_none() && !each && (n >= 8 || (n >= 2 && n == variant.max_iters)) {
-            let ratio = scaling(ins, variant, n, &mut taken.iterations)?;
-            // Of several loops, the one that is farthest off.
-            if taken.scaling.is_none_or(|seen| (seen - 2.0).abs() < (ratio - 2.0).abs()) {
-                taken.scaling = Some(ratio);
+            let mut last = ins.reading();
+            let undisturbed = || {
+                let before = std::mem::replace(&mut last, ins.reading());
+                !label(&before, &last, rules).meets(rules.drops)
+            };
+            match scaling(ins, variant, n, &mut taken.iterations, undisturbed)? {
+                // Of several loops, the one that is farthest off.
+                Some(ratio) if taken.scaling.is_none_or(|seen| (seen - 2.0).abs() < (ratio - 2.0).abs()) => {
+                    taken.scaling = Some(ratio);
+                }
+                Some(_) => {}
+                None => taken.output.remarks.push(Remark::Note(format!(
+                    "others took the CPU too often to compare the times of {} and {n} iterations",
+                    n / 2
+                ))),
             }
         }
         iters.push(n);

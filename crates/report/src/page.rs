@@ -302,6 +302,23 @@ mod tests {
     }
 
     #[test]
+    fn each_sign_of_a_page_has_its_colour() {
+        let (_, records) = fixtures::survey();
+        let noisy: Vec<Record> = records.iter().map(|r| Record { state: State::Noisy, ..r.clone() }).collect();
+        let style = Style { colour: true, ..Style::plain(100) };
+        let text = page(&noisy, &style).expect("a survey");
+        let start = style.paint(Ink::Warning, "~").split('~').next().map(|code| format!("{code}~")).expect("a code");
+        // The head and the last lines write of the sign in a sentence.
+        let signed =
+            text.lines().filter(|line| line.contains('~') && !line.contains("imprecise") && !line.contains("run"));
+        let signed: Vec<&str> = signed.collect();
+        assert!(signed.iter().any(|line| line.contains("L1 cache")), "{signed:#?}");
+        for line in signed {
+            assert_eq!(line.matches('~').count(), line.matches(start.as_str()).count(), "{line:?}");
+        }
+    }
+
+    #[test]
     fn what_is_not_a_survey_has_no_pages() {
         let (_, mut records) = fixtures::survey();
         records.retain(|r| family(&r.id) == "ipc");

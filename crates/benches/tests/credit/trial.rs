@@ -2,7 +2,7 @@
 //! and whoever forks should have one thread. So the tests that use this have a `main` of their own
 //! (`harness = false`), which begins with [`serve`].
 
-use groma_harness::model::{Placement, RoundResult, Series, State};
+use groma_harness::model::{Placement, Remark, RoundResult, Series, State};
 use groma_harness::protocol;
 use groma_harness::sys::{counters, process};
 use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated, try_placed};
@@ -66,6 +66,14 @@ impl Seen {
     pub(crate) fn proof_broke(&self) -> bool {
         self.result.state == State::Failed
             && (!self.broken().is_empty() || self.result.reason.starts_with("proof broken"))
+    }
+
+    /// Whether it gave up before it had a value because other tasks took its CPU, as `ctx.yield`
+    /// does beside busy loops, as often as it is tried.
+    pub(crate) fn gave_way(&self) -> bool {
+        let to_others =
+            |r: &Remark| matches!(r, Remark::Unresolved { reason, .. } if reason.starts_with("other tasks"));
+        self.result.output.series.is_empty() && self.result.output.remarks.iter().any(to_others)
     }
 
     /// Whether it could not go on: a panic, hence a failure too.

@@ -119,8 +119,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) tags: TagsArgs,
 
-    /// Measure everything if nothing is selected (as --profile complete), and show every point of
-    /// a curve
+    /// Measure everything if nothing is selected (as --profile complete); of a selection, show
+    /// every point of a curve
     #[arg(long)]
     pub(crate) all: bool,
 

@@ -70,9 +70,11 @@ pub(super) fn table(levels: &[Level<'_>], style: &Style) -> Vec<Strip> {
     for level in levels {
         let ink = if level.differs { Ink::Warning } else { Ink::Plain };
         let texts = [&level.declared, &level.measured, &level.latency, &level.cycles].map(String::clone);
-        let speeds = level.speeds.map(|record| record.map(gigabytes).unwrap_or_default());
-        let inks = [Ink::Plain, ink].into_iter().chain(std::iter::repeat(Ink::Plain));
-        let cells = inks.zip(texts.into_iter().chain(speeds)).zip(&ENDS[1..]);
+        let inks = [Ink::Plain, ink, Ink::Plain, Ink::Plain];
+        let speeds = level
+            .speeds
+            .map(|record| record.map_or((Ink::Plain, String::new()), |r| (Mark::of(r).ink(), gigabytes(r))));
+        let cells = inks.into_iter().zip(texts).chain(speeds).zip(&ENDS[1..]);
         let name = Strip::plain(style, &format!("  {}", level.name));
         table.push(cells.fold(name, |row, ((ink, text), end)| {
             if text.is_empty() { row } else { row.ending_at(Strip::new(style, ink, &text), *end) }

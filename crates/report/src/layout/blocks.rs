@@ -68,7 +68,7 @@ impl Mark {
         format!("{}{}", self.sign(), value.map(number).unwrap_or_default())
     }
 
-    const fn ink(self) -> Ink {
+    pub(crate) const fn ink(self) -> Ink {
         match self {
             Mark::None => Ink::Plain,
             Mark::Imprecise | Mark::Unresolved => Ink::Warning,

@@ -256,7 +256,8 @@ fn the_scaling_is_of_the_smallest_times_or_the_median_of_the_ratios() {
             calls += 1;
             Ok(())
         };
-        scaling(&fake, &mut Variant::new("", body), 2000, &mut 0).expect("it runs")
+        let ratio = scaling(&fake, &mut Variant::new("", body), 2000, &mut 0, || true).expect("it runs");
+        ratio.expect("all tries were undisturbed")
     };
     // Interference that comes and goes: the smallest times are right, the ratios are not.
     let seen = ratio(&|n, iters| 100 * iters + if n < 6 { 300_000 * (n % 3) } else { 0 });
@@ -294,6 +295,39 @@ fn the_scaling_is_of_the_smallest_times_or_the_median_of_the_ratios() {
         100 * iters
     });
     assert_eq!((seen, calls.get()), (2.0, 6));
+}
+
+#[test]
+fn a_scaling_proof_breaks_by_undisturbed_tries_only() {
+    // The loop yields the CPU to a third task, which keeps it for 3 ms: as often in k iterations
+    // as in 2k. `every` is how many tries pass from one that is left alone to the next.
+    let ratio = |every: u64, iteration_ns: u64| {
+        let fake = Fake::new();
+        let mut calls = 0u64;
+        let body = |iters: u64| {
+            fake.run(iteration_ns * iters + 25);
+            if !(calls / 2 + 1).is_multiple_of(every) {
+                fake.lose(3_000_000);
+                fake.count(|usage| usage.involuntary += 1);
+            }
+            calls += 1;
+            Ok(())
+        };
+        let rules = Rules { interval_ns: 2_000.0, ..rules() };
+        let mut last = fake.reading();
+        let undisturbed = || {
+            let before = std::mem::replace(&mut last, fake.reading());
+            !label(&before, &last, &rules).meets(rules.drops)
+        };
+        scaling(&fake, &mut Variant::new("", body), 20, &mut 0, undisturbed).expect("it runs")
+    };
+    // Never alone, or in two tries of 24: nobody can tell a loop that does nothing from one whose
+    // time is that of others.
+    assert_eq!((ratio(u64::MAX, 100), ratio(u64::MAX, 0), ratio(10, 0)), (None, None, None));
+    // Alone now and then: the loop that works scales, the other does not.
+    let (works, idles) = (ratio(4, 100), ratio(4, 0));
+    assert!(works.is_some_and(|r| r > 1.9), "{works:?}");
+    assert!(idles.is_some_and(|r| r < 1.1), "{idles:?}");
 }
 
 #[test]
