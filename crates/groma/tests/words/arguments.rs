@@ -47,6 +47,23 @@ fn the_kernel_is_given_the_numbers_that_are_named() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Where an inode that was freed is not used again for minutes, what is created near it takes
+/// longer the more of them there are: the directory is asked for a place of its own.
+#[test]
+fn what_creates_files_does_so_apart_from_those_that_were_removed() {
+    for (id, params) in [
+        ("file.create_delete", "size=0 entries=16 where=work_dir object=private order=turns"),
+        ("file.create_write_read_delete", "size=0 where=work_dir"),
+        ("file.durable", "kind=create"),
+        ("file.link", "kind=hard entries=16 where=work_dir object=private"),
+        ("file.rename", "kind=same_dir entries=16 where=work_dir"),
+        ("mix.andrew", "tree=small jobs=1"),
+    ] {
+        let Some(calls) = traced(id, params, None, |_| true) else { return };
+        assert!(calls.iter().any(|call| call.contains("FS_IOC_GETFLAGS")), "{id}");
+    }
+}
+
 /// The connections of the named family, and no other.
 #[test]
 fn addresses_are_of_the_named_family() {
