@@ -231,6 +231,38 @@ mod tests {
     }
 
     #[test]
+    fn each_need_is_met_or_named() {
+        let check_one = |need: Need, job: &Job| {
+            let needs: &'static [Need] = Box::leak(Box::new([need]));
+            check(&Info { needs, ..Info::new("test.needs") }, job)
+        };
+        let of = |need: Need| check_one(need, &job(&[], 1));
+        let unsupported = |why: &str| Err(BenchError::Unsupported(why.to_owned()));
+
+        let cpus = affinity::allowed().expect("CPUs").len() as u32;
+        assert_eq!((of(Need::Cpus(cpus)), of(Need::Cpus(1))), (Ok(()), Ok(())));
+        assert_eq!(of(Need::Cpus(cpus + 1)), unsupported(&format!("needs {} CPUs, {cpus} allowed", cpus + 1)));
+
+        let no_dir = unsupported("no directory to write in (see --work-dir)");
+        let with_dir = Job { work_dir: Some("/tmp".into()), ..job(&[], 1) };
+        assert_eq!((of(Need::WorkDir), check_one(Need::WorkDir, &with_dir)), (no_dir.clone(), Ok(())));
+        let for_path = Need::WorkDirFor { param: "name", values: &["path"] };
+        let named = |name: &str| check_one(for_path, &job(&[("name", word(name))], 1));
+        assert_eq!((named("path"), named("abstract")), (no_dir, Ok(())));
+
+        assert_eq!((of(Need::Program("/bin/sh")), of(Need::File("/proc/self/stat"))), (Ok(()), Ok(())));
+        // A directory has the right to be searched, and a file of data none to be run.
+        for not in ["/tmp", "/proc/self/stat"] {
+            assert_eq!(of(Need::Program(not)), unsupported(&format!("{not} is not an executable file")));
+        }
+        for need in [Need::Program("/no/such"), Need::File("/no/such")] {
+            assert!(matches!(of(need), Err(BenchError::Unsupported(why)) if why.starts_with("/no/such: ")));
+        }
+        let root = if crate::sys::process::is_root() { Ok(()) } else { Err(BenchError::Denied("needs root".into())) };
+        assert_eq!(of(Need::Root), root);
+    }
+
+    #[test]
     fn what_takes_nothing_is_not_named() {
         let mut sum = Sum::default();
         sum.add(0, || "nothing".to_owned());

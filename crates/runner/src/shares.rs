@@ -12,8 +12,8 @@
 //!    half as many, but not fewer than an interval needs. That is the division at which the sum of
 //!    all variances is least. Once all have an interval they also go by its width
 //!    ([`need`](groma_stats::need)).
-//! 4. Where not all can have an interval, none has more rounds than one needs, and the expensive
-//!    points have fewer.
+//! 4. Where not all can have an interval, as many as possible have one: the cheap points. The others
+//!    share what that leaves.
 //!
 //! Sources: docs/methods/timing.md#budget.
 
@@ -119,13 +119,35 @@ pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, points: &[Share], l
         };
         points.iter().zip(&thin).map(rounds).collect()
     };
-    // All have theirs; or all have an interval; or else as many as can.
+    // All have theirs; or all have an interval; or else as many as can, and the others share what
+    // that leaves.
     let all = points.iter().map(|point| point.most).collect();
-    let fewer = [WITH_INTERVAL..=u32::MAX, 1..=WITH_INTERVAL]
-        .into_iter()
-        .flat_map(|range| STEPS.rev().map(move |step| (f64::from(WITH_INTERVAL) * STEP.powi(step), range.clone())))
-        .map(|(scale, range)| of_scale(scale, &range));
-    std::iter::once(all).chain(fewer).find(fits).unwrap_or_else(|| points.iter().map(|point| point.done).collect())
+    let scales = || STEPS.rev().map(|step| f64::from(WITH_INTERVAL) * STEP.powi(step));
+    let fewer = scales().map(|scale| of_scale(scale, &(WITH_INTERVAL..=u32::MAX)));
+    let least = most_intervals(points, &thin, left);
+    let some = scales().map(|scale| {
+        let rounds = of_scale(scale, &(1..=WITH_INTERVAL));
+        rounds.iter().zip(&least).map(|(rounds, least)| *rounds.max(least)).collect()
+    });
+    std::iter::once(all).chain(fewer).chain(some).find(fits).unwrap_or(least)
+}
+
+/// The rounds in all at which the most points have an interval in the time `left`, where a round of
+/// each takes the seconds of `cost`: those that are nearest to one get it, the others keep what
+/// they have. Two to five rounds have none.
+fn most_intervals(points: &[Share], cost: &[f64], mut left: f64) -> Vec<u32> {
+    let missing = |i: usize| f64::from(WITH_INTERVAL.saturating_sub(points[i].done)) * cost[i];
+    let mut nearest: Vec<usize> = (0..points.len()).filter(|&i| points[i].most >= WITH_INTERVAL).collect();
+    nearest.sort_by(|&a, &b| missing(a).total_cmp(&missing(b)));
+    let mut rounds: Vec<u32> = points.iter().map(|point| point.done).collect();
+    for i in nearest {
+        left -= missing(i);
+        if left < 0.0 {
+            break;
+        }
+        rounds[i] = rounds[i].max(WITH_INTERVAL);
+    }
+    rounds
 }
 
 /// The share of the full sampling time, from 0 to 1, with which the rounds still owed fit into what
@@ -233,10 +255,13 @@ mod tests {
         let (more, effort) = shared(&first, &spent, 55_000 * MS);
         assert_eq!((more[0], more[1]), (5, 8));
         assert!(effort.length() > first.length(), "what that saves is sampled");
-        // On a machine a third as fast the others still have enough rounds for an interval.
+        // On a machine a third as fast the others still have enough rounds for an interval, and as
+        // many as possible of these: what is left is no round of one of them.
         let slow: Vec<Duration> = spent.iter().map(|s| *s * 3).collect();
         let (more, _) = shared(&first, &slow, 55_000 * MS);
-        assert!(more[0] < 5 && more[1] >= 5, "{:?}", &more[..2]);
+        assert!((0..300).all(|i| i % 4 == 0 || more[i] == 5), "{more:?}");
+        let dear: Vec<u32> = more.iter().copied().step_by(4).collect();
+        assert!(dear.contains(&5) && dear.iter().filter(|more| **more < 5).all(|more| *more < 2), "{dear:?}");
         // Where everything fits, they keep theirs.
         let (more, _) = shared(&first, &spent, 600_000 * MS);
         assert_eq!((more[0], more[1]), (8, 8));
@@ -306,15 +331,15 @@ mod tests {
         let rounds = |left: u32| {
             let points = after_first(&survey, &survey, &spent, left * MS);
             let all = allocate_rounds(&survey, &survey, &points, left * MS);
-            [0, 100, 125, 140].map(|i| all[i])
+            [0, 100, 125, 140, 149].map(|i| all[i])
         };
         // Each of 9 rounds and more is one that leaves out one more at each end.
-        assert_eq!(rounds(60_000), [17, 9, 6, 6]);
-        assert_eq!(rounds(90_000), [25, 17, 12, 6]);
+        assert_eq!(rounds(60_000), [17, 9, 6, 6, 6]);
+        assert_eq!(rounds(90_000), [25, 17, 12, 6, 6]);
         // What an interval needs is left to all before anybody has more.
-        assert_eq!(rounds(42_000), [6, 6, 6, 6]);
-        // Below that the expensive ones give first.
-        assert_eq!(rounds(30_000), [6, 6, 6, 3]);
+        assert_eq!(rounds(42_000), [6, 6, 6, 6, 6]);
+        // Below that the expensive ones give first, one after the other.
+        assert_eq!(rounds(30_000), [6, 6, 6, 6, 1]);
     }
 
     /// The survey above on a machine where others begin to work in the middle of it, so that each
@@ -345,13 +370,13 @@ mod tests {
                 all = allocate_rounds(&survey, &survey, &points, left);
             }
             assert!(left < 15_000 * MS, "{left:?} are left");
-            [0, 100, 125, 140].map(|i| points[i].done)
+            [0, 100, 125, 140, 149].map(|i| points[i].done)
         };
-        assert_eq!(rounds(0..0), [17, 9, 6, 6]);
+        assert_eq!(rounds(0..0), [17, 9, 6, 6, 6]);
         // Rounds given once would end with 5 or 6 of each, whatever it costs.
-        assert_eq!(rounds(3..99), [6, 6, 6, 5]);
+        assert_eq!(rounds(3..99), [6, 6, 6, 6, 4]);
         // Where that ends after a round, the cheap ones have more again.
-        assert_eq!(rounds(3..4), [12, 9, 6, 6]);
+        assert_eq!(rounds(3..4), [12, 9, 6, 6, 6]);
     }
 
     #[test]
