@@ -279,6 +279,8 @@ mod tests {
         assert_eq!(two.memory.terms, ["size=1 MiB", "2 sides", "3 workers"]);
         let one = required(SIZE, &[Placement::Pinned], &[("size", Value::Int(1 << 20))], 1);
         assert_eq!((one.memory.bytes, one.files.bytes), (2 << 20, 0));
+        let info = Info { params: SIZE, placements: &[Placement::Pinned], ..Info::new("test.sizes") };
+        assert_eq!(sizes(&info, &job(&[("size", Value::Int(1 << 20))], 2)), (4 << 20, 0));
         // A remote peer takes no memory of this machine.
         let info = Info { params: SIZE, placements: &[Placement::SameCpu], ..Info::new("test.sizes") };
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
@@ -311,6 +313,8 @@ mod tests {
         assert_eq!(bytes("work_dir", "private"), (80, 40));
         assert_eq!(bytes("tmpfs", "private"), (0, 120));
         assert_eq!(bytes("work_dir", "shared"), (20, 10));
+        let info = Info { params: FILE, ..Info::new("test.sizes") };
+        assert_eq!(sizes(&info, &job(&[("size", Value::Int(10))], 4)), (40, 80));
     }
 
     #[test]
