@@ -7,6 +7,7 @@
 use groma_analysis::point::is_of_shared_core;
 use groma_model::page::{Block, Line, On, Shown};
 use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
+use groma_stats::median;
 
 use crate::hardware;
 use crate::layout::{
@@ -164,7 +165,7 @@ fn clock(shown: &[&Record]) -> Option<String> {
     let moved = shown.iter().filter(|r| Mark::of(r) == Mark::None && r.half_width().is_some_and(|half| half > PRECISE));
     let (least, most): (Vec<f64>, Vec<f64>) =
         moved.filter_map(|r| r.at_one_clock.as_ref()).map(|at| (at.hz[0] / 1e9, at.hz[1] / 1e9)).unzip();
-    let (least, most) = (groma_stats::median(&least)?, groma_stats::median(&most)?);
+    let (least, most) = (median(&least)?, median(&most)?);
     Some(format!("The core's clock moved between {least:.2} and {most:.2} GHz, and times with it; ~ leaves that out."))
 }
 
@@ -193,25 +194,26 @@ pub(crate) fn legend(shown: &[&Record]) -> String {
     let count = |mark: Mark| marks.iter().filter(|m| **m == mark).count();
     let marked = Mark::LEGEND.iter().map(|(mark, word)| (count(*mark), mark, word)).filter(|(n, ..)| *n > 0);
     let marked: String = marked
-        .map(|(n, mark, word)| match (mark, typical_half_width(shown)) {
-            (Mark::Imprecise, Some(half)) => {
-                format!(
-                    ", {n} {} imprecise (95 % interval over ± 5 %, half of them over {})",
-                    mark.sign(),
-                    units::percent(half)
-                )
-            }
+        .map(|(n, mark, word)| match mark {
+            Mark::Imprecise => format!(", {n} {} imprecise ({})", mark.sign(), how_imprecise(shown)),
             _ => format!(", {n} {} {word}", mark.sign()),
         })
         .collect();
     format!("{} values, with those of curves: {} good{marked}. ≠ is not as declared.", marks.len(), count(Mark::None))
 }
 
-/// The median half-width of the imprecise values that have one, as a fraction.
-fn typical_half_width(shown: &[&Record]) -> Option<f64> {
+/// Why values are imprecise: how wide their intervals are, and how many have none.
+fn how_imprecise(shown: &[&Record]) -> String {
     let imprecise = shown.iter().filter(|r| Mark::of(r) == Mark::Imprecise);
-    let halves = imprecise.filter_map(|r| r.precision());
-    groma_stats::median(&halves.collect::<Vec<_>>())
+    let halves: Vec<Option<f64>> = imprecise.map(|r| r.precision()).collect();
+    let without = halves.iter().filter(|half| half.is_none()).count();
+    let wide = median(&halves.into_iter().flatten().collect::<Vec<_>>())
+        .map(|half| format!("over ± 5 %, half of them over {}", units::percent(half)));
+    match (without, wide) {
+        (0, Some(wide)) => format!("95 % interval {wide}"),
+        (_, None) => "too few rounds for a 95 % interval".to_owned(),
+        (without, Some(wide)) => format!("{without} had too few rounds for a 95 % interval, the others are {wide}"),
+    }
 }
 
 /// Where there is more.
@@ -299,6 +301,28 @@ mod tests {
         assert_eq!(without, plain);
         let ascii = page(&records, &Style { unicode: false, ..Style::plain(100) }).expect("a survey");
         assert!(ascii.is_ascii(), "{ascii}");
+    }
+
+    #[test]
+    fn what_has_no_interval_is_not_called_wide() {
+        let (_, records) = fixtures::survey();
+        let some: Vec<&Record> = records.iter().filter(|r| r.value.is_some_and(|v| v > 0.0)).take(3).collect();
+        let wide = |r: &Record| {
+            let ends = r.value.map(|v| [0.8 * v, 1.2 * v]);
+            Record { state: State::Noisy, ci_display: ends, at_one_clock: None, ..r.clone() }
+        };
+        let none = |r: &Record| Record { ci_display: None, ..wide(r) };
+        let told = |all: &[Record]| legend(&all.iter().collect::<Vec<_>>());
+        let [a, b, c] = some[..] else { panic!("three values") };
+        let three = "3 values, with those of curves: 0 good, 3 ~ imprecise";
+        let end = "). ≠ is not as declared.";
+        let none_has = told(&[none(a), none(b), none(c)]);
+        assert_eq!(none_has, format!("{three} (too few rounds for a 95 % interval{end}"));
+        let all_have = told(&[wide(a), wide(b), wide(c)]);
+        assert_eq!(all_have, format!("{three} (95 % interval over ± 5 %, half of them over 20 %{end}"));
+        let one_has = told(&[none(a), wide(b), none(c)]);
+        let two = "2 had too few rounds for a 95 % interval, the others are over ± 5 %, half of them over 20 %";
+        assert_eq!(one_has, format!("{three} ({two}{end}"));
     }
 
     #[test]
