@@ -214,3 +214,59 @@ const SHORT: &[&str] = &[
     "pipe",
     "restart_syscall",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::Times;
+    use std::collections::BTreeMap;
+
+    /// The calls of an iteration of a benchmark cost together what it measures: one of that, and
+    /// nothing of any other. A price of a process has its end and the wait for it in it.
+    #[test]
+    fn the_calls_of_an_iteration_cost_what_it_takes() {
+        let rows: &[(&str, &[(&str, f64)])] = &[
+            ("syscall.getppid", &[("getppid", 1.0)]),
+            ("syscall.read", &[("read", 1.0)]),
+            ("syscall.write", &[("write", 1.0)]),
+            ("syscall.fstat", &[("fstat", 1.0)]),
+            ("syscall.stat", &[("newfstatat", 1.0)]),
+            ("syscall.lseek", &[("lseek", 1.0)]),
+            ("syscall.dup_close", &[("dup", 1.0), ("close", 1.0)]),
+            ("syscall.open_close", &[("openat", 1.0), ("close", 1.0)]),
+            ("vm.map.map", &[("mmap", 1.0)]),
+            ("vm.map.unmap", &[("munmap", 1.0)]),
+            ("vm.protect", &[("mprotect", 1.0)]),
+            ("vm.brk", &[("brk", 2.0)]),
+            ("proc.fork_exit", &[("fork", 1.0)]),
+            ("proc.vfork_exit", &[("vfork", 1.0)]),
+            ("proc.exec", &[("vfork", 1.0), ("execve", 1.0)]),
+            ("thread.create_join", &[("thread", 1.0)]),
+            ("file.create_delete.delete", &[("unlinkat", 1.0)]),
+            ("file.mkdir", &[("mkdirat", 1.0)]),
+            ("file.mkdir.rmdir", &[("rmdir", 1.0)]),
+            ("file.rename", &[("renameat", 1.0)]),
+            ("file.link", &[("linkat", 1.0)]),
+            ("lock.file", &[("flock", 2.0)]),
+            ("lock.futex", &[("futex", 1.0)]),
+            ("signal.install", &[("rt_sigaction", 1.0)]),
+            ("ready.select", &[("pselect6", 1.0)]),
+            ("ready.epoll", &[("epoll_wait", 1.0)]),
+        ];
+        for (metric, calls) in rows {
+            let mut cost: BTreeMap<&str, f64> = BTreeMap::new();
+            for (name, count) in *calls {
+                let price = PRICES.iter().find(|price| price.names.contains(name)).expect("it has a price");
+                for part in price.each {
+                    let Times::Fixed(times) = part.times else { panic!("{name}: a number that only a run knows") };
+                    *cost.entry(part.cost.metric).or_default() += count * times;
+                    if let Some(less) = &part.less {
+                        *cost.entry(less.metric).or_default() -= count * times;
+                    }
+                }
+            }
+            cost.retain(|_, times| times.abs() > 1e-9);
+            assert_eq!(cost, BTreeMap::from([(*metric, 1.0)]), "{calls:?}");
+        }
+    }
+}

@@ -245,3 +245,40 @@ pub(crate) mod testing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::testing::Place;
+    use super::*;
+    use groma_harness::testing::try_out;
+    use std::collections::BTreeSet;
+    use std::io::Read;
+
+    const BLOCK: usize = 4096;
+    /// More than is written at a time, and no multiple of it.
+    const BLOCKS: usize = 40;
+
+    fn write_and_read(ctx: &mut Ctx) -> Outcome {
+        let scratch = Scratch::new(ctx)?;
+        let mut contents = Vec::new();
+        let mut file = scratch.random_file((BLOCKS * BLOCK) as u64, ctx)?;
+        file.read_to_end(&mut contents).context("reading the file")?;
+        let different: BTreeSet<&[u8]> = contents.chunks(BLOCK).collect();
+        ctx.state(different.len() as f64);
+        Ok(())
+    }
+
+    static BENCH: Benchmark = Benchmark {
+        info: Info { timing: Timing::Stated, needs: &[Need::WorkDir], ..Info::new("test.random_file") },
+        run: Run::Here(write_and_read),
+    };
+
+    /// A file system that finds a block twice may keep it once, and a sum of a block would not tell
+    /// where it was read.
+    #[test]
+    fn no_two_blocks_of_a_random_file_are_the_same() {
+        let place = Place::new();
+        let tried = try_out(&BENCH, &[], Some(place.path())).expect("a file");
+        assert_eq!(tried.result.series("").expect("stated").values, [BLOCKS as f64]);
+    }
+}

@@ -3,6 +3,7 @@
 
 use crate::common::{Place, until};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -100,4 +101,19 @@ fn a_command_that_starts_no_worker_is_named_first() {
     refused(&["--program-b", "/nonexistent/groma", "--", "--"], "--program-a, --program-b: /nonexistent/groma");
     assert!(!place.store().exists() || place.groma(&["runs"]).out.contains("no runs yet"));
     assert!(place.left_behind().is_empty());
+}
+
+/// Which addresses collide in a cache depends on where the stack begins, and that on the length of
+/// the environment.
+#[test]
+fn the_environment_of_each_round_has_another_length() {
+    let place = Place::new();
+    let log = place.path("lengths");
+    let script = format!("echo ${{#GROMA_PADDING}} >> {}; exec \"$@\"", log.display());
+    let args = ["ab", "syscall.getppid", "--rounds", "6", "--budget", "10s", "--", "--", "sh", "-c", &script, "sh"];
+    let run = place.groma(&args);
+    let log = std::fs::read_to_string(&log).unwrap_or_else(|why| panic!("{why}: {run:?}"));
+    let lengths: Vec<usize> = log.lines().map(|line| line.parse().expect("a number")).collect();
+    let different: BTreeSet<usize> = lengths.iter().copied().filter(|length| *length > 0).collect();
+    assert!(different.len() >= 2, "{lengths:?}");
 }

@@ -29,7 +29,8 @@ type Row = (&'static str, &'static str, &'static str, &'static str);
 /// A round with these parameters; see [`common::trace::traced`].
 fn trace(id: &str, params: &str, on: Option<u32>, limit_ms: u64, options: &[String]) -> Option<Traced> {
     let param = |(name, value): (&str, &str)| {
-        let value = value.parse().map_or_else(|_| Value::Word(value.to_owned()), Value::Int);
+        // In quotes it is a word, whatever it looks like.
+        let value = value.parse().map_or_else(|_| Value::Word(value.trim_matches('"').to_owned()), Value::Int);
         (name.to_owned(), value)
     };
     let params = Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect());
@@ -122,6 +123,9 @@ fn parameters_of_files_choose_the_system_call() {
         ("ipc.sendfile_bandwidth", "size=65536 by=sendfile to=socket touch=yes", "sendfile(", "splice("),
         ("ipc.sendfile_bandwidth", "size=65536 by=splice to=pipe touch=yes", "splice(", "sendfile("),
         ("ipc.sendfile_bandwidth", "size=65536 by=read_write to=socket touch=yes", "pread64(", "splice("),
+        ("mix.andrew", "tree=small jobs=1", "read(", "copy_file_range("),
+        ("rpc.null", "transport=tcp", "write(", "sendto("),
+        ("rpc.null", "transport=udp", "sendto(", "write("),
         ("ipc.pipe_bandwidth", "size=65536 buffer=default by=vmsplice touch=yes", "vmsplice(", ""),
         ("ipc.pipe_bandwidth", "size=65536 buffer=default by=write touch=yes", "write(", "vmsplice("),
     ]);
@@ -305,4 +309,29 @@ fn reads_of_a_disk_are_in_the_order_that_is_named() {
         seeks.windows(2).filter(|pair| apart(pair)).partition(|pair| pair[1] > pair[0]);
     let found = || format!("{} up, {} down: {seeks:?}", up.len(), down.len());
     assert!(up.len().min(down.len()) * 3 > up.len().max(down.len()), "{}", found());
+}
+
+/// The kernel forgets what is asked of `/dev/cpu_dma_latency` as soon as the file is closed.
+#[test]
+fn idle_states_stay_shallow_until_the_last_sleep() {
+    let sleep = "interface=clock_nanosleep_abs length=100000 slack=default policy=other cpu_dma_latency=\"0\"";
+    // It is tasks of the second that sleep, and they are waited for.
+    for (id, params, last) in [
+        ("timer.sleep", sleep, "TIMER_ABSTIME"),
+        ("sched.periodic", "policy=other cpus=one cpu_dma_latency=\"0\"", "wait4("),
+    ] {
+        let Some(trace) = trace(id, params, None, LIMITS_MS[0], &[]) else { continue };
+        let calls: Vec<&str> = trace.own_calls().collect();
+        let opened = calls.iter().position(|call| call.contains("cpu_dma_lat")).expect("it was asked for");
+        if calls[opened].contains(" = -1 ") {
+            println!("skipped: {}", calls[opened]);
+            continue;
+        }
+        let descriptor = calls[opened].rsplit(' ').next().expect("a number");
+        // What the harness asks for at the end is answered with an error.
+        let ended = calls.iter().rposition(|call| call.contains(last) && !call.contains(" = -1 ")).expect("a sleep");
+        let closes = format!("close({descriptor})");
+        let early = calls[opened..ended].iter().any(|call| call.starts_with(&closes));
+        assert!(opened < ended && !early, "{id}: {:?}", &calls[opened..ended]);
+    }
 }

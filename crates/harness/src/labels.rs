@@ -121,6 +121,7 @@ pub(crate) fn label_host(before: &HostCounters, after: &HostCounters, series: &m
 mod tests {
     use super::*;
     use crate::fake::rules;
+    use crate::model::Sample;
     use crate::sys::counters::Usage;
 
     /// A reading of a thread that has run for so long of so much, with these counts.
@@ -208,5 +209,15 @@ mod tests {
         let none = Rules { counter_hz: None, ..rules() };
         assert_eq!(label(&before, &reading(499, 0, Usage::default()), &none).letters(), "T");
         assert_eq!(label(&before, &reading(500, 0, Usage::default()), &none).letters(), "");
+    }
+
+    /// A control that was held up as well must not be taken off as if it had not been.
+    #[test]
+    fn what_the_host_took_is_said_of_every_series() {
+        let at = |steal_ticks| HostCounters { steal_ticks: Some(steal_ticks), ..HostCounters::default() };
+        let mut series = vec![Series { samples: vec![Sample::default(); 2], ..Series::default() }; 3];
+        label_host(&at(7), &at(8), &mut series);
+        let letters: Vec<String> = series.iter().flat_map(|s| &s.samples).map(|s| s.labels.letters()).collect();
+        assert_eq!(letters, ["H"; 6]);
     }
 }

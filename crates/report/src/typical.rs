@@ -332,4 +332,22 @@ mod tests {
         let markdown = shown(3.0, &[0.5, 2.0], CompareFormat::Markdown, &Style::plain(80));
         assert!(markdown.contains("<details>") && markdown.matches("```").count() == 4, "{markdown}");
     }
+
+    /// A benchmark that was defined anew, or a value in another unit, is another thing.
+    #[test]
+    fn what_is_not_the_same_metric_makes_no_range() {
+        let (head, records) = fixtures::survey();
+        let side = Side { name: "latest", head: &head, runs: 1, like: 0 };
+        let of = |other: &Record| {
+            let machines = [(side, std::slice::from_ref(other)); 3];
+            let line = line(String::new(), &records[0], &machines).expect("a value");
+            (line.machines, line.place)
+        };
+        assert_eq!(of(&records[0]), (3, Place::Within));
+        let newer = Record { version: records[0].version + 1, ..records[0].clone() };
+        let elsewhere = Record { unit: groma_model::Unit::Bytes, ..records[0].clone() };
+        for other in [newer, elsewhere] {
+            assert_eq!(of(&other), (0, Place::Unknown));
+        }
+    }
 }

@@ -12,8 +12,8 @@
 //!    half as many, but not fewer than an interval needs. That is the division at which the sum of
 //!    all variances is least. Once all have an interval they also go by its width
 //!    ([`need`](groma_stats::need)).
-//! 4. Where not all can have an interval, as many as possible have one: the cheap points. The others
-//!    share what that leaves.
+//! 4. Where not all can have an interval, as many as possible have one: the cheap points. The
+//!    others share what that leaves.
 //!
 //! Sources: docs/methods/timing.md#budget.
 

@@ -181,4 +181,15 @@ mod tests {
         let word = AtomicU64::new(7);
         assert_eq!((add(&word, 5), word.load(Relaxed)), (11, 12));
     }
+
+    /// What a process adds itself is not counted as the other one's.
+    #[test]
+    fn without_a_competitor_all_additions_are_its_own() {
+        let shared = SharedState::new(0, 64).expect("memory");
+        let window = shared.window(1);
+        let (seen, work) = contend(&window).expect("a window");
+        assert_eq!(seen.others, 0.0);
+        assert_eq!((work - WARM) as f64, seen.own);
+        assert_eq!(window.place.first().load(Relaxed), work);
+    }
 }

@@ -129,26 +129,30 @@ fn there(write: Write, window: &Window<'_>) -> io::Result<u64> {
     Ok(held - first)
 }
 
+/// The places of all blocks.
+const PLACES: usize = pair::BLOCKS * pair::PLACES;
+
+/// The median times of writes to one line and to two lines, of the windows in which both sides
+/// wrote; `None` of too few.
+fn both(windows: &[pair::Measured<Seen>]) -> (Option<f64>, Option<f64>) {
+    let of = |shared: bool| {
+        let counts = |w: &&pair::Measured<Seen>| w.clean && w.seen.accompanied && is_shared(w.slot) == shared;
+        let ns: Vec<f64> = windows.iter().filter(counts).map(|w| w.seen.ns).collect();
+        if ns.len() >= PLACES / 4 { median(&ns) } else { None }
+    };
+    (of(true), of(false))
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let write: Write = if ctx.word("op") == "add" { add } else { store };
     let shared = SharedState::new(0, 64)?;
     let mut pair = Pair::start(ctx, &shared, |window| there(write, window))?;
-    let places = pair::BLOCKS * pair::PLACES;
-    // The median times of writes to one line and to two lines.
-    let both = |windows: &[pair::Measured<Seen>]| {
-        let of = |shared: bool| {
-            let counts = |w: &&pair::Measured<Seen>| w.clean && w.seen.accompanied && is_shared(w.slot) == shared;
-            let ns: Vec<f64> = windows.iter().filter(counts).map(|w| w.seen.ns).collect();
-            if ns.len() >= places / 4 { median(&ns) } else { None }
-        };
-        (of(true), of(false))
-    };
-    let enough = |seen: &[pair::Measured<Seen>]| seen.len() >= 2 * places && matches!(both(seen), (Some(_), Some(_)));
+    let enough = |seen: &[pair::Measured<Seen>]| seen.len() >= 2 * PLACES && matches!(both(seen), (Some(_), Some(_)));
     let windows = pair::windows(ctx, &mut pair, enough, |window| here(write, window))?;
     let work = pair.work;
     let answered = pair.end(ctx)?;
     let (mut held_here, mut held_there) = (0, 0);
-    for place in (0..places as u32).map(|i| shared.pool.place(pair::Slot::of(i))) {
+    for place in (0..PLACES as u32).map(|i| shared.pool.place(pair::Slot::of(i))) {
         held_here += place.first().load(Relaxed);
         held_there += place.beside().load(Relaxed) + place.apart().load(Relaxed);
     }
@@ -189,5 +193,27 @@ mod tests {
             assert_eq!(own / 64 == other / 64, number <= places, "{number}: {apart} bytes");
             assert!(number <= places || apart >= 256, "{number}: {apart} bytes");
         }
+    }
+
+    /// Where the other side did not write, or lost its CPU, there was no competitor.
+    #[test]
+    fn only_windows_in_which_both_wrote_count() {
+        let window = |number: u32, ns: f64, accompanied: bool, clean: bool| pair::Measured {
+            slot: pair::Slot::of(number),
+            seen: Seen { ns, accompanied },
+            clean,
+        };
+        let places = PLACES as u32;
+        let all = |accompanied: bool, clean: bool| -> Vec<pair::Measured<Seen>> {
+            let ns = |number: u32| if number < places { 50.0 } else { 5.0 };
+            (0..2 * places).map(|number| window(number, ns(number), accompanied, clean)).collect()
+        };
+        assert_eq!(both(&all(true, true)), (Some(50.0), Some(5.0)));
+        assert_eq!(both(&all(false, true)), (None, None));
+        assert_eq!(both(&all(true, false)), (None, None));
+        // The fast windows without company, though they are as many, change nothing.
+        let mut mixed = all(true, true);
+        mixed.extend((0..2 * places).map(|number| window(number, 1.0, false, true)));
+        assert_eq!(both(&mixed), (Some(50.0), Some(5.0)));
     }
 }

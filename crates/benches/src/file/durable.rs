@@ -188,3 +188,27 @@ impl Device {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    /// A device that has written for days would prove any operation.
+    #[test]
+    fn only_what_the_device_wrote_meanwhile_counts() {
+        let place = Place::new();
+        let written = || files::device_writes(&File::open(place.path()).expect("the directory"));
+        let Some(before) = written().filter(|before| before.bytes > 0) else {
+            return eprintln!("skipped: nobody counts what this device writes");
+        };
+        let tried = match try_out(&BENCH, &[("kind", "append")], Some(place.path())) {
+            Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
+            tried => tried.expect("a disk"),
+        };
+        let meanwhile = written().expect("it is still there").bytes.wrapping_sub(before.bytes) as f64;
+        let counted = tried.proven("bytes that the device wrote, per operation") * tried.iterations as f64;
+        assert!(counted * 0.999_999 <= meanwhile, "{counted} bytes counted, {meanwhile} written");
+    }
+}

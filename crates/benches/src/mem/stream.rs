@@ -88,6 +88,8 @@ const CHECKED_WHOLE: usize = 1 << 16;
 const CHECK_EVERY: usize = 257;
 /// Distance of two arrays in the low twelve address bits: a third of a page, in whole lines.
 const APART: usize = 1344;
+/// Addresses that differ by a multiple of this look alike to a load that waits for a store.
+const PAGE: usize = 4096;
 
 /// The four loops of STREAM, and by how much bypassing the caches changes one of them; the loops of
 /// STREAM2 belong to the full set.
@@ -119,15 +121,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     sys::process::refuse_huge_pages();
     let arrays = op.arrays() as usize;
-    let all = arrays * (bytes + 4096);
-    let mut map = Map::anonymous(all, Policy::Base).context("mapping the arrays")?;
+    let mut map = Map::anonymous(arrays * (bytes + PAGE), Policy::Base).context("mapping the arrays")?;
     map.populate();
-    // Each array has a region of `bytes` and a page, and begins at another offset in its first
-    // page.
-    let mut parts = map.chunks_exact_mut(bytes + 4096).enumerate().map(|(i, part)| {
-        let at = i * APART;
-        &mut part[at..at + bytes]
-    });
+    let mut parts = apart(&mut map, bytes);
     let mut next = || parts.next().unwrap_or_default();
     let a = if op.writes() > 0 { next() } else { Default::default() };
     let (b, c) = match arrays - op.writes() as usize {
@@ -162,6 +158,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.prove("sum less its known answer", "0", sum - known, 0.0..=0.0);
     }
     Ok(())
+}
+
+/// Arrays of `bytes` bytes. Each has a region of that and a page, and begins at another offset in
+/// its first page.
+fn apart(memory: &mut [u8], bytes: usize) -> impl Iterator<Item = &mut [u8]> {
+    memory.chunks_exact_mut(bytes + PAGE).enumerate().map(move |(i, part)| &mut part[i * APART..][..bytes])
 }
 
 #[derive(Clone, Copy)]
@@ -253,6 +255,21 @@ mod tests {
                 tried => tried.expect("a copy"),
             };
             assert_eq!(tried.result.fact(MODELLED).map(str::to_owned), Some(f64::to_string(&expected)), "{store}");
+        }
+    }
+
+    /// A load whose address has the low twelve bits of an earlier store waits for that.
+    #[test]
+    fn no_two_arrays_begin_at_one_offset_of_a_page() {
+        const BYTES: usize = 64 << 10;
+        let mut memory = vec![0; 3 * (BYTES + PAGE)];
+        let begins: Vec<usize> = apart(&mut memory, BYTES).map(|array| array.as_ptr().addr()).collect();
+        assert_eq!(begins.len(), 3);
+        for (i, a) in begins.iter().enumerate() {
+            for b in &begins[i + 1..] {
+                let apart = (b - a) % PAGE;
+                assert!(b - a >= BYTES && (PAGE / 4..=PAGE * 3 / 4).contains(&apart), "{apart} bytes");
+            }
         }
     }
 }

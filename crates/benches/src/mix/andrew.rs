@@ -23,8 +23,8 @@
 //! - A compilation cache skips work.
 //! - Leftovers of an earlier pass change the work.
 //! - An ext4 without a journal passes over inodes that were freed nearby in the last minutes
-//!   (`file.create_delete`): in ten surveys in a row `mkdir` took 0.27 to 1.8 ms and all phases 16 to
-//!   31 ms (2-vCPU KVM guest). So each round's tree is put elsewhere (`chattr +T`).
+//!   (`file.create_delete`): in ten surveys in a row `mkdir` took 0.27 to 1.8 ms and all phases 16
+//!   to 31 ms (2-vCPU KVM guest). So each round's tree is put elsewhere (`chattr +T`).
 //!
 //! **Sources:** Ousterhout 1990 tables 7 and 8 (the modified Andrew benchmark: mkdir, copy, scan,
 //! read, make); Howard et al. 1988. See docs/methods/operating-system.md#mixes.

@@ -7,6 +7,7 @@
 use super::{LIMITS_MS, SOME, trace};
 use crate::common::trace::Traced;
 use crate::common::{Place, is_executable};
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Reads the clock by a system call.
@@ -93,6 +94,8 @@ fn the_watch_holds_the_operation_and_nothing_else() {
         ("vm.advise", "advice=dontneed size=65536", &["madvise"]),
         ("vm.map", "size=65536 backing=anon touch=none", &["mmap", "munmap"]),
         ("proc.fork_exit", "resident=0 pages=base", &["clone wait4", "clone"]),
+        ("proc.clone3", "kind=fork", &["clone3 wait4"]),
+        ("proc.clone3", "kind=pidfd", &["clone3 waitid close"]),
     ];
     let mut wrong = Vec::new();
     for (id, params, timed) in rows {
@@ -154,6 +157,15 @@ fn nanoseconds(call: &str) -> Option<u64> {
     Some(number("tv_sec=")? * 1_000_000_000 + number("tv_nsec=")?)
 }
 
+/// How long the sleeps are that follow a reading of the clock, in nanoseconds.
+fn lengths(calls: &[&str]) -> Vec<u64> {
+    let of_pair = |pair: &[&str]| {
+        let is_sleep = is_reading(pair[0]) && pair[1].contains("TIMER_ABSTIME");
+        nanoseconds(pair[1]).filter(|_| is_sleep)?.checked_sub(nanoseconds(pair[0])?)
+    };
+    calls.windows(2).filter_map(of_pair).collect()
+}
+
 /// The end of a sleep is the last reading of the clock and the length.
 #[test]
 fn sleeps_are_as_long_as_is_said() {
@@ -163,12 +175,16 @@ fn sleeps_are_as_long_as_is_said() {
     for (id, params, length) in [("cpu.boost", "", 20_000_000), ("timer.sleep", sleep, 100_000)] {
         let Some(trace) = trace(id, params, None, LIMITS_MS[0], &options) else { continue };
         let calls: Vec<&str> = trace.own_calls().collect();
-        let of_pair = |pair: &[&str]| {
-            let is_sleep = is_reading(pair[0]) && pair[1].contains("TIMER_ABSTIME");
-            nanoseconds(pair[1]).filter(|_| is_sleep)?.checked_sub(nanoseconds(pair[0])?)
-        };
-        let lengths: Vec<u64> = calls.windows(2).filter_map(of_pair).collect();
+        let lengths = lengths(&calls);
         assert!(!lengths.is_empty() && lengths.iter().all(|ns| *ns == length), "{id}: {lengths:?}");
+    }
+    // Rests of one length would find the same idle state, and the same part of a tick, each time.
+    if let Some(trace) = trace("sched.wakeup", "load=0", None, LIMITS_MS[0], &options) {
+        let calls: Vec<&str> = trace.own_calls().collect();
+        let rests = lengths(&calls);
+        let different: BTreeSet<u64> = rests.iter().copied().collect();
+        assert!(rests.len() >= SOME && different.len() * 2 > rests.len(), "{rests:?}");
+        assert!(rests.iter().all(|ns| (50_000..450_000).contains(ns)), "{rests:?}");
     }
     let params = "policy=other cpus=one cpu_dma_latency=default";
     let Some(trace) = trace("sched.periodic", params, None, LIMITS_MS[0], &[]) else { return };
