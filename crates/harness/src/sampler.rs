@@ -222,12 +222,7 @@ pub fn alone(
         // A loop that may not do more is looked at whatever it does: that it took no time is what
         // ended the search.
         if known.is_none() && !each && (n >= 8 || (n >= 2 && n == variant.max_iters)) {
-            let mut last = ins.reading();
-            let undisturbed = || {
-                let before = std::mem::replace(&mut last, ins.reading());
-                !label(&before, &last, rules).meets(rules.drops)
-            };
-            match scaling(ins, variant, n, &mut taken.iterations, undisturbed)? {
+            match scaling(ins, variant, n, &mut taken.iterations, undisturbed(ins, rules))? {
                 // Of several loops, the one that is farthest off.
                 Some(ratio) if taken.scaling.is_none_or(|seen| (seen - 2.0).abs() < (ratio - 2.0).abs()) => {
                     taken.scaling = Some(ratio);
@@ -335,6 +330,15 @@ pub(crate) fn preallocate<T: Clone>(any: T, n: usize) -> Vec<T> {
 fn clean<'s>(samples: &'s [Sample], rules: &Rules) -> impl Iterator<Item = &'s Sample> {
     let drops = rules.drops;
     samples.iter().filter(move |s| !s.labels.meets(drops))
+}
+
+/// Tells at each call whether a sample of the time since the call before would count.
+fn undisturbed(ins: &impl Instruments, rules: &Rules) -> impl FnMut() -> bool {
+    let mut last = ins.reading();
+    move || {
+        let before = std::mem::replace(&mut last, ins.reading());
+        !label(&before, &last, rules).meets(rules.drops)
+    }
 }
 
 /// How long a round may go on for the sake of clean samples.

@@ -194,9 +194,9 @@ pub(crate) fn legend(shown: &[&Record]) -> String {
     let count = |mark: Mark| marks.iter().filter(|m| **m == mark).count();
     let marked = Mark::LEGEND.iter().map(|(mark, word)| (count(*mark), mark, word)).filter(|(n, ..)| *n > 0);
     let marked: String = marked
-        .map(|(n, mark, word)| match mark {
-            Mark::Imprecise => format!(", {n} {} imprecise ({})", mark.sign(), how_imprecise(shown)),
-            _ => format!(", {n} {} {word}", mark.sign()),
+        .map(|(n, mark, word)| {
+            let why = if *mark == Mark::Imprecise { format!(" ({})", how_imprecise(shown)) } else { String::new() };
+            format!(", {n} {} {word}{why}", mark.sign())
         })
         .collect();
     format!("{} values, with those of curves: {} good{marked}. ≠ is not as declared.", marks.len(), count(Mark::None))

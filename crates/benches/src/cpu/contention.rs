@@ -124,7 +124,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     ctx.state_as("alone", alone.seconds / BATCH as f64);
     let mut pair = Pair::start(ctx, &shared, add_until_over)?;
-    let wanted = pair::BLOCKS * pair::PLACES;
+    let wanted = pair::SLOTS;
     let windows = pair::windows(
         ctx,
         &mut pair,

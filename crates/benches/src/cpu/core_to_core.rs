@@ -155,7 +155,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let line = Topology::read().caches().iter().find_map(|c| c.line).map_or(64, |line| line as usize);
     let shared = SharedState::new(lines, line)?;
     let mut pair = Pair::start(ctx, &shared, |window| answer(protocol, window))?;
-    let wanted = pair::BLOCKS * pair::PLACES * VISITS;
+    let wanted = pair::SLOTS * VISITS;
     let values = |windows: &[pair::Measured<f64>]| pair::by_block(windows, |ns| *ns, least);
     let windows = pair::windows(
         ctx,
@@ -169,7 +169,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // A lost hand-over is missing in the words.
     let mut held = 0;
     let mut gone_along = 0;
-    for place in (0..pair::BLOCKS * pair::PLACES).map(|i| shared.pool.place(pair::Slot::of(i as u32))) {
+    for place in (0..pair::SLOTS).map(|i| shared.pool.place(pair::Slot::of(i as u32))) {
         held += place.first().load(SeqCst) + place.apart().load(SeqCst);
         gone_along += place.load().map(|line| line.load(SeqCst)).sum::<u64>();
     }

@@ -129,16 +129,13 @@ fn there(write: Write, window: &Window<'_>) -> io::Result<u64> {
     Ok(held - first)
 }
 
-/// The places of all blocks.
-const PLACES: usize = pair::BLOCKS * pair::PLACES;
-
 /// The median times of writes to one line and to two lines, of the windows in which both sides
 /// wrote; `None` of too few.
 fn both(windows: &[pair::Measured<Seen>]) -> (Option<f64>, Option<f64>) {
     let of = |shared: bool| {
         let counts = |w: &&pair::Measured<Seen>| w.clean && w.seen.accompanied && is_shared(w.slot) == shared;
         let ns: Vec<f64> = windows.iter().filter(counts).map(|w| w.seen.ns).collect();
-        if ns.len() >= PLACES / 4 { median(&ns) } else { None }
+        if ns.len() >= pair::SLOTS / 4 { median(&ns) } else { None }
     };
     (of(true), of(false))
 }
@@ -147,12 +144,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let write: Write = if ctx.word("op") == "add" { add } else { store };
     let shared = SharedState::new(0, 64)?;
     let mut pair = Pair::start(ctx, &shared, |window| there(write, window))?;
-    let enough = |seen: &[pair::Measured<Seen>]| seen.len() >= 2 * PLACES && matches!(both(seen), (Some(_), Some(_)));
+    let enough =
+        |seen: &[pair::Measured<Seen>]| seen.len() >= 2 * pair::SLOTS && matches!(both(seen), (Some(_), Some(_)));
     let windows = pair::windows(ctx, &mut pair, enough, |window| here(write, window))?;
     let work = pair.work;
     let answered = pair.end(ctx)?;
     let (mut held_here, mut held_there) = (0, 0);
-    for place in (0..PLACES as u32).map(|i| shared.pool.place(pair::Slot::of(i))) {
+    for place in (0..pair::SLOTS as u32).map(|i| shared.pool.place(pair::Slot::of(i))) {
         held_here += place.first().load(Relaxed);
         held_there += place.beside().load(Relaxed) + place.apart().load(Relaxed);
     }
@@ -184,7 +182,7 @@ mod tests {
     #[test]
     fn every_second_visit_is_to_one_line() {
         let shared = SharedState::new(0, 64).expect("memory");
-        let places = (pair::BLOCKS * pair::PLACES) as u32;
+        let places = pair::SLOTS as u32;
         for number in 1..=2 * places {
             let window = shared.window(number);
             let at = |word: &AtomicU64| std::ptr::from_ref(word).addr();
@@ -203,7 +201,7 @@ mod tests {
             seen: Seen { ns, accompanied },
             clean,
         };
-        let places = PLACES as u32;
+        let places = pair::SLOTS as u32;
         let all = |accompanied: bool, clean: bool| -> Vec<pair::Measured<Seen>> {
             let ns = |number: u32| if number < places { 50.0 } else { 5.0 };
             (0..2 * places).map(|number| window(number, ns(number), accompanied, clean)).collect()

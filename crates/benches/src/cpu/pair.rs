@@ -53,7 +53,9 @@ pub(super) fn until(mut so: impl FnMut() -> bool) -> io::Result<()> {
 /// Blocks of memory, half of them touched first by each process.
 pub(super) const BLOCKS: usize = 6;
 /// Places in a block.
-pub(super) const PLACES: usize = 4;
+const PLACES: usize = 4;
+/// Places of all blocks.
+pub(super) const SLOTS: usize = BLOCKS * PLACES;
 /// Bytes in a word.
 const WORD: usize = 8;
 /// Distance from one word of a place to another on a line of its own: no processor has longer
@@ -425,10 +427,9 @@ mod tests {
 
     #[test]
     fn every_place_of_every_block_has_its_turn_and_its_own_lines() {
-        let all = BLOCKS * PLACES;
-        let slots: Vec<Slot> = (0..2 * all as u32).map(Slot::of).collect();
+        let slots: Vec<Slot> = (0..2 * SLOTS as u32).map(Slot::of).collect();
         for (i, slot) in slots.iter().enumerate() {
-            assert_eq!(slot.visit, (i / all) as u64);
+            assert_eq!(slot.visit, (i / SLOTS) as u64);
             assert!(!slots[..i].contains(slot));
         }
         assert_eq!(slots.iter().filter(|s| s.is_first()).count(), BLOCKS);
@@ -437,7 +438,7 @@ mod tests {
         for lines in [0, 1, 4, 16, 100] {
             let pool = LinePool::new(lines, 64).expect("memory");
             let mut words: Vec<usize> = Vec::new();
-            for slot in &slots[..all] {
+            for slot in &slots[..SLOTS] {
                 let place = pool.place(*slot);
                 let at = |word: &AtomicU64| std::ptr::from_ref(word).addr() / 64;
                 assert_eq!(at(place.first()), at(place.beside()));

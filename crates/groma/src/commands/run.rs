@@ -57,7 +57,8 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     if let Some(choice) = left_out(&plan, &topology) {
         warn!("{choice}");
     }
-    // A thousand lines after six minutes are not read: the pages, and `show --all` has the rest.
+    // Nobody reads a thousand lines after six minutes: print the pages. `show --all` has the rest,
+    // if the run is stored.
     let every_point = args.all && (request.profile != Profile::Complete || args.no_store);
     carry_out(program, &request, &outputs, &plan, started, |head, records, end, _| {
         report::render(program.known_families(), head, records, Some(end), Format::Table, &style(every_point))

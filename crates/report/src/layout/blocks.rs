@@ -31,7 +31,7 @@ pub(crate) enum Mark {
 impl Mark {
     /// Those that a legend explains, with their words.
     pub(crate) const LEGEND: [(Mark, &'static str); 4] = [
-        (Mark::Imprecise, "imprecise (± over 5 %)"),
+        (Mark::Imprecise, "imprecise"),
         (Mark::Unresolved, "unresolved"),
         (Mark::NotHere, "not here"),
         (Mark::Failed, "failed"),

@@ -313,13 +313,7 @@ fn a_scaling_proof_breaks_by_undisturbed_tries_only() {
             calls += 1;
             Ok(())
         };
-        let rules = Rules { interval_ns: 2_000.0, ..rules() };
-        let mut last = fake.reading();
-        let undisturbed = || {
-            let before = std::mem::replace(&mut last, fake.reading());
-            !label(&before, &last, &rules).meets(rules.drops)
-        };
-        scaling(&fake, &mut Variant::new("", body), 20, &mut 0, undisturbed).expect("it runs")
+        scaling(&fake, &mut Variant::new("", body), 20, &mut 0, undisturbed(&fake, &rules())).expect("it runs")
     };
     // Never alone, or in two tries of 24: nobody can tell a loop that does nothing from one whose
     // time is that of others.
