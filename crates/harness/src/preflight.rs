@@ -119,10 +119,7 @@ fn proportionality(interval_ns: f64, rng: &mut Rng) -> Option<f64> {
         let fastest = (0..8).map(|_| crate::instruments::Instruments::frequency_probe_ns(&Real)).min()?;
         fastest as f64 / crate::instruments::FREQUENCY_PROBE_OPS as f64
     };
-    // Counts in whole unrolled blocks; the shares are taken of the counts that are really run.
-    let unroll = arch::CHAIN_UNROLL;
-    let base = interval_ns / per_op;
-    let counts = SHARES.map(|s| ((base * s / unroll as f64).round() as u64).max(1) * unroll);
+    let counts = chain_lengths(interval_ns / per_op);
     let mut times: [Vec<f64>; 4] = Default::default();
     let mut order: Vec<usize> = (0..SHARES.len()).flat_map(|i| [i; REPEATS]).collect();
     rng.shuffle(&mut order);
@@ -136,6 +133,13 @@ fn proportionality(interval_ns: f64, rng: &mut Rng) -> Option<f64> {
         }
     }
     largest_error(&times, &counts)
+}
+
+/// The chains of about `base` operations and its [`SHARES`], in whole unrolled blocks: times are
+/// compared with the lengths that are really run.
+fn chain_lengths(base: f64) -> [u64; 4] {
+    let unroll = arch::CHAIN_UNROLL;
+    SHARES.map(|share| ((base * share / unroll as f64).round() as u64).max(1) * unroll)
 }
 
 /// The largest relative error of the times of these counts, against those of the first.
@@ -360,6 +364,57 @@ mod tests {
             times[i] = disturbed(counts[i])[25..].to_vec();
             assert!(largest_error(&times, &counts).is_some(), "six suffice");
         }
+    }
+
+    #[test]
+    fn chains_have_whole_blocks_and_at_least_one() {
+        let blocks = |base: f64| chain_lengths(base * arch::CHAIN_UNROLL as f64).map(|n| n / arch::CHAIN_UNROLL);
+        assert_eq!(blocks(10_000.0), [10_000, 10_050, 10_100, 10_200]);
+        assert_eq!(blocks(0.1), [1; 4]);
+        assert!(chain_lengths(12_345.6).iter().all(|n| n % arch::CHAIN_UNROLL == 0));
+    }
+
+    #[test]
+    fn chains_that_are_timed_fill_the_interval_and_are_in_proportion() {
+        let (interval_ns, tries) = (200_000.0, 20);
+        let mut rng = Rng::new(1);
+        let in_proportion = (0..tries).any(|_| {
+            let start = Monotonic.now_ns();
+            let error = proportionality(interval_ns, &mut rng);
+            let took = Monotonic.now_ns() - start;
+            // Disturbances only add time; half is for a core that became faster after its probe.
+            assert!(took as f64 > (SHARES.len() * REPEATS) as f64 * interval_ns / 2.0, "{took}");
+            // Less than what sets the shares apart, or the lengths would not matter.
+            error.is_some_and(|error| error > 0.0 && error < (SHARES[1] - SHARES[0]))
+        });
+        assert!(in_proportion);
+    }
+
+    #[test]
+    fn the_counter_goes_as_fast_as_it_is_said_to() {
+        let Ok(said) = counter_hz() else { return };
+        let now = || {
+            let reads = (0..20).map(|_| {
+                let before = Monotonic.now_ns();
+                let counter = arch::counter_start();
+                (Monotonic.now_ns() - before, before, counter)
+            });
+            reads.min().expect("20")
+        };
+        let (_, start, from) = now();
+        while Monotonic.now_ns() < start + 5_000_000 {}
+        let (_, end, to) = now();
+        let seen = (to - from) as f64 / (end - start) as f64 * 1e9;
+        assert!((seen / said - 1.0).abs() < 0.01, "{seen} ticks a second, not {said}");
+    }
+
+    #[test]
+    fn a_time_slice_is_longer_than_a_gap_or_is_not_seen() {
+        let cpus = affinity::allowed().expect("CPUs");
+        let found = timeslice(cpus[0], 60_000_000);
+        assert!(found.is_none_or(|ns| ns > GAP_NS as f64 && ns < 60e6), "{found:?}");
+        // Nothing is seen where nothing is watched.
+        assert_eq!(timeslice(cpus[0], 0), None);
     }
 
     #[test]

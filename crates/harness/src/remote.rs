@@ -529,6 +529,23 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_tried_again_when_the_time_is_over_by_then() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
+        let remote = Remote { address: listener.local_addr().expect("bound"), token: "right".to_owned() };
+        let clients = thread::spawn(move || {
+            let hung_up = listener.incoming().take_while(|client| {
+                let mut word = [0; 4];
+                !client.as_ref().is_ok_and(|mut client| client.read(&mut word).is_ok() && word == *b"over")
+            });
+            hung_up.count()
+        });
+        let before_the_first_pause = AGAIN_AFTER[0] / 2;
+        let why = Control::open_within(&remote, before_the_first_pause).map(|_| ()).expect_err("nobody");
+        TcpStream::connect(remote.address).and_then(|mut last| last.write_all(b"over")).expect("loopback");
+        assert!(clients.join().expect("no panic") <= 1, "{why}");
+    }
+
+    #[test]
     fn a_short_token_does_not_leave_the_machine() {
         // TEST-NET-1: nothing answers there, and no packet is sent.
         let remote = Remote { address: "192.0.2.1:1".parse().expect("an address"), token: "x".repeat(15) };
