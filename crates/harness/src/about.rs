@@ -62,4 +62,14 @@ mod tests {
         assert!(about.text.trim_end().ends_with("the file sees."));
         assert!(!about.text.contains("The length of"));
     }
+
+    #[test]
+    fn a_comment_may_be_all_that_there_is() {
+        for (source, text) in
+            [("//! One\n//!\n//! two", "One\n\ntwo"), ("//!", ""), ("//! One\nuse", "One\n"), ("/", "")]
+        {
+            assert_eq!(super::text_len(source), text.len(), "{source}");
+        }
+        assert_eq!(&super::text::<3>("//! One"), b"One");
+    }
 }

@@ -4,6 +4,7 @@
 //!
 //! 1. as it is, with the parameters of `units.txt`: what its iterations hold and what its outputs
 //!    are made of has to be what is written there (`units.rs`), and all of its proofs hold;
+//!    together with the next point's, they are those of `proofs.txt` (`proofs.rs`);
 //! 2. as it is, with each word and the small numbers of each parameter in turn (`values.rs`): all
 //!    of its proofs hold, each series has samples, and the work directory is empty afterwards;
 //! 3. mutilated: its loops are made to do half of what they are credited with, nothing, or twice as
@@ -13,6 +14,7 @@
 //! `cargo test --test credit -- vm.fault` tries those whose id contains that, and tells which
 //! proofs broke.
 
+mod proofs;
 mod trial;
 mod units;
 mod values;
@@ -76,6 +78,9 @@ fn main() -> ExitCode {
     let valued = values::trials(&catalogue, &table);
     let of_values = values::try_values(&valued);
     wrong.extend(valued.iter().zip(&of_values).filter_map(|(trial, seen)| values::fails(trial, seen)));
+
+    let tried: Vec<(&Trial, &Seen)> = as_they_are.iter().zip(&seen).chain(valued.iter().zip(&of_values)).collect();
+    wrong.extend(proofs::differences(&tried));
 
     // Where one benchmark has huge pages, those that are asked for them have them, too.
     let runs_as = |seen: &Seen| seen.result.state == State::Ok;

@@ -1,0 +1,124 @@
+//! Proofs: which ones each benchmark makes, and how strict they are, said a second time.
+//!
+//! A proof that is no longer made, or that more values satisfy than before, breaks nothing: all
+//! others hold. `proofs.txt` therefore has every proof of every benchmark with what it expects, and
+//! the parameters that it was first seen with. A proof of the table has to be made where these
+//! parameters can be had; on the machines that the table is from, it has to have every proof.
+//!
+//! After a change, `GROMA_UPDATE=1 cargo test -p groma-benches --test credit` writes the file. Read
+//! the difference: a line that vanishes is a proof that is lost.
+
+use crate::trial::{Seen, Trial};
+use groma_harness::model::State;
+use groma_harness::sys::pages;
+use std::path::Path;
+
+/// The table.
+const PROOFS: &str = include_str!("proofs.txt");
+/// What a line begins with whose proof is not made in all states of a machine.
+const SOMETIMES: &str = "? ";
+/// A number that differs between rounds or machines.
+const NUMBER: char = '#';
+/// The proof whose expectation names the loop that came closest, and what the clock costs.
+const FLOOR: (&str, &str) = ("measured time / minimum possible time", "1 or more");
+
+/// The proof that the harness makes of every loop, unless all of its attempts were disturbed.
+const SCALING: &str = "time of 2k iterations over time of k";
+
+/// A proof: the benchmark, the parameters of the first trial that made it, its name, and what it
+/// expects.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    id: String,
+    with: String,
+    name: String,
+    expected: String,
+    sometimes: bool,
+}
+
+impl Line {
+    fn read(line: &str) -> Line {
+        let (line, sometimes) = line.strip_prefix(SOMETIMES).map_or((line, false), |line| (line, true));
+        let fields: Vec<&str> = line.split(" | ").collect();
+        let [id, with, name, expected] = fields[..] else { panic!("proofs.txt: not four fields: {line}") };
+        let [id, with, name, expected] = [id, with, name, expected].map(|field| field.trim().to_owned());
+        Line { id, with, name, expected, sometimes }
+    }
+
+    fn written(&self) -> String {
+        let Line { id, with, name, expected, sometimes } = self;
+        format!("{}{id} | {with} | {name} | {expected}\n", if *sometimes { SOMETIMES } else { "" })
+    }
+
+    /// Whether both are the same proof, whoever made it first.
+    fn is(&self, seen: &Line) -> bool {
+        self.id == seen.id && self.name == seen.name && fits(&self.expected, &seen.expected)
+    }
+}
+
+/// Whether a text is this one, but for numbers.
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((before, after)) = pattern.split_once(NUMBER) else { return pattern == text };
+    let Some(rest) = text.strip_prefix(before) else { return false };
+    let number = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    number.len() < rest.len() && fits(after, number)
+}
+
+/// The parameters of a trial as a line has them.
+fn with(trial: &Trial) -> String {
+    let words = trial.params.iter().map(String::as_str).chain(trial.one_cpu.then_some("(one CPU)"));
+    match words.collect::<Vec<_>>().join(" ") {
+        none if none.is_empty() => "-".to_owned(),
+        some => some,
+    }
+}
+
+/// The proofs of the rounds that ended well, each once.
+fn made(trials: &[(&Trial, &Seen)]) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for (trial, seen) in trials {
+        for proof in seen.result.output.proofs.iter().filter(|proof| proof.name != SCALING) {
+            let expected = if proof.name == FLOOR.0 { FLOOR.1 } else { &proof.expected };
+            let (id, name, expected) = (trial.id.to_owned(), proof.name.clone(), expected.to_owned());
+            let line = Line { id, with: with(trial), name, expected, sometimes: false };
+            if !lines.iter().any(|other| other.is(&line)) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+/// Where the table and what was made differ; writes the table anew where it is told to.
+pub(crate) fn differences(tried: &[(&Trial, &Seen)]) -> Vec<String> {
+    let ok: Vec<_> = tried.iter().copied().filter(|(_, seen)| seen.result.state == State::Ok).collect();
+    let table: Vec<Line> = PROOFS.lines().filter(|l| !l.is_empty() && !l.starts_with("# ")).map(Line::read).collect();
+    let made = made(&ok);
+    let can_be_had = |line: &Line| ok.iter().any(|(trial, _)| trial.id == line.id && with(trial) == line.with);
+    let lost: Vec<&Line> =
+        table.iter().filter(|line| can_be_had(line) && !made.iter().any(|seen| line.is(seen))).collect();
+    let new: Vec<&Line> = made.iter().filter(|seen| !table.iter().any(|line| line.is(seen))).collect();
+    if std::env::var_os("GROMA_UPDATE").is_some() {
+        let mut lines: Vec<&Line> = table.iter().filter(|line| line.sometimes || !lost.contains(line)).collect();
+        lines.extend(&new);
+        lines.sort_by(|a, b| a.id.cmp(&b.id));
+        let comments = PROOFS.lines().filter(|line| line.starts_with("# ")).map(|line| format!("{line}\n"));
+        let text: String = comments.chain(lines.into_iter().map(Line::written)).collect();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/credit/proofs.txt");
+        std::fs::write(path, text).expect("writing proofs.txt");
+        return Vec::new();
+    }
+    let lost = lost.into_iter().filter(|line| !line.sometimes);
+    let mut wrong: Vec<String> = lost.map(|line| format!("a proof is lost: {}", line.written().trim_end())).collect();
+    // Other pages and other instructions make other proofs; a benchmark without a line could not be
+    // had where the table was written.
+    if cfg!(all(target_arch = "x86_64", target_os = "linux")) && pages::page_size() == 4096 {
+        let known = |seen: &&&Line| table.iter().any(|line| line.id == seen.id);
+        wrong.extend(
+            new.iter()
+                .filter(known)
+                .map(|line| format!("a proof that proofs.txt lacks: {}", line.written().trim_end())),
+        );
+    }
+    wrong
+}
