@@ -6,10 +6,15 @@
 //! leaves: in its system calls with their arguments. That it is the right trace, `words.rs` says
 //! for those whose values choose the system call.
 //!
+//! The calls that the operation consists of are also compared with those of the last time
+//! (`parameters/calls.rs`).
+//!
 //! Not here are benchmarks of instructions and memory, whose values choose code (the kernels' own
 //! tests), and those of disks and of whole mixes, which take too long. Without `strace`, or where
 //! it may not trace, the test prints that and passes.
 #![cfg(target_os = "linux")]
+
+mod calls;
 
 use crate::common::{eight_at_a_time, trace};
 use groma_harness::Benchmark;
@@ -40,6 +45,9 @@ const SILENT: &[(&str, &str, &str)] = &[
     ("vm.fault", "object", "it is of files, and the usual kind has none"),
 ];
 
+/// The calls of a round, and how often each was made.
+type Calls = BTreeMap<String, usize>;
+
 /// A round to be traced.
 #[derive(Clone, Debug)]
 struct Trial {
@@ -61,15 +69,19 @@ impl Trial {
         self.bench.info.params.iter().map(value).collect::<Option<_>>().map(Params)
     }
 
-    /// What can be told of a round, without what differs between any two of them.
-    fn trace(&self) -> Option<BTreeSet<String>> {
+    /// What can be told of a round, without what differs between any two of them, and how often.
+    fn trace(&self) -> Option<Calls> {
         let two_sides = self.bench.info.placements.contains(&Placement::SameCpu);
         // Always the same for a benchmark, and not the same for all: they would wait for it.
         let cpus = groma_sys::affinity::allowed().expect("CPUs");
         let on = two_sides.then(|| cpus[self.bench.info.id.len() % cpus.len()]);
         let traced = trace::traced(self.bench.info.id, &self.params()?, on, LIMIT_MS, &[])?;
         let pids: BTreeSet<&str> = traced.lines.iter().map(|(pid, _)| pid.as_str()).collect();
-        Some(traced.calls().filter(|call| is_own(call)).map(|call| plain(call, &traced.dir, &pids)).collect())
+        let mut calls = Calls::new();
+        for call in traced.calls().filter(|call| is_own(call)) {
+            *calls.entry(plain(call, &traced.dir, &pids)).or_default() += 1;
+        }
+        Some(calls)
     }
 }
 
@@ -178,20 +190,20 @@ fn plain(call: &str, dir: &str, pids: &BTreeSet<&str>) -> String {
 /// Whether the other value shows in traces: in all of the usual value there is something that it
 /// lacks, or in all of its own something that no usual one has. What differs by chance is in some
 /// of them only.
-fn shows(usual: &[BTreeSet<String>], other: &Trial) -> Option<bool> {
-    let first = other.trace()?;
-    if usual[0].iter().any(|line| usual[1..].iter().all(|more| more.contains(line)) && !first.contains(line)) {
+fn shows(usual: &[Calls], first: &Calls, other: &Trial) -> Option<bool> {
+    let lacks = |line: &String| usual[1..].iter().all(|more| more.contains_key(line)) && !first.contains_key(line);
+    if usual[0].keys().any(lacks) {
         return Some(true);
     }
     let second = other.trace()?;
-    Some(first.iter().any(|line| second.contains(line) && !usual.iter().any(|of| of.contains(line))))
+    Some(first.keys().any(|line| second.contains_key(line) && !usual.iter().any(|of| of.contains_key(line))))
 }
 
 #[test]
 fn every_value_leaves_a_trace() {
     let benches = groma_benches::all().into_iter().filter(|bench| {
         let group = bench.info.id.split('.').next().unwrap_or_default();
-        !ELSEWHERE.contains(&group) && !bench.info.params.is_empty()
+        !ELSEWHERE.contains(&group)
     });
     let usual = Mutex::new(BTreeMap::new());
     eight_at_a_time(benches.clone().collect(), |bench: &'static Benchmark| {
@@ -199,6 +211,10 @@ fn every_value_leaves_a_trace() {
         usual.lock().expect("no panic holds it").insert(bench.info.id, traces);
     });
     let usual = usual.into_inner().expect("no panic holds it");
+    let table = calls::Table::of_this_machine(&usual);
+    for (id, traces) in &usual {
+        traces.iter().for_each(|traces| table.of_usual(id, traces));
+    }
     let others = benches.flat_map(|bench| {
         let params = bench.info.params.iter();
         let known = |param: &&Param| SILENT.iter().any(|(id, name, _)| (*id, *name) == (bench.info.id, param.name));
@@ -210,12 +226,14 @@ fn every_value_leaves_a_trace() {
     let silent = Mutex::new(Vec::new());
     eight_at_a_time(others.collect(), |trial: Trial| {
         let id = trial.bench.info.id;
-        if let Some(usual) = &usual[id]
-            && shows(usual, &trial) == Some(false)
-        {
+        let Some(usual) = &usual[id] else { return };
+        let Some(first) = trial.trace() else { return };
+        table.of_value(&trial, usual, &first);
+        if shows(usual, &first, &trial) == Some(false) {
             silent.lock().expect("no panic holds it").push(format!("{id} {:?}", trial.other));
         }
     });
     let silent = silent.into_inner().expect("no panic holds it");
     assert!(silent.is_empty(), "{silent:#?}");
+    table.check();
 }

@@ -1,0 +1,257 @@
+//! The system calls that an operation consists of, with their arguments, as they were the last
+//! time.
+//!
+//! A flag that is dropped, an argument in another unit, a call that came in or went out: the
+//! operation still happens as often as is credited, and its proofs hold. `calls.txt` has the calls
+//! that each benchmark repeats, with the usual values of its parameters, and for each other value
+//! those that come with it. It says what is, not what should be: after a change,
+//! `GROMA_UPDATE=1 cargo test -p groma --test program parameters` writes it, and the difference is
+//! to be read.
+//!
+//! A line that begins with "?" is of a call that some rounds repeat and others do not, as on a busy
+//! machine: `GROMA_UPDATE=more` adds what is new as such lines, and makes such lines of what is not
+//! repeated this time. `SKIPPED` has those whose calls are mostly those of other programs.
+//!
+//! Another `strace` writes calls otherwise, and another C library makes other calls: the table is
+//! compared where both are those of its first line.
+
+use super::{Calls, Trial};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+
+/// The table.
+const CALLS: &str = include_str!("calls.txt");
+/// A call that is made as often in a round is repeated.
+const REPEATED: usize = 4;
+
+/// Programs that are started make hundreds of calls, which are not the benchmark's.
+const SKIPPED: [&str; 3] = ["proc.spawn", "proc.shell", "proc.exec target"];
+/// What a line begins with whose call is repeated in some rounds only.
+const SOMETIMES: &str = "? ";
+
+/// The calls of each benchmark, or of one with another value of a parameter, and whether all rounds
+/// repeat them.
+type Lines = BTreeMap<String, BTreeMap<String, bool>>;
+
+/// The table, and what differs from it.
+pub(super) struct Table {
+    /// What it is from.
+    from: String,
+    lines: Lines,
+    /// What is written instead, where it is.
+    new: Option<Mutex<Lines>>,
+    wrong: Mutex<Vec<String>>,
+    /// What the harness repeats: the calls around a loop that makes none.
+    of_harness: BTreeSet<String>,
+}
+
+/// The benchmark whose loop makes no calls.
+const EMPTY: &str = "clock.loop";
+
+/// What writes the calls, and what makes them.
+fn from() -> String {
+    let first = |command: &str, args: &[&str]| {
+        let out = Command::new(command).args(args).output().map(|out| out.stdout).unwrap_or_default();
+        String::from_utf8_lossy(&out).lines().next().unwrap_or_default().to_owned()
+    };
+    let (strace, library) = (first("strace", &["-V"]), first("getconf", &["GNU_LIBC_VERSION"]));
+    format!("{strace}, {library}, {}", std::env::consts::ARCH)
+}
+
+/// The calls without what is of the set-up or comes by chance: descriptors and other small numbers,
+/// lists of numbers, bytes that are not text, what was answered in a structure, odd sizes of reads.
+fn plainer(calls: &Calls) -> Calls {
+    let mut merged = Calls::new();
+    // What was read is left out already, but for what stands between two escaped quotes.
+    let is_whole = |call: &str| !READS.iter().any(|name| call.starts_with(name)) || !call.contains('\\');
+    for (call, times) in calls.iter().filter(|(call, _)| is_whole(call)) {
+        *merged.entry(without_chance(call)).or_default() += times;
+    }
+    merged
+}
+
+/// Calls that read, by the beginning of their names.
+const READS: [&str; 3] = ["read", "pread", "recv"];
+/// Descriptors, and counts that cannot be told from them, are up to this.
+const SMALL: u64 = 300;
+
+/// Where a text in quotes ends.
+fn end_of_text(rest: &str) -> usize {
+    let mut escaped = false;
+    let end = rest.char_indices().skip(1).find(|(_, c)| {
+        let ends = *c == '"' && !escaped;
+        escaped = *c == '\\' && !escaped;
+        ends
+    });
+    end.map_or(rest.len(), |(at, _)| at + 1)
+}
+
+/// Whether this is a list of numbers only.
+fn is_numbers(rest: &str) -> bool {
+    rest.split(']').next().is_some_and(|list| !list.contains(|c: char| c.is_ascii_alphabetic() || c == '"'))
+}
+
+fn without_chance(call: &str) -> String {
+    let reads = READS.iter().any(|name| call.starts_with(name));
+    let call = call.split_once("{st").map_or(call, |(before, _)| before);
+    let mut out = String::new();
+    let mut rest = call.trim_end();
+    while let Some(c) = rest.chars().next() {
+        let is_text = |text: &str| text.len() > 1 && !text.contains('\\');
+        let length = match c {
+            '"' => end_of_text(rest),
+            '[' if is_numbers(rest) => rest.find(']').map_or(rest.len(), |end| end + 1),
+            c if c.is_ascii_alphanumeric() || c == '_' => {
+                rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len())
+            }
+            c => c.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        rest = after;
+        let odd = |n: u64| (3..=SMALL).contains(&n) || reads && n > SMALL && !n.is_power_of_two();
+        match c {
+            '"' if !is_text(token) || token.len() <= 4 => out.push_str("BYTES"),
+            '"' if token.matches(|c: char| c.is_ascii_digit()).count() > 5 => out.push_str("NUMBERED"),
+            '[' if token.len() > 1 => out.push_str("[#]"),
+            _ if token.parse().is_ok_and(odd) => out.push('#'),
+            c if !c.is_ascii_alphanumeric() => out.push_str(token),
+            _ if token.len() == 16 && token.chars().all(|c| c.is_ascii_hexdigit()) => out.push('#'),
+            _ => out.push_str(token),
+        }
+    }
+    out
+}
+
+/// The calls that are repeated in all of these rounds.
+fn repeated(traces: &[Calls]) -> BTreeSet<String> {
+    let in_all = |call: &&String| traces.iter().all(|of| of.get(*call).is_some_and(|times| *times >= REPEATED));
+    traces.iter().take(1).flat_map(Calls::keys).filter(in_all).cloned().collect()
+}
+
+/// A benchmark, with a value that is not the usual one.
+fn name(trial: &Trial) -> String {
+    match trial.other {
+        Some((param, value)) => format!("{} {param}={value}", trial.bench.info.id),
+        None => trial.bench.info.id.to_owned(),
+    }
+}
+
+fn read(text: &str) -> Lines {
+    let mut lines = Lines::new();
+    for line in text.lines() {
+        let (line, always) = line.strip_prefix(SOMETIMES).map_or((line, true), |line| (line, false));
+        let Some((of, call)) = line.split_once(" | ") else { panic!("calls.txt: {line}") };
+        lines.entry(of.to_owned()).or_default().insert(call.to_owned(), always);
+    }
+    lines
+}
+
+impl Table {
+    /// The table; empty where it is of another `strace` or C library.
+    pub(super) fn of_this_machine(usual: &BTreeMap<&str, Option<Vec<Calls>>>) -> Table {
+        let of_harness = usual.get(EMPTY).and_then(Option::as_ref).into_iter().flatten().flat_map(plainer);
+        let of_harness = of_harness.map(|(call, _)| call).collect();
+        let (first, rest) = CALLS.split_once('\n').unwrap_or_default();
+        let from = format!("# {}", from());
+        let update = std::env::var("GROMA_UPDATE").ok();
+        let comparable = first == from;
+        if !comparable && update.is_none() {
+            println!("calls.txt is not compared: it is of {first}, this is {from}");
+        }
+        let kept = comparable && update.as_deref().is_none_or(|how| how == "more");
+        Table {
+            from,
+            lines: if kept { read(rest) } else { Lines::new() },
+            new: update.map(|_| Mutex::default()),
+            wrong: Mutex::default(),
+            of_harness,
+        }
+    }
+
+    fn complain(&self, of: &str, what: &str, call: &str) {
+        self.wrong.lock().expect("no panic holds it").push(format!("{of}: {what}: {call}"));
+    }
+
+    /// Takes what was made into the table that is written.
+    fn note(&self, new: &Mutex<Lines>, of: &str, made: &BTreeSet<String>) {
+        let mut calls = self.lines.get(of).cloned().unwrap_or_default();
+        for (call, always) in &mut calls {
+            *always &= made.contains(call);
+        }
+        let first = calls.is_empty();
+        for call in made {
+            calls.entry(call.clone()).or_insert(first);
+        }
+        new.lock().expect("no panic holds it").insert(of.to_owned(), calls);
+    }
+
+    /// Compares rounds with the usual values.
+    pub(super) fn of_usual(&self, id: &str, traces: &[Calls]) {
+        if SKIPPED.contains(&id) {
+            return;
+        }
+        let traces: Vec<Calls> = traces.iter().map(plainer).collect();
+        let made = &repeated(&traces) - &self.of_harness;
+        if let Some(new) = &self.new {
+            return self.note(new, id, &made);
+        }
+        let Some(lines) = self.lines.get(id) else { return };
+        let nowhere = |call: &&String| !traces.iter().any(|of| of.contains_key(*call));
+        for call in lines.iter().filter(|(_, always)| **always).map(|(call, _)| call).filter(nowhere) {
+            self.complain(id, "no longer made", call);
+        }
+        // Who waits for whom, and how long a file of the kernel is, differs.
+        let by_chance = |call: &str| call.starts_with("futex(") || READS.iter().any(|name| call.starts_with(name));
+        for call in made.iter().filter(|call| !lines.contains_key(*call) && !by_chance(call)) {
+            self.complain(id, "not in calls.txt", call);
+        }
+    }
+
+    /// Compares a round with another value. Here only what is lost is wrong: one round shows what
+    /// comes by chance as well.
+    pub(super) fn of_value(&self, trial: &Trial, usual: &[Calls], first: &Calls) {
+        let of = name(trial);
+        if SKIPPED.iter().any(|skipped| of.starts_with(skipped)) {
+            return;
+        }
+        if let Some(new) = &self.new {
+            let Some(second) = trial.trace() else { return };
+            let of_usual: BTreeSet<String> = usual.iter().flat_map(|of| plainer(of).into_keys()).collect();
+            let both = [plainer(first), plainer(&second)];
+            return self.note(new, &of, &(&repeated(&both) - &of_usual));
+        }
+        let Some(lines) = self.lines.get(&of) else { return };
+        let mut lost: Vec<&String> = lines.iter().filter(|(_, always)| **always).map(|(call, _)| call).collect();
+        let mut calls = plainer(first);
+        // A busy machine leaves no time for some of them.
+        for _ in 0..2 {
+            lost.retain(|call| !calls.contains_key(*call));
+            if lost.is_empty() {
+                return;
+            }
+            let Some(again) = trial.trace() else { return };
+            calls = plainer(&again);
+        }
+        lost.retain(|call| !calls.contains_key(*call));
+        lost.into_iter().for_each(|call| self.complain(&of, "no longer made", call));
+    }
+
+    /// Fails where anything differs; writes the table where it is told to.
+    pub(super) fn check(self) {
+        if let Some(new) = self.new {
+            let new = new.into_inner().expect("no panic holds it");
+            let line = |of: &str, (call, always): (&String, &bool)| {
+                format!("{}{of} | {call}\n", if *always { "" } else { SOMETIMES })
+            };
+            let lines = new.iter().flat_map(|(of, calls)| calls.iter().map(move |call| line(of, call)));
+            let text = format!("{}\n", self.from) + &lines.collect::<String>();
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parameters/calls.txt");
+            std::fs::write(path, text).expect("writing calls.txt");
+            return;
+        }
+        let wrong = self.wrong.into_inner().expect("no panic holds it");
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
