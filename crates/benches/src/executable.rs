@@ -21,3 +21,28 @@ pub(crate) fn write(path: &Path, elf: &[u8]) -> Outcome {
         None => Err(BenchError::Failed(format!("the child that writes a program {exit}"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_program_is_written_whole_and_can_be_executed_by_its_owner() {
+        let place = Place::new();
+        let path = place.path().join("program");
+        write(&path, b"#!/bin/true\n").expect("a directory");
+        assert_eq!(std::fs::read(&path).expect("written"), b"#!/bin/true\n");
+        assert_eq!(std::fs::metadata(&path).expect("written").permissions().mode() & 0o777, 0o700);
+        // The child says why not.
+        for (path, kind) in
+            [(path, io::ErrorKind::AlreadyExists), (place.path().join("no/program"), io::ErrorKind::NotFound)]
+        {
+            let why = write(&path, b"").expect_err("impossible").to_string();
+            let error = std::fs::OpenOptions::new().write(true).create_new(true).open(&path).expect_err("the same");
+            assert!(error.kind() == kind && why.contains(&error.to_string()), "{why}");
+        }
+        place.clear();
+    }
+}

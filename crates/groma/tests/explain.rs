@@ -92,6 +92,12 @@ fn a_command_is_run_and_counted_with_its_children() {
     assert!(of("mmap") > 0.0 && counts["counts"]["read"]["bytes"].is_number(), "{counts}");
     assert!(of("minor-faults") > 0.0 && counts["wall_s"].as_f64().is_some_and(|wall| wall > 0.0), "{counts}");
 
+    // It has nothing to read, whatever groma was started with.
+    let sh = ["predict", "--format", "json", "--", "sh", "-c", "[ /proc/self/fd/0 -ef /dev/null ]"];
+    let with_input = place.command(&sh).stdin(std::process::Stdio::piped()).output().expect("groma runs");
+    let said = String::from_utf8_lossy(&with_input.stderr);
+    assert!(with_input.status.success() && !said.contains("exited with code"), "{said}");
+
     let refused = place.groma(&["predict", "--", "/no/such/program"]);
     assert_eq!((refused.code, refused.err.contains("/no/such/program: No such file")), (Some(2), true), "{refused:?}");
 }

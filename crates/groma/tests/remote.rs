@@ -45,6 +45,20 @@ fn remote_benchmarks_measure_against_another_machine() {
 }
 
 #[test]
+fn another_machine_is_reached_by_the_family_of_its_address() {
+    let place = Place::new();
+    let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
+    for (family, state) in [("v4", "ok"), ("v6", "unsupported")] {
+        let family = format!("family={family}");
+        let args = ["net.tcp_rtt", "--param", &family, "--host", &serve.address];
+        let run = place.json(&[&BRIEF[..], &args].concat());
+        let record = metric(&run, "net.tcp_rtt");
+        assert!(record["state"] == state || state == "ok" && record["state"] == "noisy", "{record:#}");
+        assert!(state == "ok" || record["reason"] == "--host names an IPv4 address", "{record:#}");
+    }
+}
+
+#[test]
 fn a_client_that_is_killed_leaves_no_session() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);

@@ -335,6 +335,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_before_a_result_are_quoted_and_dots_say_that_there_are_more() {
+        let quoted = |output: &str| noise(output.as_bytes());
+        assert_eq!(quoted(" {\"state\""), None);
+        assert_eq!(quoted("hello\n{"), Some("'hello'".to_owned()));
+        assert_eq!(quoted("a\nb\n{"), Some("'a...'".to_owned()));
+        let (forty, more) = ("x".repeat(40), "x".repeat(41));
+        assert_eq!(quoted(&format!("{forty}{{")), Some(format!("'{forty}'")));
+        assert_eq!(quoted(&more), Some(format!("'{forty}...'")));
+    }
+
+    #[test]
     fn the_last_complaint_is_kept_of_many() {
         let mut output = WorkerOutput::default();
         for n in 0..1000 {

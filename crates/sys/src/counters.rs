@@ -168,6 +168,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_counter_is_its_own() {
+        // SAFETY: an rusage is integers only.
+        let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
+        raw.ru_utime = libc::timeval { tv_sec: 1, tv_usec: 2 };
+        raw.ru_stime = libc::timeval { tv_sec: 3, tv_usec: 4 };
+        (raw.ru_nvcsw, raw.ru_nivcsw, raw.ru_minflt, raw.ru_majflt) = (5, 6, 7, 8);
+        (raw.ru_inblock, raw.ru_oublock, raw.ru_maxrss) = (9, 10, 11);
+        let usage = Usage {
+            user_ns: 1_000_002_000,
+            system_ns: 3_000_004_000,
+            voluntary: 5,
+            involuntary: 6,
+            minor_faults: 7,
+            major_faults: 8,
+            blocks_in: 9,
+            blocks_out: 10,
+            max_resident: 11 << 10,
+        };
+        assert_eq!(Usage::from_raw(&raw), usage);
+    }
+
+    #[test]
     fn what_children_worked_belongs_to_the_family() {
         const WORK_NS: u64 = 40_000_000;
         // In a process of its own, because other tests run in this one.

@@ -159,6 +159,23 @@ fn no_order_goes_from_neighbour_to_neighbour() {
 }
 
 #[test]
+fn a_link_begins_at_the_named_node_of_its_order() {
+    let mut map = memory(256 * 1000);
+    let mut chains = Chains::new(&mut map[..256 * 1000], 256, Order::Anywhere, random(9)).unwrap();
+    for of in [1, 2] {
+        let steps = 3 * PARALLEL_CHASE_UNROLL;
+        let link = |start| [Link { offset: 0, chains: of, ahead: 1, start }];
+        // As many nodes further as steps on all chains go.
+        chains.link(&link(of * steps as usize)).unwrap();
+        let there: Vec<usize> = (0..of).map(|c| chains.position(0, c)).collect();
+        chains.link(&link(0)).unwrap();
+        assert_ne!(there, (0..of).map(|c| chains.position(0, c)).collect::<Vec<_>>());
+        chains.walk(0, steps);
+        assert_eq!(there, (0..of).map(|c| chains.position(0, c)).collect::<Vec<_>>(), "{of} chains");
+    }
+}
+
+#[test]
 fn links_share_nodes_and_do_not_disturb_each_other() {
     let mut map = memory(256 * 1000);
     let mut chains = Chains::new(&mut map[..256 * 1000], 256, Order::Anywhere, random(9)).unwrap();

@@ -284,11 +284,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
+/// No other whole number of cycles.
+fn about(cycles: f64) -> RangeInclusive<f64> {
+    cycles - NOT_WHOLE..=cycles + NOT_WHOLE
+}
+
 /// Proves that a dependent operation takes as many cycles as is known of it.
 fn prove_cycles(ctx: &mut Ctx, chain: &mut Loop, known: f64) -> Outcome {
     let per_turn = chain.ops();
     let ops = per_turn as f64;
-    let range = known - NOT_WHOLE..=known + NOT_WHOLE;
+    let range = about(known);
     let mut seen: Vec<f64> = Vec::new();
     for _ in 0..TRIES {
         let cost = work::probe(ctx, WINDOWS, per_turn, |turns| Ok(chain.run(turns)))?;
@@ -344,7 +349,8 @@ mod tests {
 
     #[test]
     fn tries_that_differ_prove_nothing() {
-        let range = 2.75..=3.25;
+        let range = about(3.0);
+        assert_eq!(range, 2.75..=3.25);
         assert_eq!(proven(&[2.19, 3.02], &range), Some(3.02));
         assert_eq!(proven(&[4.01, 3.99, 4.0], &range), Some(4.0), "another instruction");
         assert_eq!(proven(&[2.19, 2.6, 1.9], &range), None);

@@ -275,7 +275,10 @@ fn fill(buffer: &mut [u8]) -> Outcome {
     let write = Stream::new(Op::WriteNt, None).or_else(|_| Stream::new(Op::Write, None)).map_err(BenchError::Failed)?;
     let whole = write.round_down(buffer.len());
     let (most, rest) = buffer.split_at_mut(whole);
-    write.over(most, &[]).map_err(BenchError::Failed)?.run(1);
+    // No kernel goes over nothing.
+    if whole > 0 {
+        write.over(most, &[]).map_err(BenchError::Failed)?.run(1);
+    }
     for word in rest.chunks_exact_mut(8) {
         word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes());
     }
@@ -296,6 +299,17 @@ mod tests {
 
     fn fact<'a>(tried: &'a groma_harness::testing::Tried, key: &str) -> &'a str {
         tried.result.fact(key).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_buffer_of_any_size_is_filled_to_its_end() {
+        for words in (1..=520).step_by(7) {
+            let mut map = Map::anonymous(8 << 10, Policy::Base).expect("memory");
+            let buffer = &mut map[..8 * words];
+            fill(buffer).expect("it can be written to");
+            let unlike = buffer.chunks_exact(8).filter(|word| **word != STREAM_PATTERN.to_ne_bytes()).count();
+            assert_eq!(unlike, 0, "of {words} words");
+        }
     }
 
     #[test]

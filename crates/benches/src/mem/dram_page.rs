@@ -175,19 +175,29 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("again.middle_ns", sorted_ns(others));
     ctx.fact("flush.instruction", evict.name());
     let found = modes(candidates, others).map_err(|why| BenchError::Unsupported(format!("not shown: {why}")))?;
-    // If all pairs that were measured again are slow, there are more: then those of the first pass
-    // count, including a few that were merely disturbed.
-    let first_look = || seen.iter().filter(|(t, _)| *t > found.limit).count();
-    let slow = if found.slow < again { found.slow } else { first_look() };
+    let first_look = seen.iter().filter(|(t, _)| *t > found.limit).count();
     ctx.state(found.gap);
-    ctx.state_as("share", slow as f64 / pairs.len() as f64);
+    ctx.state_as("share", share(found.slow, again, first_look, pairs.len()));
     Ok(())
+}
+
+/// The share of slow pairs of all. If all pairs that were measured again are slow, there are more:
+/// then those of the first pass count, including a few that were merely disturbed.
+fn share(slow: usize, again: usize, first_look: usize, pairs: usize) -> f64 {
+    let slow = if slow < again { slow } else { first_look };
+    slow as f64 / pairs as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_share_is_of_all_pairs() {
+        assert_eq!(share(30, 60, 45, 3_000), 0.01);
+        assert_eq!(share(60, 60, 450, 3_000), 0.15);
+    }
 
     /// Values around `at`, within half of `width` of it.
     fn around(at: f64, width: f64, n: usize) -> Vec<f64> {

@@ -346,7 +346,17 @@ fn state(ctx: &mut Ctx, windows: &[Window], places: &[Place], loads: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::pages::page_size;
     use groma_harness::testing::try_out;
+
+    /// A page that nothing was written to is read from one page of zeros, which is in a cache.
+    #[test]
+    fn the_pages_of_a_buffer_are_its_own() {
+        for policy in [Policy::Base, Policy::Transparent] {
+            let map = buffer(4 << 20, policy).expect("memory");
+            assert_eq!(map.resident_pages().expect("mincore"), (4 << 20) / page_size());
+        }
+    }
 
     fn window(ns: f64, bytes: &[f64], clean: bool) -> Window {
         Window { ns, bytes: bytes.to_vec(), clean }

@@ -160,9 +160,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 /// Of the clean value: the chain of `mem.latency`, one with a node in every line, and one that
 /// finishes each page before the next.
-fn ratios(grid: &Grid) -> [Option<f64>; 3] {
-    let chains = [(FAR_SPACING, GROUP_PAGES), (SPACINGS[0], GROUP_PAGES), (FAR_SPACING, GROUPS[0])];
-    chains.map(|(spacing, group)| place(spacing, group).map(|(s, g)| grid[s][g] / clean(grid)))
+fn ratios(grid: &Grid) -> [(&'static str, Option<f64>); 3] {
+    let chains =
+        [("", FAR_SPACING, GROUP_PAGES), ("lines", SPACINGS[0], GROUP_PAGES), ("page_local", FAR_SPACING, GROUPS[0])];
+    let ratio = |spacing, group| place(spacing, group).map(|(s, g)| grid[s][g] / clean(grid));
+    chains.map(|(name, spacing, group)| (name, ratio(spacing, group)))
 }
 
 /// States how much less the chains take that prefetchers reach, of the time of those that they do
@@ -175,11 +177,11 @@ fn state(ctx: &mut Ctx, grid: &Grid) {
     }
     ctx.fact("prefetch.groups", "1 4 16 32 all");
     ctx.fact("prefetch.clean_ns", format!("{reference:.0}"));
-    let [taken, lines, page_local] = ratios(grid);
+    let [(_, taken), others @ ..] = ratios(grid);
     let taken = taken.unwrap_or(f64::NAN);
     ctx.fact("verdict", if taken >= CLEAN { "clean" } else { "polluted" });
     ctx.state(taken);
-    for (name, ratio) in [("lines", lines), ("page_local", page_local)] {
+    for (name, ratio) in others {
         match ratio.filter(|ratio| ratio.is_finite()) {
             Some(ratio) => ctx.state_as(name, ratio),
             None => ctx.unresolved(name, "the chain came round to its start"),
@@ -235,6 +237,6 @@ mod tests {
             [30.0, 11.0, 12.0, 90.0, 13.0],
             [14.0, 15.0, 100.0, 100.0, 16.0],
         ];
-        assert_eq!(ratios(&grid), [Some(0.9), Some(0.1), Some(0.3)]);
+        assert_eq!(ratios(&grid), [("", Some(0.9)), ("lines", Some(0.1)), ("page_local", Some(0.3))]);
     }
 }

@@ -24,6 +24,7 @@
 
 use super::walk::{Faults, Walk};
 use crate::parts::{self, Composition, Part, Shown, Times};
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
 use groma_harness::sys::process;
@@ -84,6 +85,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let mut walk = Walk::by(huge, &area);
     let (mut faults, mut resident, mut touched) = (Faults::default(), 0, 0);
+    let mut written = 0;
     area.drop_pages().context("giving the pages back")?;
     let most = walk.most();
     let touch = Variant::staged("", |iters, watch| {
@@ -94,6 +96,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 *byte = 1;
             }
         });
+        written += pages.iter().step_by(page_size()).filter(|byte| **byte != 0).count();
         let there = area.residency().context("mincore")?;
         let these = &there[range.start / page_size()..range.end / page_size()];
         resident += these.iter().filter(|there| **there).count();
@@ -105,6 +108,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(BenchError::Unsupported("this process has refused huge pages meanwhile".to_owned()));
     }
     faults.prove_each_minor(ctx, ctx.iterations());
+    work::once_each(ctx, "base pages that were written to, per touch credited", written as u64, ctx.iterations());
     let whole = resident as f64 / touched.max(1) as f64 * base_pages as f64 / PAGES as f64;
     let expected = base_pages as f64 / PAGES as f64;
     // One in fifty may have met fragmented memory: that does not move the median.

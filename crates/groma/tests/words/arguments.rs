@@ -22,6 +22,7 @@ fn the_kernel_is_given_the_numbers_that_are_named() {
         ("http.get", "size=1024 connection=keep_alive from=file".into(), &["sendfile("], SOME),
         ("lock.file", "kind=record object=private".into(), &["F_SETLKW, {l_type=F_WRLCK"], SOME),
         ("lock.file", "kind=open-file object=private".into(), &["F_OFD_SETLKW, {l_type=F_WRLCK"], SOME),
+        ("lock.posix_sem", "object=shared".into(), &["PROT_READ|PROT_WRITE, MAP_SHARED, "], 1),
         ("lock.file", "kind=flock object=private".into(), &["LOCK_EX"], SOME),
         ("net.udp_rtt", "size=4 family=v4".into(), &["it_value={tv_sec=0, tv_nsec=50000000}"], 1),
         ("proc.exit", "resident=1048576".into(), &resident, SOME),
