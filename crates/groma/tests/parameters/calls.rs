@@ -12,8 +12,8 @@
 //! machine: `GROMA_UPDATE=more` adds what is new as such lines, and makes such lines of what is not
 //! repeated this time. `SKIPPED` has those whose calls are mostly those of other programs.
 //!
-//! Another `strace` writes calls otherwise, and another C library makes other calls: the table is
-//! compared where both are those of its first line.
+//! Another `strace` writes calls otherwise, another C library makes other calls, and another kernel
+//! has other files to look at: the table is compared where they are those of its first line.
 
 use super::{Calls, Trial};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +57,9 @@ fn from() -> String {
         String::from_utf8_lossy(&out).lines().next().unwrap_or_default().to_owned()
     };
     let (strace, library) = (first("strace", &["-V"]), first("getconf", &["GNU_LIBC_VERSION"]));
-    format!("{strace}, {library}, {}", std::env::consts::ARCH)
+    let release = first("uname", &["-r"]);
+    let kernel: Vec<&str> = release.split('.').take(2).collect();
+    format!("{strace}, {library}, Linux {}, {}", kernel.join("."), std::env::consts::ARCH)
 }
 
 /// The calls without what is of the set-up or comes by chance: descriptors and other small numbers,
@@ -149,7 +151,7 @@ fn read(text: &str) -> Lines {
 }
 
 impl Table {
-    /// The table; empty where it is of another `strace` or C library.
+    /// The table; empty where it is of another machine.
     pub(super) fn of_this_machine(usual: &BTreeMap<&str, Option<Vec<Calls>>>) -> Table {
         let of_harness = usual.get(EMPTY).and_then(Option::as_ref).into_iter().flatten().flat_map(plainer);
         let of_harness = of_harness.map(|(call, _)| call).collect();
