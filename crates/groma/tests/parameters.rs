@@ -151,6 +151,11 @@ fn is_end(call: &str) -> bool {
     call.starts_with("read(") && call.ends_with(" = 0")
 }
 
+/// Whether this call reads.
+fn reads(call: &str) -> bool {
+    ["read", "pread", "recv"].iter().any(|of| call.starts_with(of))
+}
+
 /// A call without its result, and without what differs between two runs of the same: addresses,
 /// process ids, ports, points in time, what was read, the test's directory.
 fn plain(call: &str, dir: &str, pids: &BTreeSet<&str>) -> String {
@@ -163,8 +168,7 @@ fn plain(call: &str, dir: &str, pids: &BTreeSet<&str>) -> String {
     let call = call.replace(dir, "DIR/");
     let call = call.rsplit_once(" = ").map_or(call.as_str(), |(call, _)| call).trim_end();
     // What was read, from another process or a file of the kernel.
-    let reads = ["read", "recv", "pread"].iter().any(|of| call.starts_with(of));
-    let call = if reads { call.split('"').step_by(2).collect::<String>() } else { call.to_owned() };
+    let call = if reads(call) { call.split('"').step_by(2).collect::<String>() } else { call.to_owned() };
     let until = call.contains("TIMER_ABSTIME");
     let (mut out, mut word) = (String::new(), String::new());
     for c in call.chars().chain([' ']) {

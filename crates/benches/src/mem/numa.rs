@@ -133,7 +133,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     ctx.measure_variants(&mut variants)?;
     drop(variants);
     // A stream that stood still would be read from a cache.
-    let place = |name: &str| (u128::from(ctx.iterations_of(name)) * PIECE as u128 % size as u128) as usize;
+    let place = |name: &str| ctx.iterations_of(name) as usize % (size / PIECE) * PIECE;
     let apart = at_read.abs_diff(place("read")) + at_written.abs_diff(place("write_nt"));
     ctx.prove("bytes between the streams' places and those credited", "0", apart as f64, 0.0..=0.0);
     work::once_each(ctx, "loads made per load credited", walked, ctx.iterations_of("") * CHASE_UNROLL);

@@ -15,7 +15,7 @@
 //! Another `strace` writes calls otherwise, another C library makes other calls, and another kernel
 //! has other files to look at: the table is compared where they are those of its first line.
 
-use super::{Calls, Trial};
+use super::{Calls, Trial, reads};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
@@ -67,15 +67,13 @@ fn from() -> String {
 fn plainer(calls: &Calls) -> Calls {
     let mut merged = Calls::new();
     // What was read is left out already, but for what stands between two escaped quotes.
-    let is_whole = |call: &str| !READS.iter().any(|name| call.starts_with(name)) || !call.contains('\\');
+    let is_whole = |call: &str| !reads(call) || !call.contains('\\');
     for (call, times) in calls.iter().filter(|(call, _)| is_whole(call)) {
         *merged.entry(without_chance(call)).or_default() += times;
     }
     merged
 }
 
-/// Calls that read, by the beginning of their names.
-const READS: [&str; 3] = ["read", "pread", "recv"];
 /// Descriptors, and counts that cannot be told from them, are up to this.
 const SMALL: u64 = 300;
 
@@ -95,13 +93,14 @@ fn is_numbers(rest: &str) -> bool {
     rest.split(']').next().is_some_and(|list| !list.contains(|c: char| c.is_ascii_alphabetic() || c == '"'))
 }
 
+/// A call of [`plainer`].
 fn without_chance(call: &str) -> String {
-    let reads = READS.iter().any(|name| call.starts_with(name));
+    let of_read = reads(call);
+    let odd = |n: u64| (3..=SMALL).contains(&n) || of_read && n > SMALL && !n.is_power_of_two();
     let call = call.split_once("{st").map_or(call, |(before, _)| before);
     let mut out = String::new();
     let mut rest = call.trim_end();
     while let Some(c) = rest.chars().next() {
-        let is_text = |text: &str| text.len() > 1 && !text.contains('\\');
         let length = match c {
             '"' => end_of_text(rest),
             '[' if is_numbers(rest) => rest.find(']').map_or(rest.len(), |end| end + 1),
@@ -112,9 +111,8 @@ fn without_chance(call: &str) -> String {
         };
         let (token, after) = rest.split_at(length);
         rest = after;
-        let odd = |n: u64| (3..=SMALL).contains(&n) || reads && n > SMALL && !n.is_power_of_two();
         match c {
-            '"' if !is_text(token) || token.len() <= 4 => out.push_str("BYTES"),
+            '"' if token.contains('\\') || token.len() <= 4 => out.push_str("BYTES"),
             '"' if token.matches(|c: char| c.is_ascii_digit()).count() > 5 => out.push_str("NUMBERED"),
             '[' if token.len() > 1 => out.push_str("[#]"),
             _ if token.parse().is_ok_and(odd) => out.push('#'),
@@ -140,6 +138,12 @@ fn name(trial: &Trial) -> String {
     }
 }
 
+/// The calls that all rounds repeat.
+fn always(lines: &BTreeMap<String, bool>) -> impl Iterator<Item = &String> {
+    lines.iter().filter(|(_, always)| **always).map(|(call, _)| call)
+}
+
+/// The lines of the table.
 fn read(text: &str) -> Lines {
     let mut lines = Lines::new();
     for line in text.lines() {
@@ -201,11 +205,11 @@ impl Table {
         }
         let Some(lines) = self.lines.get(id) else { return };
         let nowhere = |call: &&String| !traces.iter().any(|of| of.contains_key(*call));
-        for call in lines.iter().filter(|(_, always)| **always).map(|(call, _)| call).filter(nowhere) {
+        for call in always(lines).filter(nowhere) {
             self.complain(id, "no longer made", call);
         }
         // Who waits for whom, and how long a file of the kernel is, differs.
-        let by_chance = |call: &str| call.starts_with("futex(") || READS.iter().any(|name| call.starts_with(name));
+        let by_chance = |call: &str| call.starts_with("futex(") || reads(call);
         for call in made.iter().filter(|call| !lines.contains_key(*call) && !by_chance(call)) {
             self.complain(id, "not in calls.txt", call);
         }
@@ -225,7 +229,7 @@ impl Table {
             return self.note(new, &of, &(&repeated(&both) - &of_usual));
         }
         let Some(lines) = self.lines.get(&of) else { return };
-        let mut lost: Vec<&String> = lines.iter().filter(|(_, always)| **always).map(|(call, _)| call).collect();
+        let mut lost: Vec<&String> = always(lines).collect();
         let mut calls = plainer(first);
         // A busy machine leaves no time for some of them.
         for _ in 0..2 {
