@@ -25,6 +25,9 @@ use std::sync::Mutex;
 const CALLS: &str = include_str!("calls.txt");
 /// A call that is made as often in a round is repeated.
 const REPEATED: usize = 4;
+/// One that the table lacks has to be made as often before it is wrong: how many laps a round has
+/// depends on the machine's speed, so that a call of each lap is repeated in some rounds only.
+const SURELY_REPEATED: usize = 2 * REPEATED;
 
 /// Programs that are started make hundreds of calls, which are not the benchmark's.
 const SKIPPED: [&str; 3] = ["proc.spawn", "proc.shell", "proc.exec target"];
@@ -124,9 +127,9 @@ fn without_chance(call: &str) -> String {
     out
 }
 
-/// The calls that are repeated in all of these rounds.
-fn repeated(traces: &[Calls]) -> BTreeSet<String> {
-    let in_all = |call: &&String| traces.iter().all(|of| of.get(*call).is_some_and(|times| *times >= REPEATED));
+/// The calls that all of these rounds make at least so often.
+fn repeated(traces: &[Calls], least: usize) -> BTreeSet<String> {
+    let in_all = |call: &&String| traces.iter().all(|of| of.get(*call).is_some_and(|times| *times >= least));
     traces.iter().take(1).flat_map(Calls::keys).filter(in_all).cloned().collect()
 }
 
@@ -199,9 +202,9 @@ impl Table {
             return;
         }
         let traces: Vec<Calls> = traces.iter().map(plainer).collect();
-        let made = &repeated(&traces) - &self.of_harness;
+        let made = |least| &repeated(&traces, least) - &self.of_harness;
         if let Some(new) = &self.new {
-            return self.note(new, id, &made);
+            return self.note(new, id, &made(REPEATED));
         }
         let Some(lines) = self.lines.get(id) else { return };
         let nowhere = |call: &&String| !traces.iter().any(|of| of.contains_key(*call));
@@ -210,7 +213,7 @@ impl Table {
         }
         // Who waits for whom, and how long a file of the kernel is, differs.
         let by_chance = |call: &str| call.starts_with("futex(") || reads(call);
-        for call in made.iter().filter(|call| !lines.contains_key(*call) && !by_chance(call)) {
+        for call in made(SURELY_REPEATED).iter().filter(|call| !lines.contains_key(*call) && !by_chance(call)) {
             self.complain(id, "not in calls.txt", call);
         }
     }
@@ -226,7 +229,7 @@ impl Table {
             let Some(second) = trial.trace() else { return };
             let of_usual: BTreeSet<String> = usual.iter().flat_map(|of| plainer(of).into_keys()).collect();
             let both = [plainer(first), plainer(&second)];
-            return self.note(new, &of, &(&repeated(&both) - &of_usual));
+            return self.note(new, &of, &(&repeated(&both, REPEATED) - &of_usual));
         }
         let Some(lines) = self.lines.get(&of) else { return };
         let mut lost: Vec<&String> = always(lines).collect();
