@@ -65,13 +65,27 @@ fn from() -> String {
     format!("{strace}, {library}, Linux {}, {}", kernel.join("."), std::env::consts::ARCH)
 }
 
-/// The calls without what is of the set-up or comes by chance: descriptors and other small numbers,
-/// lists of numbers, bytes that are not text, what was answered in a structure, odd sizes of reads.
+/// Whether a call sets up the stack on which Rust's runtime handles signals in each thread, or ends
+/// it: a page that guards it and, on CPUs with large vector registers, more than libc's 8 KiB. So
+/// its size is of the CPU, not of the benchmark.
+fn is_of_signal_stack(call: &str) -> bool {
+    const SIGSTKSZ: u64 = 8192;
+    let stack = groma_sys::signals::largest_frame().unwrap_or(0).max(SIGSTKSZ);
+    let with_guard = stack + groma_sys::pages::page_size() as u64;
+    call.starts_with("sigaltstack(")
+        || call.starts_with("munmap(") && call.trim_end().ends_with(&format!(", {with_guard})"))
+        || call.starts_with(&format!("mmap(NULL, {with_guard}, "))
+}
+
+/// The calls without what is of the runtime or comes by chance: descriptors and other small
+/// numbers, lists of numbers, bytes that are not text, what was answered in a structure, odd sizes
+/// of reads.
 fn plainer(calls: &Calls) -> Calls {
     let mut merged = Calls::new();
     // What was read is left out already, but for what stands between two escaped quotes.
     let is_whole = |call: &str| !reads(call) || !call.contains('\\');
-    for (call, times) in calls.iter().filter(|(call, _)| is_whole(call)) {
+    let counts = |call: &str| is_whole(call) && !is_of_signal_stack(call);
+    for (call, times) in calls.iter().filter(|(call, _)| counts(call)) {
         *merged.entry(without_chance(call)).or_default() += times;
     }
     merged
