@@ -405,6 +405,9 @@ ORACLE(read_all_) {
     vector a = {0}, b = a, c = a, e = a;
     uint64_t begin = now();
     for (long i = 0; i < n; i++) {
+/* Four steps a turn: with vectors of 64 bytes the turns themselves take a third of the time of
+ * 16 KiB (Granite Rapids: 318 GB/s, and 425 so). */
+#pragma GCC unroll 4
         for (size_t at = next(), end = at + piece; at < end; at += STEP) { vector *s = (vector *)(area + at); a |= s[0]; b |= s[1]; c |= s[2]; e |= s[3]; }
         __asm__ volatile("" ::: "memory");
     }
