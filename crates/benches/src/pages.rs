@@ -356,4 +356,103 @@ mod tests {
             assert_eq!(named, of_lines, "{}", block.title);
         }
     }
+
+    /// What words of a line's name mean: a parameter of its values.
+    const MEANINGS: &[(&str, &str, &str)] = &[
+        ("2 processes", "tasks", "2"),
+        ("processes", "kind", "process"),
+        ("2 threads", "tasks", "2"),
+        ("threads", "kind", "thread"),
+        ("8 using", "tasks", "8"),
+        ("using 16 KiB", "working_set", "16K"),
+        ("SIGSEGV", "kind", "write"),
+        ("static program", "target", "static"),
+        ("dynamic program", "target", "dynamic"),
+        ("100 µs", "length", "100us"),
+        ("anonymous page", "kind", "anon_write"),
+        ("cached file page", "kind", "file_minor"),
+        ("munmap 64 KiB", "size", "64K"),
+        ("mmap + munmap", "touch", "none"),
+        ("pages touched", "touch", "all"),
+        ("mprotect a page", "size", "4K"),
+        ("empty file", "size", "0"),
+        ("missing name", "kind", "negative"),
+        ("append", "kind", "append"),
+        ("16 at once", "depth", "16"),
+        ("futex wake", "op", "wake"),
+        ("fcntl", "kind", "record"),
+        ("10 pipes", "count", "10"),
+        ("100 pipes", "count", "100"),
+        ("1 of 100", "count", "100"),
+        ("RPC over TCP", "transport", "tcp"),
+        ("GET 1 KiB", "connection", "keep_alive"),
+        ("GET + connect", "connection", "close"),
+        ("file, read", "mode", "read"),
+        ("file, mmap", "mode", "mapped"),
+        ("mispredicted", "kind", "mispredicted"),
+        ("atomic add", "kind", "add"),
+        ("full fence", "kind", "fence"),
+        ("triad", "op", "triad"),
+        ("no cache", "op", "write_nt"),
+    ];
+
+    /// The metrics of lines whose name does not say it in its own words.
+    const METRICS: &[(&str, &str)] = &[
+        ("null call (getppid)", "syscall.getppid"),
+        ("read 1 B of /dev/zero", "syscall.read"),
+        ("write 1 B to /dev/null", "syscall.write"),
+        ("send to itself and catch", "signal.catch"),
+        ("run a command by sh -c", "proc.shell"),
+        ("fault, copy on write", "vm.cow"),
+        ("delete it", "file.create_delete.delete"),
+        ("read 4 KiB, cached", "file.pread_random"),
+        ("read 4 KiB at random", "disk.random_read"),
+        ("read in order", "disk.read"),
+        ("write 4 KiB + sync", "disk.sync_write"),
+    ];
+
+    fn lines() -> impl Iterator<Item = &'static Line> {
+        SYSTEM.iter().chain(BLOCKS).flat_map(|block| block.lines)
+    }
+
+    #[test]
+    fn a_line_shows_what_its_name_says() {
+        for (words, param, value) in MEANINGS {
+            let named: Vec<&Line> = lines().filter(|line| line.name.contains(words)).collect();
+            let mut shown = named.iter().flat_map(|line| line.values).flatten();
+            assert!(!named.is_empty() && shown.all(|shown| shown.params.contains(&(*param, *value))), "{words}");
+        }
+        for (name, metric) in METRICS {
+            let line = lines().find(|line| line.name == *name).unwrap_or_else(|| panic!("no line {name}"));
+            assert!(line.values.iter().flatten().all(|shown| shown.metric == *metric), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_column_shows_what_its_head_says() {
+        for block in SYSTEM.iter().chain(BLOCKS) {
+            for (column, head) in block.heads.iter().enumerate() {
+                for (line, shown) in block.lines.iter().filter_map(|line| Some((line, line.values[column]?))) {
+                    let what = format!("{}, {}, {head}", block.title, line.name);
+                    let on = match *head {
+                        "1 CPU" => On::One,
+                        "2 CPUs" => On::Two,
+                        "all" => On::All,
+                        _ => shown.on,
+                    };
+                    assert_eq!((shown.on, shown.in_cycles), (on, *head == "cycles"), "{what}");
+                    if block.title == "Latency under load" {
+                        assert_eq!(shown.metric.ends_with(".bandwidth"), *head == "traffic", "{what}");
+                    }
+                    if block.title.starts_with("Arithmetic") {
+                        let kind = ["i64", "f64", "f32"][column];
+                        let (of, op) = shown.params[0].1.split_once('.').expect("a type and an operation");
+                        assert!(of == kind && line.name.starts_with(op), "{what}: {of}.{op}");
+                        let independent = line.name.contains("independent");
+                        assert_eq!(shown.metric.contains("throughput"), independent, "{what}");
+                    }
+                }
+            }
+        }
+    }
 }

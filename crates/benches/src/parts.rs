@@ -73,3 +73,39 @@ pub(crate) const COPY_10K: Part = Part::of(20480.0, "bytes read and written by t
 pub(crate) const FAULTED: Part = Part::of(1.0, "a fault that finds its page", FAULT);
 /// A page of 4 KiB cleared.
 pub(crate) const ZEROES: Part = Part::of(4096.0, "bytes zeroed", FILL);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// What parts cost together, by metric and parameters.
+    fn sum(parts: &[Part]) -> BTreeMap<(&'static str, String), f64> {
+        let mut costs: BTreeMap<_, f64> = BTreeMap::new();
+        for part in parts {
+            let Times::Fixed(times) = part.times else { panic!("{}: a number that only a run knows", part.what) };
+            for (shown, times) in [(Some(part.cost), times), (part.less, -times)] {
+                let Some(shown) = shown else { continue };
+                *costs.entry((shown.metric, format!("{:?}", shown.params))).or_default() += times;
+            }
+        }
+        costs.retain(|_, times| *times != 0.0);
+        costs
+    }
+
+    /// Steps from one cost to another add up to the last.
+    #[test]
+    fn differences_add_up_to_what_they_lead_to() {
+        let between_processes = Part::of(2.0, "", SWITCH_PROCESS);
+        assert_eq!(sum(&[SWITCHES, SLEEPS, ADDRESS_SPACES]), sum(&[between_processes]));
+        assert_eq!(sum(&[Part::of(1.0, "", PIPE), DATAGRAMS]), sum(&[Part::of(1.0, "", UDP)]));
+    }
+
+    /// A byte that is copied is read and written.
+    #[test]
+    fn bytes_are_those_that_are_moved() {
+        for (part, bytes) in [(COPY_10K, 2.0 * 10.0 * 1024.0), (ZEROES, 4096.0)] {
+            assert_eq!(part.times, Times::Fixed(bytes), "{}", part.what);
+        }
+    }
+}

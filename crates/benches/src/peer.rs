@@ -123,13 +123,13 @@ impl Peer {
     }
 }
 
-/// Sends numbers to the peer; [`hear`] receives them.
+/// Sends numbers to the peer; [`receive_numbers`] receives them.
 pub(crate) fn send_numbers<const N: usize>(connection: &TcpStream, numbers: [u64; N]) -> io::Result<()> {
     // One write: with Nagle's algorithm a second would wait for the acknowledgement of the first.
     write_full(connection.as_fd(), numbers.map(u64::to_be_bytes).as_flattened())
 }
 
-/// Receives the numbers that [`say`] sent at the other end.
+/// Receives the numbers that [`send_numbers`] sent at the other end.
 pub(crate) fn receive_numbers<const N: usize>(connection: &TcpStream) -> io::Result<[u64; N]> {
     let mut numbers = [[0; 8]; N];
     read_full(connection.as_fd(), numbers.as_flattened_mut())?;

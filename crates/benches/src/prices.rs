@@ -221,6 +221,60 @@ mod tests {
     use crate::parts::Times;
     use std::collections::BTreeMap;
 
+    /// What calls cost, of each so many with so many bytes, by metric and its first parameter.
+    fn costs(calls: &[(&str, f64, f64)]) -> BTreeMap<(&'static str, &'static str), f64> {
+        let mut costs: BTreeMap<_, f64> = BTreeMap::new();
+        for (name, count, bytes) in calls {
+            let price = PRICES.iter().find(|price| price.names.contains(name)).expect("it has a price");
+            let each = price.each.iter().map(|part| (part, *count));
+            for (part, count) in each.chain(price.byte.iter().map(|part| (part, count * bytes))) {
+                let Times::Fixed(times) = part.times else { panic!("{name}: a number that only a run knows") };
+                for (shown, times) in [(Some(part.cost), times), (part.less, -times)] {
+                    let Some(shown) = shown else { continue };
+                    let first = shown.params.first().map_or("", |(_, value)| *value);
+                    *costs.entry((shown.metric, first)).or_default() += count * times;
+                }
+            }
+        }
+        costs.values_mut().for_each(|times| *times = (*times * 1e6).round() / 1e6);
+        costs.retain(|_, times| *times != 0.0);
+        costs
+    }
+
+    /// As many bytes as the operation of a benchmark moves cost what it takes; what is counted as
+    /// one has the price of the nearest.
+    #[test]
+    fn bytes_and_events_cost_what_stands_for_them() {
+        const WRITE: (&str, &str) = ("syscall.write", "");
+        type Costs<'c> = &'c [((&'c str, &'c str), f64)];
+        let rows: &[(&str, f64, f64, Costs)] = &[
+            ("pread64", 1.0, 4096.0, &[(("file.pread_random", "8M"), 1.0)]),
+            ("read", 3.0, 0.0, &[(("syscall.read", ""), 3.0)]),
+            (
+                "write",
+                1.0,
+                10_240.0,
+                &[(WRITE, 1.0), (("file.create_delete", "10K"), 1.0), (("file.create_delete", "0"), -1.0)],
+            ),
+            ("getdents64", 2.0, 16_000.0, &[(("syscall.getppid", ""), 2.0), (("file.readdir", "1000"), 1.0)]),
+            ("openat", 2.0, 0.0, &[(("syscall.open_close", "1"), 2.0), (("syscall.dup_close", ""), -1.0)]),
+            ("minor-faults", 2.0, 0.0, &[(("vm.fault", "anon_write"), 1.0), (("vm.fault", "file_minor"), 1.0)]),
+            ("voluntary-switches", 1.0, 0.0, &[(("ctx.futex.net", "process"), 1.0)]),
+            ("involuntary-switches", 1.0, 0.0, &[(("ctx.yield.net", ""), 1.0)]),
+            ("clone", 1.0, 0.0, &[(("proc.fork_exit", "0"), 1.0)]),
+            ("clone3", 1.0, 0.0, &[(("thread.create_join", "pthread"), 1.0)]),
+            ("kill", 1.0, 0.0, &[(("signal.catch", ""), 1.0)]),
+            ("fdatasync", 1.0, 0.0, &[(("file.durable", "overwrite"), 1.0)]),
+        ];
+        for (name, count, bytes, expected) in rows {
+            let expected: BTreeMap<_, f64> = expected.iter().copied().collect();
+            assert_eq!(costs(&[(*name, *count, *bytes)]), expected, "{name}");
+        }
+        let others = PRICES.iter().filter(|price| price.spent != Spent::Kernel);
+        let others: Vec<(&str, Spent)> = others.map(|price| (price.names[0], price.spent)).collect();
+        assert_eq!(others, [("fsync", Spent::Waiting), ("cycles:u", Spent::User)]);
+    }
+
     /// The calls of an iteration of a benchmark cost together what it measures: one of that, and
     /// nothing of any other. A price of a process has its end and the wait for it in it.
     #[test]

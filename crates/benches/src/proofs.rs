@@ -68,6 +68,42 @@ pub(crate) mod testing {
     use groma_harness::sys::{affinity, counters};
     use groma_harness::testing::Tried;
 
+    /// Of either side and of either kind, in hundredths of a switch for each round trip, and
+    /// whether they are enough.
+    const SWITCHES: [([u64; 4], bool); 4] =
+        [([50, 40, 60, 40], true), ([50, 40, 60, 20], false), ([0, 0, 100, 0], false), ([190, 0, 0, 0], true)];
+
+    #[test]
+    fn all_switches_of_both_sides_count() {
+        use groma_harness::sys::counters::Usage;
+        use groma_harness::testing::try_failing;
+        fn run(ctx: &mut Ctx) -> Outcome {
+            ctx.probe(1, |iters| {
+                (0..iters).for_each(|_| std::hint::spin_loop());
+                Ok(())
+            })?;
+            let trips = ctx.iterations();
+            let mut peer = sys::fork::fork(|| 0).context("forking a peer")?.wait().context("waiting for it")?;
+            for (each, _) in SWITCHES {
+                let [voluntary, involuntary, of_peer, involuntary_of_peer] = each.map(|part| part * trips / 100);
+                let now = Usage::thread();
+                let before = Usage {
+                    voluntary: now.voluntary.wrapping_sub(voluntary),
+                    involuntary: now.involuntary.wrapping_sub(involuntary),
+                    ..now
+                };
+                peer.usage = Usage { voluntary: of_peer, involuntary: involuntary_of_peer, ..Usage::default() };
+                super::switches(ctx, &before, &peer);
+            }
+            ctx.state(1.0);
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("cpu.switches") };
+        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a child");
+        let held: Vec<bool> = tried.result.output.proofs.iter().map(|proof| proof.holds).collect();
+        assert_eq!(held, SWITCHES.map(|(_, enough)| enough));
+    }
+
     #[test]
     fn the_placement_demands_the_proof_whatever_cpu_the_peer_has() {
         use groma_harness::testing::{try_failing_at, try_placed};

@@ -253,6 +253,7 @@ mod tests {
     use groma_harness::testing::try_out;
     use std::collections::BTreeSet;
     use std::io::Read;
+    use std::os::unix::fs::MetadataExt;
 
     const BLOCK: usize = 4096;
     /// More than is written at a time, and no multiple of it.
@@ -272,6 +273,32 @@ mod tests {
         info: Info { timing: Timing::Stated, needs: &[Need::WorkDir], ..Info::new("test.random_file") },
         run: Run::Here(write_and_read),
     };
+
+    /// The directory of the descriptor is that of the path, below the member's own, and another one
+    /// each time: the file system derives its place from its name.
+    fn open_apart(ctx: &mut Ctx) -> Outcome {
+        let mut names = BTreeSet::new();
+        for _ in 0..3 {
+            let scratch = Scratch::apart(ctx)?;
+            let made = File::open(scratch.path()).and_then(|dir| dir.metadata()).context("looking at it")?;
+            let held = scratch.dir.metadata().context("looking at it")?;
+            let above = scratch.path().parent().and_then(Path::file_name);
+            if made.ino() == held.ino() && above.is_some_and(|name| name == "member-0") {
+                names.insert(scratch.path().to_owned());
+            }
+        }
+        ctx.state(names.len() as f64);
+        Ok(())
+    }
+
+    #[test]
+    fn a_directory_apart_is_another_one_each_time() {
+        let info = Info { timing: Timing::Stated, needs: &[Need::WorkDir], ..Info::new("test.apart") };
+        let bench = Benchmark { info, run: Run::Here(open_apart) };
+        let place = Place::new();
+        let tried = try_out(&bench, &[], Some(place.path())).expect("a directory");
+        assert_eq!(tried.result.series("").expect("stated").values, [3.0]);
+    }
 
     /// A file system that finds a block twice may keep it once, and a sum of a block would not tell
     /// where it was read.

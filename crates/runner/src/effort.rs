@@ -154,4 +154,28 @@ mod tests {
         assert_eq!(of(standard.sampling / 4).intervals, standard.intervals);
         assert_eq!(of(standard.sampling * 1000).intervals, MOST_INTERVALS);
     }
+
+    #[test]
+    fn a_survey_has_the_rounds_of_a_quick_run_and_the_time_of_its_profile() {
+        let cases = [(Profile::Quick, 15, 15), (Profile::Standard, 25, 63), (Profile::Rigorous, 25, 63)];
+        for (profile, rounds, most) in cases {
+            let (survey, own, quick) = (Effort::of_survey(profile), Effort::of(profile), Effort::of(Profile::Quick));
+            assert_eq!((survey.rounds, survey.most_rounds), (rounds, most), "{profile:?}");
+            assert_eq!((survey.preflight, survey.budget), (own.preflight, own.budget), "{profile:?}");
+            assert_eq!((survey.intervals, survey.length()), (quick.intervals, quick.length()), "{profile:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_thinned_has_its_share_but_not_less_than_a_quick_round() {
+        let thinned = |profile, share| {
+            let effort = Effort::of(profile).thinned(share);
+            (effort.intervals, effort.sampling.as_millis(), effort.warm_up.as_millis(), effort.rounds)
+        };
+        assert_eq!(thinned(Profile::Standard, 1.0), (25, 40, 10, 9));
+        assert_eq!(thinned(Profile::Standard, 0.5), (12, 20, 5, 9));
+        assert_eq!(thinned(Profile::Standard, 0.0), (11, 4, 1, 9));
+        assert_eq!(thinned(Profile::Standard, 2.0), (25, 40, 10, 9));
+        assert_eq!(thinned(Profile::Quick, 0.0), (11, 4, 1, 6));
+    }
 }

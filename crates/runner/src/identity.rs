@@ -56,7 +56,10 @@ pub fn is_alive(owner: &str) -> bool {
 /// The start of a process in clock ticks since boot: field 22 of its stat line, counted after the
 /// name in parentheses.
 fn start_time(pid: i32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    start_in(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn start_in(stat: &str) -> Option<String> {
     let after_name = stat.rsplit_once(')')?.1;
     after_name.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
@@ -91,6 +94,15 @@ mod tests {
         // After a restart another process may have its number and its start.
         assert!(!is_alive(&other(2, "00000000-0000-4000-8000-000000000000")));
         assert!(!is_alive(""));
+    }
+
+    #[test]
+    fn the_start_of_a_process_is_found_behind_any_name() {
+        let fields: Vec<String> = (4..=52).map(|field| (100 * field).to_string()).collect();
+        for name in ["sh", "a) S 1 (b", ""] {
+            assert_eq!(start_in(&format!("12 ({name}) S {}\n", fields.join(" "))).as_deref(), Some("2200"), "{name}");
+        }
+        assert_eq!(start_in("12 (sh) S 1 2"), None);
     }
 
     #[test]

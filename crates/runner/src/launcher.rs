@@ -98,4 +98,22 @@ mod tests {
         let foreign = std::env::vars().any(|(key, _)| !known.contains(&key.as_str()));
         assert!(!foreign || environment(true, 0).len() > 2);
     }
+
+    #[test]
+    fn a_worker_is_the_program_of_its_side_behind_its_command() {
+        let started = |command: &[&str], program: Option<&str>| {
+            let command = command.iter().map(OsString::from).collect();
+            let launcher = Launcher { command, program: program.map(PathBuf::from), inherits: false };
+            let command = launcher.command(Path::new("/this"), 0);
+            let words: Vec<OsString> =
+                [command.get_program()].into_iter().chain(command.get_args()).map(OsString::from).collect();
+            (words, launcher.parent() == process::id())
+        };
+        let this = std::env::current_exe().expect("it is running").into_os_string();
+        let words = |words: &[&str]| words.iter().chain([&worker::ARGUMENT]).map(OsString::from).collect::<Vec<_>>();
+        assert_eq!(started(&[], None), (words(&["/this"]), true));
+        assert_eq!(started(&[], Some("/other")), (words(&["/other"]), true));
+        assert_eq!(started(&["nice", "-n1"], Some("/other")), (words(&["nice", "-n1", "/other"]), false));
+        assert_eq!(started(&["nice"], None), (vec!["nice".into(), this, worker::ARGUMENT.into()], false));
+    }
 }

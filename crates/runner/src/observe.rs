@@ -9,6 +9,7 @@
 use crate::signals::watch_signals;
 use crate::supervise::adopt;
 use anyhow::{Context, Result, bail};
+use groma_harness::sys::counters::Usage;
 use groma_harness::sys::fork::{self, Child};
 use groma_harness::sys::trace::{self, Calls, Counts};
 use groma_harness::sys::{io, process};
@@ -176,17 +177,22 @@ fn run(mut command: Command) -> std::io::Result<OneRun> {
     let start = Instant::now();
     let pid = command.spawn()?.id() as i32;
     let exit = process::wait(pid)?;
-    let usage = exit.usage;
-    Ok(OneRun {
-        wall_ns: start.elapsed().as_nanos() as u64,
+    let wall_ns = start.elapsed().as_nanos() as u64;
+    Ok(counted(wall_ns, &exit.usage, exit.code().unwrap_or_else(|| 128 + exit.signal().unwrap_or(0)) as u64))
+}
+
+/// A run with what the kernel counted of it.
+fn counted(wall_ns: u64, usage: &Usage, code: u64) -> OneRun {
+    OneRun {
+        wall_ns,
         user_ns: usage.user_ns,
         system_ns: usage.system_ns,
         minor_faults: usage.minor_faults,
         major_faults: usage.major_faults,
         voluntary: usage.voluntary,
         involuntary: usage.involuntary,
-        code: exit.code().unwrap_or_else(|| 128 + exit.signal().unwrap_or(0)) as u64,
-    })
+        code,
+    }
 }
 
 /// What was seen, in words of 64 bits.
@@ -248,13 +254,50 @@ mod tests {
 
     #[test]
     fn what_was_seen_survives_the_pipe() {
-        let runs = vec![OneRun { wall_ns: 1, code: 139, ..OneRun::default() }; 2];
-        let mut observed = Observed { runs, ..Observed::default() };
+        // All numbers are different, so that two that were swapped on their way show.
+        let run = |n: u64| OneRun {
+            wall_ns: n,
+            user_ns: n + 1,
+            system_ns: n + 2,
+            minor_faults: n + 3,
+            major_faults: n + 4,
+            voluntary: n + 5,
+            involuntary: n + 6,
+            code: n + 7,
+        };
+        let mut observed = Observed { runs: vec![run(10), run(20)], ..Observed::default() };
+        observed.calls = Counts { forks: 31, vforks: 32, clones: 33, execs: 34, code: 139, ..Counts::default() };
         observed.calls.calls.insert(7, Calls { count: 2, returned: 3 });
-        observed.calls.execs = 4;
+        observed.calls.calls.insert(8, Calls { count: 5, returned: 4 });
         let bytes = encode(&observed);
         assert_eq!(decode(&bytes).expect("whole"), observed);
         assert!(decode(&bytes[..bytes.len() - 8]).is_err() && decode(&[]).is_err() && decode(&bytes[..9]).is_err());
+    }
+
+    #[test]
+    fn what_the_kernel_counts_keeps_its_name() {
+        let usage = Usage {
+            user_ns: 1,
+            system_ns: 2,
+            minor_faults: 3,
+            major_faults: 4,
+            voluntary: 5,
+            involuntary: 6,
+            blocks_in: 7,
+            blocks_out: 8,
+            max_resident: 9,
+        };
+        let run = OneRun {
+            wall_ns: 10,
+            user_ns: 1,
+            system_ns: 2,
+            minor_faults: 3,
+            major_faults: 4,
+            voluntary: 5,
+            involuntary: 6,
+            code: 11,
+        };
+        assert_eq!(counted(10, &usage, 11), run);
     }
 
     #[test]

@@ -354,6 +354,8 @@ mod tests {
     use groma_harness::Run;
     use groma_harness::model::{Param, Profile};
 
+    mod descriptors;
+
     static CALL: Benchmark = Benchmark {
         info: Info { params: &[Param::count("n", "").quick(&["1"])], ..Info::new("one.call") },
         run: Run::NotHere("a test"),

@@ -115,4 +115,22 @@ mod tests {
         let Err(NotMeasured::Failed(why)) = refused else { panic!("{refused:?}") };
         assert!(why.contains("exited with code 7 and no result: no room"), "{why}");
     }
+
+    #[test]
+    fn a_preflight_is_told_where_for_how_long_and_what_to_look_for() {
+        let place = tempfile::tempdir().expect("a directory");
+        let kept = place.path().join("job");
+        let supervisor = Supervisor::new().expect("a supervisor");
+        let command = ["sh", "-c", &format!("cat > '{}'", kept.display())].map(Into::into).to_vec();
+        let launcher = Launcher { command, ..Launcher::default() };
+        for (cpus, end_of_caches) in [(&[5, 7][..], true), (&[], false)] {
+            let failed = preflight(&supervisor, &launcher, Duration::from_millis(1234), 99, cpus, end_of_caches);
+            assert!(failed.is_err(), "a shell finds nothing out");
+            let text = std::fs::read_to_string(&kept).expect("a job");
+            let job = groma_harness::protocol::read_job(&text).expect("a job").1;
+            assert_eq!((job.id.as_str(), job.cpus.as_slice(), job.seed), (host_preflight::ID, cpus, 99));
+            assert_eq!((job.time_limit_ns, job.workers, job.group), (1_234_000_000, 1, false));
+            assert_eq!(job.params.int(host_preflight::END_OF_CACHES).is_some(), end_of_caches);
+        }
+    }
 }

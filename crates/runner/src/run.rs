@@ -95,23 +95,8 @@ impl Prepared<'_> {
     /// anything else where workers cannot be started at all.
     pub fn start(self, plan: &[Planned], started: Instant, observer: &mut dyn Observer) -> Result<Run> {
         let request = self.request;
-        let of = if request.survey { Effort::of_survey } else { Effort::of };
-        let mut effort = of(request.profile);
-        if let Some(rounds) = request.rounds {
-            (effort.rounds, effort.most_rounds) = (rounds, rounds);
-        }
-        let mut deadline = DEADLINE;
-        if let Some(length) = request.round_length {
-            effort = effort.of_length(length);
-            deadline += length * DISTURBED;
-        }
         let budget = request.total_budget();
-        let deadline = request.deadline.unwrap_or(deadline);
-        // Whoever asks how noisy the machine is gets the longest look.
-        if request.require.is_none() {
-            effort = effort.of_points(plan.len());
-        }
-        effort.preflight = effort.preflight.min(budget / 10);
+        let (effort, deadline) = effort_of(request, plan.len());
         let seed = request.seed.unwrap_or_else(identity::random_seed);
 
         workdir::sweep(&self.place);
@@ -123,11 +108,7 @@ impl Prepared<'_> {
 
         observer.next("gauging the machine");
         let places = places(plan);
-        let of_single = |(_, cpus): &(_, &'_ Cpus)| match cpus {
-            Cpus::OneOf(site) => Some(site.cpus.clone()),
-            Cpus::Any | Cpus::Each(_) => None,
-        };
-        let measuring = places.iter().find_map(of_single).unwrap_or_default();
+        let measuring = measuring(&places);
         let launchers = if request.sides.is_empty() { vec![Launcher::default()] } else { request.sides.clone() };
         try_out(&supervisor, &launchers, seed)?;
         // Here, because what is declared last is dropped first: before signals act as usual again.
@@ -230,6 +211,27 @@ impl Run {
     }
 }
 
+/// How much is done in a round of a plan of so many points, and the longest that a round may take:
+/// the profile's, as far as nothing else was asked for.
+fn effort_of(request: &RunRequest, points: usize) -> (Effort, Duration) {
+    let of = if request.survey { Effort::of_survey } else { Effort::of };
+    let mut effort = of(request.profile);
+    if let Some(rounds) = request.rounds {
+        (effort.rounds, effort.most_rounds) = (rounds, rounds);
+    }
+    let mut deadline = DEADLINE;
+    if let Some(length) = request.round_length {
+        effort = effort.of_length(length);
+        deadline += length * DISTURBED;
+    }
+    // Whoever asks how noisy the machine is gets the longest look.
+    if request.require.is_none() {
+        effort = effort.of_points(points);
+    }
+    effort.preflight = effort.preflight.min(request.total_budget() / 10);
+    (effort, request.deadline.unwrap_or(deadline))
+}
+
 /// Starts a worker behind each command, so that one that does not start it, or keeps its output, is
 /// named before anything is measured.
 fn try_out(supervisor: &Supervisor, launchers: &[Launcher], seed: u64) -> Result<()> {
@@ -281,6 +283,15 @@ fn places(plan: &[Planned]) -> Vec<(&Placement, &Cpus)> {
         }
     }
     all
+}
+
+/// The CPUs of the first single task among these places: on one of them the clock is looked at.
+fn measuring(places: &[(&Placement, &Cpus)]) -> Vec<u32> {
+    let of_single = |(_, cpus): &(&Placement, &Cpus)| match cpus {
+        Cpus::OneOf(site) => Some(site.cpus.clone()),
+        Cpus::Any | Cpus::Each(_) => None,
+    };
+    places.iter().find_map(of_single).unwrap_or_default()
 }
 
 /// The run's directory for files. A place that cannot be written is no reason not to measure the
@@ -346,6 +357,69 @@ mod tests {
         {
             assert_eq!(place(memory, chosen, writable), Path::new("/tmp"), "{memory} {chosen} {writable}");
         }
+    }
+
+    #[test]
+    fn a_run_has_the_effort_that_was_asked_for() {
+        use groma_harness::model::Profile;
+        type Change = fn(&mut RunRequest);
+        let of = |profile, points, change: Change| {
+            let mut request = RunRequest::new(profile);
+            change(&mut request);
+            let (effort, deadline) = effort_of(&request, points);
+            let ms = [effort.sampling, effort.preflight, deadline].map(|time| time.as_millis());
+            (effort.rounds, effort.most_rounds, ms)
+        };
+        let most = Effort::of(Profile::Standard).most_rounds;
+        assert_eq!(of(Profile::Standard, 100, |_| {}), (9, most, [40, 1500, 10_000]));
+        // A survey has the short rounds of a quick run, and many of them.
+        assert_eq!(of(Profile::Standard, 100, |r| r.survey = true), (25, most, [4, 1500, 10_000]));
+        // Rounds that are named are all there are.
+        assert_eq!(of(Profile::Standard, 100, |r| r.rounds = Some(12)), (12, 12, [40, 1500, 10_000]));
+        // Longer rounds have longer until they are killed, unless that was named as well.
+        let long: Change = |r| r.round_length = Some(Duration::from_secs(3));
+        assert_eq!(of(Profile::Standard, 100, long), (9, most, [3000, 1500, 25_000]));
+        let named: Change = |r| {
+            (r.round_length, r.deadline) = (Some(Duration::from_secs(3)), Some(Duration::from_secs(4)));
+        };
+        assert_eq!(of(Profile::Standard, 100, named), (9, most, [3000, 1500, 4000]));
+        // The preflight goes with the rounds it is for and with the budget; one that decides
+        // whether anything is measured does not go with the rounds.
+        assert_eq!(of(Profile::Standard, 4, |r| r.rounds = Some(1)), (1, 1, [40, 200, 10_000]));
+        let required: Change = |r| (r.rounds, r.require) = (Some(1), Some(NoiseVerdict::Fine));
+        assert_eq!(of(Profile::Standard, 4, required), (1, 1, [40, 1500, 10_000]));
+        let short: Change = |r| r.budget = Some(Duration::from_secs(5));
+        assert_eq!(of(Profile::Standard, 100, short), (9, most, [40, 500, 10_000]));
+    }
+
+    /// Not that of a worker group, nor where the scheduler chooses, nor what cannot be measured
+    /// here.
+    #[test]
+    fn each_place_of_single_tasks_and_pairs_is_stated_once() {
+        use groma_harness::model::{Info, Param, Profile, Tier};
+        use groma_harness::sys::topology::Topology;
+        static SIDES: groma_harness::Benchmark = groma_harness::Benchmark {
+            info: Info { placements: &Placement::TWO_SIDED, ..Info::new("test.sides") },
+            run: groma_harness::Run::NotHere("a test"),
+        };
+        static TASK: groma_harness::Benchmark = groma_harness::Benchmark {
+            info: Info {
+                params: &[Param::count("n", "").quick(&["1", "2"])],
+                group_tier: |_| Tier::Standard,
+                ..Info::new("test.task")
+            },
+            run: groma_harness::Run::NotHere("a test"),
+        };
+        let root = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir_all(root.path().join("sys/devices/system/cpu")).expect("a directory");
+        std::fs::write(root.path().join("sys/devices/system/cpu/online"), "0-1").expect("a file");
+        let topology = Topology::from_tree(root.path(), &[0, 1]);
+        let request = RunRequest::new(Profile::Standard);
+        let plan = crate::plan::plan(&[&SIDES, &TASK], &request, &topology).expect("a plan");
+        let (pair, one) = (Cpus::Each(vec![0, 0]), Cpus::OneOf(topology.site(None, None).expect("a CPU")));
+        let places = places(&plan);
+        assert_eq!(places, [(&Placement::SameCpu, &pair), (&Placement::Pinned, &one)]);
+        assert_eq!((measuring(&places), measuring(&places[..1])), (vec![0, 1], Vec::new()));
     }
 
     #[test]

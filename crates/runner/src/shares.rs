@@ -379,6 +379,41 @@ mod tests {
         assert_eq!(rounds(3..4), [12, 9, 6, 6, 6]);
     }
 
+    /// Of three loops where more is sampled, of one where less is: both estimates are the higher
+    /// one.
+    #[test]
+    fn what_a_round_costs_with_another_effort_is_estimated_on_the_safe_side() {
+        let (thin, full) = (standard().thinned(0.0), standard());
+        let ms = |spent: u32, tried: &Effort, other: &Effort| cost(spent * MS, tried, other).as_secs_f64() * 1e3;
+        for (estimate, expected) in [
+            (ms(20, &thin, &full), 5.0 + 150.0),
+            (ms(10, &thin, &full), 100.0),
+            (ms(200, &full, &thin), 150.0 + 5.0),
+            (ms(20, &full, &thin), 2.0),
+            (ms(77, &full, &full), 77.0),
+        ] {
+            assert!((estimate - expected).abs() < 0.01, "{estimate} ms, not {expected}");
+        }
+    }
+
+    /// Two rounds of 100 ms, of which 50 are sampling: at least 110 ms, with all of it 200.
+    #[test]
+    fn sampling_has_the_part_of_its_time_that_there_is_room_for() {
+        let share = |left: u32| sampling(&standard(), &standard(), &[(100 * MS, 2)], left * MS);
+        for (left, expected) in [(50, 0.1), (110, 0.1), (155, 0.55), (200, 1.0), (900, 1.0)] {
+            assert!((share(left) - expected).abs() < 1e-6, "{left} ms: {}", share(left));
+        }
+    }
+
+    /// 10 points of 9 rounds of 50 ms are 4.5 s: with as much, half of the time is for sampling.
+    #[test]
+    fn the_first_round_samples_for_half_of_an_equal_part() {
+        let length = |budget_ms: u32| first(standard(), 10, budget_ms * MS).length();
+        assert!((24 * MS..26 * MS).contains(&length(4500)), "{:?}", length(4500));
+        assert_eq!(length(9500), standard().length());
+        assert_eq!(length(10), standard().thinned(0.0).length());
+    }
+
     #[test]
     fn statistics_and_output_have_time_of_their_own_for_each_point() {
         assert_eq!(closing(0), 500 * MS);

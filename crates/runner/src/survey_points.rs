@@ -82,4 +82,25 @@ mod tests {
         };
         assert_eq!((of(false, false), of(true, false)), (vec![1], vec![2]));
     }
+
+    /// The families `test`, of which the pages show something, and `own`, of which they do not.
+    #[test]
+    fn a_survey_measures_what_is_shown_and_its_parts_and_what_no_page_knows() {
+        const SHOWN: &[Shown] = &[Shown::of("test.shown", &[]).quick(), Shown::of("test.slow", &[])];
+        const PARTS: &[Shown] = &[Shown::of("test.part", &[]).quick()];
+        let of = |bench: &&str| {
+            let mut planned = planned(Placement::Pinned, false);
+            planned.point.bench = (*bench).to_owned();
+            planned.point.metrics[0].id = (*bench).to_owned();
+            planned
+        };
+        let plan = || ["own.one", "test.part", "test.rest", "test.shown", "test.slow"].iter().map(of).collect();
+        let pages = Pages { rows: SHOWN, parts: PARTS, ..Pages::default() };
+        let kept = |quick| {
+            let kept = of_pages(plan(), pages, quick);
+            kept.into_iter().map(|planned| planned.point.bench).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(false), ["own.one", "test.part", "test.shown", "test.slow"]);
+        assert_eq!(kept(true), ["own.one", "test.part", "test.shown"]);
+    }
 }

@@ -142,8 +142,7 @@ impl Watch {
         });
         let cpus = cpus.collect();
         let waiting_us = host_counters().psi_cpu_total_us;
-        let waiting =
-            waiting_us.zip(self.waiting_us).map(|(now, then)| now.saturating_sub(then) as f64 * 1e-6 / wall_s);
+        let waiting = share_of_microseconds(self.waiting_us, waiting_us, wall_s);
         (self.last, self.waiting_us) = (now, waiting_us);
         Second { at_s: now.duration_since(self.started).as_secs_f64(), cpus, waiting }
     }
@@ -242,6 +241,11 @@ fn share_of_ticks(then: Option<u64>, now: Option<u64>, wall_s: f64) -> Option<f6
     Some(now?.saturating_sub(then?) as f64 * TICK_S / wall_s.max(TICK_S))
 }
 
+/// The share of the time in microseconds that were counted meanwhile.
+fn share_of_microseconds(then: Option<u64>, now: Option<u64>, wall_s: f64) -> Option<f64> {
+    Some(now?.saturating_sub(then?) as f64 * 1e-6 / wall_s)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,6 +280,9 @@ mod tests {
         assert_eq!(share_of_ticks(None, Some(150), 2.0), None);
         // Steal runs backwards when a machine is migrated.
         assert_eq!(share_of_ticks(Some(100), Some(50), 2.0), Some(0.0));
+        assert_eq!(share_of_microseconds(Some(1_000_000), Some(1_500_000), 2.0), Some(0.25));
+        assert_eq!(share_of_microseconds(Some(9), Some(5), 2.0), Some(0.0));
+        assert_eq!(share_of_microseconds(None, Some(5), 2.0), None);
         let used = Usage { user_ns: 300_000_000, system_ns: 200_000_000, ..Usage::default() };
         assert_eq!(cost(&used, 2.0), 0.25);
     }
@@ -303,22 +310,49 @@ mod tests {
         assert_eq!(probed.stolen(Some(160), 1.0), Some(0.1));
     }
 
-    #[test]
-    fn a_stretch_beside_a_neighbour_goes_on_from_one_second_into_the_next() {
+    /// A watch of a CPU that no thread probes, which began a hundred seconds ago, and what it sees.
+    fn watch_of_one() -> (Watch, Arc<Mutex<Seen>>) {
         use groma_harness::model::IssueBlock;
         // So high a best rate that nothing is learnt from what is seen.
         let probe = CoreProbe { block: IssueBlock::Mixed, length: 1, best: 100.0, shared_below: Some(3.0) };
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let probed = unprobed(&seen, None);
-        let mut watch = Watch {
+        let begun = Instant::now().checked_sub(Duration::from_secs(100)).unwrap_or_else(Instant::now);
+        let watch = Watch {
             probe,
-            cpus: vec![probed],
+            cpus: vec![unprobed(&seen, None)],
             stop: Arc::new(AtomicBool::new(false)),
-            started: Instant::now(),
-            last: Instant::now(),
+            started: begun,
+            last: begun,
             waiting_us: None,
             used: Usage::process(),
         };
+        (watch, seen)
+    }
+
+    /// What was seen in a second is that of this second; at the end it is all of it.
+    #[test]
+    fn a_second_begins_where_the_one_before_ended() {
+        let (mut watch, seen) = watch_of_one();
+        let (own, shared) = (log_bin(4.0).expect("a rate"), log_bin(2.0).expect("a rate"));
+        let begun = watch.last;
+        let mut second = |bins: Vec<i16>, core_hz: f64| {
+            *seen.lock().expect("one thread") = Seen { bins, core_hz: Some(core_hz) };
+            let (before, of) = (watch.last, watch.second());
+            assert!(watch.last > before && of.at_s >= (watch.last - begun).as_secs_f64());
+            let cpu = &of.cpus[0];
+            (cpu.probes, cpu.shared, cpu.core_hz)
+        };
+        assert_eq!(second(vec![own, own, own, shared], 1e9), (4, Some(0.25), Some(1e9)));
+        assert_eq!(second(vec![own, shared], 3e9), (2, Some(0.5), Some(3e9)));
+        assert_eq!(second(vec![own; 4], 4e9), (4, Some(0.0), Some(4e9)));
+        let watched = watch.end();
+        let cpu = &watched.cpus[0];
+        assert_eq!((cpu.probes, cpu.shared, cpu.core_hz), (10, Some(0.2), Some(3e9)));
+    }
+
+    #[test]
+    fn a_stretch_beside_a_neighbour_goes_on_from_one_second_into_the_next() {
+        let (mut watch, seen) = watch_of_one();
         let (own, shared) = (log_bin(4.0).expect("a rate"), log_bin(2.0).expect("a rate"));
         let mut longest = |bins: Vec<i16>| {
             seen.lock().expect("one thread").bins = bins;

@@ -243,7 +243,7 @@ impl<'a> Chain<'a> {
     pub fn flush(&mut self, spacing: usize) -> bool {
         let Some(evict) = Flush::evict() else { return false };
         let spacing = spacing.max(NODE);
-        let lines = self.span.div_ceil(spacing);
+        let lines = lines_of(self.span, spacing);
         // SAFETY: the lines are inside the buffer, which is borrowed for writing.
         unsafe { evict.run(self.start, spacing, lines, lines) };
         true
@@ -283,6 +283,11 @@ impl<'a> Chain<'a> {
     }
 }
 
+/// How many nodes, so many bytes apart, begin within a buffer of so many bytes.
+fn lines_of(span: usize, spacing: usize) -> usize {
+    span.div_ceil(spacing)
+}
+
 /// Says what makes a chain impossible.
 fn check(buffer: &[u8], spacing: usize) -> Result<(), String> {
     if spacing == 0 || !spacing.is_multiple_of(NODE) {
@@ -317,6 +322,16 @@ mod tests {
             }
         }
         assert!(Chain::strided(&mut bytes, 0).is_err() && Chain::strided(&mut bytes, 12).is_err());
+    }
+
+    /// One that is left out is only faster than the others, and no count tells.
+    #[test]
+    fn every_node_of_a_buffer_is_flushed() {
+        let mut bytes = crate::pages::Map::anonymous(64 << 10, crate::pages::Policy::Base).expect("memory");
+        for (span, spacing) in [(8, 64), (4096, 64), (4104, 64), (4160, 64), (64 << 10, 256), (60_000, 4160)] {
+            let nodes = Chain::strided(&mut bytes[..span], spacing).expect("nodes").nodes();
+            assert_eq!(lines_of(span, spacing), nodes, "{span} bytes, {spacing} apart");
+        }
     }
 
     #[test]

@@ -122,9 +122,12 @@ pub fn current_cpu() -> u32 {
 /// Resident bytes of this process by kind, from `/proc/self/statm`: (total, shared); `None` without
 /// `/proc`.
 pub fn resident() -> Option<(u64, u64)> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let mut fields = text.split_ascii_whitespace().skip(1).map(|f| f.parse::<u64>().ok());
-    let page = crate::pages::page_size() as u64;
+    resident_in(&std::fs::read_to_string("/proc/self/statm").ok()?, crate::pages::page_size() as u64)
+}
+
+/// The second and the third number of `size resident shared text lib data dirty`, in pages.
+fn resident_in(statm: &str, page: u64) -> Option<(u64, u64)> {
+    let mut fields = statm.split_ascii_whitespace().skip(1).map(|f| f.parse::<u64>().ok());
     Some((fields.next()?? * page, fields.next()?? * page))
 }
 
@@ -140,7 +143,10 @@ pub fn tasks_created() -> Option<u64> {
 /// failed ones included; `None` where it does not count or `/proc` is missing. Reading it costs a
 /// few reads itself.
 pub fn io_calls() -> Option<(u64, u64)> {
-    let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+    calls_in(&std::fs::read_to_string("/proc/thread-self/io").ok()?)
+}
+
+fn calls_in(text: &str) -> Option<(u64, u64)> {
     let count = |key| text.lines().find_map(|l| l.strip_prefix(key))?.trim().parse().ok();
     Some((count("syscr:")?, count("syscw:")?))
 }
@@ -187,6 +193,49 @@ mod tests {
             max_resident: 11 << 10,
         };
         assert_eq!(Usage::from_raw(&raw), usage);
+    }
+
+    #[test]
+    fn each_increase_is_that_of_its_own_counter() {
+        let of = |n: u64| Usage {
+            voluntary: n,
+            involuntary: 2 * n,
+            minor_faults: 3 * n,
+            major_faults: 4 * n,
+            user_ns: 5 * n,
+            system_ns: 6 * n,
+            blocks_in: 7 * n,
+            blocks_out: 8 * n,
+            max_resident: 9 * n,
+        };
+        assert_eq!(of(100).since(&of(30)), Usage { max_resident: 900, ..of(70) });
+        let share = Usage { user_ns: 30, system_ns: 10, ..Usage::default() }.system_share();
+        assert_eq!((share, Usage::default().system_share()), (Some(0.25), None));
+    }
+
+    /// Another thread takes page faults: they are its own and the process's, not ours.
+    #[test]
+    fn a_thread_is_told_from_its_process() {
+        const PAGES: u64 = 1000;
+        let touch = || {
+            let before = Usage::thread();
+            let len = PAGES as usize * crate::pages::page_size();
+            let mut map = crate::pages::Map::anonymous(len, crate::pages::Policy::Base).expect("memory");
+            map.iter_mut().step_by(crate::pages::page_size()).for_each(|byte| *byte = 1);
+            Usage::thread().since(&before).minor_faults
+        };
+        let (own, all) = (Usage::thread(), Usage::process());
+        let of_other = std::thread::spawn(touch).join().expect("no panic");
+        let (own, all) = (Usage::thread().since(&own).minor_faults, Usage::process().since(&all).minor_faults);
+        assert!(of_other >= PAGES && own < PAGES / 2 && all >= PAGES, "{of_other} of the other, {own}, {all}");
+    }
+
+    #[test]
+    fn numbers_of_proc_are_found_by_their_places_and_names() {
+        assert_eq!(resident_in("900 70 20 3 0 50 0\n", 4096), Some((70 * 4096, 20 * 4096)));
+        assert_eq!(resident_in("900 70", 4096), None);
+        let io = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n";
+        assert_eq!((calls_in(io), calls_in("rchar: 1\n")), (Some((3, 4)), None));
     }
 
     #[test]

@@ -146,6 +146,20 @@ mod tests {
         }
     }
 
+    /// Each is of the page cache without it, whatever the disk is.
+    #[test]
+    fn files_are_opened_past_the_page_cache() {
+        let path = std::env::temp_dir().join(format!("groma-sys-direct-{}", std::process::id()));
+        let made = create(&path).and_then(|made| Ok((made, open_to_read(&path)?, create(&path).map_err(|e| e.kind()))));
+        drop(std::fs::remove_file(&path));
+        let Ok((made, read, again)) = made else { return println!("skipped: no direct transfers here") };
+        let flags = |file: &File| rustix::fs::fcntl_getfl(file).expect("F_GETFL");
+        assert!(flags(&made).contains(OFlags::DIRECT) && flags(&read).contains(OFlags::DIRECT));
+        let can = |file: &File| flags(file) & OFlags::RWMODE;
+        assert_eq!((can(&made), can(&read)), (OFlags::RDWR, OFlags::RDONLY));
+        assert_eq!(again.map(|_| ()), Err(io::ErrorKind::AlreadyExists));
+    }
+
     /// Reads of the file that rounds share would otherwise be those of the page cache.
     #[test]
     fn a_shared_file_is_opened_for_direct_transfers() {

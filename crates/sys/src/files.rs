@@ -238,6 +238,39 @@ mod tests {
         std::fs::remove_dir_all(&path).expect("nothing left");
     }
 
+    /// Where a file system cannot do it, there is nothing to test.
+    #[test]
+    fn a_part_is_copied_to_its_own_place_or_to_the_current_one() {
+        use std::io::{Seek, SeekFrom};
+        let path = std::env::temp_dir().join(format!("groma-copied-{}", crate::process::id()));
+        std::fs::create_dir(&path).expect("a directory");
+        let new = |name: &str| {
+            let file = File::options().read(true).write(true).create_new(true).open(path.join(name)).expect("a file");
+            std::fs::remove_file(path.join(name)).expect("its name goes");
+            file
+        };
+        let (from, ranged, mut sent, room) = (new("from"), new("ranged"), new("sent"), new("room"));
+        std::fs::remove_dir(&path).expect("nothing left");
+        write_at(&from, b"0123456789", 0).expect("written");
+        let content = |file: &File| {
+            let mut bytes = [b'.'; 16];
+            let len = read_at(file, &mut bytes, 0).expect("read");
+            bytes[..len].to_vec()
+        };
+        if let Ok(copied) = copy_range(&from, &ranged, 6, 3) {
+            assert_eq!((copied, content(&ranged).as_slice()), (3, &b"\0\0\0\0\0\x00678"[..]));
+        }
+        sent.seek(SeekFrom::Start(1)).expect("seek");
+        for at in [4, 7] {
+            assert_eq!(send(&from, &sent, at, 2).expect("sendfile"), 2);
+        }
+        assert_eq!(content(&sent), b"\x004578");
+        if allocate(&room, 100_000).is_ok() {
+            assert_eq!(room.metadata().expect("fstat").len(), 100_000);
+            assert!(allocated(&room).expect("fstat") >= 100_000);
+        }
+    }
+
     #[test]
     fn counters_of_a_device() {
         let stat = "  4446 1200 211336 1526 1045616 1 250014 4 0 1 2 3 4 5 6 77 8";

@@ -95,4 +95,22 @@ mod tests {
             }
         }
     }
+
+    /// An instruction that manages a line needs its page: those that come tell which lines it were.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn as_many_lines_are_managed_as_far_apart_as_told() {
+        use crate::pages::{Map, Policy, page_size};
+        for kernel in flush_kernels().into_iter().filter(|kernel| kernel.effect != Effect::Demote) {
+            for (lines, batch) in [(1, 1), (7, 1), (12, 4), (12, 12)] {
+                let mut map = Map::anonymous(20 * page_size(), Policy::Base).expect("memory");
+                let from = map[3 * page_size()..].as_mut_ptr();
+                // SAFETY: 12 pages behind the third are within the mapping, which is writable.
+                unsafe { Flush { kernel }.run(from, page_size(), lines, batch) };
+                let expected: Vec<bool> = (0..20).map(|page| (3..3 + lines).contains(&page)).collect();
+                let name = kernel.name;
+                assert_eq!(map.residency().expect("mincore"), expected, "{name}: {lines} lines by {batch}");
+            }
+        }
+    }
 }

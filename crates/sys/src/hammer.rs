@@ -227,6 +227,7 @@ const fn inverse(odd: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::pages::{Map, Policy};
+    use std::collections::BTreeSet;
 
     #[test]
     fn the_counter_tells_the_operations() {
@@ -249,6 +250,19 @@ mod tests {
         assert!(Hammer::new(&mut map[..5000], Kind::Store, 1).is_err());
         assert!(Hammer::new(&mut map[64..64 + HAMMER_PAGE], Kind::Store, 1).is_err());
         assert!(Hammer::new(&mut map[HAMMER_PAGE..], Kind::Store, 1).is_ok());
+    }
+
+    /// The reference takes the same mask, so only the places tell one kind from another.
+    #[test]
+    fn stores_are_in_the_first_line_of_a_page_and_the_others_anywhere_in_it() {
+        for kind in Kind::ALL {
+            let mut map = Map::anonymous(16 * HAMMER_PAGE, Policy::Base).expect("memory");
+            Hammer::new(&mut map, kind, 7).expect("whole pages").run(2000);
+            let written: Vec<usize> = (0..16 * HAMMER_PAGE).filter(|at| map[*at] != 0).collect();
+            let behind = written.iter().filter(|at| **at % HAMMER_PAGE >= 64).count();
+            assert_eq!(behind > 0, kind != Kind::Store, "{kind:?}: {behind} of {} bytes", written.len());
+            assert_eq!(written.iter().map(|at| at / HAMMER_PAGE).collect::<BTreeSet<_>>().len(), 16, "{kind:?}");
+        }
     }
 
     #[test]

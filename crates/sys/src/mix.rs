@@ -73,3 +73,30 @@ impl Mix {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::{Map, Policy};
+
+    #[test]
+    fn a_mix_is_the_one_that_was_asked_for_and_reads_its_source() {
+        for (reads, writes) in MIXES {
+            for nt in [false, true] {
+                let Ok(mix) = Mix::new(reads, writes, nt, None) else { continue };
+                assert_eq!((mix.kernel().reads, mix.kernel().writes, mix.kernel().nt), (reads, writes, nt));
+                let (read, written) = mix.turn();
+                assert_eq!((read, written), (256 * reads, 256 * writes));
+                let mut target = Map::anonymous(5 * 512, Policy::Base).expect("memory");
+                let source = Map::anonymous(5 * 768, Policy::Base).expect("memory");
+                mix.run(&mut target[..5 * written], &source[..5 * read], 1).expect("five turns of both");
+                let stored = target.iter().filter(|byte| **byte != 0).count();
+                assert_eq!(stored, 5 * written, "{reads} to {writes}, non-temporal: {nt}");
+                // Four turns of one and five of the other.
+                if reads > 0 && writes > 0 {
+                    assert!(mix.run(&mut target[..5 * written], &source[..4 * read], 1).is_err());
+                }
+            }
+        }
+    }
+}

@@ -245,5 +245,8 @@ mod tests {
             "TcpExt: A TCPSynRetrans ListenDrops B ListenOverflows\nTcpExt: 1 2 3 4 5\nIpExt: ListenDrops\nIpExt: 9\n";
         assert_eq!(Dropped::parse(text), Some(Dropped { overflows: 5, drops: 3, syn_retransmits: 2 }));
         assert_eq!(Dropped::parse("IpExt: A\nIpExt: 1\n"), None);
+        let after = Dropped { overflows: 50, drops: 70, syn_retransmits: 90 };
+        let added = Dropped { overflows: 45, drops: 67, syn_retransmits: 88 };
+        assert_eq!(after.since(&Dropped { overflows: 5, drops: 3, syn_retransmits: 2 }), added);
     }
 }

@@ -65,10 +65,14 @@ pub fn nodes_of(memory: &[u8], offsets: &[usize]) -> io::Result<Vec<Option<u32>>
 /// # Errors
 /// Those of `move_pages`: `ENOSYS` where the kernel has no nodes.
 pub fn nodes(memory: &[u8], samples: usize) -> io::Result<Vec<Option<u32>>> {
-    let pages = memory.len() / page_size();
+    nodes_of(memory, &spread(memory.len(), page_size(), samples))
+}
+
+/// The offsets of up to `samples` pages of so many bytes, evenly spread over `len` bytes.
+fn spread(len: usize, page: usize, samples: usize) -> Vec<usize> {
+    let pages = len / page;
     let samples = samples.min(pages);
-    let offsets: Vec<usize> = (0..samples).map(|i| i * pages / samples * page_size()).collect();
-    nodes_of(memory, &offsets)
+    (0..samples).map(|i| i * pages / samples * page).collect()
 }
 
 /// The nodes with memory, in ascending order; `None` where the kernel does not say.
@@ -81,8 +85,11 @@ pub fn with_memory() -> Option<Vec<u32>> {
 pub fn distance(from: u32, to: u32) -> Option<u32> {
     let nodes = "/sys/devices/system/node";
     let row = std::fs::read_to_string(format!("{nodes}/node{from}/distance")).ok()?;
-    // A column for each online node, in their order.
-    let online = std::fs::read_to_string(format!("{nodes}/online")).ok()?;
+    distance_in(&row, &std::fs::read_to_string(format!("{nodes}/online")).ok()?, to)
+}
+
+/// A row has a column for each online node, in their order.
+fn distance_in(row: &str, online: &str, to: u32) -> Option<u32> {
     let column = parse_cpus(online.trim()).ok()?.iter().position(|node| *node == to)?;
     row.split_whitespace().nth(column)?.parse().ok()
 }
@@ -124,6 +131,20 @@ mod tests {
         assert_eq!(nodes(&map, 1000).expect("nodes").len(), 64);
         map.drop_pages().expect("madvise");
         assert_eq!(nodes(&map, 3).expect("nodes"), [None; 3]);
+    }
+
+    #[test]
+    fn samples_go_from_the_first_page_to_the_last_quarter() {
+        assert_eq!(spread(16 * 4096 + 7, 4096, 4), [0, 4 * 4096, 8 * 4096, 12 * 4096]);
+        assert_eq!(spread(10 * 4096, 4096, 4), [0, 2 * 4096, 5 * 4096, 7 * 4096]);
+        assert_eq!(spread(3 * 4096, 4096, 64), [0, 4096, 2 * 4096]);
+        assert_eq!((spread(4095, 4096, 4), spread(8192, 4096, 0)), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn a_distance_is_that_of_the_node_and_not_of_its_number() {
+        let of = |to| distance_in("21 10 32\n", "0,2-3\n", to);
+        assert_eq!([0, 1, 2, 3].map(of), [Some(21), None, Some(10), Some(32)]);
     }
 
     #[test]

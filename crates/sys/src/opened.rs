@@ -216,6 +216,40 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_written_to_as_it_was_asked_for_and_not_otherwise() {
+        let path = std::env::temp_dir().join(format!("groma-written-{}", crate::process::id()));
+        assert!(to_write(&path, Writing::default()).is_err(), "nothing is made unless that was asked for");
+        drop(to_write(&path, Writing { create: true, ..Writing::default() }).expect("it is made"));
+        let all = [OFlags::APPEND, OFlags::SYNC, OFlags::DIRECT];
+        for (how, expected) in [
+            (Writing::default(), [false; 3]),
+            (Writing { append: true, ..Writing::default() }, [true, false, false]),
+            (Writing { sync: true, ..Writing::default() }, [false, true, false]),
+            (Writing { direct: true, ..Writing::default() }, [false, false, true]),
+        ] {
+            match to_write(&path, how) {
+                Ok(file) => {
+                    let flags = rustix::fs::fcntl_getfl(&file).expect("flags");
+                    assert_eq!(all.map(|flag| flags.contains(flag)), expected, "{how:?}");
+                    assert_eq!(flags & OFlags::RWMODE, OFlags::WRONLY);
+                }
+                // Not every file system has direct transfers.
+                Err(e) => assert!(how.direct, "{how:?}: {e}"),
+            }
+        }
+        for direct in [false, true] {
+            match to_read(&path, direct) {
+                Ok(file) => {
+                    let flags = rustix::fs::fcntl_getfl(&file).expect("flags");
+                    assert_eq!((flags.contains(OFlags::DIRECT), flags & OFlags::RWMODE), (direct, OFlags::RDONLY));
+                }
+                Err(e) => assert!(direct, "{e}"),
+            }
+        }
+        std::fs::remove_file(&path).expect("the file");
+    }
+
+    #[test]
     fn a_file_is_the_same_by_all_its_names_and_descriptors() {
         let dir = std::env::temp_dir().join(format!("groma-opened-{}", crate::process::id()));
         std::fs::create_dir(&dir).expect("a directory");

@@ -102,3 +102,21 @@ impl Loop {
         self.reference.abnormal(&self.state, self.kernel.chains)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_loop_waits_for_itself_and_the_other_has_chains_that_do_not() {
+        let here: Vec<Operation> = OPERATION_KERNELS.iter().filter_map(|k| Operation::new(k.name).ok()).collect();
+        assert!(!here.is_empty() || OPERATION_KERNELS.is_empty());
+        for mut operation in here {
+            let name = operation.kernel().name;
+            assert_eq!(operation.chain.chains(), 1, "{name}");
+            assert!(operation.parallel.chains() > 1, "{name}");
+            let expected = [3 * operation.kernel().chain.ops(), 3 * operation.kernel().parallel.ops()];
+            assert_eq!([operation.chain.run(3), operation.parallel.run(3)], expected, "{name}");
+        }
+    }
+}

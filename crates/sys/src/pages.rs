@@ -380,8 +380,60 @@ mod tests {
         parts[1][2 * page - 1] = 2;
         let last = parts.pop().expect("two");
         parts[0].drop_pages().expect("madvise");
+        let present = |part: &Part| residency(part).expect("mincore");
+        assert_eq!((present(&parts[0]), present(&last)), (vec![false, false], vec![false, true]));
         drop(parts);
         assert_eq!((last.len(), last[2 * page - 1]), (2 * page, 2));
+    }
+
+    /// The kernel's flags of the mapping that holds this memory; `None` where it does not tell.
+    fn flags(memory: &[u8]) -> Option<Vec<String>> {
+        let number = |text: &str| usize::from_str_radix(text, 16).ok();
+        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let mut inside = false;
+        for line in smaps.lines() {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            if let Some((from, to)) = range.and_then(|(from, to)| Some((number(from)?, number(to)?))) {
+                inside = (from..to).contains(&(memory.as_ptr() as usize));
+            } else if inside && let Some(flags) = line.strip_prefix("VmFlags:") {
+                return Some(flags.split_ascii_whitespace().map(str::to_owned).collect());
+            }
+        }
+        None
+    }
+
+    /// Few pages have no room for a huge one, so only the kernel's flags tell that none was wanted.
+    #[test]
+    fn memory_of_base_pages_refuses_others_and_memory_of_huge_pages_asks_for_them() {
+        use crate::mapping::{Grower, Mover};
+        let (Some(huge), len) = (huge_page_size(), 8 * page_size()) else { return };
+        let base = Map::anonymous(len, Policy::Base).expect("memory");
+        let guarded = Map::guarded(len).expect("memory");
+        let (mover, grower) = (Mover::new(len).expect("memory"), Grower::new(len, len).expect("memory"));
+        let has = |memory: &[u8], flag: &str| flags(memory).is_none_or(|flags| flags.iter().any(|f| f == flag));
+        let all = [("base", &base[..]), ("guarded", &guarded[..]), ("mover", &mover[..]), ("grower", &grower[..])];
+        for (name, memory) in all {
+            assert!(has(memory, "nh"), "{name}: {:?}", flags(memory));
+        }
+        match Map::anonymous(huge, Policy::Transparent) {
+            Ok(map) => assert!(has(&map, "hg"), "{:?}", flags(&map)),
+            Err(e) => assert_eq!(e.raw_os_error(), Some(libc::EINVAL)),
+        }
+    }
+
+    #[test]
+    fn what_is_shared_or_of_a_file_is_there_at_once_where_that_was_asked_for() {
+        use std::io::Write;
+        let len = 8 * page_size();
+        let (now, later) = (Map::shared(len).expect("memory"), Map::shared_untouched(len).expect("memory"));
+        assert_eq!((now.resident_pages().expect("mincore"), later.resident_pages().expect("mincore")), (8, 0));
+        let mut file = crate::mapping::memory_file(0).expect("a file in memory");
+        file.write_all(&vec![7; len]).expect("written");
+        // What `mincore` tells of a file is in the page cache, mapped or not.
+        let mapped = |populate| Map::file_read(&file, len, populate).expect("a mapping").smaps_bytes("Rss");
+        if let (Some(without), Some(with)) = (mapped(false), mapped(true)) {
+            assert_eq!((without, with), (0, len as u64));
+        }
     }
 
     #[test]

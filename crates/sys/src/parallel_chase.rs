@@ -334,17 +334,30 @@ impl<'a> Chains<'a> {
     /// writing them. Returns whether this CPU can.
     pub fn evict(&mut self) -> bool {
         let Some(evict) = Flush::evict() else { return false };
-        // A line of 64 bytes or more is managed once; two of its pointers are at most two of these.
-        let mut lines: Vec<usize> = self.links.iter().map(|linked| linked.link.offset / 64 * 64).collect();
-        lines.dedup();
-        let (nodes, batch) = (self.order.len(), 64);
-        let whole = nodes / batch * batch;
-        for line in lines {
-            self.manage(evict, line, 0, whole, batch);
-            if whole < nodes {
-                self.manage(evict, line, whole, nodes - whole, nodes - whole);
-            }
+        let (nodes, offsets) = (self.order.len(), self.links.iter().map(|linked| linked.link.offset));
+        for (line, first, count, batch) in batches(nodes, &lines_of(offsets)) {
+            self.manage(evict, line, first, count, batch);
         }
         true
     }
 }
+
+/// The lines of a node in which these offsets are. A line of 64 bytes or more is managed once; two
+/// of its pointers are at most two of these.
+fn lines_of(offsets: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut lines: Vec<usize> = offsets.map(|offset| offset / 64 * 64).collect();
+    lines.dedup();
+    lines
+}
+
+/// Each of these lines in all nodes, in whole batches: the line, the first node, how many there
+/// are, and how many are managed before the next wait.
+fn batches(nodes: usize, lines: &[usize]) -> Vec<(usize, usize, usize, usize)> {
+    const BATCH: usize = 64;
+    let whole = nodes / BATCH * BATCH;
+    let of_line = |line: &usize| [(*line, 0, whole, BATCH), (*line, whole, nodes - whole, nodes - whole)];
+    lines.iter().flat_map(of_line).filter(|(_, _, count, _)| *count > 0).collect()
+}
+
+#[cfg(test)]
+mod tests;

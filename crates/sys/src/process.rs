@@ -472,6 +472,20 @@ mod tests {
         assert_eq!(has_ended(0).map_err(|e| e.kind()), Err(io::ErrorKind::InvalidInput));
     }
 
+    #[test]
+    fn huge_pages_are_refused_until_they_are_allowed_again() {
+        let child = fork::fork(|| {
+            allow_huge_pages();
+            let before = huge_pages_refused();
+            refuse_huge_pages();
+            let refused = huge_pages_refused();
+            allow_huge_pages();
+            // A kernel without them refuses nothing.
+            i32::from(before || huge_pages_refused() || (crate::pages::huge_page_size().is_some() && !refused))
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+    }
+
     /// A child that runs this as the subreaper of all its descendants, and must exit with 0.
     fn as_a_parent(body: impl FnOnce() -> io::Result<bool>) {
         let mut child = fork::fork(|| match adopt_orphans().and_then(|()| body()) {

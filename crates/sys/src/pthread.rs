@@ -103,6 +103,16 @@ mod tests {
     }
 
     #[test]
+    fn threads_have_the_stack_that_was_asked_for() {
+        for bytes in [1 << 20, 3 << 20] {
+            let (maker, mut seen) = (Maker::new(bytes).expect("attributes"), 0);
+            // SAFETY: initialised attributes and a place for the answer.
+            let asked = unsafe { libc::pthread_attr_getstacksize(maker.attributes.as_ptr(), &mut seen) };
+            assert_eq!((asked, seen), (0, bytes));
+        }
+    }
+
+    #[test]
     fn a_stack_that_is_too_small_becomes_the_smallest() {
         assert!(least_stack() >= libc::PTHREAD_STACK_MIN);
         // libc itself refuses one byte.

@@ -74,8 +74,12 @@ pub fn set_timer_slack(ns: u64) -> io::Result<()> {
 /// The time that the calling thread has been runnable while another task had its CPU, in
 /// nanoseconds since it started; `None` where the kernel does not count it or `/proc` is missing.
 pub fn run_delay_ns() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
+    delay_in(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+/// The second number of `nanoseconds on a CPU, nanoseconds waiting for one, turns`.
+fn delay_in(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -99,6 +103,27 @@ mod tests {
             Err(e) => assert_eq!(e.raw_os_error(), Some(libc::EPERM), "{e}"),
         }
         assert_eq!(yield_now(), 0);
+    }
+
+    #[test]
+    fn waiting_is_told_from_running_and_from_turns() {
+        assert_eq!((delay_in("812345 6789 42\n"), delay_in("812345")), (Some(6789), None));
+    }
+
+    /// In a thread of its own, which ends with its policy.
+    #[test]
+    fn a_task_has_the_policy_that_it_asked_for() {
+        // SAFETY: an integer by value.
+        let policy = || unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+        let seen = std::thread::spawn(move || {
+            let batch = be_batch().map(|()| policy());
+            let ordinary = be_ordinary().map(|()| policy());
+            (batch.map_err(|e| e.raw_os_error()), ordinary.map_err(|e| e.raw_os_error()))
+        });
+        let (batch, ordinary) = seen.join().expect("no panic");
+        let refused = Err(Some(libc::EPERM));
+        assert!(batch == refused || batch == Ok(libc::c_long::from(libc::SCHED_BATCH)), "{batch:?}");
+        assert!(ordinary == refused || ordinary == Ok(libc::c_long::from(libc::SCHED_OTHER)), "{ordinary:?}");
     }
 
     #[test]

@@ -311,6 +311,14 @@ mod tests {
     }
 
     #[test]
+    fn a_time_is_cut_into_seconds_and_the_rest() {
+        let (of_timer, of_day) = (timespec(3_000_004_005), timeval(3_000_004_005));
+        assert_eq!((of_timer.tv_sec, of_timer.tv_nsec), (3, 4_005));
+        assert_eq!((of_day.tv_sec, of_day.tv_usec), (3, 4));
+        assert_eq!((timespec(999_999_999).tv_sec, timeval(999_999_999).tv_usec), (0, 999_999));
+    }
+
+    #[test]
     fn no_way_wakes_early() {
         for way in WAYS {
             match never_early(way) {

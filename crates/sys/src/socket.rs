@@ -210,3 +210,74 @@ impl UnixName {
 pub fn accept(listener: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(rustix::net::accept_with(listener, SocketFlags::CLOEXEC)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{read, write, write_full};
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    const HERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+    #[test]
+    fn options_are_those_of_the_function_that_was_called() {
+        let reused = |listener: &TcpListener| sockopt::socket_reuseaddr(listener).expect("getsockopt");
+        let (once, again) = (listen(HERE, 1).expect("loopback"), listen_again(HERE, 1).expect("loopback"));
+        assert_eq!((reused(&once), reused(&again)), (false, true));
+        let to = once.local_addr().expect("bound");
+        let connection = connect_from(HERE, to).expect("loopback");
+        assert!(!sockopt::socket_keepalive(&connection).expect("getsockopt"));
+        notice_silence(&connection).expect("setsockopt");
+        assert!(sockopt::socket_keepalive(&connection).expect("getsockopt"));
+        let idle = sockopt::tcp_keepidle(&connection).expect("getsockopt");
+        let between = sockopt::tcp_keepintvl(&connection).expect("getsockopt");
+        let tries = sockopt::tcp_keepcnt(&connection).expect("getsockopt");
+        assert_eq!(idle + between * tries, Duration::from_secs(30), "{idle:?} and {tries} times {between:?}");
+        assert_eq!(sockopt::socket_linger(&connection).expect("getsockopt"), None);
+        crate::net::reset_on_close(connection.as_fd()).expect("setsockopt");
+        assert_eq!(sockopt::socket_linger(&connection).expect("getsockopt"), Some(Duration::ZERO));
+        // The send buffer alone, or both: what is stated is what the kernel says of each.
+        let socket = tcp(HERE).expect("a socket");
+        let sizes = || {
+            let send = sockopt::socket_send_buffer_size(&socket).expect("getsockopt");
+            (send, sockopt::socket_recv_buffer_size(&socket).expect("getsockopt"))
+        };
+        let (_, receive) = sizes();
+        set_send_buffer(socket.as_fd(), 20_000).expect("setsockopt");
+        assert_eq!((send_buffer(socket.as_fd()).expect("getsockopt"), receive), sizes());
+        assert!(sizes().0 >= 20_000);
+        assert_eq!(set_buffers(socket.as_fd(), 50_000).expect("setsockopt"), sizes());
+        assert!(sizes().0 >= 50_000 && sizes().1 >= 50_000, "{:?}", sizes());
+    }
+
+    #[test]
+    fn a_socket_is_of_the_family_and_at_the_address_that_were_asked_for() {
+        let address = |socket: &OwnedFd| SocketAddr::try_from(rustix::net::getsockname(socket).expect("a name"));
+        let own = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
+        let socket = tcp(HERE).expect("a socket");
+        bind_address(socket.as_fd(), own).expect("bind");
+        assert_eq!(address(&socket).expect("IPv4"), SocketAddr::new(own, 0), "the port is left to connect");
+        let listener = listen(HERE, 1).expect("loopback");
+        connect(socket.as_fd(), &listener.local_addr().expect("bound")).expect("connect");
+        assert_eq!(listener.accept().expect("a connection").1.ip(), own);
+        match tcp(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0)) {
+            Ok(socket) => assert!(address(&socket).expect("IPv6").is_ipv6()),
+            Err(e) => eprintln!("no IPv6 here: {e}"),
+        }
+    }
+
+    #[test]
+    fn only_the_sending_half_is_ended() {
+        let listener = listen(HERE, 1).expect("loopback");
+        let here = TcpStream::connect(listener.local_addr().expect("bound")).expect("loopback");
+        let (there, _) = listener.accept().expect("a connection");
+        assert!(!is_ready(&there));
+        shutdown(here.as_fd()).expect("shutdown");
+        assert_eq!(read(there.as_fd(), &mut [0]).expect("its end"), 0);
+        assert!(is_ready(&there) && !is_ready(&here));
+        write_full(there.as_fd(), b"x").expect("the other half is open");
+        assert_eq!(read(here.as_fd(), &mut [0]).expect("read"), 1);
+        // EPIPE: the runtime ignores the signal.
+        assert!(write(here.as_fd(), b"x").is_err());
+    }
+}

@@ -207,6 +207,32 @@ mod tests {
     }
 
     #[test]
+    fn one_is_taken_from_the_first_and_added_to_the_second() {
+        let Some(set) = made(Semaphores::new()) else { return };
+        let id = set.id();
+        add(id, 0, 2).expect("up");
+        add(id, 1, 5).expect("up");
+        take_and_add(id, 0, 1).expect("both at once");
+        assert_eq!([0, 1].map(|semaphore| value(id, semaphore).expect("a value")), [1, 6]);
+        take_and_add(id, 1, 0).expect("and back");
+        assert_eq!([0, 1].map(|semaphore| value(id, semaphore).expect("a value")), [2, 5]);
+    }
+
+    #[test]
+    fn messages_are_taken_by_their_kind() {
+        let Some(queue) = made(Queue::new()) else { return };
+        let id = queue.id();
+        for (kind, text) in [(1, b"one"), (2, b"two")] {
+            let mut message = Message::new(3);
+            message.text().copy_from_slice(text);
+            message.send(id, kind).expect("send");
+        }
+        let mut other = Message::new(3);
+        assert_eq!(other.receive(id, 2).expect("receive"), 3);
+        assert_eq!(other.text(), b"two");
+    }
+
+    #[test]
     fn nothing_is_left_when_the_owner_and_its_group_are_killed() {
         fn life(tell: BorrowedFd<'_>) -> io::Result<()> {
             // Like a worker: the leader of its own process group.

@@ -434,3 +434,6 @@ pub fn format_cpus(cpus: &[u32]) -> String {
         .collect();
     words.join(",")
 }
+
+#[cfg(test)]
+mod tests;

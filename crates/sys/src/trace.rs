@@ -46,6 +46,19 @@ pub struct Counts {
     pub code: i32,
 }
 
+impl Counts {
+    /// Notes what a task has just made or become; 0 is nothing.
+    fn note(&mut self, event: libc::c_int) {
+        match event {
+            libc::PTRACE_EVENT_FORK => self.forks += 1,
+            libc::PTRACE_EVENT_VFORK => self.vforks += 1,
+            libc::PTRACE_EVENT_CLONE => self.clones += 1,
+            libc::PTRACE_EVENT_EXEC => self.execs += 1,
+            _ => {}
+        }
+    }
+}
+
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
@@ -115,15 +128,7 @@ impl Tracer {
             self.at_call(pid)?;
             return Ok(0);
         }
-        let counts = &mut self.counts;
-        match status >> 16 {
-            0 => {}
-            libc::PTRACE_EVENT_FORK => counts.forks += 1,
-            libc::PTRACE_EVENT_VFORK => counts.vforks += 1,
-            libc::PTRACE_EVENT_CLONE => counts.clones += 1,
-            libc::PTRACE_EVENT_EXEC => counts.execs += 1,
-            _ => {}
-        }
+        self.counts.note(status >> 16);
         // A new task starts with a stop that nobody sent.
         let is_own = status >> 16 != 0 || (is_new && signal == libc::SIGSTOP);
         Ok(if is_own { 0 } else { signal })
@@ -259,6 +264,21 @@ mod tests {
         assert!(writes.returned >= 1400, "dd's and cat's: {writes:?}");
         assert_eq!((counts.execs, counts.code, counts.vforks), (3, 3, 2));
         assert_eq!(counts.calls[&(libc::SYS_exit_group as u64)].count, 3);
+    }
+
+    /// A `vfork` is cheaper than a `fork`, and a thread than both.
+    #[test]
+    fn what_was_made_is_told_apart() {
+        let after = |event| {
+            let mut counts = Counts::default();
+            counts.note(event);
+            [counts.forks, counts.vforks, counts.clones, counts.execs]
+        };
+        assert_eq!(after(libc::PTRACE_EVENT_FORK), [1, 0, 0, 0]);
+        assert_eq!(after(libc::PTRACE_EVENT_VFORK), [0, 1, 0, 0]);
+        assert_eq!(after(libc::PTRACE_EVENT_CLONE), [0, 0, 1, 0]);
+        assert_eq!(after(libc::PTRACE_EVENT_EXEC), [0, 0, 0, 1]);
+        assert_eq!((after(0), after(libc::PTRACE_EVENT_EXIT)), ([0; 4], [0; 4]));
     }
 
     #[test]

@@ -102,6 +102,16 @@ impl Trip {
     }
 }
 
+/// Whether the two counters differ by more than the round trip explains.
+fn is_finding(trip: &Trip) -> bool {
+    trip.offset().abs() > trip.half()
+}
+
+/// The shorter of two round trips, of which the first may be missing.
+fn shorter(best: Option<Trip>, trip: Trip) -> Trip {
+    best.filter(|best| best.half() <= trip.half()).unwrap_or(trip)
+}
+
 /// The largest offset, the largest possible offset and the largest half round trip of all pairs, in
 /// ticks.
 fn largest(pairs: &[Trip]) -> Option<(f64, f64, f64)> {
@@ -169,9 +179,7 @@ fn trips(ctx: &Ctx, words: &[AtomicU64], number: &mut u64) -> Option<(Option<Tri
         let back = counter_start();
         let trip = Trip { sent, there: words[READING].load(Relaxed), back };
         done += 1;
-        if best.is_none_or(|best| trip.half() < best.half()) {
-            best = Some(trip);
-        }
+        best = Some(shorter(best, trip));
     }
     Some((best, done))
 }
@@ -199,7 +207,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Some((Some(trip), done)) if done >= FEWEST => {
                 let (offset, half) = (trip.offset() / hz, trip.half() / hz);
                 ctx.fact(&format!("offset.cpu{cpu}"), format!("{offset:.3e}"));
-                if offset.abs() > half {
+                if is_finding(&trip) {
                     let (ns, half) = (offset * 1e9, half * 1e9);
                     ctx.note(format!(
                         "finding: the counter of CPU {cpu} is {ns:+.0} ns off that of CPU {first}, \
@@ -257,6 +265,13 @@ mod tests {
         let slow = Trip { sent: 0, there: 1400, back: 2000 };
         assert_eq!(largest(&[even, slow]), Some((1000.0, 1400.0, 1000.0)));
         assert_eq!(largest(&[]), None);
+        // In the last, the other counter was read as the answer came.
+        let late = Trip { sent: 0, there: 100, back: 100 };
+        assert_eq!([even, behind, wrapped, late].map(|trip| is_finding(&trip)), [true, true, false, false]);
+        // However far off it is, the shortest counts.
+        let best = [even, slow, behind].into_iter().fold(None, |best, trip| Some(shorter(best, trip)));
+        assert_eq!(best, Some(even));
+        assert_eq!((shorter(Some(slow), even), shorter(Some(even), slow)), (even, even));
     }
 
     #[test]

@@ -93,18 +93,28 @@ fn rate(from: &Bracket, to: &Bracket) -> (f64, f64) {
     (rate, (from.width() + to.width()) as f64 / 2.0 / ns)
 }
 
+/// The narrowest of some brackets.
+fn narrowest(brackets: impl Iterator<Item = Bracket>) -> Option<Bracket> {
+    brackets.min_by_key(Bracket::width)
+}
+
 /// The rate from the first to the last of the brackets, the bound of its error, and the spread of
 /// the rates in between.
 fn rates_of(brackets: &[Bracket]) -> Option<(f64, f64, f64)> {
     if brackets.len() < 2 * ENDS {
         return None;
     }
-    let narrowest = |of: &[Bracket]| of.iter().copied().min_by_key(Bracket::width);
-    let (from, to) = (narrowest(&brackets[..ENDS])?, narrowest(&brackets[brackets.len() - ENDS..])?);
+    let (first, last) = (&brackets[..ENDS], &brackets[brackets.len() - ENDS..]);
+    let (from, to) = (narrowest(first.iter().copied())?, narrowest(last.iter().copied())?);
     let (hz, error) = rate(&from, &to);
     let single: Vec<f64> = brackets.windows(2).map(|pair| rate(&pair[0], &pair[1]).0).collect();
     let between_quartiles = order::quantile(&single, 0.75)? - order::quantile(&single, 0.25)?;
     Some((hz, error, between_quartiles / 2.0 / hz))
+}
+
+/// What the rate, its error and the spread are stated as.
+fn outputs((hz, error, spread): (f64, f64, f64)) -> [(&'static str, f64); 3] {
+    [("", hz), ("error", error), ("spread", spread)]
 }
 
 /// The note about a declared rate; none within [`FINDING`].
@@ -117,7 +127,7 @@ fn finding(name: &str, declared: f64, measured: f64) -> Option<String> {
 /// The narrowest of several brackets.
 fn bracket(ctx: &Ctx) -> Bracket {
     let once = || Bracket { before: ctx.now_ns(), ticks: counter_start(), after: ctx.now_ns() };
-    (1..TRIES).map(|_| once()).fold(once(), |best, now| if now.width() < best.width() { now } else { best })
+    narrowest((0..TRIES).map(|_| once())).unwrap_or_else(once)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -142,9 +152,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.unresolved("", &format!("the CPU was taken away during the readings: {:.0} ppm", error * 1e6));
         return Ok(());
     }
-    ctx.state(hz);
-    ctx.state_as("error", error);
-    ctx.state_as("spread", spread);
+    for (name, value) in outputs((hz, error, spread)) {
+        ctx.state_as(name, value);
+    }
     ctx.fact("counter", COUNTER_NAME);
     if let Some(source) = rates::clock_source() {
         ctx.fact("clock.source", source);
@@ -198,6 +208,19 @@ mod tests {
         assert!((hz / 2.5e9 - 1.0).abs() <= error && error < 2e-6, "{hz} {error}");
         assert!(spread < 1e-6, "{spread}");
         assert_eq!(rates_of(&readings[..5]), None);
+    }
+
+    /// Error and spread are of the same size in most rounds.
+    #[test]
+    fn error_and_spread_are_told_by_their_names() {
+        // Read at the beginning and at the end of a microsecond in turn.
+        let readings = brackets(|_| 1000, |i| (i % 2) as f64);
+        let [(main, hz), (second, error), (third, spread)] = outputs(rates_of(&readings).expect("enough"));
+        assert_eq!((main, second, third), ("", "error", "spread"));
+        assert!((hz / 2.5e9 - 1.0).abs() < 1e-9, "{hz}");
+        // A microsecond of the 36 ms between the ends, and of the 2 ms of an interval, up or down.
+        assert!((error * 36e-3 / 1e-6 - 1.0).abs() < 1e-6, "{error}");
+        assert!((spread * 2e-3 / 1e-6 - 1.0).abs() < 1e-6, "{spread}");
     }
 
     #[test]

@@ -74,6 +74,16 @@ const COMPARED: u64 = 256;
 /// rounds exceeds five.
 const DEVIATIONS: f64 = 6.0;
 
+/// The layout of branches that always go the same way; `None` for the other kinds.
+fn layout(kind: &str) -> Option<Layout> {
+    match kind {
+        "taken" => Some(Layout::Apart),
+        "not_taken" => Some(Layout::Dense),
+        "indirect" => Some(Layout::Indirect),
+        _ => None,
+    }
+}
+
 /// The targets of an indirect jump of this kind; `None` for the others.
 fn targets(kind: &str) -> Option<u64> {
     kind.strip_prefix("indirect_")?.parse().ok()
@@ -84,15 +94,14 @@ fn missed(targets: u64) -> f64 {
     (targets - 1) as f64 / targets as f64
 }
 
+/// How far the share of so many random branches may be from a half.
+fn tolerance(drawn: u64) -> f64 {
+    DEVIATIONS * 0.5 / (drawn as f64).sqrt()
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let kind = ctx.word("kind");
-    let layout = match kind {
-        "taken" => Some(Layout::Apart),
-        "not_taken" => Some(Layout::Dense),
-        "indirect" => Some(Layout::Indirect),
-        _ => None,
-    };
-    match layout {
+    match layout(kind) {
         Some(layout) => predicted(ctx, layout, kind != "not_taken"),
         None => mispredicted(ctx, targets(kind)),
     }
@@ -164,7 +173,7 @@ fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
     // The mean of 0 to k - 1, divided by k - 1, is a half. Choices among k spread less than among
     // two.
     let share = random.taken as f64 / (drawn * (targets.unwrap_or(2) - 1)) as f64;
-    let off = DEVIATIONS * 0.5 / (drawn as f64).sqrt();
+    let off = tolerance(drawn);
     let expected = format!("0.5 within {off:.5}");
     ctx.prove("share of random branches taken, or mean target", &expected, share, 0.5 - off..=0.5 + off);
     ctx.prove("branches taken with the outcome masked", "0", constant.taken as f64, 0.0..=0.0);
@@ -179,5 +188,19 @@ mod tests {
     fn half_of_two_and_most_of_many_are_missed() {
         assert_eq!([2, 4, 16].map(missed), [0.5, 0.75, 0.9375]);
         assert_eq!(["indirect_2", "indirect_16", "indirect", "taken"].map(targets), [Some(2), Some(16), None, None]);
+    }
+
+    #[test]
+    fn a_share_of_many_random_branches_is_close_to_a_half() {
+        // Six deviations of one in a million draws, each of which is off by a half.
+        assert!((tolerance(1_000_000) - 0.003).abs() < 1e-12);
+    }
+
+    /// Proofs count branches, wherever they lie.
+    #[test]
+    fn branches_lie_as_their_kind_says() {
+        let known = [Some(Layout::Apart), Some(Layout::Dense), Some(Layout::Indirect)];
+        assert_eq!(["taken", "not_taken", "indirect"].map(layout), known);
+        assert_eq!(["mispredicted", "indirect_2", "indirect_16"].map(layout), [None; 3]);
     }
 }

@@ -58,13 +58,17 @@ fn callee(word: &str) -> Callee {
     if word == "frame" { Callee::Frame } else { Callee::Leaf }
 }
 
+/// The loops that call it with so many arguments: the long one, and the short one.
+fn loops(args: usize, callee: Callee) -> [fn(u64); 2] {
+    [calls(args, callee, false), calls(args, callee, true)]
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let args = ctx.int("args");
     if args > CALLS_MAX_ARGS as u64 {
         return Err(BenchError::Unsupported(format!("calls have at most {CALLS_MAX_ARGS} arguments here, not {args}")));
     }
-    let callee = callee(ctx.word("callee"));
-    let (long, short) = (calls(args as usize, callee, false), calls(args as usize, callee, true));
+    let [long, short] = loops(args as usize, callee(ctx.word("callee")));
     let (in_long, in_short) = (Done::new(), Done::new());
     ctx.measure_variants(&mut [
         Variant::new("long", |iters| {
@@ -100,5 +104,20 @@ mod tests {
     fn the_function_called_is_the_one_that_is_named() {
         assert!(matches!(callee("frame"), Callee::Frame));
         assert!(matches!(callee("leaf"), Callee::Leaf));
+    }
+
+    /// Proofs count turns, whatever is called.
+    #[test]
+    fn every_number_of_arguments_has_loops_of_its_own() {
+        let mut all = loops(0, Callee::Leaf).map(|run| run as *const ()).to_vec();
+        for args in 1..=CALLS_MAX_ARGS {
+            for callee in [Callee::Leaf, Callee::Frame] {
+                all.extend(loops(args, callee).map(|run| run as *const ()));
+            }
+        }
+        let many = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), many);
     }
 }

@@ -114,24 +114,32 @@ fn add_until_over(window: &Window<'_>) -> io::Result<u64> {
     Ok(own)
 }
 
-fn run(ctx: &mut Ctx) -> Outcome {
-    let shared = SharedState::new(0, 64)?;
-    let alone = work::probe(ctx, 5, BATCH, |iters| {
+/// The seconds of an addition by one CPU without a competitor.
+fn alone(ctx: &mut Ctx) -> Result<f64, BenchError> {
+    let batch = work::probe(ctx, 5, BATCH, |iters| {
         // Not in a place of the pool: those must stay untouched.
         let word = AtomicU64::new(0);
         add(&word, iters * BATCH);
         Ok(word.load(Relaxed))
     })?;
-    ctx.state_as("alone", alone.seconds / BATCH as f64);
+    Ok(batch.seconds / BATCH as f64)
+}
+
+/// The time between additions on each page, and the fairness: those of its median window.
+fn pages(windows: &[pair::Measured<Seen>]) -> [Vec<Option<f64>>; 2] {
+    [pair::by_block(windows, Seen::per_addition, median), pair::by_block(windows, Seen::fairness, median)]
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let shared = SharedState::new(0, 64)?;
+    let alone = alone(ctx)?;
+    ctx.state_as("alone", alone);
     let mut pair = Pair::start(ctx, &shared, add_until_over)?;
     let wanted = pair::SLOTS;
     let windows = pair::windows(
         ctx,
         &mut pair,
-        |seen: &[pair::Measured<Seen>]| {
-            let blocks = pair::by_block(seen, Seen::per_addition, median);
-            seen.len() >= wanted && blocks.iter().all(Option::is_some)
-        },
+        |seen: &[pair::Measured<Seen>]| seen.len() >= wanted && pages(seen)[0].iter().all(Option::is_some),
         contend,
     )?;
     let work = pair.work;
@@ -140,8 +148,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let held: u64 = places.map(|place| place.first().load(Relaxed)).sum();
     ctx.prove("additions that the words do not hold", "0", (work + answered) as f64 - held as f64, 0.0..=0.0);
     ctx.fact("windows.clean", windows.iter().filter(|w| w.clean).count());
-    let per_addition = pair::by_block(&windows, Seen::per_addition, median);
-    let fairness = pair::by_block(&windows, Seen::fairness, median);
+    let [per_addition, fairness] = pages(&windows);
     let Some(ns) = pair::enough_blocks(ctx, &per_addition) else { return Ok(()) };
     let known: Vec<f64> = fairness.into_iter().flatten().collect();
     if let (Some(ns), Some(fairness)) = (median(&ns), median(&known)) {
@@ -180,6 +187,47 @@ mod tests {
         assert_eq!((seen.per_addition(), seen.fairness()), (50.0, 1.0 / 3.0));
         let word = AtomicU64::new(7);
         assert_eq!((add(&word, 5), word.load(Relaxed)), (11, 12));
+    }
+
+    /// The fastest window is one in which one process had the word to itself.
+    #[test]
+    fn a_page_is_its_median_window() {
+        let window = |number, own, others, clean| {
+            let seen = Seen { ns: 1000.0, own, others };
+            pair::Measured { slot: pair::Slot::of(number), seen, clean }
+        };
+        // 50, 20 and 5 ns an addition.
+        let windows = [
+            window(0, 30.0, 10.0, true),
+            window(1, 50.0, 50.0, true),
+            window(2, 380.0, 20.0, true),
+            window(3, 1.0, 1.0, false),
+        ];
+        let [per_addition, fairness] = pages(&windows);
+        assert_eq!((per_addition[0], fairness[0]), (Some(20.0), Some(10.0 / 30.0)));
+        assert!(per_addition[1..].iter().chain(&fairness[1..]).all(Option::is_none));
+    }
+
+    fn state_alone(ctx: &mut Ctx) -> Outcome {
+        let seconds = alone(ctx)?;
+        ctx.state(seconds);
+        Ok(())
+    }
+
+    /// One addition and not a batch of them: within a factor of eight, as the test times it.
+    #[test]
+    fn alone_is_one_addition() {
+        let info = Info { timing: Timing::Stated, ..Info::new("test.alone") };
+        let tried = try_out(&Benchmark { info, run: Run::Here(state_alone) }, &[], None).expect("a word");
+        let stated = tried.result.series("").expect("stated").values[0] * 1e9;
+        let word = AtomicU64::new(0);
+        let times = (0..1000).map(|_| {
+            let start = Monotonic.now_ns();
+            add(&word, 1000);
+            Monotonic.now_ns().saturating_sub(start)
+        });
+        let each = times.min().expect("a thousand times") as f64 / 1000.0;
+        assert!((each / 8.0..each * 8.0).contains(&stated), "{stated} ns, and {each} ns here");
     }
 
     /// What a process adds itself is not counted as the other one's.

@@ -80,11 +80,23 @@ const WARM: u64 = 16;
 const VISITS: usize = 2;
 
 /// How a line is handed over.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Protocol {
     Cas1,
     Ldst1,
     Flag2,
+}
+
+/// The protocol of that name, and how many payload lines go along.
+fn protocol(word: &str) -> (Protocol, usize) {
+    match word {
+        "cas1" => (Protocol::Cas1, 0),
+        "flag2" => (Protocol::Flag2, 0),
+        "payload1" => (Protocol::Ldst1, 1),
+        "payload4" => (Protocol::Ldst1, 4),
+        "payload16" => (Protocol::Ldst1, 16),
+        _ => (Protocol::Ldst1, 0),
+    }
 }
 
 /// One process's part of `trips` round trips. `from` is the number of hand-overs before, those of
@@ -135,7 +147,27 @@ fn begin(protocol: Protocol, window: &Window<'_>) -> io::Result<(f64, u64)> {
     let start = Monotonic.now_ns();
     play(protocol, place, 0, from + 2 * WARM, TRIPS)?;
     let ns = Monotonic.now_ns().saturating_sub(start);
-    Ok((ns as f64 / TRIPS as f64, WARM + TRIPS))
+    Ok((round_trip(ns), WARM + TRIPS))
+}
+
+/// The nanoseconds of a round trip, of those from the start of the clock to the end of the window.
+fn round_trip(ns: u64) -> f64 {
+    ns as f64 / TRIPS as f64
+}
+
+/// The round trip on each page: that of its fastest window.
+fn pages(windows: &[pair::Measured<f64>]) -> Vec<Option<f64>> {
+    pair::by_block(windows, |ns| *ns, least)
+}
+
+/// The values of the pages that the process that measures has touched first, or of the others.
+fn first_touched(pages: &[Option<f64>], here: bool) -> Vec<f64> {
+    (0..pair::BLOCKS).filter(|b| (b % 2 == 0) == here).filter_map(|b| pages[b]).collect()
+}
+
+/// The round trips of the outputs, of those on the pages.
+fn outputs(pages: &[f64]) -> [(&'static str, Option<f64>); 3] {
+    [("", median(pages)), ("least", least(pages)), ("most", greatest(pages))]
 }
 
 /// The seconds of one way, of a round trip in nanoseconds.
@@ -144,23 +176,15 @@ fn one_way(round_trip: f64) -> f64 {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let (protocol, lines) = match ctx.word("protocol") {
-        "cas1" => (Protocol::Cas1, 0),
-        "flag2" => (Protocol::Flag2, 0),
-        "payload1" => (Protocol::Ldst1, 1),
-        "payload4" => (Protocol::Ldst1, 4),
-        "payload16" => (Protocol::Ldst1, 16),
-        _ => (Protocol::Ldst1, 0),
-    };
+    let (protocol, lines) = protocol(ctx.word("protocol"));
     let line = Topology::read().caches().iter().find_map(|c| c.line).map_or(64, |line| line as usize);
     let shared = SharedState::new(lines, line)?;
     let mut pair = Pair::start(ctx, &shared, |window| answer(protocol, window))?;
     let wanted = pair::SLOTS * VISITS;
-    let values = |windows: &[pair::Measured<f64>]| pair::by_block(windows, |ns| *ns, least);
     let windows = pair::windows(
         ctx,
         &mut pair,
-        |seen| seen.len() >= wanted && values(seen).iter().all(Option::is_some),
+        |seen| seen.len() >= wanted && pages(seen).iter().all(Option::is_some),
         |window| begin(protocol, window),
     )?;
     let work = pair.work;
@@ -179,16 +203,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.prove("lines that went along and were not written", "0", missing, 0.0..=0.0);
     }
     ctx.fact("windows.clean", windows.iter().filter(|w| w.clean).count());
-    let blocks = values(&windows);
+    let blocks = pages(&windows);
     for (name, here) in [("here", true), ("there", false)] {
-        let own: Vec<f64> = (0..pair::BLOCKS).filter(|b| (b % 2 == 0) == here).filter_map(|b| blocks[b]).collect();
-        if let Some(ns) = median(&own) {
+        if let Some(ns) = median(&first_touched(&blocks, here)) {
             ctx.fact(&format!("one_way_s.pages_first_touched_{name}"), format!("{:.3e}", one_way(ns)));
         }
     }
     let Some(known) = pair::enough_blocks(ctx, &blocks) else { return Ok(()) };
-    let sides = [("", median(&known)), ("least", least(&known)), ("most", greatest(&known))];
-    for (series, value) in sides {
+    for (series, value) in outputs(&known) {
         if let Some(ns) = value {
             ctx.state_as(series, one_way(ns));
         }
@@ -229,5 +251,29 @@ mod tests {
     #[test]
     fn one_way_is_half_of_a_round_trip() {
         assert!((one_way(100.0) / 50e-9 - 1.0).abs() < 1e-12);
+        // The trips before the clock was started are not among those that were timed.
+        assert_eq!(round_trip(100 * TRIPS), 100.0);
+    }
+
+    /// Proofs count hand-overs, whatever the protocol is.
+    #[test]
+    fn a_name_is_that_of_its_protocol_and_payload() {
+        let ldst1 = |lines: usize| (Protocol::Ldst1, lines);
+        assert_eq!(["cas1", "flag2"].map(protocol), [(Protocol::Cas1, 0), (Protocol::Flag2, 0)]);
+        let named = ["ldst1", "payload1", "payload4", "payload16"].map(protocol);
+        assert_eq!(named, [0, 1, 4, 16].map(ldst1));
+    }
+
+    #[test]
+    fn a_page_is_its_fastest_window_and_the_main_value_the_page_in_the_middle() {
+        let window = |number, seen, clean| pair::Measured { slot: pair::Slot::of(number), seen, clean };
+        // A page has four places.
+        let (slow, fast) = (window(0, 8.0, true), window(1, 5.0, true));
+        let windows = [slow, fast, window(2, 3.0, false), window(4, 9.0, true)];
+        assert_eq!(pages(&windows), [Some(5.0), Some(9.0), None, None, None, None]);
+        assert_eq!(outputs(&[9.0, 5.0, 6.0]), [("", Some(6.0)), ("least", Some(5.0)), ("most", Some(9.0))]);
+        let blocks = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(Some);
+        assert_eq!(first_touched(&blocks, true), [1.0, 3.0, 5.0]);
+        assert_eq!(first_touched(&blocks, false), [2.0, 4.0, 6.0]);
     }
 }

@@ -84,6 +84,11 @@ fn add(word: &AtomicU64, held: u64) -> u64 {
 /// Writes a batch to a word that holds the given value, and returns what it holds then.
 type Write = fn(&AtomicU64, u64) -> u64;
 
+/// The writes that the parameter names.
+fn writes(op: &str) -> Write {
+    if op == "add" { add } else { store }
+}
+
 /// The result of a window: nanoseconds per write, and whether the peer wrote during it.
 #[derive(Clone, Copy)]
 struct Seen {
@@ -115,8 +120,14 @@ fn here(write: Write, window: &Window<'_>) -> io::Result<(Seen, u64)> {
             break ns;
         }
     };
-    let accompanied = other.load(Relaxed) > seen + BATCH;
+    let accompanied = is_company(seen, other.load(Relaxed));
     Ok((Seen { ns: ns as f64 / (held - from) as f64, accompanied }, held - first))
+}
+
+/// Whether the peer wrote during the window, from what its word held at the beginning and at the
+/// end. The batch that it was at may have come to an end, and no more.
+fn is_company(at_start: u64, at_end: u64) -> bool {
+    at_end > at_start + BATCH
 }
 
 fn there(write: Write, window: &Window<'_>) -> io::Result<u64> {
@@ -129,23 +140,22 @@ fn there(write: Write, window: &Window<'_>) -> io::Result<u64> {
     Ok(held - first)
 }
 
-/// The median times of writes to one line and to two lines, of the windows in which both sides
-/// wrote; `None` of too few.
-fn both(windows: &[pair::Measured<Seen>]) -> (Option<f64>, Option<f64>) {
+/// The median times of writes to one line and to two lines, by their outputs, of the windows in
+/// which both sides wrote; `None` of too few.
+fn both(windows: &[pair::Measured<Seen>]) -> Option<[(&'static str, f64); 2]> {
     let of = |shared: bool| {
         let counts = |w: &&pair::Measured<Seen>| w.clean && w.seen.accompanied && is_shared(w.slot) == shared;
         let ns: Vec<f64> = windows.iter().filter(counts).map(|w| w.seen.ns).collect();
         if ns.len() >= pair::SLOTS / 4 { median(&ns) } else { None }
     };
-    (of(true), of(false))
+    Some([("shared", of(true)?), ("apart", of(false)?)])
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let write: Write = if ctx.word("op") == "add" { add } else { store };
+    let write = writes(ctx.word("op"));
     let shared = SharedState::new(0, 64)?;
     let mut pair = Pair::start(ctx, &shared, |window| there(write, window))?;
-    let enough =
-        |seen: &[pair::Measured<Seen>]| seen.len() >= 2 * pair::SLOTS && matches!(both(seen), (Some(_), Some(_)));
+    let enough = |seen: &[pair::Measured<Seen>]| seen.len() >= 2 * pair::SLOTS && both(seen).is_some();
     let windows = pair::windows(ctx, &mut pair, enough, |window| here(write, window))?;
     let work = pair.work;
     let answered = pair.end(ctx)?;
@@ -158,11 +168,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("writes that the words do not hold", "0", missing, 0.0..=0.0);
     ctx.fact("windows.clean", windows.iter().filter(|w| w.clean && w.seen.accompanied).count());
     match both(&windows) {
-        (Some(shared), Some(apart)) => {
-            ctx.state_as("shared", shared * 1e-9);
-            ctx.state_as("apart", apart * 1e-9);
+        Some(found) => {
+            for (name, ns) in found {
+                ctx.state_as(name, ns * 1e-9);
+            }
         }
-        _ => ctx.unresolved("", "the two CPUs were hardly ever free at the same time"),
+        None => ctx.unresolved("", "the two CPUs were hardly ever free at the same time"),
     }
     Ok(())
 }
@@ -177,6 +188,35 @@ mod tests {
             let word = AtomicU64::new(5);
             assert_eq!((write(&word, 5), word.load(Relaxed)), (5 + BATCH, 5 + BATCH));
         }
+    }
+
+    /// The writes of both kinds are counted alike, so that proofs cannot tell them.
+    #[test]
+    fn additions_keep_what_was_there_and_stores_do_not() {
+        for (op, held) in [("add", 7 + BATCH), ("store", BATCH)] {
+            let word = AtomicU64::new(7);
+            writes(op)(&word, 0);
+            assert_eq!(word.load(Relaxed), held, "{op}");
+        }
+    }
+
+    /// The batch before the clock is started is not among the writes that are timed.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "nothing forks here")]
+    fn a_write_is_the_time_of_the_window_over_the_writes_within_it() {
+        let shared = SharedState::new(0, 64).expect("memory");
+        let window = shared.window(1);
+        let (seen, work) = std::thread::scope(|scope| {
+            scope.spawn(|| there(add, &window));
+            let seen = here(add, &window);
+            window.end();
+            seen
+        })
+        .expect("the other side writes");
+        assert_eq!(window.place.first().load(Relaxed), work);
+        let ns = seen.ns * (work - BATCH) as f64;
+        assert!(ns > WINDOW_NS as f64 - 0.5 && (ns - ns.round()).abs() < 1e-6, "{ns} is no whole number");
+        assert!(!is_company(7, 7) && !is_company(7, 7 + BATCH) && is_company(7, 8 + BATCH));
     }
 
     #[test]
@@ -206,12 +246,13 @@ mod tests {
             let ns = |number: u32| if number < places { 50.0 } else { 5.0 };
             (0..2 * places).map(|number| window(number, ns(number), accompanied, clean)).collect()
         };
-        assert_eq!(both(&all(true, true)), (Some(50.0), Some(5.0)));
-        assert_eq!(both(&all(false, true)), (None, None));
-        assert_eq!(both(&all(true, false)), (None, None));
+        let found = Some([("shared", 50.0), ("apart", 5.0)]);
+        assert_eq!(both(&all(true, true)), found);
+        assert_eq!(both(&all(false, true)), None);
+        assert_eq!(both(&all(true, false)), None);
         // The fast windows without company, though they are as many, change nothing.
         let mut mixed = all(true, true);
         mixed.extend((0..2 * places).map(|number| window(number, 1.0, false, true)));
-        assert_eq!(both(&mixed), (Some(50.0), Some(5.0)));
+        assert_eq!(both(&mixed), found);
     }
 }

@@ -231,17 +231,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // a quarter.
     let after = ctx.core_hz(FREQUENCY_PROBES);
     let clock = upper_median(&clocks).unwrap_or(f64::NAN);
-    let frequency_probe = clock.clamp(before.min(after), before.max(after));
-    ctx.prove(
-        "clock over that of the harness's own chain",
-        "1 within a half",
-        clock / frequency_probe,
-        1.0 / 1.5..=1.5,
-    );
+    let ratio = over_nearest(clock, [before, after]);
+    ctx.prove("clock over that of the harness's own chain", "1 within a half", ratio, 1.0 / 1.5..=1.5);
     for clock in clocks {
         ctx.state(clock);
     }
     Ok(())
+}
+
+/// A clock over the nearest that lies between two others: 1 where they enclose it.
+fn over_nearest(clock: f64, [before, after]: [f64; 2]) -> f64 {
+    clock / clock.clamp(before.min(after), before.max(after))
 }
 
 /// Proves that each checked ratio of chains is the whole number that it has to be. `turns` are the
@@ -311,5 +311,28 @@ mod tests {
     #[test]
     fn the_lengths_are_whole_turns_of_the_kernel() {
         assert_eq!(LENGTHS, [32_000, 160_000]);
+    }
+
+    /// The proofs are about ratios, and would not see it in both.
+    #[test]
+    fn an_operation_is_the_difference_of_two_lengths_over_what_one_has_more() {
+        // A quarter of a nanosecond, and 2 us for what is in both.
+        let add = [10_000.0, 42_000.0];
+        assert_eq!(per_op(add), 0.25);
+        assert_eq!(ratios(&[add, [26_000.0, 122_000.0], add]), [3.0, 1.0]);
+    }
+
+    #[test]
+    fn a_clock_outside_of_those_around_it_is_off() {
+        assert_eq!(over_nearest(3.3e9, [3.6e9, 3.0e9]), 1.0);
+        assert_eq!(over_nearest(7.2e9, [3.0e9, 3.6e9]), 2.0);
+        assert_eq!(over_nearest(1.5e9, [3.6e9, 3.0e9]), 0.5);
+    }
+
+    #[test]
+    fn all_ratios_of_a_turn_have_to_be_whole() {
+        let turns = [[3.0, 1.0], [3.01, 1.0], [3.0, 1.2], [2.5, 1.0]];
+        assert_eq!(turns.map(|ratios| are_whole(&ratios, &CHECKS)), [true, true, false, false]);
+        assert!(are_whole(&[2.0], &VECTOR_CHECKS) && !are_whole(&[1.4], &VECTOR_CHECKS));
     }
 }

@@ -66,3 +66,18 @@ fn declare_clock(ctx: &mut Ctx, cpu: u32) {
         ctx.fact(&format!("clock.{}", name.replace(' ', "_")), hz);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::prelude::Timing;
+
+    /// Others at work only add to the time of an instruction: the fastest tenth of the intervals
+    /// leaves them out, and the median does not.
+    #[test]
+    fn instructions_are_told_by_their_fastest_intervals() {
+        for bench in ALL.iter().filter(|bench| bench.info.timing != Timing::Stated) {
+            assert_eq!(bench.info.timing, Timing::Floor, "{}", bench.info.id);
+        }
+    }
+}

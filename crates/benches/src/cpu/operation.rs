@@ -183,16 +183,26 @@ fn known_cycles(op: &str) -> Option<f64> {
     cfg!(target_arch = "x86_64").then_some(known)
 }
 
+/// The turns of a loop that warm the unit up.
+fn turns_to_warm_up(turn_seconds: f64) -> u64 {
+    (WARM / turn_seconds).ceil() as u64
+}
+
+/// Warms up for an interval of wide vectors: additions of scalar code, then so many turns.
+fn warm_up(turns: Option<u64>, scalar: impl FnOnce(u64) -> u64, run: impl FnOnce(u64) -> u64) {
+    if let Some(turns) = turns {
+        scalar(SCALAR);
+        run(turns);
+    }
+}
+
 /// One interval of a loop. An interval of wide vectors begins, before the watch starts, with scalar
 /// code and some turns of the loop itself. Wide units are off until they are used, and run at part
 /// of their speed while they power up (intervals of 200 us of 512-bit code then read 4 to 13 % too
 /// slow). A clock that the interval before has lowered stays low for as long as wide vectors
 /// follow. See docs/methods/processor.md#wide-vectors.
 fn timed(each: &mut Loop, warm_turns: Option<u64>, turns: u64, watch: &mut Stopwatch<'_>) -> u64 {
-    if let Some(warm_turns) = warm_turns {
-        add_chain(SCALAR);
-        each.run(warm_turns);
-    }
+    warm_up(warm_turns, add_chain, |turns| each.run(turns));
     watch.start();
     let done = each.run(turns);
     watch.stop();
@@ -232,7 +242,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let wide = operation.kernel().isa.starts_with("avx512");
     let warm = |ctx: &mut Ctx, each: &mut Loop| -> Result<u64, BenchError> {
         let turn = work::probe(ctx, WARM_WINDOWS, each.ops(), |turns| Ok(each.run(turns)))?;
-        Ok((WARM / turn.seconds).ceil() as u64)
+        Ok(turns_to_warm_up(turn.seconds))
     };
     let warm_turns =
         if wide { [warm(ctx, &mut operation.chain)?, warm(ctx, &mut operation.parallel)?] } else { [0, 0] };
@@ -317,6 +327,7 @@ mod tests {
     use super::*;
     use groma_harness::sys::arch::portable::operation::REFERENCES;
     use groma_harness::testing::try_failing;
+    use std::cell::RefCell;
 
     #[test]
     fn every_operation_gives_what_the_reference_gives() {
@@ -345,6 +356,24 @@ mod tests {
     fn every_reference_is_offered() {
         assert_eq!(OPS.len(), REFERENCES.len());
         assert!(REFERENCES.iter().all(|reference| OPS.contains(&reference.name)));
+    }
+
+    /// Nothing counts what comes before the watch.
+    #[test]
+    fn wide_vectors_are_warmed_up_behind_scalar_code() {
+        let done = &RefCell::new(Vec::new());
+        let log = |what: &'static str| {
+            move |n: u64| {
+                done.borrow_mut().push((what, n));
+                n
+            }
+        };
+        warm_up(Some(7), log("scalar"), log("wide"));
+        assert_eq!(done.take(), [("scalar", SCALAR), ("wide", 7)]);
+        warm_up(None, log("scalar"), log("wide"));
+        assert!(done.borrow().is_empty());
+        // 50 us in turns of 3 us.
+        assert_eq!(turns_to_warm_up(3e-6), 17);
     }
 
     #[test]

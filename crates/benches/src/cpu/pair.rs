@@ -136,6 +136,14 @@ impl LinePool {
             word.store(0, SeqCst);
         }
     }
+
+    /// Before a window: touches its block, if it is untouched and this side is the one to touch it,
+    /// which is the one that measures or its peer.
+    fn touch_first(&self, slot: Slot, measures: bool) {
+        if slot.is_first() && slot.is_touched_here() == measures {
+            self.touch(slot.block);
+        }
+    }
 }
 
 /// The place of a window.
@@ -239,6 +247,12 @@ impl SharedState {
         &self.counts[what * APART]
     }
 
+    /// How many sides are on another CPU than their own: this one, whose CPU that is, and the peer
+    /// in its last window.
+    fn astray(&self, here: u32) -> u64 {
+        u64::from(current_cpu() != here) + self.count(ASTRAY).load(SeqCst)
+    }
+
     pub(super) fn window(&self, number: u32) -> Window<'_> {
         let slot = Slot::of(number - 1);
         Window { slot, place: self.pool.place(slot), stop: &self.words[STOP], number }
@@ -262,13 +276,11 @@ impl SharedState {
                 return Ok(());
             }
             let window = self.window(go);
-            if window.slot.is_first() && !window.slot.is_touched_here() {
-                self.pool.touch(window.slot.block);
-            }
+            self.pool.touch_first(window.slot, false);
             self.words[READY].set(go);
             work += part(&window)?;
             self.count(WORK).store(work, SeqCst);
-            self.count(SWITCHES).store(Usage::thread().since(&before).involuntary, SeqCst);
+            self.count(SWITCHES).store(preemptions(&Usage::thread().since(&before)), SeqCst);
             done = go;
             self.words[DONE].set(go);
         }
@@ -300,6 +312,11 @@ pub(super) struct Measured<T> {
     pub(super) seen: T,
     /// Whether the kernel took the CPU from neither process.
     pub(super) clean: bool,
+}
+
+/// How often the kernel took the CPU away. Whoever sleeps gives it up.
+fn preemptions(used: &Usage) -> u64 {
+    used.involuntary
 }
 
 /// Whether the kernel took the CPU from neither process: how often from this one during the window,
@@ -335,9 +352,7 @@ impl<'a> Pair<'a> {
         let (shared, number) = (self.shared, self.next);
         self.next += 1;
         let window = shared.window(number);
-        if window.slot.is_first() && window.slot.is_touched_here() {
-            shared.pool.touch(window.slot.block);
-        }
+        shared.pool.touch_first(window.slot, true);
         let before = Usage::thread();
         let there = shared.count(SWITCHES).load(SeqCst);
         let ready = shared.words[READY].load(SeqCst);
@@ -352,7 +367,7 @@ impl<'a> Pair<'a> {
         if done != number {
             self.answer(DONE, done)?;
         }
-        let here = Usage::thread().since(&before).involuntary;
+        let here = preemptions(&Usage::thread().since(&before));
         let clean = is_clean(here, [there, shared.count(SWITCHES).load(SeqCst)]);
         Ok(Measured { slot: window.slot, seen, clean })
     }
@@ -370,7 +385,7 @@ impl<'a> Pair<'a> {
         drop(self.peer_watch);
         let exit = self.peer.end()?[0];
         crate::proofs::peer_ended_well(ctx, &exit);
-        let astray = u64::from(current_cpu() != self.here) + self.shared.count(ASTRAY).load(SeqCst);
+        let astray = self.shared.astray(self.here);
         ctx.prove("sides that were found on another CPU", "0", astray as f64, 0.0..=0.0);
         ctx.fact("windows", self.next - 1);
         debug_assert_ne!(self.here, self.there);
@@ -452,6 +467,52 @@ mod tests {
         }
     }
 
+    /// The bytes of the pool that this process has mapped; `None` without `/proc`.
+    fn resident(pool: &LinePool) -> Option<usize> {
+        let start = pool.words.as_ptr().addr();
+        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let mut lines = smaps.lines().skip_while(|line| !line.starts_with(&format!("{start:x}-")));
+        let kib = lines.find_map(|line| line.strip_prefix("Rss:"))?.trim().trim_end_matches(" kB");
+        Some(kib.parse::<usize>().ok()? * 1024)
+    }
+
+    /// A line whose page others have touched has its home there, and is passed on by way of it.
+    #[test]
+    fn nobody_has_touched_the_blocks_and_each_side_touches_half_of_them() {
+        // More than one page for each block.
+        let pool = LinePool::new(page_size() / 64, 64).expect("memory");
+        let Some(untouched) = resident(&pool) else { return println!("skipped: no /proc/self/smaps") };
+        let all = pool.words.len() * WORD;
+        let touched_by = |measures| {
+            (0..2 * SLOTS as u32).for_each(|window| pool.touch_first(Slot::of(window), measures));
+            resident(&pool).expect("as before")
+        };
+        assert_eq!((untouched, touched_by(true), touched_by(false)), (0, all / 2, all));
+    }
+
+    /// Else all lines of a pool would compete for the same places of a cache.
+    #[test]
+    fn places_of_a_block_have_different_offsets() {
+        let pool = LinePool::new(0, 64).expect("memory");
+        let offset = |place| {
+            let first = pool.place(Slot { block: 1, place, visit: 0 }).first();
+            std::ptr::from_ref(first).addr() % 1024
+        };
+        let mut offsets: Vec<usize> = (0..PLACES).map(offset).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        assert_eq!(offsets.len(), PLACES, "{offsets:?}");
+    }
+
+    #[test]
+    fn both_sides_may_be_astray() {
+        let shared = SharedState::new(0, 64).expect("memory");
+        let nowhere = u32::MAX;
+        assert_eq!(shared.astray(nowhere), 1);
+        shared.count(ASTRAY).store(1, SeqCst);
+        assert_eq!(shared.astray(nowhere), 2);
+    }
+
     #[test]
     fn blocks_are_told_from_their_undisturbed_windows() {
         let window = |number, seen, clean| Measured { slot: Slot::of(number), seen, clean };
@@ -479,5 +540,7 @@ mod tests {
         assert!(is_clean(0, [7, 7]));
         assert!(!is_clean(1, [7, 7]));
         assert!(!is_clean(0, [7, 8]));
+        // Sleeping before a window is no harm.
+        assert_eq!(preemptions(&Usage { voluntary: 3, involuntary: 5, ..Usage::default() }), 5);
     }
 }

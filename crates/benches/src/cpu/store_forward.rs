@@ -155,6 +155,9 @@ mod tests {
         assert!(matches!(forward("narrower"), Forward::Narrower));
         assert!(matches!(forward("wider"), Forward::Wider));
         assert!(matches!(forward("two_stores"), Forward::TwoStores));
+        assert!(matches!(forward("line_split"), Forward::Same));
+        assert!(matches!(forward("page_split"), Forward::Same));
         assert!(matches!(forward("alias4k"), Forward::Other));
+        assert!(matches!(forward("apart"), Forward::Other));
     }
 }

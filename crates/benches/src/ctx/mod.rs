@@ -92,7 +92,33 @@ fn prove_switches(ctx: &mut Ctx, name: &str, switches: u64, hand_overs: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_failing;
+    use groma_harness::sys::sched;
+    use groma_harness::testing::{try_failing, try_out};
+
+    /// The scheduling class of the calling thread; 3 is `SCHED_BATCH`.
+    fn class() -> Option<u32> {
+        let stat = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
+        // What follows the name, which may hold spaces, begins with the third field; this is the
+        // 41st.
+        stat.rsplit_once(") ")?.1.split(' ').nth(38)?.parse().ok()
+    }
+
+    #[test]
+    fn tasks_that_sleep_are_batch_tasks() {
+        for bench in [&switch::BENCH, &futex::BENCH] {
+            sched::be_ordinary().expect("an ordinary task");
+            let tried = try_out(bench, &[], None).expect("two tasks");
+            let class = class();
+            assert!(tried.remarked("SCHED_BATCH") || class.is_none_or(|c| c == 3), "{}: {class:?}", bench.info.id);
+        }
+    }
+
+    #[test]
+    fn switches_are_those_of_all_tasks_and_of_both_kinds() {
+        let counted = |voluntary, involuntary| Usage { voluntary, involuntary, ..Usage::default() };
+        let tasks = [counted(3, 50), counted(400, 7000)];
+        assert_eq!((switches(tasks.iter()), sleeps(tasks.iter())), (7453, 403));
+    }
 
     #[test]
     fn two_cpus_are_refused() {

@@ -48,6 +48,7 @@
 use super::tasks::Tasks;
 use crate::parts::{Composition, Part, Shown};
 use crate::work;
+use groma_harness::Rng;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -157,6 +158,16 @@ struct Walk {
     update: bool,
 }
 
+impl Walk {
+    /// A walk over a working set of so many bytes, in a random order; `access` is the parameter's
+    /// word.
+    fn new(rng: &mut Rng, bytes: u64, access: &str) -> Walk {
+        let mut order: Vec<u32> = (0..lines_of(bytes)).collect();
+        rng.shuffle(&mut order);
+        Walk { order: order.into(), update: access == "update" }
+    }
+}
+
 /// A working set, the number of times it was touched, and the sum of what was read.
 struct WorkingSet {
     lines: Vec<Line>,
@@ -256,9 +267,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     super::on_one_cpu(ctx)?;
     process::refuse_huge_pages();
     let batch = sched::be_batch();
-    let mut order: Vec<u32> = (0..lines_of(ctx.int("working_set"))).collect();
-    ctx.rng().shuffle(&mut order);
-    let walk = Walk { order: order.into(), update: ctx.word("access") == "update" };
+    let (bytes, access) = (ctx.int("working_set"), ctx.word("access"));
+    let walk = Walk::new(ctx.rng(), bytes, access);
 
     let mut ends = ring_of_pipes(tasks)?;
     let own = ends.remove(0);
@@ -345,7 +355,8 @@ fn check_count(seen: u64, tasks: u64) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::WorkerKind;
+    use crate::parts::Times;
+    use groma_harness::model::{Value, WorkerKind};
     use groma_harness::sys::affinity;
     use groma_harness::testing::{Tried, assert_exceeds, try_group, try_out};
 
@@ -388,6 +399,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_fetched_again_is_the_working_set_of_the_ring() {
+        let param = BENCH.info.params.iter().find(|param| param.name == "working_set").expect("a parameter");
+        let (_, text) = RING.iter().find(|(name, _)| *name == param.name).expect("its value");
+        let Ok(Value::Int(bytes)) = param.parse(text) else { panic!("{text} is no size") };
+        assert_eq!(REFILL.times, Times::Fixed(bytes as f64));
+    }
+
+    #[test]
     fn one_task_is_no_ring() {
         assert!(matches!(try_out(&BENCH, &[("tasks", "1")], None), Err(BenchError::Unsupported(_))));
     }
@@ -402,6 +421,35 @@ mod tests {
             assert!(set.shows_it(&walk));
             set.touch(&Walk { order: [0, 1].into(), update });
             assert!(!set.shows_it(&walk));
+        }
+    }
+
+    /// In order, a prefetcher would bring the next line. No system call tells the words apart.
+    #[test]
+    fn a_walk_visits_every_line_once_in_no_order_and_does_what_is_named() {
+        let walk = Walk::new(&mut Rng::new(7), 16 << 10, "update");
+        let mut visited = walk.order.to_vec();
+        visited.sort_unstable();
+        assert!(visited.into_iter().eq(0..256));
+        let in_order = walk.order.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) == 1).count();
+        assert!(in_order < 32, "{in_order} of 256 lines are next to the one before");
+        let updates = ["update", "read"].map(|access| Walk::new(&mut Rng::new(7), 64, access).update);
+        assert_eq!(updates, [true, false]);
+    }
+
+    /// A task that touches nothing finds its working set as it should be.
+    #[test]
+    fn a_task_touches_its_working_set_when_it_has_the_token() {
+        for update in [true, false] {
+            // The second of its two lines is left out, which only shows once the first is touched.
+            let walk = Walk { order: [0, 0].into(), update };
+            let ((input, to_task), (from_task, output)) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
+            write_full(to_task.as_fd(), &5u64.to_ne_bytes()).expect("a token");
+            write_full(to_task.as_fd(), &LEAVE).expect("the last token");
+            assert_eq!(pass_on(input.as_fd(), output.as_fd(), &walk), WRONG_WORDS);
+            let mut token = Token::default();
+            read_full(from_task.as_fd(), &mut token).expect("the token");
+            assert_eq!(u64::from_ne_bytes(token), 6);
         }
     }
 

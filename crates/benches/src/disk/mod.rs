@@ -156,11 +156,8 @@ impl Target {
     /// All blocks from which `len` bytes can be read, in random order, each once; of a worker group
     /// each member has a part of its own.
     fn places(&self, ctx: &mut Ctx, len: u64) -> Places {
-        let blocks = self.size.saturating_sub(len) / REQUEST as u64 + 1;
-        let (members, member) = (u64::from(ctx.workers()), u64::from(ctx.member()));
-        // As many parts as members, of at least one block.
-        let each = (blocks / members).max(1);
-        Places::new((member * each).min(blocks - 1), each, ctx.rng())
+        let (first, blocks) = part_of(blocks_before_end(self.size, len), ctx.workers(), ctx.member());
+        Places::new(first, blocks, ctx.rng())
     }
 
     /// Reads places that were not read before and each at once again, and flags the round where the
@@ -172,24 +169,24 @@ impl Target {
         const MOST_NS: u64 = 20_000_000;
         const LEAST_PAIRS: usize = 6;
         let mut buffer = buffer(REQUEST)?;
-        let (mut fresh, mut reused) = (Vec::new(), Vec::new());
+        let mut pairs = Pairs::default();
         let end = ctx.now_ns() + MOST_NS;
-        while fresh.len() < PAIRS && (fresh.len() < LEAST_PAIRS || ctx.now_ns() < end) {
+        while pairs.fresh.len() < PAIRS && (pairs.fresh.len() < LEAST_PAIRS || ctx.now_ns() < end) {
             let at = places.draw();
-            for times in [&mut fresh, &mut reused] {
+            pairs.read(at, |at| {
                 let start = ctx.now_ns();
                 read_whole(self.fd(), &mut buffer, at)?;
-                times.push(ctx.now_ns().saturating_sub(start) as f64 * 1e-9);
-            }
+                Ok(ctx.now_ns().saturating_sub(start) as f64 * 1e-9)
+            })?;
             self.check(&buffer, at)?;
         }
-        if let (Some(fresh), Some(again)) = (median(&fresh), median(&reused)) {
-            ctx.fact("disk.fresh_over_reused", format!("{:.2}", fresh / again));
-            if may_be_cache(fresh, again) {
+        if let Some((ratio, may_be_cache)) = pairs.compared() {
+            ctx.fact("disk.fresh_over_reused", format!("{ratio:.2}"));
+            if may_be_cache {
                 ctx.suspect_cache();
             }
         }
-        Ok(reused)
+        Ok(pairs.reused)
     }
 
     /// Proves by the kernel's count that all requested bytes came from a disk. What lies below some
@@ -259,6 +256,29 @@ fn prove_read(ctx: &mut Ctx, used: &Usage, asked: u64) {
     );
 }
 
+/// The times in seconds of reads of places that were not read before, and of the same places at
+/// once again.
+#[derive(Default)]
+struct Pairs {
+    fresh: Vec<f64>,
+    reused: Vec<f64>,
+}
+
+impl Pairs {
+    /// Reads a place twice, with what reads it and tells how long that took.
+    fn read(&mut self, at: u64, mut timed: impl FnMut(u64) -> Result<f64, BenchError>) -> Outcome {
+        self.fresh.push(timed(at)?);
+        self.reused.push(timed(at)?);
+        Ok(())
+    }
+
+    /// How many times as long the first reads take, and whether all may come from a memory.
+    fn compared(&self) -> Option<(f64, bool)> {
+        let (fresh, again) = (median(&self.fresh)?, median(&self.reused)?);
+        Some((fresh / again, may_be_cache(fresh, again)))
+    }
+}
+
 /// Whether reads that take these times in seconds, of places never read and of places just read,
 /// may all come from a memory (docs/methods/operating-system.md#disk-caches).
 fn may_be_cache(fresh: f64, reused: f64) -> bool {
@@ -267,6 +287,18 @@ fn may_be_cache(fresh: f64, reused: f64) -> bool {
     /// No memory takes so long, in seconds: what is as slow a second time was not cached.
     const NO_MEMORY: f64 = 1e-3;
     fresh < NO_FASTER * reused && fresh < NO_MEMORY
+}
+
+/// How many blocks there are of which `len` bytes do not end after `size`.
+fn blocks_before_end(size: u64, len: u64) -> u64 {
+    size.saturating_sub(len) / REQUEST as u64 + 1
+}
+
+/// The first block of a member's part, and how many it has: there are as many parts as members, of
+/// at least one block.
+fn part_of(blocks: u64, members: u32, member: u32) -> (u64, u64) {
+    let each = (blocks / u64::from(members)).max(1);
+    ((u64::from(member) * each).min(blocks - 1), each)
 }
 
 /// Blocks of a part of the file in random order, each once.
@@ -293,6 +325,16 @@ impl Places {
 /// Offsets of large requests one after another, for this round and member: in a stretch of 4 GiB at
 /// `position` percent of a disk of `size` bytes, over and over.
 fn sequence(ctx: &Ctx, size: u64, position: u64) -> impl Iterator<Item = u64> + use<> {
+    large_requests(size, position, turn_of(ctx.round(), ctx.workers(), ctx.member()))
+}
+
+/// How many members of this round and those before it begin before this one.
+fn turn_of(round: u32, members: u32, member: u32) -> u64 {
+    u64::from(round) * u64::from(members) + u64::from(member)
+}
+
+/// The offsets of [`sequence`], for the member and round of this turn.
+fn large_requests(size: u64, position: u64, turn: u64) -> impl Iterator<Item = u64> + use<> {
     /// Requests of the stretch.
     const STRETCH: u64 = (4 << 30) / LARGE as u64;
     /// Requests between the beginnings of two rounds: no round makes more.
@@ -300,7 +342,7 @@ fn sequence(ctx: &Ctx, size: u64, position: u64) -> impl Iterator<Item = u64> + 
     let all = size / LARGE as u64;
     let stretch = all.min(STRETCH);
     let first = ((all - stretch) as u128 * u128::from(position.min(100)) / 100) as u64;
-    let begin = (u64::from(ctx.round()) * u64::from(ctx.workers()) + u64::from(ctx.member())).wrapping_mul(ROUND);
+    let begin = turn.wrapping_mul(ROUND);
     (0..).map(move |n: u64| (first + begin.wrapping_add(n) % stretch) * LARGE as u64)
 }
 
@@ -446,131 +488,4 @@ fn write_whole(fd: BorrowedFd<'_>, buffer: &[u8], offset: u64) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::model::RunFile;
-    use groma_harness::testing::{Tried, try_out, try_with};
-    use std::os::fd::AsRawFd;
-    use std::os::unix::fs::FileExt;
-
-    /// Runs a benchmark on a file of 4 MiB; `None` if the temporary directory is not on a disk.
-    pub(super) fn on_a_file(bench: &Benchmark, more: &[(&str, &str)]) -> Option<Tried> {
-        let place = Place::new();
-        let chosen = [&[("size", "4M")], more].concat();
-        match try_out(bench, &chosen, Some(place.path())) {
-            Ok(tried) => Some(tried),
-            Err(BenchError::Unsupported(why)) => {
-                println!("not here: {why}");
-                None
-            }
-            Err(stop) => panic!("{stop:?}"),
-        }
-    }
-
-    #[test]
-    fn every_block_is_drawn_once_before_any_is_drawn_again() {
-        for blocks in [1, 2, 3, 1000, 4096, 5000] {
-            let mut places = Places::new(10, blocks, &mut Rng::new(7));
-            let mut seen: Vec<u64> = (0..blocks).map(|_| places.draw()).collect();
-            let first = seen[0];
-            assert_eq!(places.draw(), first);
-            // In random order: hardly any block follows the one before it in the file.
-            let rising = seen.windows(2).filter(|pair| pair[1] == pair[0] + 4096).count() as u64;
-            assert!(blocks < 1000 || rising < blocks / 100, "{rising} of {blocks}");
-            seen.sort_unstable();
-            assert_eq!(seen, (10..10 + blocks).map(|block| block * 4096).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn a_cache_is_suspected_where_a_second_read_is_no_faster() {
-        for (fresh, reused, cache) in [
-            // A share of a host's cache, whatever the way to it costs.
-            (25e-6, 24e-6, true),
-            (300e-6, 290e-6, true),
-            // Flash behind a cache of its own, a rotating disk with one, and one without.
-            (80e-6, 20e-6, false),
-            (8e-3, 100e-6, false),
-            (8e-3, 8e-3, false),
-        ] {
-            assert_eq!(may_be_cache(fresh, reused), cache, "{fresh} {reused}");
-        }
-    }
-
-    /// The file of a run, as the supervisor keeps it: rounds find what others wrote.
-    fn run_file(place: &Place) -> Option<(File, RunFile)> {
-        let path = place.path().join("shared");
-        let file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
-        std::fs::remove_file(&path).expect("its name goes");
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        disk::open_shared(Path::new(&path)).ok().map(|_| (file, RunFile { path, fill_ns: u64::MAX / 2 }))
-    }
-
-    #[test]
-    fn the_rounds_of_a_run_fill_one_file_once() {
-        let place = Place::new();
-        let Some((file, shared)) = run_file(&place) else { return println!("no direct transfers here") };
-        let length = || file.metadata().expect("fstat").len();
-        let round = |bench: &Benchmark, size: &str| {
-            let tried = try_with(bench, &[("size", size)], place.path(), shared.clone()).expect("it runs");
-            let bytes = tried.result.fact("disk.file_bytes").expect("a size").to_owned();
-            (bytes.parse::<u64>().expect("bytes"), tried.result.fact(ROUND_ONCE).is_some())
-        };
-        assert_eq!((round(&random_read::BENCH, "4M"), length()), ((4 << 20, true), 4 << 20));
-        assert_eq!((round(&random_read::BENCH, "4M"), length()), ((4 << 20, false), 4 << 20));
-        // Longer where more is asked for; less where less is.
-        assert_eq!((round(&random_read::BENCH, "6M"), length()), ((6 << 20, true), 6 << 20));
-        assert_eq!((round(&sync_write::BENCH, "2M"), length()), ((2 << 20, false), 6 << 20));
-        // No block is a hole or was never written, after a round that overwrites some as well.
-        let mut block = vec![0; 6 << 20];
-        file.read_exact_at(&mut block, 0).expect("read");
-        assert_eq!(check_stamps(&block, 0), Ok(()));
-        assert!(block.chunks_exact(4096).all(|block| block[8..].iter().any(|byte| *byte != 0)));
-        // A hole is noticed.
-        file.set_len(4 << 20).and_then(|()| file.set_len(6 << 20)).expect("truncated and extended");
-        let holed = try_with(&random_read::BENCH, &[("size", "6M")], place.path(), shared.clone());
-        assert!(matches!(&holed, Err(BenchError::Failed(why)) if why.contains("not as it was written")), "{holed:?}");
-    }
-
-    #[test]
-    fn a_file_that_may_not_be_filled_for_long_is_short() {
-        let place = Place::new();
-        let Some((_file, shared)) = run_file(&place) else { return println!("no direct transfers here") };
-        let shared = RunFile { fill_ns: 0, ..shared };
-        let tried = try_with(&random_read::BENCH, &[("size", "1T")], place.path(), shared).expect("it runs");
-        assert_eq!(tried.result.fact("disk.file_bytes"), Some("8388608"));
-    }
-
-    #[test]
-    fn what_is_not_there_is_said() {
-        let gone = try_out(&random_read::BENCH, &[("on", "/nonexistent")], None);
-        assert!(matches!(&gone, Err(BenchError::Unsupported(why)) if why.starts_with("/nonexistent: ")), "{gone:?}");
-        let place = Place::new();
-        let uneven = try_out(&random_read::BENCH, &[("size", "3000000")], Some(place.path()));
-        assert!(
-            matches!(&uneven, Err(BenchError::Unsupported(why)) if why.contains("multiple of 1 MiB")),
-            "{uneven:?}"
-        );
-        let memory = Path::new("/dev/shm");
-        if memory.is_dir() && !disk::has_disk(memory).expect("statfs") {
-            let place = memory.join(format!("groma-benches-disk-{}", std::process::id()));
-            std::fs::create_dir(&place).expect("a directory");
-            let tried = try_out(&random_read::BENCH, &[], Some(&place));
-            std::fs::remove_dir(&place).expect("nothing is left in it");
-            assert!(matches!(&tried, Err(BenchError::Unsupported(why)) if why.contains("in memory")), "{tried:?}");
-        }
-    }
-
-    #[test]
-    fn a_file_takes_a_tenth_of_the_room_at_most() {
-        const GIB: u64 = 1 << 30;
-        assert_eq!(most_bytes(4 * GIB, 0, 100 * GIB), 4 * GIB);
-        assert_eq!(most_bytes(4 * GIB, 0, 10 * GIB), GIB);
-        // What an earlier round wrote is part of the tenth.
-        assert_eq!(most_bytes(4 * GIB, GIB, 9 * GIB), GIB);
-        // Of a nearly full disk the least that can be measured, or half of what is left.
-        assert_eq!(most_bytes(4 * GIB, 0, 40 << 20), LEAST);
-        assert_eq!(most_bytes(4 * GIB, 0, 4 << 20), 2 << 20);
-    }
-}
+mod tests;

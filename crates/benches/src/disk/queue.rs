@@ -90,10 +90,47 @@ struct Counted {
     /// Reads and writes of the whole round.
     reads: u64,
     writes: u64,
+    /// Requests that have ended, those that are not counted included.
+    ended: usize,
+    /// When the last of those ended that are not counted because they fill the queue.
+    begun_ns: u64,
     /// The time of each request that was counted, in seconds.
     latencies: Vec<f64>,
     /// The time in which they completed, in nanoseconds.
     elapsed_ns: u64,
+    /// Nothing is counted any more: the queue runs empty.
+    over: bool,
+}
+
+impl Counted {
+    /// A request has ended. It counts when each of the `depth` slots was used twice before.
+    #[inline]
+    fn end_one(&mut self, submitted_ns: u64, now_ns: u64, depth: usize) {
+        self.ended += 1;
+        if self.over {
+            return;
+        }
+        if self.ended > 2 * depth {
+            self.latencies.push(now_ns.saturating_sub(submitted_ns) as f64 * 1e-9);
+            self.elapsed_ns = now_ns - self.begun_ns;
+        } else {
+            self.begun_ns = now_ns;
+        }
+    }
+
+    /// Ends the count when its time is over, if the requests are enough for the quantiles or are
+    /// not waited for any longer.
+    #[inline]
+    fn end_if_enough(&mut self, now_ns: u64, limit_ns: u64, depth: usize) {
+        let spent = if self.ended <= 2 * depth { 0 } else { now_ns.saturating_sub(self.begun_ns) };
+        self.over |= spent >= limit_ns && (self.latencies.len() >= FEWEST || spent >= PATIENCE * limit_ns);
+    }
+}
+
+/// Whether a request writes in `access=mixed`, by a number below ten.
+#[inline]
+fn is_write(of_ten: u64) -> bool {
+    of_ten < WRITES_OF_TEN
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -144,16 +181,15 @@ fn keep_full(
     // By slot: the offset, when the request was submitted, and whether it writes.
     let mut slots = vec![(0, 0, false); depth];
     let mut free: Vec<usize> = (0..depth).collect();
-    let (mut ended, mut begun, mut over) = (0, 0, false);
     let limit = ctx.time_limit_ns();
-    while !(over && requests.in_flight() == 0) {
-        if over || free.is_empty() {
+    while !(counted.over && requests.in_flight() == 0) {
+        if counted.over || free.is_empty() {
             free.clear();
             requests.enter(1).context("io_uring_enter")?;
         }
         while let Some(slot) = free.pop() {
             let at = places.draw();
-            let writes = mixed && ctx.rng().below(10) < WRITES_OF_TEN;
+            let writes = mixed && is_write(ctx.rng().below(10));
             slots[slot] = (at, ctx.now_ns(), writes);
             if writes {
                 put_stamps(requests.buffer(slot), at);
@@ -183,16 +219,9 @@ fn keep_full(
                 false => counted.reads += 1,
             }
             free.push(request.slot);
-            ended += 1;
-            if ended > 2 * depth && !over {
-                counted.latencies.push(now.saturating_sub(submitted) as f64 * 1e-9);
-                counted.elapsed_ns = now - begun;
-            } else if !over {
-                begun = now;
-            }
+            counted.end_one(submitted, now, depth);
         }
-        let spent = if begun == 0 || ended <= 2 * depth { 0 } else { now.saturating_sub(begun) };
-        over |= spent >= limit && (counted.latencies.len() >= FEWEST || spent >= PATIENCE * limit);
+        counted.end_if_enough(now, limit, depth);
     }
     Ok(counted)
 }
@@ -240,9 +269,53 @@ mod tests {
     }
 
     #[test]
+    fn reads_have_many_depths_and_reads_with_writes_one() {
+        let depths = |access, tier| -> Vec<u64> {
+            let points = BENCH.info.points(tier);
+            points.iter().filter(|p| p.word("access") == Some(access)).filter_map(|p| p.int("depth")).collect()
+        };
+        assert_eq!((depths("read", Tier::Standard).len(), depths("mixed", Tier::Standard)), (5, vec![16]));
+        assert_eq!((depths("read", Tier::Full).len(), depths("mixed", Tier::Full).len()), (5, 5));
+    }
+
+    #[test]
     fn a_device_is_never_written() {
         let tried = try_out(&BENCH, &[("on", "/dev/null"), ("access", "mixed")], None);
         assert!(matches!(tried, Err(BenchError::Unsupported(_))), "{tried:?}");
+    }
+
+    /// Neither the requests that fill the queue nor those that empty it are in the rate.
+    #[test]
+    fn requests_count_between_the_filling_of_the_queue_and_its_end() {
+        let mut counted = Counted::default();
+        for (submitted, now) in [(100, 1000), (200, 1100), (1000, 1900), (1100, 2300), (1900, 3000), (2300, 3700)] {
+            counted.end_one(submitted, now, 2);
+        }
+        counted.over = true;
+        counted.end_one(3000, 9000, 2);
+        assert_eq!((counted.latencies, counted.elapsed_ns), (vec![1100.0 * 1e-9, 1400.0 * 1e-9], 1400));
+    }
+
+    #[test]
+    fn a_round_ends_with_its_time_and_enough_requests_or_without_patience() {
+        for (ended, requests, spent, over) in [
+            (5, FEWEST, 9, false),
+            (5, FEWEST - 1, 10, false),
+            (5, FEWEST, 10, true),
+            (5, 1, 10 * PATIENCE - 1, false),
+            (5, 1, 10 * PATIENCE, true),
+            // The queue has not been used twice.
+            (4, 0, 1000 * PATIENCE, false),
+        ] {
+            let mut counted = Counted { ended, begun_ns: 50, latencies: vec![1.0; requests], ..Counted::default() };
+            counted.end_if_enough(50 + spent, 10, 2);
+            assert_eq!(counted.over, over, "{ended} ended, {requests} counted, {spent} ns");
+            // It does not begin again.
+            counted.over = true;
+            counted.end_if_enough(50, 10, 2);
+            assert!(counted.over);
+        }
+        assert_eq!((0..10).filter(|of_ten| is_write(*of_ten)).count(), 3);
     }
 
     /// Of 20000 requests 40 take 100 ms, 360 more 10 ms, and all others 1 ms: twice as many as are

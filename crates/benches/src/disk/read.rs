@@ -72,7 +72,38 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use crate::disk::tests::on_a_file;
-    use groma_harness::testing::try_out;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::{try_failing, try_out};
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+
+    /// A file of holes, but for a MiB where the last stretch of 4 GiB begins: only that comes from
+    /// a disk.
+    #[test]
+    fn a_position_is_where_the_reads_are() {
+        if on_a_file(&BENCH, &[]).is_none() {
+            return;
+        }
+        let place = Place::new();
+        let path = place.path().join("holes");
+        let file = File::create(&path).expect("a file");
+        let written = file.set_len(9 << 30).and_then(|()| file.write_all_at(&vec![1; LARGE], 5 << 30));
+        let written = written.and_then(|()| file.sync_all());
+        let on = path.display().to_string();
+        // Without any, there is no such proof.
+        let mib = |position| {
+            let tried = try_failing(&BENCH, &[("on", &on), ("position", position)], None).ok()?;
+            let proofs = &tried.result.output.proofs;
+            let share = proofs.iter().find(|proof| proof.name.starts_with("bytes that came from a disk"))?;
+            Some(share.seen * tried.iterations as f64)
+        };
+        let came = ["0", "100"].map(|position| mib(position).unwrap_or(0.0));
+        std::fs::remove_file(&path).expect("it goes");
+        match written {
+            Ok(()) => assert!(came[0] < 0.5 && came[1] > 0.9, "{came:?} MiB"),
+            Err(why) => println!("skipped: {why}"),
+        }
+    }
 
     #[test]
     fn every_byte_comes_from_a_disk_wherever_it_lies() {

@@ -142,6 +142,47 @@ pub(super) fn whole(n: usize, wanted: usize) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::{OBJECT, WHERE};
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_failing;
+
+    /// Pages that were missing before the measurement count, and so do those that are now. What
+    /// came from a disk is no more than some pages of the program.
+    #[test]
+    fn the_file_has_to_be_in_memory_before_and_after() {
+        fn run(ctx: &mut Ctx) -> Outcome {
+            let mut cached = Cached::new(ctx, false)?;
+            let all = cached.resident;
+            for before in [all, all - 1, all + 1] {
+                cached.resident = before;
+                cached.prove(ctx)?;
+            }
+            cached.resident = all;
+            for (major_faults, blocks_in) in [(4, 1000), (9, 0), (0, 2049)] {
+                let now = Usage::thread();
+                cached.before = Usage {
+                    major_faults: now.major_faults.wrapping_sub(major_faults),
+                    blocks_in: now.blocks_in.wrapping_sub(blocks_in),
+                    ..now
+                };
+                cached.prove(ctx)?;
+            }
+            ctx.state(1.0);
+            Ok(())
+        }
+        let params = &[SIZE, WHERE, OBJECT];
+        let info = Info { timing: Timing::Stated, params, needs: &[Need::WorkDir], ..Info::new("file.cached") };
+        let bench = Benchmark { info, run: Run::Here(run) };
+        let place = Place::new();
+        let tried = try_failing(&bench, &[("size", "1M")], Some(place.path())).expect("a file");
+        let proofs = &tried.result.output.proofs;
+        let held = |name: &str| -> Vec<bool> {
+            proofs.iter().filter(|proof| proof.name.starts_with(name)).map(|proof| proof.holds).collect()
+        };
+        assert_eq!(held("share of the file in memory"), [true, false, true, true, true, true]);
+        assert_eq!(held("faults that waited for a disk")[3..], [true, false, true]);
+        assert_eq!(held("blocks read from a disk")[3..], [true, true, false]);
+    }
 
     #[test]
     fn sizes_that_would_be_credited_wrongly_are_refused() {

@@ -40,7 +40,7 @@
 
 use super::crowd::{made, name};
 use super::ring::{self, Maker};
-use super::{BOTH_PLACES, ENTRIES, OBJECT, directory_of_object};
+use super::{BOTH_PLACES, ENTRIES, OBJECT, directory_of_object, random_content};
 use crate::parts::{self, Composition, Part, Shown};
 use crate::scratch::Scratch;
 use crate::work::Done;
@@ -52,13 +52,16 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
+/// The series of what makes, which is the main one, and of what removes.
+const SERIES: [&str; 2] = ["create", "delete"];
+
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Creating a file of a given size; removing one",
         about: about!("create_delete.rs"),
         iteration: "one file: open, write, close",
         timing: Timing::Each,
-        outputs: &[Output::MAIN.series("create"), Output::named("delete", "removing one")],
+        outputs: &[Output::MAIN.series(SERIES[0]), Output::named(SERIES[1], "removing one")],
         params: &[
             Param::size("size", "bytes in the file")
                 .takes(super::files(ring::MOST_NAMES))
@@ -118,13 +121,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         )));
     }
     let scratch = directory_of_object(ctx)?;
-    let mut content = vec![0; size as usize];
-    content.fill_with(|| ctx.rng().next_u64() as u8);
-    let files = Files { content };
+    let files = Files { content: random_content(ctx.rng(), size as usize) };
     if batch {
         return measure_batches(ctx, &scratch, entries, &files);
     }
-    ring::measure(ctx, &scratch, entries, &files, "create", "delete")
+    ring::measure(ctx, &scratch, entries, &files, SERIES)
 }
 
 /// A directory of its own and the names that fill it, made and removed in their order.
@@ -188,7 +189,7 @@ fn measure_batches(ctx: &mut Ctx, scratch: &Scratch, entries: u64, files: &Files
     let (mut growing, mut shrinking) = (batch("growing")?, batch("shrinking")?);
     let (made, removed) = (Done::new(), Done::new());
     ctx.measure_variants(&mut [
-        Variant::staged("create", |iters, watch| {
+        Variant::staged(SERIES[0], |iters, watch| {
             for _ in 0..iters {
                 if growing.made == growing.names.len() {
                     growing.empty()?;
@@ -200,7 +201,7 @@ fn measure_batches(ctx: &mut Ctx, scratch: &Scratch, entries: u64, files: &Files
             }
             Ok(())
         }),
-        Variant::staged("delete", |iters, watch| {
+        Variant::staged(SERIES[1], |iters, watch| {
             for _ in 0..iters {
                 if shrinking.removed == shrinking.made {
                     shrinking.empty()?;
@@ -214,8 +215,8 @@ fn measure_batches(ctx: &mut Ctx, scratch: &Scratch, entries: u64, files: &Files
             Ok(())
         }),
     ])?;
-    made.prove_of(ctx, "create", "files made within the watch, per file credited");
-    removed.prove_of(ctx, "delete", "files removed within the watch, per file credited");
+    made.prove_of(ctx, SERIES[0], "files made within the watch, per file credited");
+    removed.prove_of(ctx, SERIES[1], "files removed within the watch, per file credited");
     for (what, batch) in [("made", &growing), ("not yet removed", &shrinking)] {
         let share = batch.share()?;
         ctx.prove(&format!("files {what} that hold what was written"), "1", share, 1.0..=1.0);
@@ -257,6 +258,32 @@ mod tests {
         std::fs::create_dir(&taken).expect("a directory");
         assert!(matches!(try_out(&BENCH, &[], Some(place.path())), Err(BenchError::Failed(_))));
         std::fs::remove_dir(&taken).expect("it is empty");
+    }
+
+    #[test]
+    fn only_small_batches_are_measured_unless_they_are_named() {
+        let points = BENCH.info.points(Tier::Full);
+        let of = |order| points.iter().filter(move |params| params.word("order") == Some(order));
+        let most = |order| of(order).filter_map(|params| params.int("entries")).max();
+        assert_eq!((most("turns"), most("batch")), (Some(100_000), Some(1000)));
+    }
+
+    #[test]
+    fn a_batch_holds_what_was_written_and_nothing_else() {
+        let place = Place::new();
+        let files = Files { content: b"abc".to_vec() };
+        let mut batch = Batch::new(place.path().join("batch"), 4, &files).expect("a directory");
+        assert_eq!(batch.share(), Ok(1.0));
+        batch.fill().and_then(|()| batch.remove()).expect("files");
+        assert_eq!((batch.share(), batch.path.join("0").exists()), (Ok(1.0), false));
+        std::fs::write(batch.path.join("1"), "ab").expect("the file");
+        assert_eq!(batch.share(), Ok(2.0 / 3.0));
+        std::fs::write(batch.path.join("other"), "").expect("a file");
+        assert_eq!(batch.share(), Ok(0.0));
+        std::fs::remove_file(batch.path.join("other")).expect("the file");
+        batch.empty().expect("files");
+        assert_eq!((batch.share(), batch.made, batch.removed), (Ok(1.0), 0, 0));
+        place.clear();
     }
 
     #[test]

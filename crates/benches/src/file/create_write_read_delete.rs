@@ -17,7 +17,7 @@
 //! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::{made, name};
-use super::{BOTH_PLACES, directory};
+use super::{BOTH_PLACES, directory, random_content};
 use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::work;
 use groma_harness::prelude::*;
@@ -65,8 +65,8 @@ const MADE: &[(&str, &str)] =
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = directory(ctx)?;
     let dir = scratch.dir();
-    let mut content = vec![0; ctx.int("size") as usize];
-    content.fill_with(|| ctx.rng().next_u64() as u8);
+    let size = ctx.int("size") as usize;
+    let content = random_content(ctx.rng(), size);
     // One byte more, to detect a file that is too long.
     let mut back = vec![0; content.len() + 1];
     let names: Result<Vec<_>, BenchError> = (0..8).map(|n| name(format!("temporary-{n}"))).collect();

@@ -28,6 +28,7 @@
 //! docs/methods/operating-system.md#durability.
 
 use super::crowd::made;
+use super::random_content;
 use crate::scratch::Scratch;
 use crate::work;
 use groma_harness::prelude::*;
@@ -68,8 +69,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if sys::tmpfs::holds(&dir).context("asking for the file system")? {
         return Err(BenchError::Unsupported("nothing survives on the tmpfs that the work directory is on".to_owned()));
     }
-    let mut content = vec![0; PIECE];
-    content.fill_with(|| ctx.rng().next_u64() as u8);
+    let mut content = random_content(ctx.rng(), PIECE);
     let before = Device::now(&dir);
     match ctx.word("kind") {
         kind @ ("append" | "log" | "overwrite") => {

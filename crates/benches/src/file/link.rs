@@ -27,13 +27,16 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// The series of what makes, which is the main one, and of what removes.
+const SERIES: [&str; 2] = ["link", "unlink"];
+
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Giving a file another name; removing it",
         about: about!("link.rs"),
         iteration: "one link or symlink",
         timing: Timing::Each,
-        outputs: &[Output::MAIN.series("link"), Output::named("unlink", "removing such a name")],
+        outputs: &[Output::MAIN.series(SERIES[0]), Output::named(SERIES[1], "removing such a name")],
         params: &[
             Param::word("kind", "a hard link, or a symbolic link", &["hard", "symbolic"]).quick(&["hard"]),
             ENTRIES.quick(&["16"]),
@@ -58,7 +61,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let path = scratch.path().join(format!("linked-{}", ctx.member()));
     let inode = std::fs::metadata(path).context("looking at the file")?.ino();
     let names = Names { symbolic: ctx.word("kind") == "symbolic", target: &target, inode };
-    ring::measure(ctx, &scratch, ctx.int("entries"), &names, "link", "unlink")
+    ring::measure(ctx, &scratch, ctx.int("entries"), &names, SERIES)
 }
 
 struct Names<'t> {

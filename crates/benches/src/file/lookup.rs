@@ -29,9 +29,10 @@ use super::crowd::{crowd, name};
 use super::{ENTRIES, WHERE, directory};
 use crate::entry;
 use crate::work::Done;
+use groma_harness::Rng;
 use groma_harness::prelude::*;
 use groma_harness::sys::raw::{self, StatRoom};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -63,7 +64,7 @@ const ABSENT: isize = -2;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = directory(ctx)?;
-    let mut names = crowd(ctx, &scratch, ctx.int("entries"))?;
+    let names = crowd(ctx, &scratch, ctx.int("entries"))?;
     let (dir, mut room) = (scratch.dir(), StatRoom::new());
     let mut ask = move |name: &CStr, wanted| wrong(dir, name, &mut room, wanted);
     match ctx.word("kind") {
@@ -71,13 +72,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
             if names.is_empty() {
                 return Err(BenchError::Unsupported("an empty directory has no name to hit".to_owned()));
             }
-            ctx.rng().shuffle(&mut names);
-            let mut next = 0;
-            measure(ctx, || {
-                let name = &names[next];
-                next = (next + 1) % names.len();
-                ask(name, 0)
-            })
+            let mut hits = Hits::new(names, ctx.rng());
+            measure(ctx, || ask(hits.next(), 0))
         }
         "negative" => {
             let absent = name("absent".to_owned())?;
@@ -117,6 +113,26 @@ fn measure(ctx: &mut Ctx, mut call: impl FnMut() -> isize) -> Outcome {
     Ok(())
 }
 
+/// The names of the directory in random order, again and again.
+struct Hits {
+    names: Vec<CString>,
+    next: usize,
+}
+
+impl Hits {
+    fn new(mut names: Vec<CString>, rng: &mut Rng) -> Hits {
+        rng.shuffle(&mut names);
+        Hits { names, next: 0 }
+    }
+
+    #[inline]
+    fn next(&mut self) -> &CStr {
+        let name = &self.names[self.next];
+        self.next = (self.next + 1) % self.names.len();
+        name
+    }
+}
+
 /// Names that differ from each other: a counter of 16 digits.
 struct Fresh([u8; 17]);
 
@@ -145,9 +161,18 @@ impl Fresh {
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
-
     use std::collections::BTreeSet;
-    use std::ffi::CString;
+
+    #[test]
+    fn each_name_is_hit_once_a_turn_in_random_order() {
+        let names: Vec<CString> = (0..100).map(|n| name(format!("{n:03}")).expect("a name")).collect();
+        let mut hits = Hits::new(names.clone(), &mut Rng::new(7));
+        let mut turn = || (0..100).map(|_| hits.next().to_owned()).collect::<Vec<CString>>();
+        let (first, second) = (turn(), turn());
+        let rising = first.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!(first == second && (25..75).contains(&rising), "{rising} of 100 follow the one before");
+        assert_eq!(first.into_iter().collect::<BTreeSet<_>>(), names.into_iter().collect::<BTreeSet<_>>());
+    }
 
     #[test]
     fn fresh_names_do_not_repeat() {

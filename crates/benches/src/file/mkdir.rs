@@ -27,13 +27,16 @@ use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
+/// The series of what makes, which is the main one, and of what removes.
+const SERIES: [&str; 2] = ["mkdir", "rmdir"];
+
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Creating an empty directory; removing one",
         about: about!("mkdir.rs"),
         iteration: "one mkdir",
         timing: Timing::Each,
-        outputs: &[Output::MAIN.series("mkdir"), Output::named("rmdir", "removing one")],
+        outputs: &[Output::MAIN.series(SERIES[0]), Output::named(SERIES[1], "removing one")],
         params: &[ENTRIES.quick(&["16"]), WHERE, OBJECT],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
@@ -46,7 +49,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = directory_of_object(ctx)?;
-    ring::measure(ctx, &scratch, ctx.int("entries"), &Directories, "mkdir", "rmdir")
+    ring::measure(ctx, &scratch, ctx.int("entries"), &Directories, SERIES)
 }
 
 struct Directories;

@@ -3,6 +3,7 @@
 //! Only `file.durable` waits for a disk.
 
 use crate::scratch::Scratch;
+use groma_harness::Rng;
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Pick, Say, Select, Which, greatest};
 use groma_harness::prelude::*;
@@ -106,12 +107,20 @@ fn directory_of_object(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     }
 }
 
+/// What is written to a file: random bytes, which nothing can compress or share.
+fn random_content(rng: &mut Rng, bytes: usize) -> Vec<u8> {
+    let mut content = vec![0; bytes];
+    content.fill_with(|| rng.next_u64() as u8);
+    content
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
     use groma_harness::model::WorkerKind;
     use groma_harness::testing::{try_group, try_out, try_unchecked};
+    use std::collections::BTreeSet;
     use std::fs::File;
     use std::os::fd::AsRawFd;
     use std::path::PathBuf;
@@ -191,19 +200,53 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_written_cannot_be_compressed() {
+        let content = random_content(&mut Rng::new(7), 10_240);
+        let words: BTreeSet<&[u8]> = content.chunks(8).collect();
+        assert_eq!((content.len(), words.len()), (10_240, 1280));
+        // Each of 256 values 40 times, about.
+        let times = |value: u8| content.iter().filter(|byte| **byte == value).count();
+        assert!((0..=u8::MAX).all(|value| (10..90).contains(&times(value))));
+        assert_eq!([0, 1, 4097].map(|bytes| random_content(&mut Rng::new(7), bytes).len()), [0, 1, 4097]);
+    }
+
+    /// The directory that members will share; who holds it keeps the last member from removing it.
+    /// Nothing where the file system has no locks.
+    fn shared_directory(place: &Place) -> Option<(PathBuf, File)> {
+        let path = place.path().join("shared");
+        std::fs::create_dir(&path).expect("a directory");
+        let held = File::open(&path).expect("a directory");
+        let locked = held.lock_shared();
+        if let Err(why) = &locked {
+            println!("skipped: {why}");
+            place.clear();
+        }
+        locked.is_ok().then_some((path, held))
+    }
+
+    /// A file that members share is one, and has its name in their directory.
+    #[test]
+    fn a_shared_file_is_there_once() {
+        for bench in [&reread::BENCH, &mmap_reread::BENCH, &pread_random::BENCH, &copy::BENCH] {
+            let place = Place::new();
+            let Some((shared, _held)) = shared_directory(&place) else { return };
+            let chosen = [("size", "1M"), ("where", "work_dir"), ("object", "shared")];
+            try_group(bench, &chosen, Some(place.path()), 2, WorkerKind::Processes).expect("a worker group");
+            let names =
+                std::fs::read_dir(&shared).expect("a directory").map(|entry| entry.expect("an entry").file_name());
+            assert_eq!(names.collect::<Vec<_>>(), ["cached"], "{}", bench.info.id);
+            place.clear();
+        }
+    }
+
     /// A directory that members share holds as many names as one that a single process has.
     #[test]
     fn a_shared_directory_is_filled_once() {
         let place = Place::new();
         let chosen = [("entries", "1016"), ("where", "work_dir"), ("object", "shared")];
         let bench = ALL.iter().find(|bench| bench.info.id == "file.create_delete").expect("it is in the catalogue");
-        // Who holds it keeps the last member from removing it.
-        let shared = place.path().join("shared");
-        std::fs::create_dir(&shared).expect("a directory");
-        let held = File::open(&shared).expect("a directory");
-        if let Err(e) = held.lock_shared() {
-            return println!("skipped: {e}");
-        }
+        let Some((shared, _held)) = shared_directory(&place) else { return };
         try_group(bench, &chosen, Some(place.path()), 2, WorkerKind::Processes).expect("a worker group");
         let names = std::fs::read_dir(&shared).expect("a directory").map(|entry| entry.expect("an entry").file_name());
         assert_eq!(names.filter(|name| name.as_encoded_bytes().starts_with(b"crowd-")).count(), 1000);

@@ -114,3 +114,21 @@ fn run(ctx: &mut Ctx) -> Outcome {
     work::once_each(ctx, "bytes read per byte credited", done.count(), credited);
     cached.prove(ctx)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::{assert_exceeds, try_out};
+
+    /// Adding up the bytes of a block takes about as long as the copy of it.
+    #[test]
+    fn what_is_read_is_added_up_where_that_is_asked_for() {
+        let place = Place::new();
+        let least_ns = |mode| {
+            let tried = try_out(&BENCH, &[("mode", mode), ("size", "1M")], Some(place.path()));
+            tried.expect("a file").least_ns("")
+        };
+        assert_exceeds(1.2, || least_ns("read_sum") / least_ns("read"));
+    }
+}

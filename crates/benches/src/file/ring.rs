@@ -31,15 +31,14 @@ pub(super) trait Maker {
     fn is_whole(&self, path: &Path) -> std::io::Result<bool>;
 }
 
-/// Measures the two operations of a maker as the series `made` and `removed`, in a directory of
-/// `entries` names.
+/// Measures the two operations of a maker, what makes and what removes, as the series of these
+/// names, in a directory of `entries` names.
 pub(super) fn measure(
     ctx: &mut Ctx,
     scratch: &Scratch,
     entries: u64,
     maker: &impl Maker,
-    made: &'static str,
-    removed: &'static str,
+    [made, removed]: [&'static str; 2],
 ) -> Outcome {
     let Some(others) = entries.checked_sub(POPULATION) else {
         return Err(BenchError::Unsupported(format!("a directory with less than {POPULATION} names")));
@@ -139,5 +138,91 @@ impl<'s, M: Maker> Ring<'s, M> {
             whole += 1;
         }
         Ok(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::OBJECT;
+    use crate::scratch::testing::Place;
+    use groma_harness::sys::clock::{Clock, Monotonic};
+    use groma_harness::testing::{assert_exceeds, try_failing};
+    use std::collections::VecDeque;
+
+    /// Makes nothing, takes its time to remove it, and remembers what there would be.
+    #[derive(Default)]
+    struct Slow(RefCell<Log>);
+
+    #[derive(Default)]
+    struct Log {
+        there: VecDeque<CString>,
+        /// How many there were at the first removal.
+        at_first: Option<usize>,
+        /// How many there were after each operation.
+        counts: Vec<usize>,
+        not_the_oldest: usize,
+    }
+
+    impl Maker for Slow {
+        fn make(&self, _: BorrowedFd<'_>, name: &CStr) -> Outcome {
+            let log = &mut *self.0.borrow_mut();
+            log.there.push_back(name.to_owned());
+            log.counts.push(log.there.len());
+            Ok(())
+        }
+
+        fn remove(&self, _: BorrowedFd<'_>, name: &CStr) -> Outcome {
+            const LONG_NS: u64 = 10_000;
+            let log = &mut *self.0.borrow_mut();
+            log.at_first.get_or_insert(log.there.len());
+            log.not_the_oldest += usize::from(log.there.pop_front().as_deref() != Some(name));
+            log.counts.push(log.there.len());
+            let end = Monotonic.now_ns() + LONG_NS;
+            while Monotonic.now_ns() < end {
+                std::hint::spin_loop();
+            }
+            Ok(())
+        }
+
+        fn is_whole(&self, _: &Path) -> std::io::Result<bool> {
+            Ok(true)
+        }
+    }
+
+    fn run(ctx: &mut Ctx) -> Outcome {
+        let scratch = Scratch::new(ctx)?;
+        let maker = Slow::default();
+        measure(ctx, &scratch, POPULATION, &maker, ["made", "removed"])?;
+        let log = maker.0.into_inner();
+        ctx.fact("at first", log.at_first.unwrap_or(0));
+        ctx.fact("not the oldest", log.not_the_oldest);
+        // The names of the beginning are made one after the other.
+        let later = log.counts.get(POPULATION as usize..).unwrap_or(&[]);
+        ctx.fact("least", later.iter().min().unwrap_or(&0));
+        ctx.fact("most", later.iter().max().unwrap_or(&0));
+        Ok(())
+    }
+
+    /// Names come and go in their order, and each series has the time of its own operation. Timed
+    /// alone, as many are removed as are made; in intervals, one side gets ahead of the other. That
+    /// nothing was made breaks a proof.
+    #[test]
+    fn names_are_made_and_the_oldest_removed_among_as_many_as_are_said() {
+        let place = Place::new();
+        for timing in [Timing::Each, Timing::Batched] {
+            let info = Info { timing, params: &[OBJECT], needs: &[Need::WorkDir], ..Info::new("file.ring") };
+            let bench = Benchmark { info, run: Run::Here(run) };
+            assert_exceeds(2.0, || {
+                let tried = try_failing(&bench, &[], Some(place.path())).expect("a directory");
+                let fact = |key| tried.result.fact(key).and_then(|text| text.parse::<u64>().ok()).expect("a number");
+                assert!(fact("at first") >= POPULATION, "{timing:?}: {}", fact("at first"));
+                assert_eq!(fact("not the oldest"), 0);
+                assert!(fact("least") >= POPULATION - SLACK - 1 && fact("most") <= MOST_NAMES, "{timing:?}");
+                let share = tried.result.output.proofs.iter().find(|proof| proof.name.contains("that should be there"));
+                assert!(share.is_some_and(|share| !share.holds));
+                tried.least_ns("removed") / tried.least_ns("made")
+            });
+        }
     }
 }

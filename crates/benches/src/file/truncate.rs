@@ -18,7 +18,7 @@
 //! **Sources:** No predecessor measures it. See
 //! docs/methods/operating-system.md#metadata-operations.
 
-use super::{WHERE, directory};
+use super::{WHERE, directory, random_content};
 use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
@@ -48,8 +48,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     let scratch = directory(ctx)?;
     let file = scratch.random_file(0, ctx)?;
-    let mut content = vec![0; size as usize];
-    content.fill_with(|| ctx.rng().next_u64() as u8);
+    let content = random_content(ctx.rng(), size as usize);
     let set = |watch: &mut Stopwatch<'_>, len| -> Outcome {
         watch.start();
         let done = files::set_len(&file, len);

@@ -128,6 +128,8 @@ fn fetch(connection: &TcpStream, request: &[u8], length: u64, piece: &mut [u8]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::server::SERVICE;
+    use crate::peer::{Limits, Session, Socket};
     use std::io::Write;
     use std::net::{Ipv4Addr, TcpListener};
 
@@ -157,6 +159,27 @@ mod tests {
         seen
     }
 
+    /// Both answers are the same, and no proof knows how many connections there were.
+    #[test]
+    fn a_connection_that_is_kept_serves_all_requests_and_any_other_one() {
+        for close in [false, true] {
+            let socket = Socket::bind(SERVICE.transport, (Ipv4Addr::LOCALHOST, 0).into()).expect("loopback");
+            let to = socket.address().expect("bound");
+            let (hold, held) = groma_harness::sys::io::pipe().expect("a pipe");
+            let session = Session { socket, hold, client: None, limits: Limits::default() };
+            let server = beside(move || (SERVICE.serve)(session));
+            let mut client = Client::new(to, "/memory/1001", close).expect("connect");
+            for _ in 0..3 {
+                let fresh = client.get(1001).expect("a response");
+                assert_eq!((fresh.is_some(), client.kept.is_some()), (close, !close));
+                client.close(fresh).expect("close");
+            }
+            client.end().expect("the end");
+            drop(held);
+            server.join().expect("no panic").expect("it ended well");
+        }
+    }
+
     #[test]
     fn a_response_in_pieces_is_read_to_its_end() {
         fetch_from(&[b"HTTP/1.1 20", b"0 OK\r\nContent-Length: 4\r\n", b"\r\n\x00", b"\x01\x02", b"\x03"], 4)
@@ -171,6 +194,7 @@ mod tests {
             &[b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\x00\x01", b"\x02"],
             &[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x00"],
             &[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x00\x02"],
+            &[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x01\x01"],
             &[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n\x00\x01\x02"],
             &[b"HTTP/1.1 200 OK\r\n\r\n\x00\x01"],
             &[b"\x00\x01"],

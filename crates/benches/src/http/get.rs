@@ -91,6 +91,12 @@ const CONNECT: Shown = Shown::of("net.tcp_connect", &[("acceptor", "later"), ("f
 /// Connecting and accepting.
 const ACCEPT: Shown = Shown::of("net.tcp_accept", &[("family", "v4")]);
 
+/// CPU time of the server for each of so many requests, in seconds: what it has used since it had
+/// used `before_ns`.
+fn seconds_each(before_ns: u64, after_ns: u64, requests: f64) -> f64 {
+    after_ns.saturating_sub(before_ns) as f64 / 1e9 / requests
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     if size > BODY_MOST {
@@ -122,7 +128,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let again = client.end().context("closing")?;
     let requests = ctx.iterations() as f64;
     let [cpu_after, sent_after] = server_usage(to).context("asking what the server has used")?;
-    ctx.state_as("cpu_server", cpu_after.saturating_sub(cpu_before) as f64 / 1e9 / requests);
+    ctx.state_as("cpu_server", seconds_each(cpu_before, cpu_after, requests));
     let far = peer.is_remote();
     if let Some(exit) = peer.end()? {
         proofs::peer_ended_well(ctx, &exit);
@@ -142,6 +148,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::testing::try_out;
+
+    #[test]
+    fn a_request_costs_what_was_used_for_requests() {
+        assert_eq!(seconds_each(3_000_000_000, 5_000_000_000, 4.0), 0.5);
+    }
+
+    /// Both sides copy the body, and a copy reads it and writes it.
+    #[test]
+    fn a_body_is_read_and_written_by_two_copies() {
+        assert_eq!(BODY.times, Times::Param(2.0 * 2.0, "size"));
+    }
 
     #[test]
     fn a_body_that_no_server_has_is_unsupported() {

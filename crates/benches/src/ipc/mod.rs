@@ -72,3 +72,45 @@ fn beyond(size: usize, name: &str, limit: Option<u64>) -> BenchError {
     let limit = limit.map_or_else(|| "less".to_owned(), |n| n.to_string());
     BenchError::Unsupported(format!("a message of {size} bytes: {name} allows {limit}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The families in which most benchmarks have a second task.
+    fn two_sided() -> Vec<&'static Benchmark> {
+        [crate::ctx::ALL, ALL, crate::net::ALL, crate::rpc::ALL, crate::http::ALL].concat()
+    }
+
+    /// On one CPU it takes a fraction of the time that it takes between two; where neither is asked
+    /// for, the scheduler mixes them.
+    #[test]
+    fn both_sides_are_placed_on_one_cpu_and_on_two() {
+        for bench in two_sided() {
+            let expected = match bench.info.id {
+                "net.unix_connect" | "net.tcp_accept" => vec![Placement::Pinned],
+                "ipc.spin_rtt" => vec![Placement::SameLlc],
+                id if id.starts_with("ctx.") => vec![Placement::SameCpu],
+                _ => NEAR.to_vec(),
+            };
+            let places = bench.info.placements;
+            assert!(expected.iter().all(|place| places.contains(place)), "{}: {places:?}", bench.info.id);
+        }
+    }
+
+    /// A batch reports a mean in place of the median trip, and a side that must not sleep has no
+    /// good sample. No count shows either.
+    #[test]
+    fn what_waits_for_another_task_is_timed_one_by_one_and_may_sleep() {
+        for bench in two_sided() {
+            let expected = match bench.info.id {
+                "ipc.spin_rtt" | "net.unix_connect" => (Timing::Batched, Interference::Cpu),
+                "ctx.yield" => (Timing::Batched, Interference::Tasks),
+                "net.tcp_accept" => (Timing::Each, Interference::Cpu),
+                "net.udp_bandwidth" => (Timing::Stated, Interference::Blocking),
+                _ => (Timing::Each, Interference::Blocking),
+            };
+            assert_eq!((bench.info.timing, bench.info.interference), expected, "{}", bench.info.id);
+        }
+    }
+}

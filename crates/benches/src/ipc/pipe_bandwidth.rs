@@ -77,6 +77,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// The buffers that a writer rotates whose pages a pipe of that capacity borrows: one more than it
+/// holds, since even the shortest transfer occupies a page of the pipe.
+fn lent_buffers(holds: u64, size: usize, page: usize) -> usize {
+    (holds as usize).div_ceil(size.max(page)) + 1
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     let lends = ctx.word("by") == "vmsplice";
@@ -93,8 +99,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let medium = Medium { read_end, write_end, holds };
     let touch = stream::touches(ctx);
     stream::run(ctx, medium, size, u64::MAX, || {
-        // Even the shortest transfer occupies a page of the pipe.
-        let buffers = if lends { (holds as usize).div_ceil(size.max(page_size())) + 1 } else { 1 };
+        let buffers = if lends { lent_buffers(holds, size, page_size()) } else { 1 };
         let apart = round_up(size, page_size());
         let mut map = stream::buffer(buffers * apart)?;
         Ok(Box::new(move |to, number| {
@@ -111,6 +116,20 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use crate::ipc::stream::tests::measured;
+
+    /// With one less, a page is filled again while its last reader may still be at it.
+    #[test]
+    fn no_page_is_filled_again_while_the_pipe_has_it() {
+        for (holds, size, buffers) in [
+            (64 << 10, 64 << 10, 2),
+            (64 << 10, 5000, 15),
+            (64 << 10, 1001, 17),
+            (1 << 20, 64 << 10, 17),
+            (64 << 10, 1 << 20, 2),
+        ] {
+            assert_eq!(lent_buffers(holds, size, 4096), buffers, "{size} bytes in a pipe of {holds}");
+        }
+    }
 
     #[test]
     fn every_byte_that_counts_was_moved() {

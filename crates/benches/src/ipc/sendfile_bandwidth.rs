@@ -66,11 +66,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Bytes of the file: more than a pipe or a socket holds, yet quickly written in each round.
 const FILE: usize = 4 << 20;
 
+/// How many transfers of `size` bytes the file has.
+fn parts_of(size: usize) -> u64 {
+    (FILE / size.max(1)).max(1) as u64
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     let scratch = Scratch::new(ctx)?;
     let file = scratch.nameless(ctx)?;
-    let parts = (FILE / size.max(1)).max(1) as u64;
+    let parts = parts_of(size);
     let mut part = vec![0; size];
     for number in 0..parts {
         fill(&mut part, number);
@@ -122,6 +127,14 @@ mod tests {
     use super::*;
     use crate::ipc::stream::tests::measured;
     use crate::scratch::testing::Place;
+
+    /// A single part, sent over and over, would stay in a smaller cache.
+    #[test]
+    fn the_file_has_as_many_parts_as_fit() {
+        for (size, parts) in [(64 << 10, 64), (5000, 838), (1 << 20, 4), (3 << 20, 1), (8 << 20, 1)] {
+            assert_eq!(parts_of(size), parts, "{size}");
+        }
+    }
 
     #[test]
     fn every_byte_that_counts_came_from_the_file() {

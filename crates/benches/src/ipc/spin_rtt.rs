@@ -81,6 +81,13 @@ impl End for Words<'_> {
     }
 }
 
+/// The two ends: each waits for the word that the other one changes.
+fn ends(words: &[AtomicU32]) -> (Words<'_>, Words<'_>) {
+    let (forth, back) = (&words[0], &words[APART]);
+    let here = Words { input: back, output: forth, received: 0, sent: 0 };
+    (here, Words { input: forth, output: back, received: 0, sent: 0 })
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     if proofs::on_one_cpu(ctx) {
         return Err(BenchError::Unsupported(
@@ -88,8 +95,21 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ));
     }
     let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the peer")?;
-    let (forth, back) = (&words[0], &words[APART]);
-    let mut here = Words { input: back, output: forth, received: 0, sent: 0 };
-    let there = Words { input: forth, output: back, received: 0, sent: 0 };
+    let (mut here, there) = ends(&words);
     trip::measure(ctx, &mut here, || Ok(there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_have_cache_lines_of_their_own() {
+        let words = Shared::<AtomicU32>::new(2 * APART).expect("memory");
+        let (here, there) = ends(&words);
+        assert!(std::ptr::eq(here.input, there.output) && std::ptr::eq(here.output, there.input));
+        let address = |word: &AtomicU32| std::ptr::from_ref(word).addr();
+        // The longest lines have 256 bytes.
+        assert!(address(here.input).abs_diff(address(here.output)) >= 256);
+    }
 }

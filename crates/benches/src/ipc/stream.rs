@@ -112,6 +112,12 @@ fn broken(seen: &io::Error, shared: &[AtomicU64]) -> BenchError {
     }
 }
 
+/// The transfers of `size` bytes that are read untimed, as many as a medium of that capacity holds,
+/// and those that are timed at once.
+fn transfers(held: u64, size: u64) -> (u64, u64) {
+    (held.div_ceil(size), TIMED.max(4 * held).div_ceil(size))
+}
+
 /// Error numbers of Linux, the same on every architecture that groma knows.
 const EINVAL: i32 = 22;
 const EMSGSIZE: i32 = 90;
@@ -156,7 +162,7 @@ pub(super) fn run<'a>(
         Ok(())
     };
     let mut untimed = 0;
-    let (head, timed) = (held.div_ceil(size as u64), TIMED.max(4 * held).div_ceil(size as u64));
+    let (head, timed) = transfers(held, size as u64);
     ctx.measure_variants(&mut [Variant::staged("", |iters, watch| {
         take(head)?;
         untimed += head;
@@ -192,6 +198,8 @@ pub(super) fn run<'a>(
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::payload::fill;
+    use groma_harness::sys::io::{pipe, write_full};
     use groma_harness::testing::{Tried, try_out};
     use std::path::Path;
 
@@ -236,7 +244,7 @@ pub(super) mod tests {
     /// A stream through a pipe whose writer works for a while before each transfer, and counts
     /// them.
     fn slow_writer(ctx: &mut Ctx) -> Outcome {
-        let (read_end, write_end) = groma_harness::sys::io::pipe().context("making a pipe")?;
+        let (read_end, write_end) = pipe().context("making a pipe")?;
         let sent = Shared::<AtomicU64>::new(1).context("sharing a word")?;
         run(ctx, Medium { read_end, write_end, holds: TRANSFER as u64 }, TRANSFER, u64::MAX, || {
             let map = buffer(TRANSFER)?;
@@ -247,7 +255,7 @@ pub(super) mod tests {
                     std::hint::spin_loop();
                 }
                 sent[0].store(number + 1, SeqCst);
-                groma_harness::sys::io::write_full(to, &map[..TRANSFER])
+                write_full(to, &map[..TRANSFER])
             }))
         })?;
         ctx.fact("sent", sent[0].load(SeqCst));
@@ -265,6 +273,41 @@ pub(super) mod tests {
         },
         run: Run::Here(slow_writer),
     };
+
+    /// A stream in which the last byte of each transfer is not that of its number.
+    fn wrong_writer(ctx: &mut Ctx) -> Outcome {
+        let (read_end, write_end) = pipe().context("making a pipe")?;
+        run(ctx, Medium { read_end, write_end, holds: TRANSFER as u64 }, TRANSFER, u64::MAX, || {
+            let mut map = buffer(TRANSFER)?;
+            Ok(Box::new(move |to, number| {
+                fill(&mut map[..TRANSFER], number);
+                map[TRANSFER - 1] ^= 1;
+                write_full(to, &map[..TRANSFER])
+            }))
+        })
+    }
+
+    static WRONG_WRITER: Benchmark = Benchmark { info: SLOW_WRITER.info, run: Run::Here(wrong_writer) };
+
+    #[test]
+    fn the_reader_looks_at_what_arrives_unless_nobody_touches_it() {
+        let wrong = try_out(&WRONG_WRITER, &[("touch", "yes")], None).err();
+        assert!(matches!(&wrong, Some(BenchError::Failed(why)) if why.contains("did not arrive")), "{wrong:?}");
+        try_out(&WRONG_WRITER, &[("touch", "no")], None).expect("a stream that nobody looks at");
+    }
+
+    #[test]
+    fn what_the_medium_holds_is_untimed_and_at_least_four_times_as_much_is_timed() {
+        for (held, size, untimed, timed) in [
+            (64 << 10, 64 << 10, 1, 16),
+            (64 << 10, 3000, 22, 350),
+            (1 << 20, 64 << 10, 16, 64),
+            (512 << 10, 1001, 524, 2096),
+            (4096, 8 << 20, 1, 1),
+        ] {
+            assert_eq!(transfers(held, size), (untimed, timed), "{size} bytes, of which {held} are held");
+        }
+    }
 
     /// What lies in the medium when the watch starts was written before; each side has its own CPU
     /// time.

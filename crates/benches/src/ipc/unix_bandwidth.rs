@@ -100,6 +100,20 @@ mod tests {
         }
     }
 
+    /// In the other socket it would be of no use.
+    #[test]
+    fn the_buffer_is_that_of_the_side_that_writes() {
+        for (buffer, large) in [("default", false), ("large", true)] {
+            let (_, end) = unix::pair(Kind::Stream).expect("a pair of sockets");
+            if large {
+                socket::set_send_buffer(end.as_fd(), LARGE).expect("SO_SNDBUF");
+            }
+            let holds = socket::send_buffer(end.as_fd()).expect("SO_SNDBUF") as u64 + PIECE;
+            let tried = measured(&BENCH, &[("buffer", buffer)], None).expect("a pair of sockets");
+            assert_eq!(tried.result.fact("stream.holds"), Some(holds.to_string().as_str()), "{buffer}");
+        }
+    }
+
     #[test]
     fn a_message_that_no_buffer_holds_is_unsupported() {
         let chosen = [("size", "64M"), ("kind", "seqpacket"), ("buffer", "large")];

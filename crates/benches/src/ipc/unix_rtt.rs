@@ -30,7 +30,8 @@ use crate::parts::{self, Composition, Shown};
 use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::unix::{self, Kind};
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -65,15 +66,24 @@ const COMPOSED_OF: &[Composition] = &[Composition {
     rest: "the socket: a buffer made and freed for each message, and the sender woken as well",
 }];
 
-fn run(ctx: &mut Ctx) -> Outcome {
-    let message = message(ctx)?;
-    let kind = match ctx.word("kind") {
+/// What the sockets carry, by the parameter's word.
+fn kind_of(word: &str) -> Kind {
+    match word {
         "stream" => Kind::Stream,
         "dgram" => Kind::Dgram,
         _ => Kind::SeqPacket,
-    };
-    let make = if ctx.word("socket") == "pair" { unix::pair } else { unix::connected };
-    let (here, there) = make(kind).context("making Unix sockets")?;
+    }
+}
+
+/// Two sockets that are connected in the way that the parameter's word names.
+fn sockets(way: &str, kind: Kind) -> io::Result<(OwnedFd, OwnedFd)> {
+    if way == "pair" { unix::pair(kind) } else { unix::connected(kind) }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let message = message(ctx)?;
+    let kind = kind_of(ctx.word("kind"));
+    let (here, there) = sockets(ctx.word("socket"), kind).context("making Unix sockets")?;
     let whole = kind != Kind::Stream;
     if whole {
         let longest = unix::longest_message(here.as_fd()).context("asking for the socket's buffer")?;
@@ -91,6 +101,21 @@ mod tests {
     use super::*;
 
     use groma_harness::testing::try_out;
+    use std::os::unix::net::UnixDatagram;
+
+    #[test]
+    fn the_sockets_are_those_that_the_words_name() {
+        let kinds = ["stream", "dgram", "seqpacket"].map(kind_of);
+        assert_eq!(kinds, [Kind::Stream, Kind::Dgram, Kind::SeqPacket]);
+        // Of a pair neither has an address; of a connection one may have none.
+        let has_address = |fd: OwnedFd| !UnixDatagram::from(fd).local_addr().expect("an address").is_unnamed();
+        for (way, named) in [("pair", false), ("named", true)] {
+            for kind in kinds {
+                let (here, there) = sockets(way, kind).expect("two sockets");
+                assert_eq!(has_address(here) || has_address(there), named, "{way} {kind:?}");
+            }
+        }
+    }
 
     #[test]
     fn only_a_stream_carries_what_no_buffer_holds() {

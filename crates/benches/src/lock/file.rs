@@ -41,6 +41,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// The byte of a shared file that a member of a worker group locks.
+fn own_byte(member: u32) -> i64 {
+    i64::from(member)
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let kind = lock_kind(ctx);
     let scratch = Scratch::new(ctx)?;
@@ -50,7 +55,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let path = if shared { ctx.work_dir()?.join("object") } else { scratch.path().join("file") };
     let file = LockFile::open(&path, kind).context("opening a file to lock")?;
-    let byte = i64::from(ctx.member());
+    let byte = own_byte(ctx.member());
     let done = Done::new();
     let mut body = |iters| {
         for _ in 0..iters {
@@ -93,6 +98,12 @@ mod tests {
     use crate::scratch::testing::Place;
     use groma_harness::model::WorkerKind;
     use groma_harness::testing::try_group;
+
+    /// Members that lock the same byte wait for each other, and each lock is still one.
+    #[test]
+    fn each_member_has_a_byte_of_its_own() {
+        assert_eq!([0, 1, 5].map(own_byte), [0, 1, 5]);
+    }
 
     #[test]
     fn a_worker_group_shares_a_file_but_not_by_flock() {

@@ -122,6 +122,12 @@ pub(super) fn wrong_in_first(hammer: &mut Hammer<'_>) -> usize {
     hammer.wrong_words(before, COMPARED)
 }
 
+/// What is measured, and what draws the same places and does nothing there.
+fn with_its_generator(memory: &mut [u8], kind: Kind, seed: u64) -> Result<(Hammer<'_>, Bare), String> {
+    let bare = Bare::new(memory.len(), kind, seed);
+    Ok((Hammer::new(memory, kind, seed)?, bare))
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let (kind, size) = (kind(ctx), ctx.int("size"));
     check_pages(size)?;
@@ -130,8 +136,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("hammer.instruction", kind.instruction());
     ctx.fact(TRAFFIC, 2 * super::line_size());
 
-    let mut bare = Bare::new(size as usize, kind, seed);
-    let mut hammer = Hammer::new(&mut buffer[..size as usize], kind, seed).map_err(BenchError::Unsupported)?;
+    let (mut hammer, mut bare) =
+        with_its_generator(&mut buffer[..size as usize], kind, seed).map_err(BenchError::Unsupported)?;
     let wrong = wrong_in_first(&mut hammer);
     ctx.prove("words that are not what the reference stored", "0", wrong as f64, 0.0..=0.0);
 
@@ -172,6 +178,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::model::WorkerKind;
+    use groma_harness::sys::pages::{Map, Policy};
     use groma_harness::testing::{try_group, try_out};
 
     #[test]
@@ -193,6 +200,38 @@ mod tests {
             let series = |name: &str| tried.result.series(name).expect("a series").clone();
             assert!(series("").samples.iter().any(|s| s.worker == 1));
             assert_eq!((series("generator").values.len(), series("generator").samples.len()), (1, 0));
+        }
+    }
+
+    /// A group states the generator's time instead of sampling it: of one operation too, which
+    /// hides behind a store.
+    #[test]
+    fn the_generator_of_a_group_takes_no_longer_than_a_store() {
+        groma_harness::testing::assert_exceeds(0.2, || {
+            let tried = try_group(&BENCH, &[("size", "256K")], None, 2, WorkerKind::Threads).expect("two of them");
+            let generator = tried.result.series("generator").expect("stated").values[0];
+            tried.least_ns("") / OPS as f64 * 1e-9 / generator
+        });
+    }
+
+    /// Where something was stored: in the first 64 bytes of a page or anywhere in it, words drawn
+    /// at random or counts of the visits.
+    #[test]
+    fn each_variant_goes_where_it_says() {
+        const PAGES: usize = 64;
+        for (word, first_line, counts) in [("store", true, false), ("line", false, false), ("own", false, true)] {
+            let kind = Kind::from_word(word).expect("a variant");
+            let mut map = Map::anonymous(PAGES * HAMMER_PAGE, Policy::Base).expect("memory");
+            let (mut hammer, mut bare) = with_its_generator(&mut map, kind, 7).expect("whole pages");
+            hammer.run(COMPARED);
+            bare.run(COMPARED);
+            assert_eq!(hammer.standing().counter, bare.standing().counter, "{word}");
+            let words = map.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")));
+            let stored: Vec<(usize, u64)> = words.enumerate().filter(|(_, value)| *value != 0).collect();
+            assert_eq!(stored.iter().all(|(i, _)| i * 8 % HAMMER_PAGE < 64), first_line, "{word}");
+            assert_eq!(stored.iter().all(|(_, value)| *value <= COMPARED), counts, "{word}");
+            let pages: std::collections::BTreeSet<usize> = stored.iter().map(|(i, _)| i * 8 / HAMMER_PAGE).collect();
+            assert_eq!(pages.len(), PAGES, "{word}");
         }
     }
 

@@ -186,6 +186,11 @@ fn in_order(list: &str) -> Result<Vec<u32>, String> {
     Ok(parts.concat())
 }
 
+/// The node of a writer's memory: the named ones in their order, again and again.
+fn node_of(nodes: &[u32], writer: usize) -> Option<u32> {
+    nodes.iter().cycle().nth(writer).copied()
+}
+
 /// How the writers' times relate.
 #[derive(Debug, PartialEq)]
 struct Together {
@@ -236,7 +241,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let rows = Shared::<AtomicU64>::new(writers * width).context("sharing memory with the writers")?;
     let mut partners = Partners::new()?;
     for (i, row) in rows.chunks(width).enumerate() {
-        let node = (!nodes.is_empty()).then(|| nodes[i % nodes.len()]);
+        let node = node_of(&nodes, i);
         let writer = Writer { cpu: cpus[i], node, kind, bytes: bytes as usize, ops, seed: ctx.rng().next_u64() };
         partners.fork(ctx, format!("the writer on CPU {}", writer.cpu), |control| writer.work(control, row))?;
     }
@@ -287,6 +292,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::pages::page_size;
     use groma_harness::testing::try_out;
 
     #[test]
@@ -338,6 +344,39 @@ mod tests {
         assert!(together(&[(0, 10), (30, 40)]).expect("times").overlap < 0.0);
         assert_eq!(together(&[(0, 10)]), Some(Together { wall: 10.0, overlap: 1.0, unfairness: 1.0 }));
         assert_eq!(together(&[(5, 5)]), None);
+    }
+
+    #[test]
+    fn writers_are_on_the_cpus_and_nodes_that_were_named_in_their_order() {
+        assert_eq!(cpus("5,3,4", 2).expect("three for two"), [5, 3]);
+        assert!(cpus("5,3,4", 4).is_err());
+        let nodes = |named: &[u32]| [0, 1, 2, 3, 4].map(|writer| node_of(named, writer));
+        assert_eq!(nodes(&[3, 1]), [3, 1, 3, 1, 3].map(Some));
+        assert_eq!(nodes(&[]), [None; 5]);
+    }
+
+    /// A page that is touched first in the timed part costs a fault.
+    #[test]
+    fn a_writer_prepares_all_of_its_memory_on_its_cpu() {
+        let cpu = *affinity::allowed().expect("a mask").last().expect("a CPU");
+        let writer = Writer { cpu, node: None, kind: Kind::Line, bytes: 64 * HAMMER_PAGE, ops: 0, seed: 1 };
+        let prepared = sys::thread::spawn(256 << 10, move || {
+            let map = writer.prepare().expect("a few pages");
+            (map.resident_pages().expect("mincore"), map.len() / page_size(), current_cpu())
+        });
+        let (there, pages, on) = prepared.expect("a thread").join().expect("no panic");
+        assert_eq!((there, on), (pages, cpu));
+        assert!(pages * page_size() >= 64 * HAMMER_PAGE);
+    }
+
+    #[test]
+    fn stores_come_in_pairs() {
+        for (variant, ops) in [("store", "10990"), ("line", "10990"), ("own", "10989")] {
+            let chosen = [("variant", variant), ("pages", "33"), ("loops", "333")];
+            let tried = try_out(&BENCH, &chosen, None).expect("a few pages");
+            assert_eq!(tried.result.fact("hammer.ops"), Some(ops), "{variant}");
+            assert_eq!(tried.proven("operations that the counters went through, per operation"), 1.0);
+        }
     }
 
     #[test]

@@ -83,12 +83,26 @@ fn combination_tier(params: &Params) -> Tier {
     if params.word("op") == Some("memcpy") || usual { Tier::Quick } else { Tier::Full }
 }
 
-fn run(ctx: &mut Ctx) -> Outcome {
-    let function = match ctx.word("op") {
+/// The function that a word of `op` names.
+fn function(word: &str) -> Function {
+    match word {
         "memset" => Function::Memset,
         "bcopy" => Function::Memmove,
         _ => Function::Memcpy,
-    };
+    }
+}
+
+/// The destination and the source, `bytes` each; a fill has no source.
+fn buffers(copies: bool, memory: &mut [u8], bytes: usize) -> Result<(&mut [u8], &[u8]), BenchError> {
+    if copies {
+        return apart(memory, bytes, APART).map_err(BenchError::Failed);
+    }
+    let filled: (&mut [u8], &[u8]) = (&mut memory[..bytes], &[]);
+    Ok(filled)
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let function = function(ctx.word("op"));
     let copies = function != Function::Memset;
     let sides = if copies { 2 } else { 1 };
     let size = ctx.int("buffer");
@@ -107,8 +121,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if copies {
         map[..bytes].chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes()));
     }
-    let (dst, src): (&mut [u8], &[u8]) =
-        if copies { apart(&mut map, bytes, APART).map_err(BenchError::Failed)? } else { (&mut map[..bytes], &[]) };
+    let (dst, src) = buffers(copies, &mut map, bytes)?;
     let piece = piece(bytes, call, PIECE);
     let mut laps = Laps::new(bytes, piece);
     let mut calls = 0;
@@ -143,6 +156,32 @@ mod tests {
     fn a_call_larger_than_the_buffer_is_refused() {
         let refused = try_out(&BENCH, &[("call", "1M"), ("buffer", "16K")], None).expect_err("too large");
         assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
+    }
+
+    #[test]
+    fn a_standard_run_copies_in_calls_of_all_lengths_and_fills_in_three() {
+        let points = BENCH.info.points(Tier::Standard);
+        let of = |op| points.iter().filter(|point| point.word("op") == Some(op)).count();
+        assert_eq!(["memcpy", "memset", "bcopy"].map(of), [5, 3, 0]);
+    }
+
+    #[test]
+    fn each_word_has_its_function() {
+        let functions = ["memcpy", "memset", "bcopy"].map(function);
+        assert_eq!(functions, [Function::Memcpy, Function::Memset, Function::Memmove]);
+    }
+
+    /// A load from just above where a store goes, in the low twelve address bits, waits for it.
+    #[test]
+    fn a_copy_has_its_sides_half_a_page_apart() {
+        for bytes in [8 << 10, 12_352] {
+            let mut map = Map::anonymous(2 * bytes + 4096, Policy::Base).expect("memory");
+            let (dst, src) = buffers(true, &mut map, bytes).expect("room");
+            assert_eq!((dst.len(), src.len()), (bytes, bytes));
+            assert_eq!(dst.as_ptr().addr().abs_diff(src.as_ptr().addr()) % 4096, 2048, "{bytes}");
+            let (dst, src) = buffers(false, &mut map, bytes).expect("room");
+            assert_eq!((dst.len(), src.len()), (bytes, 0));
+        }
     }
 
     /// A line that is written is read before: a copy moves three bytes for two, a fill two for one.

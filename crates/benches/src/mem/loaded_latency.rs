@@ -41,7 +41,7 @@ use groma_harness::sys::chase::Chain;
 use groma_harness::sys::counters::{Usage, current_cpu};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::shared::Shared;
-use groma_harness::sys::stream::{APART, Op, Stream};
+use groma_harness::sys::stream::{APART, Op, Pass, Stream};
 use groma_harness::sys::topology::{Cpu, Topology};
 use groma_harness::sys::{affinity, process};
 use std::collections::BTreeSet;
@@ -121,11 +121,8 @@ fn start(ctx: &Ctx, cpus: &[u32], size: usize, bytes: &[AtomicU64], op: Op, pace
 /// The main loop of a generator.
 fn generate(control: &Control, size: usize, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64) -> Outcome {
     let mut buffer = buffer(size, Policy::Transparent)?;
-    let (source, target) = buffer[..size].split_at_mut(size / 2);
-    // Source and target are halves, shifted against each other as in mem.bandwidth.
-    let target = &mut target[APART..];
-    let copies = op == Op::Copy;
-    let pieces = if copies { target.len() / PIECE } else { size / PIECE };
+    let (source, target) = halves(&mut buffer[..size]);
+    let pieces = pieces(op, source.len(), target.len());
     control.arrive();
     let (mut at, mut done) = (0, 0);
     loop {
@@ -133,30 +130,50 @@ fn generate(control: &Control, size: usize, bytes: &AtomicU64, stream: Stream, o
             LEAVE => return Ok(()),
             SLEEP => drop(control.command().wait_while(SLEEP)),
             _ => {
-                let from = at * PIECE;
-                // One half after the other, except for the copy, which uses both.
-                let (half, within) = (from / (size / 2), from % (size / 2));
-                let pass = match (op, half) {
-                    (Op::Copy, _) => stream.over(&mut target[from..from + PIECE], &source[from..from + PIECE]),
-                    (Op::Read, 0) => stream.over(&mut [], &source[within..within + PIECE]),
-                    (Op::Read, _) => stream.over(&mut [], &target[clamp(within, target.len())..][..PIECE]),
-                    (_, 0) => stream.over(&mut source[within..within + PIECE], &[]),
-                    (_, _) => {
-                        let within = clamp(within, target.len());
-                        stream.over(&mut target[within..within + PIECE], &[])
-                    }
-                };
-                let mut pass = pass.map_err(BenchError::Failed)?;
+                let mut pass = pass(stream, op, at, source, target).map_err(BenchError::Failed)?;
                 pass.run(1);
                 done += pass.program_bytes();
                 bytes.store(done, Relaxed);
                 at = (at + 1) % pieces;
                 if pace > 0 {
-                    add_chain(pace * (PIECE as u64 >> 10));
+                    add_chain(idle_after_piece(pace));
                 }
             }
         }
     }
+}
+
+/// Source and target are halves, shifted against each other as in mem.bandwidth.
+fn halves(buffer: &mut [u8]) -> (&mut [u8], &mut [u8]) {
+    let (source, target) = buffer.split_at_mut(buffer.len() / 2);
+    (source, &mut target[APART..])
+}
+
+/// The pieces of a lap: those of one half after the other, except for the copy, which uses both.
+fn pieces(op: Op, source: usize, target: usize) -> usize {
+    if op == Op::Copy { target / PIECE } else { 2 * source / PIECE }
+}
+
+/// The traffic of one piece of a lap.
+#[inline]
+fn pass<'a>(stream: Stream, op: Op, at: usize, source: &'a mut [u8], target: &'a mut [u8]) -> Result<Pass<'a>, String> {
+    let from = at * PIECE;
+    let (half, within) = (from / source.len(), from % source.len());
+    match (op, half) {
+        (Op::Copy, _) => stream.over(&mut target[from..from + PIECE], &source[from..from + PIECE]),
+        (Op::Read, 0) => stream.over(&mut [], &source[within..within + PIECE]),
+        (Op::Read, _) => stream.over(&mut [], &target[clamp(within, target.len())..][..PIECE]),
+        (_, 0) => stream.over(&mut source[within..within + PIECE], &[]),
+        (_, _) => {
+            let within = clamp(within, target.len());
+            stream.over(&mut target[within..within + PIECE], &[])
+        }
+    }
+}
+
+/// Cycles that a generator idles after a piece, of those after each KiB.
+fn idle_after_piece(pace: u64) -> u64 {
+    pace * (PIECE as u64 >> 10)
 }
 
 /// The start of a piece in the second half, which is shorter: its last piece begins earlier.
@@ -241,12 +258,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let places = others(ctx.int("generators"))?;
     let cpus: Vec<u32> = places.iter().map(|place| place.cpu).collect();
     let op = Op::ALL.into_iter().find(|op| op.word() == ctx.word("mix")).unwrap_or(Op::Read);
-    let chased = match ctx.word("level") {
-        "l3" => super::private_cache() as usize * 4,
-        _ => CHASED,
-    };
+    let chased = chased(ctx.word("level"), super::private_cache() as usize);
     let beyond = ctx.beyond_caches()?.unwrap_or(0) as usize;
-    let generated_bytes = (beyond / cpus.len()).next_multiple_of(2 << 20).max(GENERATED);
+    let generated_bytes = generated_bytes(beyond, cpus.len());
     check_memory((chased + cpus.len() * generated_bytes) as u64)?;
     // Forked while this process is small; they prepare their memory while it prepares its own.
     let bytes = Shared::<AtomicU64>::new(cpus.len() * LINE).context("sharing memory with the generators")?;
@@ -269,9 +283,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
 
     let idle = work::probe(ctx, 5, CHASE_UNROLL, |iters| Ok(chain.walk(iters * CHASE_UNROLL)))?;
-    let idle = idle.seconds / CHASE_UNROLL as f64;
+    let idle = of_a_load(&idle);
     ctx.state_as("idle", idle);
-    let loads = ((WINDOW_NS * 1e-9 / idle) as u64).next_multiple_of(CHASE_UNROLL).max(CHASE_UNROLL);
+    let loads = loads_in_a_window(idle);
 
     generators.send_command(WORK);
     let until = ctx.now_ns() + 3 * ctx.time_limit_ns().max(10_000_000);
@@ -301,12 +315,32 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let credited = loads * windows.len() as u64;
     work::once_each(ctx, "loads made per load credited", walked, credited);
     if in_memory {
-        super::check_first_lap(ctx, "", walked, nodes);
+        super::check_first_lap(ctx, "", &[walked], nodes);
     }
     let there = f64::from(u8::from(chain.leads_here(credited)));
     ctx.prove("the walk stands where the loads credited lead", "1", there, 1.0..=1.0);
     state(ctx, &windows, &places, loads);
     Ok(())
+}
+
+/// Bytes of the chase: beyond the private caches, or in memory.
+fn chased(level: &str, private_cache: usize) -> usize {
+    if level == "l3" { private_cache * 4 } else { CHASED }
+}
+
+/// Bytes of each generator: together more than the caches hold, in whole huge pages.
+fn generated_bytes(beyond_caches: usize, generators: usize) -> usize {
+    (beyond_caches / generators).next_multiple_of(2 << 20).max(GENERATED)
+}
+
+/// Seconds of a load, of a probe whose iterations are turns of the unrolled loop.
+fn of_a_load(turn: &Cost) -> f64 {
+    turn.seconds / CHASE_UNROLL as f64
+}
+
+/// Loads of so many seconds that fill a window, in whole turns.
+fn loads_in_a_window(idle: f64) -> u64 {
+    ((WINDOW_NS * 1e-9 / idle) as u64).next_multiple_of(CHASE_UNROLL).max(CHASE_UNROLL)
 }
 
 /// States the latency and the bandwidth of the windows of so many loads in which all ran together.
@@ -347,7 +381,7 @@ fn state(ctx: &mut Ctx, windows: &[Window], places: &[Place], loads: u64) {
 mod tests {
     use super::*;
     use groma_harness::sys::pages::page_size;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{Tried, try_out};
 
     /// A page that nothing was written to is read from one page of zeros, which is in a cache.
     #[test]
@@ -356,6 +390,92 @@ mod tests {
             let map = buffer(4 << 20, policy).expect("memory");
             assert_eq!(map.resident_pages().expect("mincore"), (4 << 20) / page_size());
         }
+    }
+
+    /// Sizes that are no power of two, so that halves, wholes and pieces differ.
+    #[test]
+    fn the_sizes_of_a_round_follow_from_the_machine() {
+        assert_eq!(["l3", "dram"].map(|level| chased(level, 3 << 20)), [12 << 20, CHASED]);
+        assert_eq!(generated_bytes(900 << 20, 3), 300 << 20);
+        assert_eq!(generated_bytes((900 << 20) + 3, 3), 302 << 20);
+        assert_eq!(generated_bytes(900 << 20, 300), GENERATED);
+        let turn = Cost { seconds: 6.4e-6, cycles: 19_200.0, core_hz: 3e9, clean: 5 };
+        assert!((of_a_load(&turn) * 1e9 - 100.0).abs() < 1e-6);
+        assert_eq!([100e-9, 130e-9, 1.0].map(loads_in_a_window), [63, 49, 1].map(|turns| turns * CHASE_UNROLL));
+        // Cycles are those after each KiB, and a piece has four.
+        assert_eq!(idle_after_piece(7), 28);
+    }
+
+    /// A lap writes to all of the buffer, or copies all of one half to the other.
+    #[test]
+    fn a_lap_of_a_generator_goes_over_all_of_its_buffer() {
+        const SIZE: usize = 16 * PIECE;
+        for (op, laps, moved, written) in [
+            (Op::Write, 16, PIECE, SIZE - APART),
+            (Op::Copy, 7, 2 * PIECE, SIZE / 2 + 7 * PIECE),
+            (Op::Read, 16, PIECE, 0),
+        ] {
+            let mut map = buffer(SIZE, Policy::Base).expect("memory");
+            let (source, target) = halves(&mut map[..SIZE]);
+            assert_eq!((target.as_ptr().addr() - source.as_ptr().addr()) % 4096, APART);
+            if op == Op::Copy {
+                source.fill(1);
+            }
+            let stream = Stream::new(op, None).expect("everywhere");
+            let pieces = pieces(op, source.len(), target.len());
+            assert_eq!(pieces, laps, "{op:?}");
+            for at in 0..pieces {
+                let mut pass = pass(stream, op, at, source, target).expect("within the buffer");
+                pass.run(1);
+                assert_eq!(pass.program_bytes(), moved as u64, "{op:?}");
+            }
+            assert_eq!(map[..SIZE].iter().filter(|byte| **byte != 0).count(), written, "{op:?}");
+        }
+    }
+
+    /// Windows of 100 us and more, in which a generator beside the chase moves 2 bytes a nanosecond
+    /// and one of another node 5.
+    fn states(windows: u32) -> Tried {
+        fn stated<const WINDOWS: u32>(ctx: &mut Ctx) -> Outcome {
+            let ns = (0..WINDOWS).map(|i| 100_000.0 + 100.0 * f64::from(i));
+            let windows: Vec<Window> = ns.map(|ns| window(ns, &[2.0 * ns, 5.0 * ns], true)).collect();
+            let places = [(1, 0), (2, 1)].map(|(cpu, node)| Place { cpu, node: Some(node), near: node == 0 });
+            state(ctx, &windows, &places, 1000);
+            Ok(())
+        }
+        let run: fn(&mut Ctx) -> Outcome = match windows {
+            4 => stated::<4>,
+            5 => stated::<5>,
+            19 => stated::<19>,
+            20 => stated::<20>,
+            _ => stated::<40>,
+        };
+        let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
+        try_out(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("values or reasons")
+    }
+
+    #[test]
+    fn the_windows_give_the_median_the_tail_and_the_bandwidth_of_the_near_node() {
+        let tried = states(40);
+        let is = |name: &str, expected: f64| {
+            let value = tried.result.series(name).expect("stated").values[0];
+            assert!((value / expected - 1.0).abs() < 1e-3, "{name}: {value}");
+        };
+        is("", 101.9e-9);
+        is("p95", 103.7e-9);
+        // The lines of 1000 loads in the middle window, and the generator beside them.
+        is("bandwidth", 2e9 + 1000.0 * super::super::line_size() as f64 / 101.95e-6);
+        assert_eq!(tried.result.fact("bandwidth.node1"), Some("5000000000"));
+        assert_eq!(tried.result.fact("bandwidth.node0"), None);
+    }
+
+    #[test]
+    fn few_windows_give_no_tail_and_fewer_no_median() {
+        let told = [4, 5, 19, 20].map(|windows| {
+            let tried = states(windows);
+            ["", "bandwidth", "p95"].map(|name| tried.result.series(name).is_some())
+        });
+        assert_eq!(told, [[false; 3], [true, true, false], [true, true, false], [true; 3]]);
     }
 
     fn window(ns: f64, bytes: &[f64], clean: bool) -> Window {
@@ -427,12 +547,25 @@ mod tests {
                 tried => tried.expect("memory"),
             };
             assert_eq!(tried.proven("generators that did not leave well"), 0.0);
+            assert_eq!(tried.result.fact("chain.evicted"), None, "it is to stay in the shared cache");
             let value = |name: &str| tried.result.series(name).and_then(|s| s.values.first().copied());
             assert!(value("idle").is_some_and(|idle| idle > 0.0));
             assert_eq!(value("").is_some(), value("bandwidth").is_some());
             assert!(value("").is_some() || tried.remarked("co-run"));
             if let (Some(median), Some(p95)) = (value(""), value("p95")) {
                 assert!(median <= p95);
+            }
+        }
+    }
+
+    /// A chain that was just written is in the caches.
+    #[test]
+    fn the_chase_through_memory_is_evicted_first() {
+        match try_out(&BENCH, &[("generators", "1")], None) {
+            Err(BenchError::Unsupported(why)) => eprintln!("skipped: {why}"),
+            tried => {
+                let evicts = groma_harness::sys::flush::Flush::evict().is_some().to_string();
+                assert_eq!(tried.expect("memory").result.fact("chain.evicted"), Some(evicts.as_str()));
             }
         }
     }

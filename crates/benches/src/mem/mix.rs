@@ -152,12 +152,41 @@ mod tests {
     use groma_harness::testing::try_out;
 
     #[test]
+    fn a_standard_run_has_ordinary_stores_only() {
+        let points = BENCH.info.points(Tier::Standard);
+        let of = |store| points.iter().filter(|point| point.word("store") == Some(store)).count();
+        assert_eq!(["plain", "nt"].map(of), [2, 0]);
+    }
+
+    #[test]
     fn the_kernel_stores_as_is_said() {
         for (store, modelled) in [("plain", "1.5"), ("nt", "1")] {
             match try_out(&BENCH, &[("store", store), ("size", "256K")], None) {
                 Err(BenchError::Unsupported(why)) => eprintln!("not here: {why}"),
                 tried => assert_eq!(tried.expect("a mix").result.fact(MODELLED), Some(modelled), "{store}"),
             }
+        }
+    }
+
+    /// Two reads for a write of the program; its memory reads that line as well, unless the store
+    /// bypasses the caches.
+    #[test]
+    fn a_mix_reads_and_writes_in_the_order_of_its_word() {
+        for (mix, store, program, modelled) in
+            [("2:1", "plain", 2.0 / 3.0, 0.75), ("1:2", "plain", 1.0 / 3.0, 0.6), ("2:1", "nt", 2.0 / 3.0, 2.0 / 3.0)]
+        {
+            let tried = match try_out(&BENCH, &[("mix", mix), ("store", store), ("size", "256K")], None) {
+                Err(BenchError::Unsupported(why)) => {
+                    eprintln!("not here: {why}");
+                    continue;
+                }
+                tried => tried.expect("a mix"),
+            };
+            let share = |of: &str| -> f64 {
+                let fact = tried.result.fact(&format!("mix.reads_of_all.{of}")).expect("a share");
+                fact.parse().expect("a number")
+            };
+            assert_eq!((share("program"), share("modelled")), (program, modelled), "{mix} {store}");
         }
     }
 

@@ -137,7 +137,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let apart = at_read.abs_diff(place("read")) + at_written.abs_diff(place("write_nt"));
     ctx.prove("bytes between the streams' places and those credited", "0", apart as f64, 0.0..=0.0);
     work::once_each(ctx, "loads made per load credited", walked, ctx.iterations_of("") * CHASE_UNROLL);
-    super::check_first_lap(ctx, "", walked, nodes);
+    super::check_first_lap(ctx, "", &[walked], nodes);
     work::once_each(ctx, "bytes read per byte credited", bytes_read, ctx.iterations_of("read") * PIECE as u64);
     if writing.is_ok() {
         let credited = ctx.iterations_of("write_nt") * PIECE as u64;
@@ -156,7 +156,7 @@ fn bound(ctx: &mut Ctx, size: usize, node: u32) -> Result<Map, BenchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{try_out, try_placed};
 
     #[test]
     fn without_a_pair_of_nodes_it_says_so() {
@@ -173,5 +173,18 @@ mod tests {
         };
         assert!(tried.samples("") >= 3 && tried.samples("read") >= 3);
         assert_eq!(tried.proven("pages on another node"), 0.0);
+        // A chain that was just written is in the caches.
+        let evicts = groma_harness::sys::flush::Flush::evict().is_some().to_string();
+        assert_eq!(tried.result.fact("chain.evicted"), Some(evicts.as_str()));
+    }
+
+    /// No machine has such a node, so that the one that memory is bound to is told.
+    #[test]
+    fn memory_is_that_of_the_placement_s_second_node() {
+        let placement = Placement::Nodes { cpu: 0, memory: 1023 };
+        let cpus = &groma_harness::sys::affinity::allowed().expect("a mask")[..1];
+        let refused = try_placed(&BENCH, &[("size", "2M"), ("pages", "base")], None, placement, cpus);
+        let why = refused.expect_err("no such node").to_string();
+        assert!(why.contains("binding memory to node 1023"), "{why}");
     }
 }

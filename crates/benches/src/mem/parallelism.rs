@@ -449,6 +449,62 @@ mod tests {
         }
     }
 
+    /// Ten loads overlap on twelve chains at a clock of 3 GHz, and sixteen chains add nothing; a
+    /// load of the same loop in the first-level cache takes far less than their 30 cycles.
+    fn told(ctx: &mut Ctx, stream_over_lines: f64) -> Outcome {
+        let point = |(chains, cycles): (usize, f64)| Point { chains, seconds: cycles / 3e9, cycles };
+        let curve = [(1, 300.0), (8, 40.0), (12, 30.0), (16, 31.0)].map(point);
+        state(ctx, &curve, 16, stream_over_lines * super::super::line_size() as f64 / 30.0)
+    }
+
+    #[test]
+    fn each_output_is_that_of_its_name() {
+        let runs: [fn(&mut Ctx) -> Outcome; 2] = [|ctx| told(ctx, 1.1), |ctx| told(ctx, 2.0)];
+        for (run, limiter) in runs.into_iter().zip(["bandwidth", "miss buffers"]) {
+            let bench = Benchmark { info: BENCH.info, run: Run::Here(run) };
+            let tried = try_out(&bench, &[("size", "512K")], None).expect("a curve");
+            let value = |name: &str| tried.result.series(name).map_or(f64::NAN, |series| series.values[0]);
+            assert_eq!((value(""), value("chains")), (10.0, 12.0));
+            assert!((value("rate") / 1e8 - 1.0).abs() < 1e-9, "{}", value("rate"));
+            assert_eq!(tried.result.fact("limiter"), Some(limiter));
+        }
+    }
+
+    /// The limiter compares loads and bytes a cycle; a cached buffer is streamed at some bytes a
+    /// cycle, and its loads are those of the same loop in the first-level cache.
+    #[test]
+    fn what_the_limiter_compares_is_alike_in_the_first_level_cache() {
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            let tried = try_out(&BENCH, &[("size", "8K")], None).expect("memory");
+            let number = |text: &str| text.parse::<f64>().expect("a number");
+            let fact = |key: &str| tried.result.fact(key).map(number).expect("told");
+            let best = tried.result.fact("curve.cycles").expect("a curve").split(' ').filter_map(|p| p.split_once('='));
+            let best = best.map(|(_, cycles)| number(cycles)).fold(f64::INFINITY, f64::min);
+            let stream = fact("limiter.stream_bytes_per_cycle");
+            let (near, line) = (fact("limiter.near_cycles_per_load"), fact("limiter.line_bytes_per_cycle"));
+            seen.push((near / best, line * best / super::super::line_size() as f64, stream));
+        }
+        let right = |(near, line, stream): &(f64, f64, f64)| {
+            [*near, *line].iter().all(|ratio| (0.4..=2.5).contains(ratio)) && (0.1..=1024.0).contains(stream)
+        };
+        assert!(seen.iter().any(right), "{seen:?}");
+    }
+
+    /// Writing the pointers left them in the caches, and smaller buffers are to stay there.
+    #[test]
+    fn what_is_beyond_the_caches_is_evicted_first() {
+        let evicts = groma_harness::sys::flush::Flush::evict().is_some().to_string();
+        // Few nodes of a line each, whatever the private cache, are walked and not evicted.
+        for (size, expected) in [(1 << 20, None), (WARM + 4096, Some(evicts.as_str()))] {
+            if super::super::spacing(size) < 2 * SECOND && size > WARM {
+                return println!("skipped: the private cache holds more");
+            }
+            let tried = try_out(&BENCH, &[("size", &size.to_string())], None).expect("memory");
+            assert_eq!(tried.result.fact("chain.evicted"), expected, "{size}");
+        }
+    }
+
     /// The two curves are of the same loads: what lies between them is the clock of the core, at
     /// each number of chains.
     #[test]

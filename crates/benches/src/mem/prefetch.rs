@@ -202,6 +202,43 @@ mod tests {
         assert_eq!(place(FAR_SPACING, 33), None);
     }
 
+    /// The chain of the curve, and the two that it is compared with.
+    #[test]
+    fn the_proof_looks_at_the_chains_that_are_compared() {
+        let all = (0..SPACINGS.len()).flat_map(|s| (0..GROUPS.len()).map(move |g| (s, g)));
+        assert_eq!(all.filter(|(s, g)| counts(*s, *g)).collect::<Vec<_>>(), [(2, 3), (3, 2), (3, 3)]);
+    }
+
+    /// A chain that came round to its start has no value; the others keep theirs.
+    #[test]
+    fn the_verdict_is_of_the_main_chain_and_each_output_of_its_own() {
+        fn grid(main: f64) -> Grid {
+            let mut grid = [[50.0; GROUPS.len()]; SPACINGS.len()];
+            grid[3] = [60.0, 70.0, 90.0, 110.0, 80.0];
+            grid[2] = [30.0, 40.0, 45.0, main, 55.0];
+            grid[0][3] = f64::NAN;
+            grid
+        }
+        fn below(ctx: &mut Ctx) -> Outcome {
+            state(ctx, &grid(89.0));
+            Ok(())
+        }
+        fn at_the_limit(ctx: &mut Ctx) -> Outcome {
+            state(ctx, &grid(90.0));
+            Ok(())
+        }
+        let runs: [fn(&mut Ctx) -> Outcome; 2] = [below, at_the_limit];
+        for (run, (main, verdict)) in runs.into_iter().zip([(0.89, "polluted"), (0.9, "clean")]) {
+            let bench = Benchmark { info: BENCH.info, run: Run::Here(run) };
+            let tried = try_out(&bench, &[], None).expect("ratios");
+            let value = |name: &str| tried.result.series(name).map(|series| series.values[0]);
+            assert_eq!((value(""), value("page_local"), value("lines")), (Some(main), Some(0.3), None));
+            assert!(tried.unresolved("lines").is_some());
+            assert_eq!(tried.result.fact("verdict"), Some(verdict));
+            assert_eq!(tried.result.fact("prefetch.clean_ns"), Some("100"));
+        }
+    }
+
     #[test]
     fn the_clean_value_is_of_the_clean_chains_alone() {
         let mut grid = [[1.0; GROUPS.len()]; SPACINGS.len()];

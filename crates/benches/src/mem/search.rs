@@ -149,6 +149,8 @@ pub(in crate::mem) mod made_up {
 mod tests {
     use super::*;
     use groma_harness::Rng;
+    use groma_harness::sys::pages::{Map, Policy};
+    use groma_harness::testing::try_out;
 
     #[test]
     fn the_reach_is_found_wherever_it_is() {
@@ -205,6 +207,28 @@ mod tests {
             Ok(Some(n <= 72))
         });
         assert_eq!(found, Ok(Reach::To(72)));
+    }
+
+    /// A load from the first-level cache takes a few cycles: less than a miss, and more than an
+    /// addition, whose time the clock is known by.
+    #[test]
+    fn a_cost_is_that_of_one_load_in_cycles() {
+        fn looked(ctx: &mut Ctx) -> Outcome {
+            let mut buffer = Map::anonymous(4096, Policy::Base).context("mapping a page")?;
+            let seen = lowest(5, || load(ctx, &mut buffer, &[0, 1024, 128, 2048]))?;
+            ctx.state(seen.cycles);
+            ctx.state_as("clock", seen.hz);
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            let tried = try_out(&Benchmark { info, run: Run::Here(looked) }, &[], None).expect("a page");
+            let value = |name: &str| tried.result.series(name).map_or(f64::NAN, |s| s.values[0]);
+            seen.push((value(""), value("clock")));
+        }
+        let right = |(cycles, hz): &(f64, f64)| (1.5..=40.0).contains(cycles) && (1e7..=1e11).contains(hz);
+        assert!(seen.iter().any(right), "{seen:?}");
     }
 
     #[test]

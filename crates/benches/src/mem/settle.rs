@@ -154,20 +154,31 @@ mod tests {
         assert_eq!(of(nodes, &[400, 200, 100, 50], 0).count, LEAST_LAPS);
     }
 
+    /// Of one piece in ten, or of more than half of them, each for another time.
     #[test]
     fn an_interruption_is_no_disagreement() {
-        let (now, calls) = (Cell::new(0), Cell::new(0));
-        let seen = laps(
-            (1 << 18, u64::MAX),
-            u64::MAX,
-            || now.get(),
-            |loads| {
-                calls.set(calls.get() + 1);
-                now.set(now.get() + loads * 10 + if calls.get() % 10 == 0 { 4_000_000 } else { 0 });
-                loads
-            },
-        );
-        assert_eq!(seen, Laps { first_ns: Some(10.0), count: 2, last_ns: [10.0, 10.0] });
+        for interrupted in [1, 6] {
+            let (now, calls) = (Cell::new(0), Cell::new(0));
+            let seen = laps(
+                (1 << 18, u64::MAX),
+                u64::MAX,
+                || now.get(),
+                |loads| {
+                    calls.set(calls.get() + 1);
+                    let more = if calls.get() % 10 < interrupted { 10_000 * calls.get() } else { 0 };
+                    now.set(now.get() + loads * 10 + more);
+                    loads
+                },
+            );
+            assert_eq!(seen, Laps { first_ns: Some(10.0), count: 2, last_ns: [10.0, 10.0] }, "{interrupted}");
+        }
+    }
+
+    /// The one lap that finds what writing the pointers left is stated and compared with no other.
+    #[test]
+    fn the_first_lap_of_a_short_chain_is_its_own() {
+        let settled = Laps { first_ns: Some(9.0), count: 2, last_ns: [2.0, 2.0] };
+        assert_eq!(of(2048, &[9, 2], u64::MAX), settled);
     }
 
     #[test]

@@ -108,9 +108,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let isa = Some(ctx.word("kernel")).filter(|isa| *isa != "best");
     let kernel = Loop::new(op, nt, isa).map_err(BenchError::Unsupported)?;
     let step = kernel.kernel().step.max(PERIOD * 8);
-    // Whole pieces; for small arrays, whole steps.
     let each = ctx.int("size") as usize / op.arrays() as usize;
-    let bytes = each - each % if each >= 2 * PIECE { PIECE } else { step };
+    let bytes = whole(each, step);
     if bytes == 0 {
         return Err(BenchError::Unsupported(format!("arrays of {each} B are less than the {step} B done at a time")));
     }
@@ -158,6 +157,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.prove("sum less its known answer", "0", sum - known, 0.0..=0.0);
     }
     Ok(())
+}
+
+/// As much of an array of so many bytes as is whole pieces; of a small one, whole steps.
+fn whole(each: usize, step: usize) -> usize {
+    each - each % if each >= 2 * PIECE { PIECE } else { step }
 }
 
 /// Arrays of `bytes` bytes. Each has a region of that and a page, and begins at another offset in
@@ -241,20 +245,39 @@ mod tests {
         assert!(matches!(try_out(&BENCH, &[("size", "1K")], None), Err(BenchError::Unsupported(_))));
     }
 
-    /// An ordinary store first fetches what it overwrites: a copy moves three times the bytes of an
-    /// array, where the program counts two.
     #[test]
-    fn the_modelled_traffic_depends_on_the_stores() {
-        for (store, expected) in [("plain", 1.5), ("nt", 1.0)] {
-            let chosen = [("op", "copy"), ("size", "64K"), ("store", store)];
+    fn an_array_is_whole_pieces_or_steps() {
+        for (each, bytes) in
+            [(2047, 0), (3000, 2048), (PIECE + 2100, PIECE + 2048), (2 * PIECE, 2 * PIECE), (100_000, 3 * PIECE)]
+        {
+            assert_eq!(whole(each, 2048), bytes, "{each}");
+        }
+    }
+
+    /// An ordinary store first fetches what it overwrites: a copy moves three times the bytes of an
+    /// array, where the program counts two. What daxpy overwrites it has read before.
+    #[test]
+    fn the_modelled_traffic_depends_on_the_loop_and_on_its_stores() {
+        for (op, arrays, store, expected) in [
+            ("copy", 2, "plain", 1.5),
+            ("copy", 2, "nt", 1.0),
+            ("triad", 3, "plain", 4.0 / 3.0),
+            ("fill", 1, "plain", 2.0),
+            ("daxpy", 2, "plain", 1.0),
+            ("sum", 1, "plain", 1.0),
+        ] {
+            let size = (arrays * (32 << 10)).to_string();
+            let chosen = [("op", op), ("size", size.as_str()), ("store", store)];
             let tried = match try_out(&BENCH, &chosen, None) {
                 Err(BenchError::Unsupported(why)) => {
                     println!("skipped: {why}");
                     continue;
                 }
-                tried => tried.expect("a copy"),
+                tried => tried.expect("a loop"),
             };
-            assert_eq!(tried.result.fact(MODELLED).map(str::to_owned), Some(f64::to_string(&expected)), "{store}");
+            assert_eq!(tried.result.fact(MODELLED), Some(f64::to_string(&expected).as_str()), "{op} {store}");
+            // The size is that of all arrays together.
+            assert_eq!(tried.result.fact("stream.array_bytes"), Some("32768"), "{op} {store}");
         }
     }
 

@@ -115,6 +115,12 @@ struct Price {
 }
 
 impl Price {
+    /// Of a load from a line of each page, beside one from as many lines side by side.
+    fn of(load: Load, dense: Load) -> Price {
+        let longer = load.cycles - dense.cycles;
+        Price { longer, dense: dense.cycles, hz: load.hz, clean: load.clean && dense.clean }
+    }
+
     fn seconds(self) -> f64 {
         self.longer / self.hz
     }
@@ -246,29 +252,31 @@ impl<'b> Pages<'b> {
     }
 
     fn price(&mut self, ctx: &mut Ctx, pages: usize) -> Result<Price, BenchError> {
-        let mut nodes: Vec<usize> = (0..pages).map(|i| i * self.line).collect();
         // Looks side by side hardly differ, so they are kept; two, since one may be disturbed.
         let dense = match self.dense.get(&pages) {
             Some(dense) => *dense,
             None => {
+                let mut nodes: Vec<usize> = (0..pages).map(|i| i * self.line).collect();
                 ctx.rng().shuffle(&mut nodes);
                 let dense = search::lowest(2, || search::load(ctx, self.buffer, &nodes))?;
                 self.dense.insert(pages, dense);
                 dense
             }
         };
-        nodes.clear();
-        nodes.extend((0..pages).map(|i| i * self.apart + i % self.turns * self.line));
+        let mut nodes = self.lines(pages);
         ctx.rng().shuffle(&mut nodes);
-        let load = search::load(ctx, self.buffer, &nodes)?;
-        let longer = load.cycles - dense.cycles;
-        Ok(Price { longer, dense: dense.cycles, hz: load.hz, clean: load.clean && dense.clean })
+        Ok(Price::of(search::load(ctx, self.buffer, &nodes)?, dense))
+    }
+
+    /// A line of each page, at another place of its page than in the pages before it.
+    fn lines(&self, pages: usize) -> Vec<usize> {
+        (0..pages).map(|i| i * self.apart + i % self.turns * self.line).collect()
     }
 
     /// How many pages the first level holds, up to `last`: the better of two searches, since
     /// whatever shares the core may occupy entries during all of one.
     fn first_level(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, BenchError> {
-        Ok(self.search(ctx, last)?.max(self.search(ctx, last)?))
+        better_of_two(|| self.search(ctx, last))
     }
 
     fn search(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, BenchError> {
@@ -280,6 +288,37 @@ impl<'b> Pages<'b> {
             }
             Ok(price.first_level_holds())
         })
+    }
+}
+
+/// The better of two searches, neither of which can end too high.
+fn better_of_two(mut search: impl FnMut() -> Result<Reach, BenchError>) -> Result<Reach, BenchError> {
+    Ok(search()?.max(search()?))
+}
+
+/// What the end of the first level says, beside that for scattered base pages.
+#[derive(Debug, PartialEq)]
+struct FirstLevel {
+    entries: Option<usize>,
+    /// Base pages that an entry holds.
+    in_one: Option<usize>,
+    verdict: &'static str,
+}
+
+/// Reads where the first level ends for pages of this kind, `held` of them as base pages.
+fn first_level_of(kind: &str, held: Reach, scattered: Reach) -> FirstLevel {
+    match (held, scattered) {
+        (Reach::To(held), Reach::To(scattered)) => {
+            let many = together(held, scattered);
+            let verdict = match (kind, many) {
+                ("base", 1) => "effective",
+                ("base", _) => "coalesced",
+                _ => "fractured",
+            };
+            FirstLevel { entries: Some(held / many), in_one: Some(many), verdict }
+        }
+        (Reach::To(held), _) => FirstLevel { entries: Some(held), in_one: None, verdict: "not determinable" },
+        _ => FirstLevel { entries: None, in_one: None, verdict: "not determinable" },
     }
 }
 
@@ -372,30 +411,20 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     };
     declare(ctx, base);
-    let (entries, verdict) = match (held, scattered) {
-        (Reach::To(held), Reach::To(scattered)) => {
-            let many = together(held, scattered);
-            ctx.fact("tlb.reach", held * base);
-            ctx.fact("tlb.reach_scattered", scattered * base);
-            ctx.state_as("page", (many * base) as f64);
-            let verdict = match (kind, many) {
-                ("base", 1) => "effective",
-                ("base", _) => "coalesced",
-                _ => "fractured",
-            };
-            (Some(held / many), verdict)
-        }
-        (Reach::To(held), _) => (Some(held), "not determinable"),
-        _ => (None, "not determinable"),
-    };
-    ctx.fact("verdict", verdict);
-    let Some(entries) = entries else {
+    let seen = first_level_of(kind, held, scattered);
+    if let (Reach::To(held), Reach::To(scattered)) = (held, scattered) {
+        ctx.fact("tlb.reach", held * base);
+        ctx.fact("tlb.reach_scattered", scattered * base);
+    }
+    ctx.fact("verdict", seen.verdict);
+    let Some(entries) = seen.entries else {
         ctx.unresolved("", &format!("the first level ends {held} of {} to {} pages", FIRST[0], FIRST[1]));
         return Ok(());
     };
     ctx.state(entries as f64);
-    if verdict == "not determinable" {
-        ctx.unresolved("page", &format!("scattered pages end {scattered}"));
+    match seen.in_one {
+        Some(many) => ctx.state_as("page", (many * base) as f64),
+        None => ctx.unresolved("page", &format!("scattered pages end {scattered}")),
     }
     let mut pages = Pages::new(&mut buffer, base, apart);
     let most = pages.most().min(MOST);
@@ -415,11 +444,12 @@ fn effective(ctx: &mut Ctx, buffer: &mut Map, huge: usize) -> Outcome {
     match held {
         Reach::To(entries) => {
             ctx.state(entries as f64);
-            if 2 * entries <= most {
-                let hit = lowest(LOOKS, most.min(4 * entries), &mut |k| pages.price(ctx, k))?;
-                ctx.state_as("l2_hit", hit.seconds());
-            } else {
-                ctx.unresolved("l2_hit", "too few huge pages");
+            match missing_first(entries, most) {
+                Some(pages_of_hit) => {
+                    let hit = lowest(LOOKS, pages_of_hit, &mut |k| pages.price(ctx, k))?;
+                    ctx.state_as("l2_hit", hit.seconds());
+                }
+                None => ctx.unresolved("l2_hit", "too few huge pages"),
             }
         }
         _ => ctx.unresolved("", &format!("the first level ends {held} of {} to {most} pages", FIRST[0])),
@@ -428,6 +458,12 @@ fn effective(ctx: &mut Ctx, buffer: &mut Map, huge: usize) -> Outcome {
         ctx.unresolved(name, "gigabytes of huge pages would be needed");
     }
     Ok(())
+}
+
+/// Pages of which the first level holds hardly any until they are visited again: four times its
+/// entries, and at least twice.
+fn missing_first(entries: usize, most: usize) -> Option<usize> {
+    (2 * entries <= most).then(|| most.min(4 * entries))
 }
 
 fn declare(ctx: &mut Ctx, page: usize) {
@@ -458,143 +494,4 @@ fn state_beyond(ctx: &mut Ctx, found: &Beyond, most: usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::search::made_up::noisy;
-    use super::*;
-    use groma_harness::Rng;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn where_there_is_little_room_the_buffer_is_smaller_and_says_why() {
-        let small = |n: usize| match n {
-            ..=2 => Map::anonymous(n * page_size(), Policy::Base),
-            _ => Err(std::io::Error::from(std::io::ErrorKind::OutOfMemory)),
-        };
-        let (map, why) = fitting(8, 1, page_size(), small).expect("two pages");
-        assert_eq!(map.len(), 2 * page_size());
-        assert!(why.is_some_and(|why| why.starts_with("2 pages instead of 8: mapping the buffer")));
-        assert!(fitting(8, 4, page_size(), small).is_err());
-        let whole = fitting(2, 1, page_size(), small).expect("two pages");
-        assert!(whole.1.is_none());
-    }
-
-    /// A core with TLBs of the given numbers of entries, as its costs are seen with noise.
-    fn core(first: usize, sets: usize, second: usize, rng: &mut Rng, one_in: u64, pages: usize) -> Price {
-        // Least recently used: a set with one page too many misses with all of them.
-        let ways = first / sets;
-        let over = if pages > first { ((pages - first) * (ways + 1)).min(pages) } else { 0 };
-        let missing = over as f64 / pages as f64;
-        // The second level ends softly, over an octave around its size.
-        let past = ((pages as f64 / second as f64).log2() + 0.5).clamp(0.0, 1.0);
-        let far = (pages as f64 / second as f64).max(1.0).log2();
-        let cost = 5.0 + 7.0 * missing + past * (45.0 + 6.0 * far);
-        Price { longer: noisy(rng, one_in, cost) - 5.0, dense: 5.0, hz: 3e9, clean: true }
-    }
-
-    fn first_of(sizes: (usize, usize, usize), rng: &mut Rng, one_in: u64) -> Reach {
-        let (first, sets, second) = sizes;
-        reach(FIRST[0], FIRST[1], 1, |k| Ok(core(first, sets, second, rng, one_in, k).first_level_holds()))
-            .expect("nothing stops it")
-    }
-
-    #[test]
-    fn tlbs_of_all_sizes_are_told_through_noise() {
-        let mut rng = Rng::new(9);
-        // Golden Cove, Skylake, Zen 4, Zen 2, Cortex-A76, a core with 32 entries.
-        for sizes in [(96, 16, 2048), (64, 16, 1536), (72, 1, 3072), (64, 1, 2048), (48, 1, 1280), (32, 1, 512)] {
-            let (first, sets, second) = sizes;
-            assert_eq!(first_of(sizes, &mut rng, 1_000_000), Reach::To(first));
-            let right = (0..100).filter(|_| first_of(sizes, &mut rng, 3) == Reach::To(first)).count();
-            assert!(right >= 85, "{sizes:?}: {right} of 100");
-
-            let found = beyond(first, MOST, |k| Ok(core(first, sets, second, &mut rng, 3, k))).expect("prices");
-            let l2 = found.l2.expect("an end") as f64 / second as f64;
-            assert!((0.7..=1.1).contains(&l2), "{sizes:?}: {l2}");
-            let hit = found.hit.expect("a price").longer;
-            assert!((hit - 7.0).abs() < 0.2, "{hit}");
-            let walks = found.walks.map(|w| w.expect("enough pages").longer);
-            // A disturbed cost is too high, never too low.
-            assert!(walks[0] > 40.0 && walks[1] > 45.0 && walks[2] > 55.0, "{walks:?}");
-        }
-    }
-
-    #[test]
-    fn the_second_end_is_the_same_again_and_again() {
-        let mut rng = Rng::new(10);
-        let mut ends: Vec<usize> = (0..50)
-            .filter_map(|_| beyond(96, MOST, |k| Ok(core(96, 16, 2048, &mut rng, 4, k))).expect("prices").l2)
-            .collect();
-        ends.sort_unstable();
-        assert!(ends.len() >= 48 && ends[45] - ends[5] <= ends[25] / 16, "{ends:?}");
-    }
-
-    #[test]
-    fn without_an_end_there_is_none() {
-        let price = |longer| Price { longer, dense: 5.0, hz: 3e9, clean: true };
-        let flat = beyond(96, MOST, |_| Ok(price(7.0))).expect("prices");
-        assert!(flat.l2.is_none() && flat.walks.iter().all(Option::is_none) && flat.hit.is_some());
-        // A bump where the lines leave the first-level cache is no end.
-        let bump = beyond(96, MOST, |k| Ok(price(if k == 768 { 9.0 } else { 7.0 }))).expect("prices");
-        assert_eq!(bump.l2, None);
-        // Too few pages for the first point.
-        assert!(beyond(96, 100, |_| Ok(price(7.0))).expect("prices").hit.is_none());
-        // Walks that would need more pages than there are, are missing.
-        let small = beyond(96, 5000, |k| Ok(price(if k <= 2000 { 7.0 } else { 60.0 }))).expect("prices");
-        assert!(small.l2.is_some_and(|l2| (1900..=2000).contains(&l2)), "{small:?}");
-        assert!(small.walks[0].is_some() && small.walks[1].is_none() && small.walks[2].is_none());
-    }
-
-    #[test]
-    fn pages_that_are_held_together_are_powers_of_two() {
-        let seen = [(96, 96), (95, 96), (48, 96), (100, 72), (288, 72), (144, 72), (1152, 72)];
-        assert_eq!(seen.map(|(reach, scattered)| together(reach, scattered)), [1, 1, 1, 1, 4, 2, 16]);
-    }
-
-    #[test]
-    fn base_pages_are_told_or_not_with_a_reason() {
-        let tried = try_out(&BENCH, &[], None).expect("memory");
-        let has = |name: &str| tried.result.series(name).is_some();
-        assert!(has("") || tried.unresolved("").is_some(), "{:?}", tried.result);
-        if has("") {
-            assert!(has("l2") || tried.unresolved("l2").is_some(), "{:?}", tried.result);
-            assert!(has("page") || tried.unresolved("page").is_some(), "{:?}", tried.result);
-            let entries = tried.result.series("").map_or(0.0, |s| s.values[0]);
-            assert!((FIRST[0] as f64..=FIRST[1] as f64).contains(&entries));
-        }
-        assert!(tried.result.output.facts.iter().any(|f| f.key == "verdict"));
-    }
-
-    #[test]
-    fn huge_pages_have_a_verdict() {
-        for pages in ["huge", "hugetlb"] {
-            match try_out(&BENCH, &[("pages", pages)], None) {
-                Ok(tried) => {
-                    let verdict = tried.result.fact("verdict").map(str::to_owned);
-                    let known = ["effective", "fractured", "not determinable"];
-                    assert!(verdict.is_some_and(|v| known.contains(&v.as_str())), "{:?}", tried.result);
-                }
-                Err(BenchError::Unsupported(why)) => assert!(why.contains("huge page"), "{why}"),
-                Err(stop) => panic!("{stop}"),
-            }
-        }
-    }
-
-    /// Nodes at the same place of every page would be of one set of the first-level cache, which
-    /// holds as many of them as it has ways. No core has a first level of so few entries.
-    #[test]
-    fn the_first_level_holds_more_pages_than_a_set_of_the_cache_has_lines() {
-        use groma_harness::sys::topology::{CacheKind, Topology};
-        let topology = Topology::read();
-        let mut caches = topology.caches().iter().filter(|c| c.level == 1 && c.kind != CacheKind::Instruction);
-        let Some(ways) = caches.find_map(|cache| cache.ways) else { return println!("skipped: none declared") };
-        let mut seen = Vec::new();
-        for _ in 0..5 {
-            let tried = try_out(&BENCH, &[], None).expect("memory");
-            seen.extend(tried.result.series("").map(|s| s.values[0]));
-            if seen.iter().any(|entries| *entries > 1.5 * f64::from(ways)) {
-                return;
-            }
-        }
-        assert!(seen.is_empty(), "with {ways} ways: {seen:?}");
-    }
-}
+mod tests;

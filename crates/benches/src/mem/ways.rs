@@ -26,6 +26,7 @@
 
 use super::search::{self, Load, Reach, reach};
 use super::tlb;
+use groma_harness::Rng;
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy, huge_page_size};
 use groma_harness::sys::topology::{CacheKind, Topology};
@@ -95,11 +96,16 @@ fn settled(held: &[(usize, usize)]) -> bool {
 
 /// The cost of a load along lines of one set: the same line of every stride, in random order.
 fn look(ctx: &mut Ctx, buffer: &mut [u8], line: usize, stride: usize, lines: usize) -> Result<Load, BenchError> {
-    let rng = ctx.rng();
+    let nodes = of_one_set(ctx.rng(), line, stride, lines);
+    search::load(ctx, buffer, &nodes)
+}
+
+/// So many addresses of one set, which is another one each time, in random order.
+fn of_one_set(rng: &mut Rng, line: usize, stride: usize, lines: usize) -> Vec<usize> {
     let set = rng.below((stride / line).min(64) as u64) as usize * line;
     let mut nodes: Vec<usize> = (0..lines).map(|i| set + i * stride).collect();
     rng.shuffle(&mut nodes);
-    search::load(ctx, buffer, &nodes)
+    nodes
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -166,7 +172,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     for (stride, lines) in &held {
         ctx.fact(&format!("ways.lines_at_{stride}"), lines);
     }
-    match read(&held) {
+    state(ctx, &held);
+    Ok(())
+}
+
+/// States what the largest number of lines at each stride shows.
+fn state(ctx: &mut Ctx, held: &[(usize, usize)]) {
+    match read(held) {
         Ok((ways, way)) => {
             ctx.state(ways as f64);
             ctx.state_as("way_size", way as f64);
@@ -174,7 +186,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Err(why) => ctx.unresolved("", &why),
     }
-    Ok(())
 }
 
 /// Whether the cost is within the limit; `None` where the look was disturbed.
@@ -186,8 +197,8 @@ fn within(load: Load, limit: f64) -> Result<Option<bool>, BenchError> {
 mod tests {
     use super::super::search::made_up::noisy;
     use super::*;
-    use groma_harness::Rng;
     use groma_harness::testing::try_out;
+    use std::collections::BTreeSet;
 
     /// The largest number of lines at each stride in a cache of that many ways, seen with noise.
     fn survey(ways: usize, way: usize, rng: &mut Rng, one_in: u64) -> Vec<(usize, usize)> {
@@ -231,6 +242,41 @@ mod tests {
         // One number too small, because of a line of other code.
         assert_eq!(read(&[(1024, 48), (2048, 24), (4096, 11), (8192, 12), (16384, 12)]), Ok((12, 4096)));
         assert_eq!(read(&[(1024, 47), (2048, 24), (4096, 12), (8192, 12), (16384, 11)]), Ok((12, 4096)));
+    }
+
+    #[test]
+    fn the_ways_and_their_size_have_their_names() {
+        fn stated(ctx: &mut Ctx) -> Outcome {
+            state(ctx, &[(1024, 48), (2048, 24), (4096, 12), (8192, 12), (16_384, 12)]);
+            Ok(())
+        }
+        let tried = try_out(&Benchmark { info: BENCH.info, run: Run::Here(stated) }, &[], None).expect("values");
+        let value = |name: &str| tried.result.series(name).map(|s| s.values[0]);
+        assert_eq!((value(""), value("way_size")), (Some(12.0), Some(4096.0)));
+        assert_eq!(tried.result.fact("ways.size"), Some("49152"));
+    }
+
+    #[test]
+    fn lines_of_a_set_are_strides_apart_and_another_look_takes_another_set() {
+        let mut rng = Rng::new(1);
+        let mut sets = BTreeSet::new();
+        for _ in 0..1000 {
+            let nodes = of_one_set(&mut rng, 64, 2048, 30);
+            assert_eq!(nodes.iter().map(|at| at % 2048).collect::<BTreeSet<_>>().len(), 1);
+            let strides: BTreeSet<usize> = nodes.iter().map(|at| at / 2048).collect();
+            assert_eq!(strides, (0..30).collect::<BTreeSet<usize>>());
+            assert!(!nodes.is_sorted(), "a prefetcher follows that");
+            sets.insert(nodes[0] % 2048);
+        }
+        assert_eq!(sets, (0..2048).step_by(64).collect::<BTreeSet<usize>>());
+    }
+
+    /// A cost at the limit is within it; one that was disturbed is no answer.
+    #[test]
+    fn only_an_undisturbed_look_says_whether_the_level_holds_the_lines() {
+        let look = |cycles, clean| within(Load { cycles, hz: 3e9, clean }, 5.25);
+        let seen = [look(5.25, true), look(5.26, true), look(5.0, false), look(9.0, false)];
+        assert_eq!(seen, [Ok(Some(true)), Ok(Some(false)), Ok(None), Ok(None)]);
     }
 
     #[test]

@@ -444,6 +444,56 @@ mod tests {
         }
     }
 
+    /// Directories, sources, sources read, objects, whether there is a program, and objects joined.
+    type Done = (usize, usize, u64, usize, bool, u64);
+
+    #[test]
+    fn a_phase_does_what_it_is_called() {
+        if COMPILER.is_empty() {
+            return println!("not here: {NO_COMPILER}");
+        }
+        let place = Place::new();
+        let [original, copy, compiler] = ["original", "copy", "compiler"].map(|name| place.path().join(name));
+        executable::write(&compiler, COMPILER).expect("a program");
+        let tree = Tree::grow(&original, &Shape::named("small")).expect("a tree");
+        let mut build = Build::new(&original, &copy, &compiler, &tree, 2).expect("a build");
+        let done = |build: &Build| -> Done {
+            let there = |paths: Vec<PathBuf>| paths.iter().filter(|path| copy.join(path).exists()).count();
+            let sources = tree.sources.iter().map(|source| source.path.clone()).collect();
+            let program = build.program.exists();
+            let objects = there(build.objects_at.clone());
+            (there(tree.directories.clone()), there(sources), build.read, objects, program, build.objects)
+        };
+        let expected: [Done; PHASES.len()] = [
+            (5, 0, 0, 0, false, 0),
+            (5, 20, 0, 0, false, 0),
+            (5, 20, 0, 0, false, 0),
+            (5, 20, 20, 0, false, 0),
+            (5, 20, 20, 20, false, 0),
+            (5, 20, 20, 20, true, 20),
+            (0, 0, 20, 0, false, 20),
+        ];
+        for (phase, expected) in PHASES.into_iter().zip(expected) {
+            build.step(phase).expect(phase);
+            assert_eq!(done(&build), expected, "{phase}");
+        }
+        place.clear();
+    }
+
+    /// As the help of the parameter says.
+    #[test]
+    fn a_tree_has_as_many_files_and_bytes_as_are_said() {
+        let trees = [("small", 5, 20, 100.0), ("andrew", 20, 70, 307.0), ("large", 70, 700, 30_720.0)];
+        for (name, directories, files, kib) in trees {
+            let shape = Shape::named(name);
+            assert_eq!((shape.directories, shape.files), (directories, files), "{name}");
+            // The mean of what is spread evenly over its logarithm.
+            let [least, most] = shape.bytes;
+            let bytes = files as f64 * (most - least) / (most / least).ln();
+            assert!((0.8..1.2).contains(&(bytes / 1024.0 / kib)), "{name}: {bytes} B");
+        }
+    }
+
     #[test]
     fn trees_are_the_same_everywhere() {
         let place = Place::new();

@@ -69,10 +69,14 @@ fn find(name: &str) -> Option<PathBuf> {
     PATH.iter().map(|dir| Path::new(dir).join(name)).find(|p| p.is_file())
 }
 
-fn run(ctx: &mut Ctx) -> Outcome {
-    let typed = ctx.word("command");
+/// The words of the command that runs what was typed, and whether that is a shell.
+fn words_of(typed: &str) -> (Vec<&str>, bool) {
     let by_shell = typed.contains(|c| FOR_A_SHELL.contains(c));
-    let words: Vec<&str> = if by_shell { vec!["sh", "-c", typed] } else { typed.split_whitespace().collect() };
+    (if by_shell { vec!["sh", "-c", typed] } else { typed.split_whitespace().collect() }, by_shell)
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let (words, by_shell) = words_of(ctx.word("command"));
     let Some(name) = words.first() else {
         return Err(BenchError::Unsupported("the command is empty".to_owned()));
     };
@@ -83,31 +87,23 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let path = path.display().to_string();
     ctx.fact("command.path", &path);
     let command = Command::new(&path, &words).context("naming the command")?;
-    // The results do not pass through standard output, and nobody reads the command's output.
-    let dev_null = File::options().read(true).write(true).open("/dev/null").context("opening /dev/null")?;
     let _leash = Leash::new().context("forking a process that ends the command if this one is killed")?;
     let limited = process::limit_tasks(MORE_TASKS).context("limiting the tasks")?;
     ctx.fact("command.tasks_limited", if limited { "yes" } else { "no: the superuser is not bound" });
-    let stdout = io::duplicate(1).context("keeping standard output")?;
-    let stdin = io::duplicate(0).context("keeping standard input")?;
-    io::redirect(dev_null.as_fd(), 1)
-        .and_then(|()| io::redirect(dev_null.as_fd(), 0))
-        .context("silencing the command")?;
     let mut runs = 0u64;
-    let measured = ctx.measure(|iters| {
-        for _ in 0..iters {
-            let pid = command.posix_spawn().map_err(|e| BenchError::from_io(&format!("starting {path}"), &e))?;
-            let exit = process::wait(pid).context("waiting for the command")?;
-            if !exit.success() {
-                return Err(BenchError::Failed(format!("the command {exit}")));
+    silenced(|| {
+        ctx.measure(|iters| {
+            for _ in 0..iters {
+                let pid = command.posix_spawn().map_err(|e| BenchError::from_io(&format!("starting {path}"), &e))?;
+                let exit = process::wait(pid).context("waiting for the command")?;
+                if !exit.success() {
+                    return Err(BenchError::Failed(format!("the command {exit}")));
+                }
+                runs += 1;
             }
-            runs += 1;
-        }
-        Ok(())
-    });
-    let back = io::redirect(stdout.as_fd(), 1).and_then(|()| io::redirect(stdin.as_fd(), 0));
-    measured?;
-    back.context("giving standard output back")?;
+            Ok(())
+        })
+    })?;
     ctx.prove(
         "runs that ended with code 0, per iteration",
         "exactly 1",
@@ -117,9 +113,66 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
+/// Runs `body` with empty standard input and discarded standard output: the results do not pass
+/// through it, and nobody reads the command's output.
+fn silenced(body: impl FnOnce() -> Outcome) -> Outcome {
+    let dev_null = File::options().read(true).write(true).open("/dev/null").context("opening /dev/null")?;
+    let stdout = io::duplicate(1).context("keeping standard output")?;
+    let stdin = io::duplicate(0).context("keeping standard input")?;
+    io::redirect(dev_null.as_fd(), 1)
+        .and_then(|()| io::redirect(dev_null.as_fd(), 0))
+        .context("silencing the command")?;
+    let done = body();
+    let back = io::redirect(stdout.as_fd(), 1).and_then(|()| io::redirect(stdin.as_fd(), 0));
+    done?;
+    back.context("giving standard output back")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::fork;
+
+    /// Where standard input and output lead while a command runs, and afterwards.
+    fn streams() -> Result<[[PathBuf; 2]; 3], BenchError> {
+        let now = || -> Result<[PathBuf; 2], BenchError> {
+            let of = |number: i32| std::fs::read_link(format!("/proc/self/fd/{number}")).context("reading a link");
+            Ok([of(0)?, of(1)?])
+        };
+        let (input, _writes) = io::pipe().context("making a pipe")?;
+        let (_reads, output) = io::pipe().context("making a pipe")?;
+        io::redirect(input.as_fd(), 0).and_then(|()| io::redirect(output.as_fd(), 1)).context("a pipe for each")?;
+        let before = now()?;
+        let mut within = before.clone();
+        silenced(|| {
+            within = now()?;
+            Ok(())
+        })?;
+        Ok([before, within, now()?])
+    }
+
+    /// A command that read the worker's input would take its jobs, and wait for more.
+    #[test]
+    fn the_streams_of_a_command_are_empty_and_given_back() {
+        // In a process of its own: these are the streams of all tests.
+        let child = fork::fork(|| {
+            let null = || PathBuf::from("/dev/null");
+            let as_expected = |[before, within, after]: [[PathBuf; 2]; 3]| {
+                within == [null(), null()] && before != within && before == after
+            };
+            i32::from(!streams().is_ok_and(as_expected))
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+    }
+
+    #[test]
+    fn a_shell_runs_what_only_a_shell_understands() {
+        assert_eq!(words_of(" gzip  -kf data,1 +x %y @z: "), (vec!["gzip", "-kf", "data,1", "+x", "%y", "@z:"], false));
+        for special in "|&;<>()$`\"'*?[]#~={}\\\n".chars() {
+            let typed = format!("a b{special}c");
+            assert_eq!(words_of(&typed), (vec!["sh", "-c", typed.as_str()], true));
+        }
+    }
 
     #[test]
     fn programs_are_found_by_name_and_by_path() {

@@ -98,15 +98,28 @@ fn parts(jobs: usize, heavy: bool) -> Vec<f64> {
     parts
 }
 
-/// The results of the jobs: how many additions each did, and how long they took.
-struct Slots(Shared<AtomicU64>);
+/// The jobs: how many additions each is given, how many it has done, and how long the last ones
+/// took.
+struct Slots {
+    additions: Vec<u64>,
+    results: Shared<AtomicU64>,
+}
 
 impl Slots {
-    fn work(&self, job: usize, additions: u64) {
+    fn work(&self, job: usize) {
+        let additions = self.additions[job];
         let from = Monotonic.now_ns();
         arch::add_chain(additions);
-        self.0[2 * job + 1].store(Monotonic.now_ns() - from, SeqCst);
-        self.0[2 * job].fetch_add(chain_ops(additions), SeqCst);
+        self.results[2 * job + 1].store(Monotonic.now_ns() - from, SeqCst);
+        self.results[2 * job].fetch_add(chain_ops(additions), SeqCst);
+    }
+
+    fn done(&self, job: usize) -> u64 {
+        self.results[2 * job].load(SeqCst)
+    }
+
+    fn took_ns(&self, job: usize) -> u64 {
+        self.results[2 * job + 1].load(SeqCst)
     }
 }
 
@@ -125,8 +138,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // The least that any scheduler can achieve. It may move jobs, so five equal ones on four CPUs
     // do not take two whole turns.
     let ideal = longest.max(alone.iter().sum::<f64>() / cpus);
-    let slots = Arc::new(Slots(Shared::new(2 * jobs as usize).context("sharing memory")?));
+    let jobs = additions.len();
+    let slots = Arc::new(Slots { additions, results: Shared::new(2 * jobs).context("sharing memory")? });
     let threads = ctx.word("kind") == "thread";
+    let of_jobs = Arc::clone(&slots);
+    let work = move |job: usize| of_jobs.work(job);
 
     let (mut ratios, mut slowdowns) = (Vec::new(), Vec::new());
     ctx.measure_staged(|iters, watch| {
@@ -134,19 +150,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
             watch.start();
             let from = watch.now_ns();
             if threads {
-                as_threads(&slots, &additions)?
+                as_threads(jobs, &work)?
             } else {
-                as_processes(&slots, &additions)?
+                as_processes(jobs, &work)?
             }
             let took = watch.now_ns().saturating_sub(from);
             watch.stop();
             ratios.push(took as f64 / ideal);
-            slowdowns.extend(alone.iter().enumerate().map(|(i, a)| slots.0[2 * i + 1].load(SeqCst) as f64 / a));
+            slowdowns.extend(alone.iter().enumerate().map(|(job, alone)| slots.took_ns(job) as f64 / alone));
         }
         Ok(())
     })?;
-    let done: u64 = (0..jobs as usize).map(|i| slots.0[2 * i].load(SeqCst)).sum();
-    let wanted = additions.iter().map(|n| chain_ops(*n)).sum::<u64>() * ctx.iterations();
+    let done: u64 = (0..jobs).map(|job| slots.done(job)).sum();
+    let wanted = slots.additions.iter().map(|n| chain_ops(*n)).sum::<u64>() * ctx.iterations();
     ctx.prove("additions done, of those given out", "exactly 1", done as f64 / wanted as f64, 1.0..=1.0);
     ctx.fact("work.alone_ns", longest);
     ctx.fact("work.ideal_ns", ideal);
@@ -156,11 +172,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-fn as_processes(slots: &Slots, additions: &[u64]) -> Outcome {
-    let mut children = Vec::with_capacity(additions.len());
-    for (i, n) in additions.iter().enumerate() {
+fn as_processes(jobs: usize, work: &impl Fn(usize)) -> Outcome {
+    let mut children = Vec::with_capacity(jobs);
+    for job in 0..jobs {
         let child = fork::fork(|| {
-            slots.work(i, *n);
+            work(job);
             0
         });
         children.push(child.map_err(|e| too_many(&e))?);
@@ -174,12 +190,12 @@ fn as_processes(slots: &Slots, additions: &[u64]) -> Outcome {
     Ok(())
 }
 
-fn as_threads(slots: &Arc<Slots>, additions: &[u64]) -> Outcome {
-    let mut threads = Vec::with_capacity(additions.len());
+fn as_threads(jobs: usize, work: &(impl Fn(usize) + Clone + Send + 'static)) -> Outcome {
+    let mut threads = Vec::with_capacity(jobs);
     let mut refused = None;
-    for (i, n) in additions.iter().copied().enumerate() {
-        let slots = Arc::clone(slots);
-        match thread::spawn(STACK, move || slots.work(i, n)) {
+    for job in 0..jobs {
+        let work = work.clone();
+        match thread::spawn(STACK, move || work(job)) {
             Ok(thread) => threads.push(thread),
             Err(e) => {
                 refused = Some(too_many(&e));
@@ -217,6 +233,59 @@ mod tests {
             let values = |name| tried.result.series(name).expect("stated").values.clone();
             assert_eq!(values("ratio").len() as u64, tried.iterations);
             assert_eq!(values("slowdown").len() as u64, 3 * tried.iterations);
+        }
+    }
+
+    /// Each job stays until all have begun.
+    #[test]
+    fn all_jobs_run_at_once() {
+        const JOBS: usize = 3;
+        const PATIENCE_NS: u64 = 10_000_000_000;
+        // How many have begun, and how many have waited in vain.
+        let counts: Arc<Shared<AtomicU64>> = Arc::new(Shared::new(2).expect("memory"));
+        let of_jobs = Arc::clone(&counts);
+        let meet = move |_: usize| {
+            of_jobs[0].fetch_add(1, SeqCst);
+            let since = Monotonic.now_ns();
+            while of_jobs[0].load(SeqCst) < JOBS as u64 {
+                if Monotonic.now_ns() - since > PATIENCE_NS {
+                    of_jobs[1].fetch_add(1, SeqCst);
+                    return;
+                }
+                std::thread::yield_now();
+            }
+        };
+        for threads in [false, true] {
+            counts[0].store(0, SeqCst);
+            let done = if threads { as_threads(JOBS, &meet) } else { as_processes(JOBS, &meet) };
+            assert_eq!(done, Ok(()));
+            assert_eq!([0, 1].map(|i: usize| counts[i].load(SeqCst)), [JOBS as u64, 0], "threads: {threads}");
+        }
+    }
+
+    /// The work of a job is as long as was asked for, alone; beside others it lies within the
+    /// makespan, and that within the time of the sample.
+    #[test]
+    fn times_are_told_of_what_they_are_compared_with() {
+        for (work, shares) in [("equal", [1.0, 1.0, 1.0]), ("heavy", [1.0, 0.5, 1.0 / 3.0])] {
+            let chosen = [("jobs", "3"), ("work_us", "200"), ("work", work)];
+            let tried = try_out(&BENCH, &chosen, None).expect("jobs");
+            let fact = |key: &str| tried.result.fact(key).and_then(|text| text.parse::<f64>().ok()).expect("stated");
+            let (alone, ideal) = (fact("work.alone_ns"), fact("work.ideal_ns"));
+            let mean = alone * shares.iter().sum::<f64>() / 3.0;
+            assert!((mean / 200e3 - 1.0).abs() < 0.01, "{work}: {mean} ns");
+            let values = |name| tried.result.series(name).expect("stated").values.clone();
+            let makespans: Vec<f64> = values("ratio").iter().map(|ratio| ratio * ideal).collect();
+            for (makespan, slowdowns) in makespans.iter().zip(values("slowdown").chunks(3)) {
+                for (slowdown, share) in slowdowns.iter().zip(shares) {
+                    let took = slowdown * share * alone;
+                    assert!(took > 0.0 && took < 1.01 * makespan, "{work}: {took} ns of {makespan}");
+                }
+            }
+            // The last ones are of the samples.
+            let samples = tried.result.series("").expect("samples").samples.iter().rev();
+            let parts: Vec<f64> = samples.zip(makespans.iter().rev()).map(|(s, m)| m / s.elapsed_ns as f64).collect();
+            assert!(parts.iter().all(|part| *part < 1.000_001) && parts.iter().any(|part| *part > 0.9), "{parts:?}");
         }
     }
 

@@ -23,7 +23,7 @@ use crate::peer::Family;
 use groma_harness::prelude::*;
 use groma_harness::sys::{net, socket};
 use std::cell::Cell;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -46,6 +46,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// The backlog; only one connection waits at a time.
 const BACKLOG: u16 = 128;
+
+/// Whether what was accepted is the connection that was just made.
+fn is_the_same(established: bool, here: SocketAddr, accepted: Option<SocketAddr>) -> bool {
+    established && accepted == Some(here)
+}
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let family = Family::of_word(ctx.word("family"));
@@ -72,8 +77,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let tcp = net::connection(here.as_fd()).context("asking for TCP_INFO")?;
             retransmits.set(retransmits.get() + tcp.retransmits);
             let here = TcpStream::from(here);
-            let ends = (here.local_addr().context("asking for the port")?, there.peer_addr().ok());
-            right.set(right.get() + u64::from(tcp.established && ends.1 == Some(ends.0)));
+            let own = here.local_addr().context("asking for the port")?;
+            right.set(right.get() + u64::from(is_the_same(tcp.established, own, there.peer_addr().ok())));
         }
         Ok(())
     };
@@ -92,6 +97,14 @@ mod tests {
     use super::*;
     use groma_harness::stats::order;
     use groma_harness::testing::try_out;
+
+    #[test]
+    fn another_connection_and_one_that_is_not_established_do_not_count() {
+        let [one, other] = [1, 2].map(|port| SocketAddr::new(Family::V4.loopback().ip(), port));
+        assert!(is_the_same(true, one, Some(one)));
+        assert!(!is_the_same(false, one, Some(one)) && !is_the_same(true, one, Some(other)));
+        assert!(!is_the_same(true, one, None));
+    }
 
     fn per_iteration(sample: &groma_harness::model::Sample) -> f64 {
         sample.elapsed_ns as f64 / sample.iters as f64

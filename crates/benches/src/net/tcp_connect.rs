@@ -183,3 +183,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handshake_has_three_segments_and_a_round_trip_two_datagrams() {
+        assert_eq!(COMPOSED_OF[0].parts[1].times, Times::Fixed(3.0 / 2.0));
+    }
+}

@@ -120,8 +120,12 @@ fn no_port(e: &io::Error) -> BenchError {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    measure(ctx, &SERVICE)
+}
+
+fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let reset = ctx.word("close") == "reset";
-    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let peer = Peer::start_by(ctx, service, Family::of_word(ctx.word("family")))?;
     let address = peer.address();
     let request = [if reset { RESET } else { ORDERLY }];
     let rotates = !reset && !peer.is_remote() && address.is_ipv4();
@@ -181,7 +185,33 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{try_failing, try_out};
+
+    /// Answers each request with another byte.
+    fn serve_wrong(session: Session) -> io::Result<()> {
+        let mut answered = 0u64;
+        while let Some(connection) = session.accept()? {
+            let mut byte = [0];
+            read_full(connection.as_fd(), &mut byte)?;
+            if byte[0] == COUNT {
+                return send_numbers(&connection, [answered]);
+            }
+            write_full(connection.as_fd(), &[byte[0] + 1])?;
+            answered += 1;
+        }
+        Ok(())
+    }
+
+    static WRONG: Service = Service { name: "net.test", transport: Transport::Tcp, serve: serve_wrong };
+    static FROM_WRONG: Benchmark = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, &WRONG)) };
+
+    #[test]
+    fn an_answer_to_something_else_does_not_count() {
+        let tried = try_failing(&FROM_WRONG, &[], None).expect("loopback");
+        let proof = |name: &str| tried.result.output.proofs.iter().find(|p| p.name == name).expect("a proof").seen;
+        assert_eq!(proof("connections established and answered per exchange"), 0.0);
+        assert_eq!(proof("requests that the peer counted per exchange"), 1.0);
+    }
 
     #[test]
     fn an_orderly_close_waits_for_the_other_side() {

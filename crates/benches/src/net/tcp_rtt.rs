@@ -96,6 +96,16 @@ fn serve(session: Session) -> io::Result<()> {
     net::reset_on_close(connection.as_fd())
 }
 
+/// How many segments may be sent again per round trip of a message of this length, in words and as
+/// the most.
+fn allowed_again(far: bool, length: usize) -> (&'static str, f64) {
+    match length {
+        _ if far => ("below 0.5", 0.5),
+        ..=ONE_SEGMENT => ("0, or below 0.01 when busy", AGAIN_WHEN_BUSY),
+        _ => ("0, or below 0.5 when busy", 0.5),
+    }
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     if size > LONGEST {
@@ -139,11 +149,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     work::once_each(ctx, "round trips answered per round trip credited", trips, ctx.iterations());
     let again = tcp.retransmits as f64 / ctx.iterations().max(1) as f64;
-    let (expected, most) = match message.len() {
-        _ if far => ("below 0.5", 0.5),
-        ..=ONE_SEGMENT => ("0, or below 0.01 when busy", AGAIN_WHEN_BUSY),
-        _ => ("0, or below 0.5 when busy", 0.5),
-    };
+    let (expected, most) = allowed_again(far, message.len());
     ctx.prove("segments that TCP sent again per round trip", expected, again, 0.0..=most);
     let expected = ctx.iterations() as f64 * message.len() as f64;
     match tcp.received {
@@ -161,6 +167,13 @@ mod tests {
     use super::*;
 
     use groma_harness::testing::try_out;
+
+    #[test]
+    fn more_is_sent_again_of_several_segments_and_on_a_network() {
+        let allowed = |far, length| allowed_again(far, length).1;
+        assert_eq!([1, 16 << 10, (16 << 10) + 1].map(|length| allowed(false, length)), [0.01, 0.01, 0.5]);
+        assert_eq!(allowed(true, 1), 0.5);
+    }
 
     #[test]
     fn a_message_too_long_is_refused() {

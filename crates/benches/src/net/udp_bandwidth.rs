@@ -187,6 +187,11 @@ fn number(batch: u32, index: u32) -> u64 {
     u64::from(batch) << 32 | u64::from(index)
 }
 
+/// Whether a datagram that begins with this word is not as it was sent.
+fn is_changed(datagram: &[u8], size: usize, word: u64) -> bool {
+    datagram.len() != size || !holds(datagram, word)
+}
+
 /// What arrived of a batch, and the time from its request to the last datagram that arrived.
 struct Seen {
     arrived: u32,
@@ -201,13 +206,17 @@ impl Seen {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    measure(ctx, &SERVICE)
+}
+
+fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let size = ctx.int("size") as usize;
     if !(SHORTEST..=LONGEST).contains(&size) {
         return Err(BenchError::Unsupported(format!("a datagram has {SHORTEST} to {LONGEST} bytes here")));
     }
     let count = (BATCH / size).min(MOST) as u32;
     let limits = Limits { size: size as u32, count };
-    let peer = Peer::start_within(ctx, &SERVICE, Family::of_word(ctx.word("family")), limits)?;
+    let peer = Peer::start_within(ctx, service, Family::of_word(ctx.word("family")), limits)?;
     let socket = connected(peer.address())?;
     socket.set_read_timeout(Some(PATIENCE)).context("setting a time-out")?;
     let mut buffer = vec![0; LONGEST];
@@ -246,7 +255,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 both = (read - 1, before);
                 break true;
             }
-            changed += u32::from(n != size || !holds(&buffer[..n], word));
+            changed += u32::from(is_changed(&buffer[..n], size, word));
             disorder += u32::from(index < next);
             next = index.saturating_add(1);
             got += 1;
@@ -316,9 +325,10 @@ fn prove_order(ctx: &mut Ctx, disorder: u32, arrived: u64, far: bool) {
 mod tests {
     use super::*;
     use crate::peer::Socket;
+    use groma_harness::sys::affinity;
     use groma_harness::sys::io::pipe;
     use groma_harness::sys::thread::spawn;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{Tried, try_failing, try_failing_at, try_out};
 
     /// Starts a service with these limits: its address, what keeps it alive, and its thread.
     fn serving(
@@ -386,6 +396,109 @@ mod tests {
     fn what_is_lost_is_not_counted_as_moved() {
         let seen = Seen { arrived: 150, ns: 1_000_000 };
         assert_eq!(seen.rate(1000), 150e6);
+    }
+
+    /// Sends nothing of the first batch but its end, and all of the others.
+    fn serve_late(session: Session) -> io::Result<()> {
+        let Limits { size, count } = session.limits;
+        let mut request = [0; size_of::<u32>()];
+        let Some((_, from)) = session.receive(&mut request)? else { return Ok(()) };
+        let socket = session.udp()?;
+        socket.connect(from)?;
+        socket.set_read_timeout(Some(Duration::from_millis(2)))?;
+        let (mut datagram, mut total) = (vec![0; size as usize], 0u64);
+        while !session.is_over() {
+            let batch = u32::from_be_bytes(request);
+            let wanted = if batch == 1 { 0 } else { count };
+            for index in 0..wanted {
+                fill(&mut datagram, number(batch, index));
+                total += sent(socket.send(&datagram))?.unwrap_or(0);
+            }
+            while !session.is_over() {
+                let report = [number(batch, LAST).to_le_bytes(), total.to_le_bytes()];
+                total += sent(socket.send(report.as_flattened()))?.unwrap_or(0);
+                match receive(socket, &mut request) {
+                    Ok(None) => {}
+                    Ok(Some(_)) => break,
+                    // The client has gone.
+                    Err(_) => return Ok(()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    static LATE: Service = Service { name: "net.test", transport: Transport::Udp, serve: serve_late };
+    static FROM_LATE: Benchmark = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, &LATE)) };
+
+    #[test]
+    fn what_is_lost_of_the_batch_that_warms_up_does_not_count() {
+        let tried = try_out(&FROM_LATE, &[("size", "8")], None).expect("loopback");
+        let lost = &tried.result.series("lost").expect("stated").values;
+        // Of the others at least as many arrive as the buffer holds.
+        assert!(!lost.is_empty() && lost.iter().all(|lost| *lost < MOST as f64), "{lost:?}");
+    }
+
+    #[test]
+    fn a_datagram_is_as_it_was_sent_when_it_has_its_length_and_all_of_its_words() {
+        let word = number(3, 5);
+        let mut datagram = vec![0; 1001];
+        fill(&mut datagram, word);
+        assert!(!is_changed(&datagram, 1001, word) && is_changed(&datagram[..1000], 1001, word));
+        datagram[1000] ^= 1;
+        assert!(is_changed(&datagram, 1001, word));
+    }
+
+    /// Which of the proofs of this name hold.
+    fn held(tried: &Tried, name: &str) -> Vec<bool> {
+        tried.result.output.proofs.iter().filter(|p| p.name.starts_with(name)).map(|p| p.holds).collect()
+    }
+
+    #[test]
+    fn what_is_neither_received_nor_dropped_is_missed_and_nothing_comes_twice() {
+        fn run(ctx: &mut Ctx) -> Outcome {
+            for (read, dropped, far) in [
+                (1000, Some(0), false),
+                (700, Some(300), false),
+                (985, Some(0), false),
+                (1001, Some(0), false),
+                (700, Some(301), false),
+                // What was dropped on the way from another machine, and by a kernel that does not
+                // count, is not known.
+                (700, Some(0), true),
+                (700, None, false),
+                (1001, Some(0), true),
+                (1001, None, false),
+            ] {
+                let dropped = dropped.ok_or_else(|| io::ErrorKind::Unsupported.into());
+                prove_counts(ctx, (read, 1000), dropped, far);
+            }
+            ctx.state(1.0);
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("test.counts") };
+        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
+        let expected = [true, true, false, false, false, true, true, false, false];
+        assert_eq!(held(&tried, "datagrams received"), expected);
+    }
+
+    #[test]
+    fn a_sender_that_stays_on_its_cpu_sends_in_order() {
+        fn run(ctx: &mut Ctx) -> Outcome {
+            for disorder in [0, 1, 9, 11] {
+                prove_order(ctx, disorder, 1000, false);
+            }
+            prove_order(ctx, 500, 1000, true);
+            ctx.state(1.0);
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("test.order") };
+        let bench = Benchmark { info, run: Run::Here(run) };
+        let free = try_failing(&bench, &[], None).expect("a value");
+        assert_eq!(held(&free, "datagrams out of order"), [true, true, true, false]);
+        let here = affinity::allowed().expect("the CPUs that are allowed")[0];
+        let placed = try_failing_at(&bench, Placement::SameCpu, &[here, here]).expect("a value");
+        assert_eq!(held(&placed, "datagrams out of order"), [true, false, false, false]);
     }
 
     #[test]

@@ -123,12 +123,16 @@ pub(super) fn connected(to: SocketAddr) -> Result<UdpSocket, BenchError> {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    measure(ctx, &SERVICE)
+}
+
+fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let size = ctx.int("size") as usize;
     if !(NUMBER..=LONGEST).contains(&size) {
         return Err(BenchError::Unsupported(format!("a datagram has {NUMBER} to {LONGEST} bytes here")));
     }
     let limits = Limits { size: size as u32, count: 1 };
-    let peer = Peer::start_within(ctx, &SERVICE, Family::of_word(ctx.word("family")), limits)?;
+    let peer = Peer::start_within(ctx, service, Family::of_word(ctx.word("family")), limits)?;
     let socket = connected(peer.address())?;
     let mut message = vec![1u8; size];
     let mut answer = vec![0; LONGEST];
@@ -209,7 +213,38 @@ mod tests {
 
     use groma_harness::sys::io::pipe;
     use groma_harness::sys::thread::spawn;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{try_failing, try_out};
+
+    /// Leaves the first datagram without an answer, and has two wrong ones before the right one for
+    /// each of the others: one with another number, and one that is too short.
+    fn serve_wrong(session: Session) -> io::Result<()> {
+        let mut buffer = vec![0; LONGEST];
+        let Some((_, from)) = session.receive(&mut buffer)? else { return Ok(()) };
+        let socket = session.udp()?;
+        socket.connect(from)?;
+        loop {
+            let length = socket.recv(&mut buffer)?;
+            let right = &buffer[..length];
+            let Some(short) = right.split_last().map(|(_, short)| short) else { return Ok(()) };
+            let mut other = right.to_vec();
+            other[NUMBER - 1] ^= 1;
+            for answer in [&other[..], short, right] {
+                socket.send(answer)?;
+            }
+        }
+    }
+
+    static WRONG: Service = Service { name: "net.test", transport: Transport::Udp, serve: serve_wrong };
+    static FROM_WRONG: Benchmark = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, &WRONG)) };
+
+    #[test]
+    fn only_the_answer_to_its_own_datagram_ends_a_trip() {
+        // More answers than datagrams break a proof, as they should.
+        let tried = try_failing(&FROM_WRONG, &[("size", "64")], None).expect("loopback");
+        let proof = tried.result.output.proofs.iter().find(|p| p.name == "answers per round trip").expect("a proof");
+        assert!(proof.seen > 2.9, "{} answers were read in each trip", proof.seen);
+        assert!(tried.remarked("were sent again"), "{:?}", tried.result.output.remarks);
+    }
 
     #[test]
     fn what_is_longer_than_agreed_upon_is_not_answered() {

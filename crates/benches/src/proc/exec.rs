@@ -34,7 +34,7 @@
 //! **Sources:** lmbench 1996 table 9 ("fork, exec & exit"); lmbench3 `lat_proc exec`. See
 //! docs/methods/operating-system.md#exec-targets.
 
-use super::{BARE, DYNAMIC, MANY_LIBRARIES, PROCESSES, STATIC, Target, measure_children, state_parent};
+use super::{BARE, Carried, DYNAMIC, MANY_LIBRARIES, PROCESSES, STATIC, Target, measure_children, state_parent};
 use crate::parts::{self, Composition, Part, Shown};
 use groma_harness::prelude::*;
 use groma_harness::sys::exec_evidence::ExecCounter;
@@ -124,13 +124,18 @@ const MAP: Shown = Shown::of("vm.map.map", &[("size", "64K"), ("backing", "anon"
 /// Its removal.
 const UNMAP: Shown = Shown::of("vm.map.unmap", &[("size", "64K"), ("backing", "anon"), ("touch", "none")]);
 
-fn run(ctx: &mut Ctx) -> Outcome {
-    let program = match ctx.word("target") {
+/// The program that the parameter names.
+fn program(target: &str) -> &'static Carried {
+    match target {
         "bare" => &BARE,
         "static" => &STATIC,
         "dynamic" => &DYNAMIC,
         _ => &MANY_LIBRARIES,
-    };
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let program = program(ctx.word("target"));
     let target =
         if ctx.word("from") == "memfd" { Target::in_memory(ctx, program) } else { Target::install(ctx, program) }?;
     let mut exec_counter = ExecCounter::new().context("making a pipe")?;
@@ -186,6 +191,14 @@ mod tests {
             }
         }
         assert!(dir.is_empty());
+    }
+
+    /// All of them write a byte and leave with the same code.
+    #[test]
+    fn the_program_is_the_one_that_is_named() {
+        let targets = ["bare", "static", "dynamic", "many_libs"];
+        assert_eq!(targets.map(|target| program(target).name), targets);
+        assert_eq!(targets.map(|target| program(target).library.is_some()), [false, false, false, true]);
     }
 
     #[test]

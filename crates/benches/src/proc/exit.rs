@@ -74,10 +74,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let waited = watch.now_ns();
             let left = parked.stamp(i);
             children.ended(&exit)?;
-            if !(released..=waited).contains(&left) {
+            let Some((from, to)) = since_end(released, left, waited) else {
                 return Err(BenchError::Failed(format!("a child left at {left}, not within {released}..{waited} ns")));
-            }
-            watch.span(left, waited);
+            };
+            watch.span(from, to);
         }
         Ok(())
     })?;
@@ -85,6 +85,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let pages = resident / page_size() as u64;
     children.prove_faults(ctx, "one a page that they were to touch, or more", pages as f64);
     Ok(())
+}
+
+/// From the last instruction of a child to the end of the wait; `None` where its stamp is not
+/// within the time since it was released.
+fn since_end(released: u64, left: u64, waited: u64) -> Option<(u64, u64)> {
+    (released..=waited).contains(&left).then_some((left, waited))
 }
 
 /// State of a child that does not sleep yet.
@@ -176,6 +182,28 @@ mod tests {
         let kind = groma_harness::model::WorkerKind::Processes;
         let tried = try_group(&BENCH, &[], None, 2, kind).expect("two members");
         assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
+    }
+
+    /// The release of a child and its way out of its sleep are not its end.
+    #[test]
+    fn the_end_of_a_life_is_that_behind_the_stamp() {
+        assert_eq!(since_end(10, 13, 20), Some((13, 20)));
+        let is_within = [10, 20, 9, 21, 0].map(|left| since_end(10, left, 20).is_some());
+        assert_eq!(is_within, [true, true, false, false, false]);
+    }
+
+    /// What the batch before has left in the words would let a child be released that still starts.
+    #[test]
+    fn each_batch_is_asleep_before_the_first_of_it_is_released() {
+        let mut parked = Parked::new(0).expect("memory");
+        for _ in 0..2 * BATCH {
+            let (child, i) = parked.next().expect("children");
+            assert!(parked.words[..=i].iter().all(|word| word.load(Ordering::SeqCst) == ASLEEP));
+            assert!(parked.stamps[..=i].iter().all(|stamp| stamp.load(Ordering::SeqCst) == 0));
+            parked.release(i);
+            assert_eq!(child.wait().expect("wait").code(), Some(i32::from(GOOD)));
+            assert!(parked.stamp(i) > 0);
+        }
     }
 
     #[test]

@@ -333,12 +333,12 @@ impl Children {
                 let exit = process::wait(pid).context("waiting for the child")?;
                 let waited = watch.now_ns();
                 let began = stamp.swap(0, Ordering::Relaxed);
-                if !(called..=waited).contains(&began) {
+                let Some((from, to)) = until_start(called, began, waited) else {
                     return Err(BenchError::Failed(format!(
                         "a child began at {began}, not within {called}..{waited} ns"
                     )));
-                }
-                watch.span(called, began);
+                };
+                watch.span(from, to);
                 self.ended(&exit)?;
             }
             Ok(())
@@ -373,6 +373,12 @@ impl Children {
         }
         ctx.prove(FAULTS, expected, self.faults.get() as f64 / ctx.iterations() as f64, least..);
     }
+}
+
+/// From the call that makes a child to its first instruction; `None` where its stamp is not within
+/// the time from the call to the end of the wait.
+fn until_start(called: u64, began: u64, waited: u64) -> Option<(u64, u64)> {
+    (called..=waited).contains(&began).then_some((called, began))
 }
 
 /// The name of the proof in [`Children::prove_faults`].
@@ -470,6 +476,22 @@ mod tests {
             let _ = interpreter(&own[..len]);
         }
         assert_eq!(interpreter(b"#!/bin/sh\n"), None);
+    }
+
+    /// A parent sleeps and takes faults, which must not drop its samples, and a child is one.
+    #[test]
+    fn each_child_and_each_thread_is_a_sample() {
+        for bench in ALL.iter().chain(crate::thread::ALL) {
+            let Info { id, timing, interference, .. } = bench.info;
+            assert_eq!((timing, interference), (Timing::Each, Interference::Tasks), "{id}");
+        }
+    }
+
+    #[test]
+    fn the_first_part_of_a_life_is_that_before_the_stamp() {
+        assert_eq!(until_start(10, 13, 20), Some((10, 13)));
+        let is_within = [10, 20, 9, 21, 0].map(|began| until_start(10, began, 20).is_some());
+        assert_eq!(is_within, [true, true, false, false, false]);
     }
 
     #[test]

@@ -136,6 +136,13 @@ impl Objects {
     }
 }
 
+/// How many descriptors were told that should not be, or should be and were not; `expected` is in
+/// order.
+fn told_wrongly(told: &[usize], expected: &[usize]) -> usize {
+    let right = told.iter().filter(|i| expected.binary_search(i).is_ok()).count();
+    told.len() + expected.len() - 2 * right
+}
+
 /// Makes the objects that the parameters name, measures asking about them with the system call that
 /// `over` sets up, and proves the answers.
 fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Result<A, BenchError>) -> Outcome {
@@ -166,9 +173,7 @@ fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Res
     done.prove(ctx, "calls answered as they should be, per call credited");
     entry::asks_the_kernel(ctx, &mut body);
     body(1)?;
-    let ready = query.ready();
-    let right = ready.iter().filter(|i| expected.binary_search(i).is_ok()).count();
-    let wrong = ready.len() + expected.len() - 2 * right;
+    let wrong = told_wrongly(&query.ready(), &expected);
     ctx.prove("descriptors of which the last answer told the wrong thing", "0", wrong as f64, 0.0..=0.0);
     Ok(())
 }
@@ -185,6 +190,15 @@ mod tests {
             let ready: Vec<bool> =
                 (0..3).map(|i| !readable(&[objects.near[i].as_fd()], Duration::ZERO).is_empty()).collect();
             assert_eq!(ready, [false, true, false], "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_and_what_is_too_much_is_told_wrongly() {
+        let cases: [(&[usize], &[usize], usize); 5] =
+            [(&[0, 3], &[0, 3], 0), (&[3], &[0, 3], 1), (&[0, 3], &[3], 1), (&[1], &[0], 2), (&[], &[0, 1, 2], 3)];
+        for (told, expected, wrong) in cases {
+            assert_eq!(told_wrongly(told, expected), wrong, "{told:?} {expected:?}");
         }
     }
 

@@ -76,6 +76,13 @@ mod tests {
     use groma_harness::testing::try_out;
 
     #[test]
+    fn a_standard_run_takes_four_points() {
+        let texts: Vec<String> = BENCH.info.points(Tier::Standard).iter().map(Params::to_string).collect();
+        assert_eq!(texts[..2], ["count=1 kind=pipe ready=none", "count=10 kind=pipe ready=none"]);
+        assert_eq!(texts[2..], ["count=10 kind=pipe ready=all", "count=100 kind=tcp ready=all"]);
+    }
+
+    #[test]
     fn more_than_a_set_can_hold_is_unsupported() {
         match try_out(&BENCH, &[("count", "1024")], None) {
             Err(BenchError::Unsupported(why)) => assert!(why.contains("select goes up to 1023"), "{why}"),

@@ -76,10 +76,15 @@ const COMPOSED_OF: &[Composition] = &[
 ];
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let [rpc_service, bare_service]: [&'static Service; 2] = match ctx.word("transport") {
+    let services = match ctx.word("transport") {
         "udp" => [&exchange::RPC_UDP, &exchange::BARE_UDP],
         _ => [&exchange::RPC_TCP, &exchange::BARE_TCP],
     };
+    measure(ctx, services)
+}
+
+/// Calls the first service, and exchanges as many bytes with the second.
+fn measure(ctx: &mut Ctx, [rpc_service, bare_service]: [&'static Service; 2]) -> Outcome {
     let rpc_peer = Peer::start(ctx, rpc_service)?;
     let bare_peer = Peer::start(ctx, bare_service)?;
     let far = rpc_peer.is_remote();
@@ -117,4 +122,20 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.prove("bytes that TCP received per byte expected", "1", received as f64 / expected, 1.0..=1.0);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    /// Its answers have the number and the length of those to a call, and nothing else of them.
+    static NO_CALLS: Benchmark =
+        Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, [&exchange::BARE_TCP, &exchange::BARE_TCP])) };
+
+    #[test]
+    fn an_answer_that_does_not_say_that_the_call_succeeded_is_a_failure() {
+        let ended = try_out(&NO_CALLS, &[], None).err();
+        assert!(matches!(&ended, Some(BenchError::Failed(why)) if why.contains("did not succeed")), "{ended:?}");
+    }
 }

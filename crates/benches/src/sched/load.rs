@@ -18,6 +18,11 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 /// The interval between two checks whether all tasks run.
 const LOOK_NS: u64 = 500_000;
 
+/// Whether each of so many tasks has counted.
+fn are_at_work(turns: &[AtomicU64], tasks: usize) -> bool {
+    turns.iter().step_by(STRIDE).take(tasks).all(|n| n.load(Relaxed) > 0)
+}
+
 /// Running busy tasks.
 pub(super) struct Load {
     children: Vec<Child>,
@@ -42,8 +47,7 @@ impl Load {
                 }
             })?);
         }
-        let at_work = || turns.iter().step_by(STRIDE).take(tasks).all(|n| n.load(Relaxed) > 0);
-        while !at_work() {
+        while !are_at_work(&turns, tasks) {
             if ctx.now_ns() - load.began_ns > PATIENCE_NS {
                 return Err(BenchError::Failed(format!("{tasks} busy tasks did not all get a CPU within 5 s")));
             }
@@ -99,6 +103,16 @@ mod tests {
         info: Info { timing: Timing::Stated, ..Info::new("test.little_load") },
         run: Run::Here(under_a_little_load),
     };
+
+    #[test]
+    fn the_load_is_there_when_the_last_task_has_run() {
+        let turns: Vec<AtomicU64> = (0..3 * STRIDE).map(|_| AtomicU64::new(0)).collect();
+        let has_run = |task: usize| {
+            turns[task * STRIDE].store(1, Relaxed);
+            are_at_work(&turns, 3)
+        };
+        assert_eq!([0, 2, 1].map(has_run), [false, false, true]);
+    }
 
     #[test]
     fn a_load_of_less_than_a_task_is_one() {

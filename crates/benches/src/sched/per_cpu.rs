@@ -60,3 +60,49 @@ impl Tasks {
         Ok(self.rows.chunks(self.width).map(|row| row.iter().map(|word| word.load(SeqCst)).collect()).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::counters::Usage;
+    use groma_harness::sys::pages::page_size;
+    use groma_harness::testing::try_out;
+
+    /// Pages of a row.
+    const PAGES: usize = 64;
+
+    /// States the page faults of each task while it writes to its row, and whether it is where it
+    /// should be.
+    fn write_rows(ctx: &mut Ctx) -> Outcome {
+        let tasks = Tasks::new(ctx, PAGES * page_size() / size_of::<AtomicU64>(), |cpu, row| {
+            let before = Usage::thread();
+            row.iter().for_each(|word| word.store(u64::MAX, SeqCst));
+            row[0].store(Usage::thread().since(&before).minor_faults, SeqCst);
+            row[1].store(u64::from(counters::current_cpu() == cpu), SeqCst);
+            Ok(())
+        })?;
+        for row in tasks.work()? {
+            ctx.state(row[0] as f64);
+            ctx.state_as("at home", row[1] as f64);
+        }
+        Ok(())
+    }
+
+    static ROWS: Benchmark = Benchmark {
+        info: Info { timing: Timing::Stated, params: &[CPUS], ..Info::new("test.rows") },
+        run: Run::Here(write_rows),
+    };
+
+    /// A fault for each page of the row would be found among what the task measures.
+    #[test]
+    fn a_task_finds_its_row_in_memory_and_itself_on_its_cpu() {
+        let all = cpus_of_the_run().expect("an affinity").len();
+        for (cpus, many) in [("one", 1), ("all", all)] {
+            let tried = try_out(&ROWS, &[("cpus", cpus)], None).expect("tasks");
+            let values = |name: &str| tried.result.series(name).map_or(Vec::new(), |s| s.values.clone());
+            assert_eq!(values("at home"), vec![1.0; many], "{cpus}");
+            let faults = values("");
+            assert!(faults.iter().all(|faults| *faults < PAGES as f64 / 2.0), "{cpus}: {faults:?}");
+        }
+    }
+}

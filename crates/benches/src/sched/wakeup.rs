@@ -215,6 +215,16 @@ mod tests {
     }
 
     #[test]
+    fn a_wake_up_is_on_one_cpu_where_both_sides_were_on_it() {
+        let words = Words::new().expect("memory");
+        let is_same = |[when, there, here]: [u64; 3]| {
+            words.time.iter().zip([when, there, here]).for_each(|(word, value)| word.store(value, SeqCst));
+            words.same_cpu()
+        };
+        assert_eq!([[7, 3, 3], [7, 3, 7], [7, 7, 3]].map(is_same), [true, false, false]);
+    }
+
+    #[test]
     fn who_is_awake_is_not_woken() {
         let words = Words::new().expect("memory");
         let mut peer = Partners::new().expect("memory");

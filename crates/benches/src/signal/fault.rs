@@ -62,12 +62,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Refused accesses for each opening of the page.
 const TIMES: u64 = 256;
 
-fn run(ctx: &mut Ctx) -> Outcome {
-    let kind = match ctx.word("kind") {
+/// The access that the parameter names.
+fn refused(kind: &str) -> Refused {
+    match kind {
         "write" => Refused::Write,
         "read" => Refused::Read,
         _ => Refused::PastEnd,
-    };
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let kind = refused(ctx.word("kind"));
     let trap = Trap::new(kind, ctx.word("stack") == "alternate").context("setting the trap")?;
     if let Some(bytes) = signals::largest_frame() {
         ctx.fact("signal.largest_frame", bytes);
@@ -86,4 +91,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let each = (trap.taken() - before) as f64 / (ctx.iterations() * TIMES) as f64;
     ctx.prove("accesses refused per access asked for", "exactly 1", each, 1.0..=1.0);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All of them are refused as often as is asked.
+    #[test]
+    fn the_access_is_the_one_that_is_named() {
+        let named = ["write", "read", "past_end"].map(refused);
+        assert_eq!(named, [Refused::Write, Refused::Read, Refused::PastEnd]);
+    }
 }

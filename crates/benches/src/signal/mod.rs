@@ -29,3 +29,18 @@ pub(crate) const ALL: &[&Benchmark] =
 /// Why none of these runs as threads.
 const PROCESSES: Scaling =
     Scaling::processes("a handler belongs to the whole process: threads would replace each other's");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::prelude::Interference;
+
+    /// A refused access is a fault, and who waits for a signal sleeps: that must not drop a sample.
+    #[test]
+    fn faults_and_sleeps_belong_to_what_is_measured() {
+        use Interference::{Blocking, Cpu, Faults};
+        let kinds: Vec<Interference> = ALL.iter().map(|bench| bench.info.interference).collect();
+        // Installing, sending, catching; the refused accesses; the round trip.
+        assert_eq!(kinds, [Cpu, Cpu, Cpu, Faults, Faults, Blocking]);
+    }
+}

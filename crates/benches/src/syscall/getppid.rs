@@ -29,6 +29,7 @@
 
 use crate::entry;
 use crate::work::Done;
+use groma_harness::Rng;
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
 
@@ -77,10 +78,15 @@ fn calls<const PLACE: usize>(iters: u64, parent: isize) -> u64 {
     right
 }
 
+/// One of the places, at random.
+fn place(rng: &mut Rng) -> usize {
+    rng.below(PLACES.len() as u64) as usize
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let parent = sys::process::parent_id() as isize;
     let done = Done::new();
-    let place = ctx.rng().below(PLACES.len() as u64) as usize;
+    let place = place(ctx.rng());
     ctx.fact("getppid.place", place);
     let calls = PLACES[place];
     let mut body = |iters| {
@@ -96,4 +102,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     done.prove(ctx, "calls answered as they should be, per call credited");
     entry::asks_the_kernel(ctx, body);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn all_places_are_different_and_all_are_drawn() {
+        let places: BTreeSet<usize> = PLACES.iter().map(|calls| *calls as usize).collect();
+        let mut rng = Rng::new(7);
+        let drawn: BTreeSet<usize> = (0..1000).map(|_| place(&mut rng)).collect();
+        assert_eq!((places.len(), drawn.len()), (PLACES.len(), PLACES.len()));
+    }
 }

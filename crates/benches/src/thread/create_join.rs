@@ -181,7 +181,8 @@ fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::R
 mod tests {
     use super::*;
     use groma_harness::model::WorkerKind;
-    use groma_harness::testing::{try_group, try_out};
+    use groma_harness::sys::fork;
+    use groma_harness::testing::{try_failing, try_group, try_out};
 
     #[test]
     fn members_that_are_threads_make_their_own() {
@@ -203,6 +204,19 @@ mod tests {
         assert!(!is_kept(true).expect("a stack"));
     }
 
+    /// In a process of its own, since other tests take faults too.
+    #[test]
+    fn a_cold_stack_is_a_new_one_for_each_kind() {
+        for kind in ["raw", "pthread", "std"] {
+            let child = fork::fork(|| match try_out(&BENCH, &[("kind", kind), ("stack", "cold")], None) {
+                Ok(tried) => i32::from(tried.proven("page faults, per iteration") < 1.0),
+                Err(BenchError::Unsupported(_) | BenchError::Denied(_)) => 0,
+                Err(_) => 1,
+            });
+            assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0), "{kind}");
+        }
+    }
+
     #[test]
     fn a_wrong_answer_and_a_wrong_time_are_failed() {
         fn deaf(ctx: &mut Ctx) -> Outcome {
@@ -216,6 +230,27 @@ mod tests {
         assert_eq!(stop, BenchError::Failed("thread 0 answered 0".to_owned()));
         let stop = try_out(&wrong(early), &[], None).expect_err("nothing began when the system did");
         assert!(stop.to_string().contains("a thread began at 1, not within"), "{stop}");
+    }
+
+    /// Nobody is made here. What answers goes on for a millisecond after its first instruction.
+    fn live_on(ctx: &mut Ctx) -> Outcome {
+        measure(ctx, false, |n, stamp| {
+            let began = if stamp { Monotonic.now_ns() } else { 0 };
+            let from = counters::thread_cpu_ns();
+            while counters::thread_cpu_ns() - from < 1_000_000 {}
+            Ok((n + 1, began))
+        })
+    }
+
+    /// The two parts are told apart, whose sum is the same either way.
+    #[test]
+    fn the_first_part_ends_and_the_other_begins_with_the_first_instruction() {
+        // The proof that the kernel has made tasks may fail.
+        let bench = Benchmark { run: Run::Here(live_on), ..BENCH };
+        let tried = try_failing(&bench, &[], None).expect("answers");
+        let (first, join) = (tried.least_ns("first"), tried.least_ns("join"));
+        // The two clocks need not have the same rate.
+        assert!(first < join / 4.0 && join > 0.9e6, "{first} and {join} ns");
     }
 
     #[test]

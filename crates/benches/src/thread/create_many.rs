@@ -123,18 +123,46 @@ fn together(all: u32, threads: &mut Vec<JoinHandle<u32>>) -> Result<u64, BenchEr
             }
         }
     }
-    if made.is_ok() {
-        gate.await_all(all);
-    }
-    gate.open();
+    release(&gate, all, made.is_ok());
     let good = |(number, thread): (usize, JoinHandle<u32>)| thread.join().is_ok_and(|n| n as usize == number + 1);
     let good = threads.drain(..).enumerate().map(good).filter(|good| *good).count();
     made.map(|()| good as u64)
 }
 
+/// Opens the gate when all threads have come, or at once if not all were made.
+#[inline]
+fn release(gate: &Gate, all: u32, made: bool) {
+    if made {
+        gate.await_all(all);
+    }
+    gate.open();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All that is counted is the same when each thread finds the gate open.
+    #[test]
+    fn the_gate_is_closed_until_the_last_thread_has_come() {
+        let gate = Arc::new(Gate::default());
+        let theirs = Arc::clone(&gate);
+        let late = thread::spawn(STACK, move || {
+            let is_open = |_| {
+                std::thread::yield_now();
+                theirs.open.load(Ordering::Acquire) > 0
+            };
+            let was_open = (0..10_000).any(is_open);
+            theirs.pass(0, 1);
+            was_open
+        });
+        release(&gate, 1, true);
+        assert!(!late.expect("a thread").join().expect("no panic"));
+        // Those that were made are let go when the others cannot be.
+        let gate = Gate::default();
+        release(&gate, 2, false);
+        assert_eq!(gate.pass(0, 2), 1);
+    }
 
     #[test]
     fn the_gate_opens_for_nobody_before_all_have_come() {

@@ -290,9 +290,10 @@ mod tests {
     #[test]
     fn every_word_has_its_way() {
         let ParamKind::Word(words) = BENCH.info.params[0].kind else { panic!("a word") };
-        let mut ways: Vec<Way> = words.iter().map(|w| way(w)).collect();
-        ways.dedup();
-        assert_eq!(ways.len(), words.len());
+        let ways: Vec<Way> = words.iter().map(|w| way(w)).collect();
+        assert!((1..ways.len()).all(|i| !ways[..i].contains(&ways[i])), "{ways:?}");
+        // The kernel cannot tell these two, nor can the tests that look at system calls.
+        assert_eq!(["nanosleep", "usleep"].map(way), [Way::Nanosleep, Way::Usleep]);
     }
 
     #[test]

@@ -34,20 +34,23 @@ pub(crate) fn rings(operations: u64) -> Result<Ring, BenchError> {
         Ok(n @ 1..=4096) => n.next_power_of_two(),
         _ => return Err(BenchError::Unsupported("a ring holds 1 to 4096 operations".to_owned())),
     };
-    Ring::new(entries).map_err(|error| {
-        let text = |why: &str| format!("io_uring_setup: {error}: {why}");
-        match uring::missing(&error) {
-            Missing::NotBuilt => BenchError::Unsupported(text("this kernel has no io_uring")),
-            Missing::FilteredAway => BenchError::Unsupported(text(
-                "a filter of system calls is in force here and hides io_uring, or the kernel has none",
-            )),
-            Missing::Forbidden => BenchError::Denied(text("a filter of system calls forbids it")),
-            Missing::Disabled(setting) => BenchError::Denied(text(&format!("kernel.io_uring_disabled is {setting}"))),
-            Missing::Refused => BenchError::Denied(text("neither a filter nor a setting; a security module?")),
-            Missing::NoMemory => BenchError::Denied(text("before Linux 5.12 rings are locked memory: see ulimit -l")),
-            Missing::Other => BenchError::from_io("io_uring_setup", &error),
-        }
-    })
+    Ring::new(entries).map_err(|error| refusal(uring::missing(&error), &error))
+}
+
+/// Why there are no rings: what this system lacks, or what it refuses.
+fn refusal(missing: Missing, error: &std::io::Error) -> BenchError {
+    let text = |why: &str| format!("io_uring_setup: {error}: {why}");
+    match missing {
+        Missing::NotBuilt => BenchError::Unsupported(text("this kernel has no io_uring")),
+        Missing::FilteredAway => BenchError::Unsupported(text(
+            "a filter of system calls is in force here and hides io_uring, or the kernel has none",
+        )),
+        Missing::Forbidden => BenchError::Denied(text("a filter of system calls forbids it")),
+        Missing::Disabled(setting) => BenchError::Denied(text(&format!("kernel.io_uring_disabled is {setting}"))),
+        Missing::Refused => BenchError::Denied(text("neither a filter nor a setting; a security module?")),
+        Missing::NoMemory => BenchError::Denied(text("before Linux 5.12 rings are locked memory: see ulimit -l")),
+        Missing::Other => BenchError::from_io("io_uring_setup", error),
+    }
 }
 
 /// Whether the result is that of an operation that the kernel does not know.
@@ -81,6 +84,34 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn what_is_refused_is_told_from_what_is_missing() {
+        let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        let missing = [Missing::NotBuilt, Missing::FilteredAway].map(|missing| refusal(missing, &error));
+        assert!(missing.iter().all(|stop| matches!(stop, BenchError::Unsupported(_))), "{missing:?}");
+        let refused = [Missing::Forbidden, Missing::Disabled(2), Missing::Refused, Missing::NoMemory]
+            .map(|missing| refusal(missing, &error));
+        assert!(refused.iter().all(|stop| matches!(stop, BenchError::Denied(_))), "{refused:?}");
+        assert!(refused[1].to_string().contains("disabled is 2"), "{refused:?}");
+    }
+
+    #[test]
+    fn rings_hold_as_many_operations_as_were_asked_for() {
+        for (operations, entries) in [(1, 1), (3, 4), (32, 32), (33, 64)] {
+            match rings(operations) {
+                Ok(ring) => assert_eq!(ring.entries(), entries),
+                Err(stop) => return eprintln!("no rings here: {stop}"),
+            }
+        }
+    }
+
+    /// EINVAL and EOPNOTSUPP, as the negative results of an operation.
+    #[test]
+    fn only_an_operation_that_the_kernel_does_not_know_is_unknown() {
+        let seen = [-22, -95, -1, -38, 0, 22].map(unknown);
+        assert_eq!(seen, [true, true, false, false, false, false]);
     }
 
     #[test]

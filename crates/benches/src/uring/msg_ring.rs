@@ -135,6 +135,27 @@ mod tests {
 
     use super::*;
 
+    /// Two rings of which one can send to the other.
+    fn pair() -> Option<(Ring, Ring)> {
+        let (mut here, mut there) = (rings(4).ok()?, rings(4).ok()?);
+        here.push_message(there.as_fd(), 0, SENT);
+        here.enter(0);
+        (here.pop().is_none() && there.pop().is_some()).then_some((here, there))
+    }
+
+    /// In the end the peer is told to leave, so that it does not wait for more.
+    #[test]
+    fn the_peer_answers_with_the_next_number_and_only_what_was_sent() {
+        let Some((mut here, mut there)) = pair() else { return eprintln!("no messages between rings here") };
+        for (result, code, answered) in [(SENT, 0, Some((42, SENT as i32))), (SENT + 1, 1, None)] {
+            here.push_message(there.as_fd(), 41, result);
+            here.push_message(there.as_fd(), LEAVE, SENT);
+            here.enter(0);
+            assert_eq!(answer(&mut there, &here), code);
+            assert_eq!(here.pop().map(|message| (message.data, message.result)), answered);
+        }
+    }
+
     #[test]
     fn the_death_of_the_other_side_is_told() {
         let Ok(mut here) = rings(4) else { return eprintln!("no rings here") };

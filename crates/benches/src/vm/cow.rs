@@ -125,3 +125,36 @@ impl Lap {
         Ok(child.wait().context("waiting for the child")?.success())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::pages::page_size;
+    use groma_harness::sys::process;
+
+    /// What the ends of three laps say: the child was killed, saw what was written, or stayed.
+    fn ends() -> Result<[bool; 3], BenchError> {
+        let mut area = Map::anonymous(page_size(), Policy::Base).context("mapping memory")?;
+        area.populate();
+        let mut stays = Lap::begin(&area)?;
+        write_each(&mut area, stays.value);
+        let mut killed = Lap::begin(&area)?;
+        if let Some(child) = &mut killed.child {
+            process::kill(child.pid());
+            while child.poll().context("polling the child")?.is_none() {
+                std::thread::yield_now();
+            }
+        }
+        let mut shared = Map::shared(page_size()).context("sharing memory")?;
+        let mut sees = Lap::begin(&shared)?;
+        write_each(&mut shared, sees.value);
+        Ok([killed.end()?, sees.end()?, stays.end()?])
+    }
+
+    #[test]
+    fn a_child_counts_that_has_the_old_contents_to_the_end() {
+        // In a process of its own: children of other tests would hold these pipes open.
+        let child = fork::fork(|| i32::from(ends() != Ok([false, false, true])));
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+    }
+}

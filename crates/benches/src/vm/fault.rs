@@ -45,6 +45,7 @@
 use super::walk::{AREA, Faults, Walk, read_each, write_each};
 use crate::parts::{self, Composition, Shown};
 use crate::scratch::Scratch;
+use groma_harness::Rng;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::file_pages::{Access, FilePages};
@@ -196,13 +197,29 @@ fn file(ctx: &mut Ctx, access: Access, touch: impl Fn(&mut [u8])) -> Outcome {
     only_private(ctx)?;
     let scratch = Scratch::new(ctx)?;
     let file = scratch.random_file((2 * FILE_PAGES * page_size()) as u64, ctx)?;
-    let mut numbers: Vec<u64> = (0..FILE_PAGES as u64).map(|n| 2 * n).collect();
-    ctx.rng().shuffle(&mut numbers);
+    let numbers = every_other(FILE_PAGES as u64, ctx.rng());
     let mut area = FilePages::map(&file, &numbers, access).context("mapping the pages of the file")?;
     touch(&mut area);
+    check_touched(&area, access)?;
     let ready = |area: &mut FilePages| area.drop_pages().context("giving the pages back");
     measure(ctx, &mut area, ready, touch)?.0.prove_each_minor(ctx, ctx.iterations());
     Ok(())
+}
+
+/// The numbers of every other page of a file, in random order.
+fn every_other(pages: u64, rng: &mut Rng) -> Vec<u64> {
+    let mut numbers: Vec<u64> = (0..pages).map(|n| 2 * n).collect();
+    rng.shuffle(&mut numbers);
+    numbers
+}
+
+/// Fails unless the pages were written to where they may be, and only read elsewhere.
+fn check_touched(area: &[u8], access: Access) -> Outcome {
+    let written = area.iter().step_by(page_size()).filter(|byte| **byte == 1).count();
+    let pages = area.len() / page_size();
+    // Of random bytes one in 256 is the same.
+    let as_expected = if access == Access::Read { written < pages } else { written == pages };
+    if as_expected { Ok(()) } else { Err(BenchError::Failed(format!("{written} of {pages} pages were written to"))) }
 }
 
 /// A cached file, mapped as programs do it and read in order.
@@ -235,7 +252,35 @@ mod tests {
     use crate::scratch::testing::Place;
     use groma_harness::model::WorkerKind;
     use groma_harness::sys::fork;
-    use groma_harness::testing::{try_group, try_out};
+    use groma_harness::testing::{try_failing, try_group, try_out};
+
+    #[test]
+    fn no_mapping_of_a_page_continues_its_neighbour() {
+        let mut numbers = every_other(100, &mut Rng::new(7));
+        let rising = numbers.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((25..75).contains(&rising), "{rising} of 100 follow the one before");
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..100).map(|n| 2 * n).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn what_may_be_written_to_is() {
+        let mut pages = vec![1; 3 * page_size()];
+        let outcomes =
+            |pages: &[u8]| [Access::Read, Access::Private, Access::Shared].map(|a| check_touched(pages, a).is_ok());
+        assert_eq!(outcomes(&pages), [false, true, true]);
+        pages[page_size()] = 7;
+        assert_eq!(outcomes(&pages), [true, false, false]);
+    }
+
+    /// A page that the host of a virtual machine has not backed takes many times as long.
+    #[test]
+    fn all_pages_are_touched_before_anything_is_timed() {
+        let tried = try_failing(&BENCH, &[("kind", "zero_page")], None).expect("memory");
+        let each: u64 = tried.result.fact("first_pass.ns_per_page").expect("stated").parse().expect("a number");
+        // No fault takes less.
+        assert!(each > 0);
+    }
 
     #[test]
     fn an_ordinary_file_mapping_has_fewer_faults_than_touches() {

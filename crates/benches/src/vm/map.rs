@@ -129,15 +129,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // The sum of the touched bytes of a file.
     let seen = Cell::new(0u64);
     let touch_pages = |map: &mut Mapping<'_>| {
-        if touch != "all" {
-            return;
-        }
-        for at in (0..size).step_by(page) {
-            if kind == "file" {
-                seen.set(seen.get().wrapping_add(u64::from(map[at])));
-            } else {
-                map[at] = 1;
-            }
+        if touch == "all" {
+            touch_each(map, page, kind, &seen);
         }
     };
     // A first attempt, which fails where the machine does not have that much memory.
@@ -215,6 +208,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
+/// Touches a byte of each page: of a file it is read and added to what was seen before, other
+/// memory is written to.
+#[inline]
+fn touch_each(memory: &mut [u8], page: usize, kind: &str, seen: &Cell<u64>) {
+    for at in (0..memory.len()).step_by(page) {
+        if kind == "file" {
+            seen.set(seen.get().wrapping_add(u64::from(memory[at])));
+        } else {
+            memory[at] = 1;
+        }
+    }
+}
+
 /// Proves as many faults as the touches must bring; one fault on a file brings several pages.
 fn prove_faults(ctx: &mut Ctx, faults: &Faults, touches: u64) {
     match (ctx.word("touch"), ctx.word("backing")) {
@@ -253,7 +259,26 @@ fn prove_one(ctx: &mut Ctx, mut map: Mapping<'_>, touch: impl Fn(&mut Mapping<'_
 mod tests {
     use super::*;
 
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{assert_exceeds, try_failing, try_out};
+
+    #[test]
+    fn only_files_are_not_written_to() {
+        for kind in ["anon", "shmem", "file", "hugetlb"] {
+            let (mut memory, seen) = ([3, 4, 5, 6, 7, 8, 9], Cell::new(10));
+            touch_each(&mut memory, 3, kind, &seen);
+            let expected = if kind == "file" { ([3, 4, 5, 6, 7, 8, 9], 28) } else { ([1, 4, 5, 1, 7, 8, 1], 10) };
+            assert_eq!((memory, seen.get()), expected, "{kind}");
+        }
+    }
+
+    /// Making a mapping is the same work whatever is touched later; its end gives 256 pages back.
+    #[test]
+    fn pages_that_were_touched_are_given_back_by_the_unmapping() {
+        assert_exceeds(2.0, || {
+            let tried = try_failing(&BENCH, &[("size", "1M"), ("touch", "all")], None).expect("memory");
+            tried.least_ns("unmap") / tried.least_ns("map")
+        });
+    }
 
     #[test]
     fn what_cannot_be_mapped_is_said() {

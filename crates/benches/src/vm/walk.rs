@@ -221,6 +221,31 @@ mod tests {
         }
     }
 
+    /// Two of a hundred, and of few touches three in all.
+    #[test]
+    fn faults_beside_those_of_the_touches_are_few() {
+        const TOUCHES: [(u64, u64, bool); 7] = [
+            (985, 1000, true),
+            (970, 1000, false),
+            (1015, 1000, true),
+            (1030, 1000, false),
+            (29, 30, false),
+            (32, 30, true),
+            (35, 30, false),
+        ];
+        const NONE: [(u64, u64, bool); 4] = [(15, 1000, true), (30, 1000, false), (2, 30, true), (5, 30, false)];
+        fn run(ctx: &mut Ctx) -> Outcome {
+            TOUCHES.iter().for_each(|&(minor, n, _)| Faults { minor, major: 0 }.prove_each_minor(ctx, n));
+            NONE.iter().for_each(|&(minor, n, _)| Faults { minor, major: 0 }.prove_none(ctx, n));
+            ctx.state(1.0);
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("walk.test") };
+        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
+        let minor = tried.result.output.proofs.iter().filter(|p| p.name != "major faults").map(|p| p.holds);
+        assert_eq!(minor.collect::<Vec<_>>(), TOUCHES.iter().chain(&NONE).map(|case| case.2).collect::<Vec<_>>());
+    }
+
     /// Too few faults, too many, and some where there should be none, all break the proofs.
     #[test]
     fn faults_that_are_missing_or_too_many_break_the_proofs() {

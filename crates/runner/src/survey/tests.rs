@@ -315,3 +315,209 @@ fn a_pair_goes_on_while_one_of_its_sides_is_imprecise() {
         assert_eq!(going.next_points(&survey.effort), (expected, false), "{wild:?}");
     }
 }
+
+#[test]
+fn filling_a_file_has_a_part_of_the_budget_and_of_what_a_round_may_take() {
+    let of = |budget, deadline| fill_time(Duration::from_secs(budget), Duration::from_secs(deadline));
+    assert_eq!((of(60, 40), of(60, 8)), (Duration::from_secs(3), Duration::from_secs(2)));
+}
+
+/// 60 ms for each of its members, which take turns.
+#[test]
+fn a_crowded_worker_group_has_longer_until_it_is_killed() {
+    let survey = survey(1, 1);
+    let of = |workers| survey.deadline_of(&planned("a.one", workers));
+    assert_eq!((of(1), of(50)), (Duration::from_secs(10), Duration::from_secs(13)));
+}
+
+/// CPUs with numbers that no machine has, so that nothing is known of them.
+#[test]
+fn a_single_task_is_on_one_of_its_cpus_in_each_round_and_not_always_on_the_same() {
+    let mut survey = survey(3, 1);
+    let effort = survey.effort;
+    let cpus = vec![70_000, 70_001, 70_002];
+    let site = groma_harness::sys::topology::Site { class: None, node: None, cpus, without_cpu0: false };
+    let mut rng = Rng::new(survey.seed);
+    let mut drawn = |cpus: Cpus| {
+        let planned = Planned { cpus, ..planned("a.one", 1) };
+        let jobs = (0..60).map(|round| survey.job(&planned, &[], round, (&effort, 1), &mut rng).expect("a job").cpus);
+        jobs.collect::<BTreeSet<Vec<u32>>>().into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(Cpus::OneOf(site)), [[70_000], [70_001], [70_002]]);
+    assert_eq!(drawn(Cpus::Any), [Vec::<u32>::new()]);
+    assert_eq!(drawn(Cpus::Each(vec![5, 4])), [[5, 4]]);
+}
+
+/// What the probes of one round saw is too little to learn from; what several saw together is not.
+#[test]
+fn the_boundary_of_a_shared_core_comes_from_the_probes_of_all_rounds() {
+    use groma_harness::model::{CoreProbe, IssueBlock, RateCounts};
+    use groma_harness::stats::best_mode::log_bin;
+    let mut survey = survey(1, 1);
+    survey.host.core = Some(CoreProbe { block: IssueBlock::Mixed, length: 1, best: 3.9, shared_below: None });
+    let counts = [(2.0, 24), (4.0, 36)].map(|(rate, probes)| (log_bin(rate).expect("a rate"), probes));
+    let seen = CoreRates { rates: RateCounts(counts.into()), waited_ns: 0 };
+    let boundary = |survey: &Survey| survey.host.core.and_then(|core| core.shared_below);
+    survey.learn_of_core(&seen);
+    assert_eq!(boundary(&survey), None);
+    survey.learn_of_core(&seen);
+    assert_eq!(survey.core.rates.total(), 120);
+    assert!(boundary(&survey).is_some_and(|at| (2.1..3.9).contains(&at)), "{:?}", survey.host.core);
+}
+
+/// A round that would end after the budget is left out, which is said of those that were allocated.
+#[test]
+fn what_no_longer_fits_is_left_out_and_asks_for_no_more_rounds() {
+    let mut survey = survey(1, 1);
+    let plan = [planned("a.one", 1), planned("a.two", 1)];
+    let mut going = Going::new(&survey, &plan);
+    going.points[0].rounds = vec![round_of(0, 1e-6), round_of(1, 1e-6)];
+    going.points[0].cost = Duration::from_secs(61);
+    for (allocated, short, target) in [(false, 0, 9), (true, 1, 2)] {
+        let mut rng = Rng::new(1);
+        let step = survey.round(&mut going, 0, allocated, &mut rng, &mut Nobody, &mut |_, _| Ok(())).expect("a step");
+        assert!(matches!(step, Step::LeftOut));
+        let [left_out, other] = [0, 1].map(|i: usize| going.points[i].target);
+        assert_eq!((going.short, left_out, other), (short, target, 9), "allocated: {allocated}");
+    }
+    assert_eq!((going.points[0].affordable, going.points[0].most), (2, 2));
+}
+
+/// A side whose round was cut by the end of the budget has the rounds of the other one.
+#[test]
+fn a_side_that_lacks_its_last_round_is_not_measured_without_the_other() {
+    let survey = survey(5, 2);
+    let plan: Vec<Planned> = [0, 1].map(|side| Planned { side, ..planned_with_a_latency() }).to_vec();
+    let mut going = Going::new(&survey, &plan);
+    for (point, rounds) in going.points.iter_mut().zip([3, 2]) {
+        point.rounds = (0..rounds).map(|round| round_of(round, 1e-6)).collect();
+    }
+    going.no_longer_fits(1);
+    assert_eq!(going.points[1].target, 3);
+    assert_eq!(going.next_points(&survey.effort), (vec![0], true));
+}
+
+#[test]
+fn what_is_imprecise_is_measured_no_more_often_and_no_longer_than_a_point_may() {
+    let survey = survey(5, 1);
+    let plan = [planned_with_a_latency()];
+    let mut going = Going::new(&survey, &plan);
+    going.points[0].rounds = (0..9).map(|round| round_of(round, 1e-6 * f64::from(1 + round))).collect();
+    let goes_on = |going: &Going<'_>, most_rounds| {
+        let (points, allocated) = going.next_points(&Effort { most_rounds, ..survey.effort });
+        assert!(!allocated);
+        !points.is_empty()
+    };
+    assert!(goes_on(&going, 10) && !goes_on(&going, 9));
+    going.points[0].spent = Duration::from_secs(19);
+    assert!(goes_on(&going, 10));
+    going.points[0].spent = Duration::from_secs(20);
+    assert!(!goes_on(&going, 10));
+    // What did not go well is over, however imprecise it is.
+    going.points[0].spent = Duration::ZERO;
+    going.points[0].settled = true;
+    assert!(!goes_on(&going, 10));
+}
+
+#[test]
+fn the_end_leaves_time_for_the_statistics_and_no_more_than_a_tenth() {
+    let survey = survey(1, 1);
+    let lasts = |points: usize| Going::new(&survey, &vec![planned("a.one", 1); points]).until - survey.started;
+    assert_eq!((lasts(100), lasts(1000)), (Duration::from_millis(58_500), Duration::from_secs(54)));
+}
+
+/// Those that cannot be measured here need no time to settle.
+#[test]
+fn only_sides_that_are_measured_share_the_time_to_settle() {
+    let survey = survey(1, 1);
+    let wakes = Planned { wakes: true, ..planned("a.one", 1) };
+    let missing = Planned { unsupported: Some("one CPU".to_owned()), ..wakes.clone() };
+    let settled = |plan: &[Planned]| Going::new(&survey, plan).warmed(0).warm_up;
+    let alone = settled(&vec![wakes.clone(); 100]);
+    assert_eq!(settled(&[vec![wakes; 100], vec![missing; 100]].concat()), alone);
+    assert_eq!(settled(&[planned("a.one", 1)]), survey.effort.warm_up, "nobody wakes anybody");
+}
+
+#[test]
+fn what_the_budget_cost_is_said_in_numbers() {
+    let survey = survey(1, 1);
+    let plan = vec![planned("a.one", 1); 7];
+    let mut going = Going::new(&survey, &plan);
+    (going.round, going.short, going.least_sampling) = (1, 2, 0.4);
+    going.points.iter_mut().for_each(|point| point.target = 5);
+    let costs = going.end(&survey.effort).costs;
+    let expected = ["sampling cut to 40 % to fit", "5 rounds instead of 9 to fit"];
+    assert_eq!(costs[..2], expected);
+    assert_eq!(costs[2..], ["2 of 7 points not reached in their last rounds"]);
+    // Of a run that ended in its first round nothing was allocated.
+    assert!(Going::new(&survey, &plan).end(&Effort { rounds: 20, ..survey.effort }).costs.is_empty());
+}
+
+/// The mark behind a result ends the round: whoever is left may hold the pipe open, and is ended.
+#[test]
+fn a_result_ends_a_round_and_all_that_is_left_of_it() {
+    let place = tempfile::tempdir().expect("a directory");
+    let (result, left) = (place.path().join("result"), place.path().join("left"));
+    std::fs::write(&result, groma_harness::protocol::write_result(&with_iterations(12))).expect("a file");
+    let survey = survey(1, 1);
+    let job = jobs(1, 1).remove(0);
+    let (result, pids) = (result.display(), left.display());
+    let stays = format!("sleep 600 & echo $$ $! > '{pids}'; cat > /dev/null; cat '{result}'; exec sleep 600");
+    let ended = survey.supervisor.run((&job, &shell(&stays)), 0, Duration::from_secs(60), None);
+    let Ended::Result(seen) = ended else { panic!("{ended:?}") };
+    assert_eq!(seen.state, State::Ok, "{}", seen.reason);
+    assert_eq!(seen.output.series[0].iters, 12);
+    let pids = std::fs::read_to_string(&left).expect("two process ids");
+    assert_eq!(pids.split_whitespace().count(), 2, "{pids}");
+    for pid in pids.split_whitespace() {
+        // Whoever adopts it may take a moment to reap it.
+        let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let until = Instant::now() + Duration::from_secs(60);
+        while !(stat().is_empty() || stat().contains(") Z ")) {
+            assert!(Instant::now() < until, "process {pid} goes on: {}", stat());
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// What needs no files gets none, so that a place that cannot be written costs it nothing.
+#[test]
+fn a_round_that_needs_files_has_a_directory_and_the_file_that_rounds_share() {
+    let place = tempfile::tempdir().expect("a directory");
+    let mut survey = survey(1, 1);
+    survey.work_dir = Some(WorkDir::new(place.path(), 1).expect("a work directory"));
+    survey.fill = Duration::from_nanos(1_234_567);
+    let effort = survey.effort;
+    let mut rng = Rng::new(1);
+    let mut job = |work_dir| {
+        let planned = Planned { work_dir, ..planned("a.one", 1) };
+        survey.job(&planned, &[], 0, (&effort, 1), &mut rng).expect("a job")
+    };
+    let (without, with, next) = (job(false), job(true), job(true));
+    assert!(without.work_dir.is_none() && without.run_file.is_none());
+    assert!(with.work_dir.is_some() && next.work_dir.is_some() && with.work_dir != next.work_dir);
+    // Not every file system has files without a name.
+    if let (Some(file), Some(again)) = (with.run_file, next.run_file) {
+        assert_eq!((file.fill_ns, &file.path), (1_234_567, &again.path));
+    }
+}
+
+#[test]
+fn the_directory_of_a_round_goes_with_its_round() {
+    let place = tempfile::tempdir().expect("a directory");
+    let result = place.path().join("result");
+    std::fs::write(&result, groma_harness::protocol::write_result(&with_iterations(12))).expect("a file");
+    let mut survey = survey(1, 1);
+    let work_dir = WorkDir::new(place.path(), 1).expect("a work directory");
+    let names = |dir: &std::path::Path| std::fs::read_dir(dir).expect("a directory").count();
+    let (dir, before) = (work_dir.path().to_owned(), names(work_dir.path()));
+    survey.work_dir = Some(work_dir);
+    survey.launchers = vec![shell(&format!("cat > /dev/null; cat '{}'", result.display()))];
+    let plan = [Planned { work_dir: true, ..planned("a.one", 1) }];
+    let mut going = Going::new(&survey, &plan);
+    let mut rng = Rng::new(1);
+    for rounds in [1, 2] {
+        survey.round(&mut going, 0, true, &mut rng, &mut Nobody, &mut |_, _| Ok(())).expect("a round");
+        assert_eq!((going.points[0].rounds.len(), names(&dir)), (rounds, before));
+    }
+}

@@ -51,9 +51,9 @@ pub fn steal_by_cpu() -> BTreeMap<u32, u64> {
 }
 
 /// The number of a CPU and the eighth of its counts: `cpu3 user nice system idle iowait irq softirq
-/// steal`.
-fn steal_of_cpu(line: &str) -> Option<(u32, u64)> {
-    let mut words = line.strip_prefix("cpu")?.split_whitespace();
+/// steal`. The line of all CPUs together has a space in place of the number.
+pub(super) fn steal_of_cpu(line: &str) -> Option<(u32, u64)> {
+    let mut words = line.strip_prefix("cpu").filter(|rest| !rest.starts_with(' '))?.split_whitespace();
     Some((words.next()?.parse().ok()?, words.nth(7)?.parse().ok()?))
 }
 

@@ -103,6 +103,52 @@ fn arm_and_riscv_cpus_are_named_too() {
 }
 
 #[test]
+fn clocks_idle_states_and_caches_keep_their_names() {
+    const CPUS: &str = "sys/devices/system/cpu";
+    let files = [
+        ("cpufreq/policy0/scaling_min_freq", "800000"),
+        ("cpufreq/policy0/scaling_max_freq", "3600000"),
+        ("cpufreq/policy0/scaling_governor", "schedutil"),
+        ("cpufreq/policy0/scaling_driver", "intel_cpufreq"),
+        ("cpufreq/policy2/scaling_min_freq", "800000"),
+        ("cpufreq/policy2/scaling_max_freq", "3000000"),
+        ("intel_pstate/no_turbo", "1"),
+        ("cpuidle/current_governor_ro", "menu"),
+        ("cpuidle/current_driver", "acpi_idle"),
+        ("cpu0/cpuidle/state0/name", "POLL"),
+        ("cpu0/cpuidle/state0/latency", "0"),
+        ("cpu0/cpuidle/state1/name", "C1"),
+        ("cpu0/cpuidle/state1/latency", "2"),
+        ("cpu0/cpuidle/state1/disable", "1"),
+        ("cpu0/cache/index0/level", "1"),
+        ("cpu0/cache/index0/type", "Data"),
+        ("cpu0/cache/index0/size", "48K"),
+        ("cpu0/cache/index0/coherency_line_size", "128"),
+        ("cpu0/cache/index0/ways_of_associativity", "12"),
+        ("cpu0/cache/index0/shared_cpu_list", "0-1"),
+    ];
+    let files: Vec<(String, &str)> = files.map(|(file, text)| (format!("{CPUS}/{file}"), text)).to_vec();
+    let facts = Recorded::of(&files.iter().map(|(file, text)| (file.as_str(), *text)).collect::<Vec<_>>()).facts();
+    for (key, value) in [
+        ("cpu.min", "800 MHz"),
+        ("cpu.max", "3600 MHz, 3000 MHz"),
+        ("cpu.governor", "schedutil"),
+        ("cpu.driver", "intel_cpufreq"),
+        ("cpu.boost", "off"),
+        ("cpu.cpuidle.governor", "menu"),
+        ("cpu.cpuidle.driver", "acpi_idle"),
+        ("cpu.cpuidle.states", "POLL 0 us, C1 2 us (disabled)"),
+        ("cache.l1d.size", "48 KiB"),
+        ("cache.l1d.line", "128 B"),
+        ("cache.l1d.ways", "12"),
+        ("cache.l1d.shared", "0-1"),
+        ("cache.l1d.count", "1"),
+    ] {
+        assert_eq!(get(&facts, key), Some(value), "{key}");
+    }
+}
+
+#[test]
 fn serial_numbers_are_not_written_down() {
     let facts = Recorded::of(&[("proc/self/status", ""), ("proc/cpuinfo", ARM_OLD)]).facts();
     assert_eq!(get(&facts, "cpu.model"), Some("ARMv7 Processor rev 4 (v7l)"));
@@ -118,6 +164,8 @@ fn numbers_of_proc() {
     assert_eq!(counters::psi(PSI, "avg10"), Some("0.21"));
     assert_eq!(counters::psi(PSI, "avg1"), None);
     assert_eq!(counters::steal(STAT), Some(21));
+    assert_eq!(counters::steal_of_cpu("cpu12 1 2 3 4 5 6 7 80 9 10"), Some((12, 80)));
+    assert_eq!(STAT.lines().filter_map(counters::steal_of_cpu).collect::<Vec<_>>(), [(0, 8)]);
     assert_eq!(counters::load_averages("0.20 1.27 12.18 1/85 7380\n"), Some([0.20, 1.27, 12.18]));
     assert_eq!(counters::load_averages("0.20 nan 1.0"), None);
 }

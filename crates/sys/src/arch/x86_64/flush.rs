@@ -92,3 +92,38 @@ pub fn flush_missing(name: &str) -> String {
         _ => format!("{name} is not an instruction of x86-64"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without the fence the lines are still on their way when the clock is read; without the
+    /// second line of a pair nothing shows at all.
+    #[test]
+    fn loops_wait_for_their_lines_and_pairs_have_two() {
+        fn holds(function: *const u8, bytes: &[u8]) -> bool {
+            // SAFETY: no function of this program is within half a kilobyte of the end of its text.
+            let code = unsafe { std::slice::from_raw_parts(function, 512) };
+            code.windows(bytes.len()).any(|seen| seen == bytes)
+        }
+        const MFENCE: [u8; 3] = [0x0f, 0xae, 0xf0];
+        for kernel in [&clflush::KERNEL, &clflushopt::KERNEL, &clwb::KERNEL, &cldemote::KERNEL] {
+            // On [rdi] and on [rsi].
+            let (first, second): (&[u8], &[u8]) = match kernel.name {
+                "clflush" => (&[0x0f, 0xae, 0x3f], &[0x0f, 0xae, 0x3e]),
+                "clflushopt" => (&[0x66, 0x0f, 0xae, 0x3f], &[0x66, 0x0f, 0xae, 0x3e]),
+                "clwb" => (&[0x66, 0x0f, 0xae, 0x37], &[0x66, 0x0f, 0xae, 0x36]),
+                _ => (&[0x0f, 0x1c, 0x07], &[0x0f, 0x1c, 0x06]),
+            };
+            // add rdi, rsi; sub r8, 1; jnz to the instruction
+            let step = [first, &[0x48, 0x01, 0xf7, 0x49, 0x83, 0xe8, 0x01, 0x75]].concat();
+            let back = 0_u8.wrapping_sub(step.len() as u8 + 1);
+            let batch = [&step[..], &[back], &MFENCE].concat();
+            assert!(holds(kernel.run as *const u8, &batch), "{}", kernel.name);
+            // mov rax, [rdi]; mov rdx, [rsi]
+            let loads: &[u8] = &[0x48, 0x8b, 0x07, 0x48, 0x8b, 0x16];
+            let pair = [loads, first, second, &MFENCE].concat();
+            assert!(holds(kernel.pair as *const u8, &pair), "{}", kernel.name);
+        }
+    }
+}
