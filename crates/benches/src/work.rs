@@ -58,11 +58,22 @@ pub(crate) fn probe(
     ctx: &mut Ctx,
     windows: u32,
     per_iter: u64,
+    body: impl FnMut(u64) -> Result<u64, BenchError>,
+) -> Result<Cost, BenchError> {
+    probe_at_most(ctx, windows, u64::MAX, per_iter, body)
+}
+
+/// As [`probe`], with windows of at most `most` iterations.
+pub(crate) fn probe_at_most(
+    ctx: &mut Ctx,
+    windows: u32,
+    most: u64,
+    per_iter: u64,
     mut body: impl FnMut(u64) -> Result<u64, BenchError>,
 ) -> Result<Cost, BenchError> {
     let before = ctx.iterations();
     let mut done = 0;
-    let cost = ctx.probe(windows, |iters| {
+    let cost = ctx.probe_at_most(windows, most, |iters| {
         done += body(iters)?;
         Ok(())
     })?;

@@ -20,7 +20,7 @@ use crate::sys;
 use crate::sys::clock::Clock;
 use crate::variant::Variant;
 use groma_stats::rng::Rng;
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
@@ -33,6 +33,8 @@ pub struct Ctx<'j> {
     peers: Peers,
     /// What the round has brought up to now.
     pub(crate) output: RoundOutput,
+    /// What each of its proofs allows.
+    allowed: Vec<(Bound<f64>, Bound<f64>)>,
     /// Iterations of all measured loops.
     iterations: u64,
     /// The same by loop, for those that [`Ctx::measure_variants`] ran.
@@ -50,6 +52,7 @@ impl<'j> Ctx<'j> {
             member,
             peers: Peers::default(),
             output: RoundOutput::default(),
+            allowed: Vec::new(),
             iterations: 0,
             by_loop: Vec::new(),
         }
@@ -60,7 +63,7 @@ impl<'j> Ctx<'j> {
         let mut output = self.output;
         evidence::of_time(ins, self.info, &self.job.host, &mut output);
         evidence::of_place(self.job, &mut output, Some(&self.peers));
-        Samples { output, iterations: self.iterations, scaling: None }
+        Samples { output, iterations: self.iterations, scaling: None, allowed: self.allowed }
     }
 
     /// The value of a size or count parameter.
@@ -291,8 +294,22 @@ impl<'j> Ctx<'j> {
     /// # Errors
     /// What `body` returns; `Failed` when it takes no time.
     pub fn probe(&mut self, windows: u32, body: impl FnMut(u64) -> Outcome) -> Result<Cost, BenchError> {
-        let body = mutation::mutilated(body);
-        let cost = crate::probe::probe(&Real, windows, self.job.host.interval_ns / 4.0, body, &mut self.iterations)?;
+        self.probe_at_most(windows, u64::MAX, body)
+    }
+
+    /// As [`Ctx::probe`], with windows of at most so many iterations: for what runs out, such as
+    /// lines that no cache has.
+    ///
+    /// # Errors
+    /// As [`Ctx::probe`].
+    pub fn probe_at_most(
+        &mut self,
+        windows: u32,
+        most: u64,
+        body: impl FnMut(u64) -> Outcome,
+    ) -> Result<Cost, BenchError> {
+        let (body, least_ns) = (mutation::mutilated(body), self.job.host.interval_ns / 4.0);
+        let cost = crate::probe::probe(&Real, windows, least_ns, most, body, &mut self.iterations)?;
         self.output.core_hz = Some(cost.core_hz);
         Ok(cost)
     }
@@ -322,6 +339,7 @@ impl<'j> Ctx<'j> {
 
     /// Evidence: `seen` has to be within `range`, of which `expected` tells people.
     pub fn prove(&mut self, name: &str, expected: &str, seen: f64, range: impl RangeBounds<f64>) {
+        self.allowed.push((range.start_bound().cloned(), range.end_bound().cloned()));
         self.output.proofs.push(Proof {
             name: name.to_owned(),
             expected: expected.to_owned(),

@@ -36,6 +36,7 @@ pub(crate) fn probe(
     ins: &impl Instruments,
     windows: u32,
     least_ns: f64,
+    most: u64,
     mut body: impl FnMut(u64) -> Outcome,
     done: &mut u64,
 ) -> Result<Cost, BenchError> {
@@ -47,11 +48,11 @@ pub(crate) fn probe(
         Ok(ns)
     };
     // The first window warms up what the body needs, and the count grows until a window is long
-    // enough.
+    // enough, or has `most` iterations.
     let mut iters = 1u64;
     loop {
         let ns = window(iters)?;
-        if ns >= least_ns {
+        if ns >= least_ns || iters >= most {
             break;
         }
         if iters >= iterations::most_iters(least_ns) {
@@ -60,7 +61,7 @@ pub(crate) fn probe(
         // Half as much again as it seems to need, and never more than eight times: the first
         // windows are the slow ones.
         let wanted = iters as f64 * (least_ns / ns.max(1.0)) * 1.2;
-        iters = (wanted as u64).clamp(iters + 1, iters * 8);
+        iters = (wanted as u64).clamp(iters + 1, iters * 8).min(most);
     }
     let mut best: Option<(bool, Cost)> = None;
     let mut clean = 0;
@@ -174,7 +175,7 @@ mod tests {
             fake.cycles(cycles * iters as f64);
             Ok(())
         };
-        let cost = probe(fake, 9, 50_000.0, body, &mut done).expect("the body does not fail");
+        let cost = probe(fake, 9, 50_000.0, u64::MAX, body, &mut done).expect("the body does not fail");
         (cost, done)
     }
 
@@ -218,10 +219,23 @@ mod tests {
     #[test]
     fn a_body_without_work_and_one_that_stops_are_errors() {
         let fake = Fake::new();
-        let none = probe(&fake, 3, 50_000.0, |_| Ok(()), &mut 0);
+        let none = probe(&fake, 3, 50_000.0, u64::MAX, |_| Ok(()), &mut 0);
         assert_eq!(none, Err(BenchError::Failed("the loop takes no time".to_owned())));
-        let stop = probe(&fake, 3, 50_000.0, |_| Err(BenchError::Unsupported("no".to_owned())), &mut 0);
+        let stop = probe(&fake, 3, 50_000.0, u64::MAX, |_| Err(BenchError::Unsupported("no".to_owned())), &mut 0);
         assert_eq!(stop, Err(BenchError::Unsupported("no".to_owned())));
+    }
+
+    #[test]
+    fn no_window_has_more_iterations_than_there_may_be() {
+        let fake = Fake::new();
+        let mut windows = Vec::new();
+        let body = |iters: u64| {
+            windows.push(iters);
+            fake.cycles(30.0 * iters as f64);
+            Ok(())
+        };
+        probe(&fake, 3, 1e6, 20, body, &mut 0).expect("a cost");
+        assert_eq!(windows, [1, 8, 20, 20, 20, 20]);
     }
 
     /// Only the window in which the clock changed is doubtful: the next ones have the new clock on

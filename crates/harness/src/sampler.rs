@@ -14,6 +14,7 @@ use crate::variant::Variant;
 use groma_stats::best_mode::log_bin;
 use groma_stats::rng::Rng;
 use groma_stats::{drift, order};
+use std::ops::Bound;
 
 /// What sampling brought.
 #[derive(Debug, Default)]
@@ -25,6 +26,9 @@ pub struct Samples {
     pub scaling: Option<f64>,
     /// Iterations that the bodies have run in all, warm-up included.
     pub iterations: u64,
+    /// What the benchmark's own proofs allow, which are the first of the output; nothing of a
+    /// worker group.
+    pub allowed: Vec<(Bound<f64>, Bound<f64>)>,
 }
 
 /// Samples between two frequency probes; of operations timed alone there is none between them

@@ -15,6 +15,7 @@ use crate::sys::affinity;
 use crate::sys::clock::Monotonic;
 use crate::{needs, round};
 use std::cell::OnceCell;
+use std::ops::Bound;
 use std::path::Path;
 
 /// What a benchmark did in a test.
@@ -24,6 +25,8 @@ pub struct Tried {
     pub result: RoundResult,
     /// Iterations that the measured loops have run, warm-up included.
     pub iterations: u64,
+    /// What the benchmark's own proofs allow, which are the first of the result.
+    pub allowed: Vec<(Bound<f64>, Bound<f64>)>,
 }
 
 impl Tried {
@@ -156,7 +159,8 @@ fn whatever(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
 }
 
 fn tried(samples: Samples) -> Tried {
-    Tried { result: round::into_result(samples.output), iterations: samples.iterations }
+    let Samples { output, iterations, allowed, .. } = samples;
+    Tried { result: round::into_result(output), iterations, allowed }
 }
 
 /// Rounds that a test may fail before it does. A busy machine breaks a proof about time now and
