@@ -1,9 +1,10 @@
 //! Proofs: which ones each benchmark makes, and how strict they are, said a second time.
 //!
 //! A proof that is no longer made, or that more values satisfy than before, breaks nothing: all
-//! others hold. `proofs.txt` therefore has every proof of every benchmark with what it expects, and
-//! the parameters that it was first seen with. A proof of the table has to be made where these
-//! parameters can be had; on the machines that the table is from, it has to have every proof.
+//! others hold. `proofs.txt` therefore has every proof of every benchmark with what it says that it
+//! expects, the range that it allows, and the parameters that it was first seen with. A proof of
+//! the table has to be made where these parameters can be had; on the machines that the table is
+//! from, it has to have every proof.
 //!
 //! After a change, `GROMA_UPDATE=1 cargo test -p groma-benches --test credit` writes the file. Read
 //! the difference: a line that vanishes is a proof that is lost.
@@ -26,7 +27,7 @@ const FLOOR: (&str, &str) = ("measured time / minimum possible time", "1 or more
 const SCALING: &str = "time of 2k iterations over time of k";
 
 /// A proof: the benchmark, the parameters of the first trial that made it, its name, and what it
-/// expects.
+/// expects: in words, and the range that it allows.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
     id: String,
@@ -39,8 +40,8 @@ struct Line {
 impl Line {
     fn read(line: &str) -> Line {
         let (line, sometimes) = line.strip_prefix(SOMETIMES).map_or((line, false), |line| (line, true));
-        let fields: Vec<&str> = line.split(" | ").collect();
-        let [id, with, name, expected] = fields[..] else { panic!("proofs.txt: not four fields: {line}") };
+        let fields: Vec<&str> = line.splitn(4, " | ").collect();
+        let [id, with, name, expected] = fields[..] else { panic!("proofs.txt: not five fields: {line}") };
         let [id, with, name, expected] = [id, with, name, expected].map(|field| field.trim().to_owned());
         Line { id, with, name, expected, sometimes }
     }
@@ -62,6 +63,14 @@ fn fits(pattern: &str, text: &str) -> bool {
     let Some(rest) = text.strip_prefix(before) else { return false };
     let number = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     number.len() < rest.len() && fits(after, number)
+}
+
+/// A text whose numbers of more than four digits, which are of the round or the machine, may be
+/// any.
+fn without_long_numbers(text: &str) -> String {
+    let is_long = |word: &&str| word.parse::<f64>().is_ok() && word.matches(|c: char| c.is_ascii_digit()).count() > 4;
+    let words = text.split(' ').map(|word| if is_long(&word) { "#" } else { word });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The parameters of a trial as a line has them.
@@ -99,11 +108,12 @@ pub(crate) fn differences(tried: &[(&Trial, &Seen)]) -> Vec<String> {
         table.iter().filter(|line| can_be_had(line) && !made.iter().any(|seen| line.is(seen))).collect();
     let new: Vec<&Line> = made.iter().filter(|seen| !table.iter().any(|line| line.is(seen))).collect();
     if std::env::var_os("GROMA_UPDATE").is_some() {
-        let mut lines: Vec<&Line> = table.iter().filter(|line| line.sometimes || !lost.contains(line)).collect();
-        lines.extend(&new);
+        let stays = |line: &&Line| line.sometimes || !lost.contains(line);
+        let mut lines: Vec<Line> = table.iter().filter(stays).cloned().collect();
+        lines.extend(new.iter().map(|line| Line { expected: without_long_numbers(&line.expected), ..(*line).clone() }));
         lines.sort_by(|a, b| a.id.cmp(&b.id));
         let comments = PROOFS.lines().filter(|line| line.starts_with("# ")).map(|line| format!("{line}\n"));
-        let text: String = comments.chain(lines.into_iter().map(Line::written)).collect();
+        let text: String = comments.chain(lines.iter().map(Line::written)).collect();
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/credit/proofs.txt");
         std::fs::write(path, text).expect("writing proofs.txt");
         return Vec::new();

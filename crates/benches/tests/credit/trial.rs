@@ -8,6 +8,7 @@ use groma_harness::sys::{counters, process};
 use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated, try_placed};
 use groma_harness::{BenchError, Benchmark};
 use std::io::Read;
+use std::ops::Bound;
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -116,7 +117,12 @@ pub(crate) fn serve() {
         Some(mutilation) => try_mutilated(bench, &chosen, Some(dir), mutilation, only.parse().ok()),
     }));
     let (mut result, iterations) = match tried {
-        Ok(Ok(Tried { result, iterations, .. })) => (result, iterations),
+        Ok(Ok(Tried { mut result, iterations, allowed })) => {
+            for (proof, range) in result.output.proofs.iter_mut().zip(allowed) {
+                proof.expected = format!("{} | {}", proof.expected, told(range));
+            }
+            (result, iterations)
+        }
         Ok(Err(BenchError::Unsupported(why))) => (RoundResult::ended(State::Unsupported, why), 0),
         Ok(Err(BenchError::Denied(why))) => (RoundResult::ended(State::Denied, why), 0),
         Ok(Err(BenchError::Failed(why))) => (RoundResult::ended(State::Failed, why), 0),
@@ -137,6 +143,21 @@ pub(crate) fn serve() {
     }
     print!("iterations {iterations}\n{}", protocol::write_result(&result));
     std::process::exit(0);
+}
+
+/// What a proof allows: its words are not computed from its range.
+fn told(range: (Bound<f64>, Bound<f64>)) -> String {
+    let from = match range.0 {
+        Bound::Included(n) => n.to_string(),
+        Bound::Excluded(n) => format!("above {n}"),
+        Bound::Unbounded => "any".to_owned(),
+    };
+    let to = match range.1 {
+        Bound::Included(n) => n.to_string(),
+        Bound::Excluded(n) => format!("below {n}"),
+        Bound::Unbounded => "any".to_owned(),
+    };
+    format!("{from} to {to}")
 }
 
 /// The intervals of a test's round.

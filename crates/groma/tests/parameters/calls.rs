@@ -3,14 +3,17 @@
 //!
 //! A flag that is dropped, an argument in another unit, a call that came in or went out: the
 //! operation still happens as often as is credited, and its proofs hold. `calls.txt` has the calls
-//! that each benchmark repeats, with the usual values of its parameters, and for each other value
+//! that each benchmark makes, with the usual values of its parameters, and for each other value
 //! those that come with it. It says what is, not what should be: after a change,
 //! `GROMA_UPDATE=1 cargo test -p groma --test program parameters` writes it, and the difference is
 //! to be read.
 //!
-//! A line that begins with "?" is of a call that some rounds repeat and others do not, as on a busy
-//! machine: `GROMA_UPDATE=more` adds what is new as such lines, and makes such lines of what is not
-//! repeated this time. `SKIPPED` has those whose calls are mostly those of other programs.
+//! A line without a mark is of a call that all rounds repeat. One that begins with "1" is of the
+//! set-up ([`SET_UP`]), or of what comes after: all rounds make it, and few times. One with "?" is
+//! of a call that some rounds repeat and others do not, as on a busy machine: `GROMA_UPDATE=more`
+//! adds what is new as such lines, makes such lines of what is not repeated this time, and drops
+//! what is of the set-up of some rounds only. `SKIPPED` has those whose calls are mostly those of
+//! other programs.
 //!
 //! Another `strace` writes calls otherwise, another C library makes other calls, and another kernel
 //! has other files to look at: the table is compared where they are those of its first line.
@@ -29,14 +32,80 @@ const REPEATED: usize = 4;
 /// depends on the machine's speed, so that a call of each lap is repeated in some rounds only.
 const SURELY_REPEATED: usize = 2 * REPEATED;
 
+/// Calls of the set-up that decide what is measured: kinds and options of objects, policies of
+/// memory and scheduling, processes. What is not here, such as files of the kernel that are read
+/// and the allocator's mappings, depends on the machine.
+const SET_UP: [&str; 33] = [
+    "clone(",
+    "epoll_create1(",
+    "eventfd2(",
+    "fadvise64(",
+    "fallocate(",
+    "fcntl(#, F_SETPIPE_SZ",
+    "fdatasync(",
+    "fsync(",
+    "ftruncate(",
+    "io_uring_setup(",
+    "listen(",
+    "madvise(",
+    "mbind(",
+    "memfd_create(",
+    "mknodat(",
+    "mlock",
+    "mq_open(",
+    "mremap(",
+    "msgget(",
+    "pipe2(",
+    "prctl(",
+    "sched_setattr(",
+    "sched_setscheduler(",
+    "semctl(",
+    "semget(",
+    "setitimer(",
+    "setsockopt(",
+    "shutdown(",
+    "socket(",
+    "socketpair(",
+    "timer_create(",
+    "timerfd_",
+    "vfork(",
+];
+
+/// Whether a call is one of [`SET_UP`], or maps memory that others see, or that is there at once.
+fn is_set_up(call: &str) -> bool {
+    let maps = call.starts_with("mmap(") && ["SHARED", "POPULATE", "HUGETLB"].iter().any(|flag| call.contains(flag));
+    maps || SET_UP.iter().any(|of| call.starts_with(of))
+}
+
 /// Programs that are started make hundreds of calls, which are not the benchmark's.
 const SKIPPED: [&str; 3] = ["proc.spawn", "proc.shell", "proc.exec target"];
-/// What a line begins with whose call is repeated in some rounds only.
-const SOMETIMES: &str = "? ";
 
-/// The calls of each benchmark, or of one with another value of a parameter, and whether all rounds
-/// repeat them.
-type Lines = BTreeMap<String, BTreeMap<String, bool>>;
+/// Which rounds make a call, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// All repeat it.
+    Repeatedly,
+    /// All make it, and few times.
+    SetUp,
+    /// Some repeat it.
+    Sometimes,
+}
+
+impl Made {
+    const ALL: [Made; 3] = [Made::Repeatedly, Made::SetUp, Made::Sometimes];
+
+    /// What its line begins with.
+    fn mark(self) -> &'static str {
+        match self {
+            Made::Repeatedly => "",
+            Made::SetUp => "1 ",
+            Made::Sometimes => "? ",
+        }
+    }
+}
+
+/// The calls of each benchmark, or of one with another value of a parameter.
+type Lines = BTreeMap<String, BTreeMap<String, Made>>;
 
 /// The table, and what differs from it.
 pub(super) struct Table {
@@ -155,18 +224,28 @@ fn name(trial: &Trial) -> String {
     }
 }
 
-/// The calls that all rounds repeat.
-fn always(lines: &BTreeMap<String, bool>) -> impl Iterator<Item = &String> {
-    lines.iter().filter(|(_, always)| **always).map(|(call, _)| call)
+/// The calls that all rounds make.
+fn always(lines: &BTreeMap<String, Made>) -> impl Iterator<Item = &String> {
+    lines.iter().filter(|(_, made)| **made != Made::Sometimes).map(|(call, _)| call)
+}
+
+/// What stays of a line where these rounds repeat `repeated`, and make `made`.
+fn still(line: Made, call: &str, repeated: &BTreeSet<String>, made: &BTreeSet<String>) -> Option<Made> {
+    match line {
+        Made::Repeatedly if repeated.contains(call) => Some(Made::Repeatedly),
+        Made::Repeatedly | Made::Sometimes => Some(Made::Sometimes),
+        Made::SetUp => made.contains(call).then_some(Made::SetUp),
+    }
 }
 
 /// The lines of the table.
 fn read(text: &str) -> Lines {
     let mut lines = Lines::new();
     for line in text.lines() {
-        let (line, always) = line.strip_prefix(SOMETIMES).map_or((line, true), |line| (line, false));
-        let Some((of, call)) = line.split_once(" | ") else { panic!("calls.txt: {line}") };
-        lines.entry(of.to_owned()).or_default().insert(call.to_owned(), always);
+        let marked = |made: &Made| *made != Made::Repeatedly && line.starts_with(made.mark());
+        let made = Made::ALL.into_iter().find(marked).unwrap_or(Made::Repeatedly);
+        let Some((of, call)) = line[made.mark().len()..].split_once(" | ") else { panic!("calls.txt: {line}") };
+        lines.entry(of.to_owned()).or_default().insert(call.to_owned(), made);
     }
     lines
 }
@@ -197,16 +276,20 @@ impl Table {
         self.wrong.lock().expect("no panic holds it").push(format!("{of}: {what}: {call}"));
     }
 
-    /// Takes what was made into the table that is written.
-    fn note(&self, new: &Mutex<Lines>, of: &str, made: &BTreeSet<String>) {
-        let mut calls = self.lines.get(of).cloned().unwrap_or_default();
-        for (call, always) in &mut calls {
-            *always &= made.contains(call);
-        }
-        let first = calls.is_empty();
-        for call in made {
-            calls.entry(call.clone()).or_insert(first);
-        }
+    /// Takes what these rounds made, but for `known`, into the table that is written.
+    fn note(&self, new: &Mutex<Lines>, of: &str, traces: &[Calls], known: &BTreeSet<String>) {
+        let made_by_all = |least| &repeated(traces, least) - known;
+        let (repeated, made) = (made_by_all(REPEATED), made_by_all(1));
+        let calls = if let Some(lines) = self.lines.get(of) {
+            let stays = |(call, line): (&String, &Made)| Some((call.clone(), still(*line, call, &repeated, &made)?));
+            let old = lines.iter().filter_map(stays);
+            let new = repeated.iter().filter(|call| !lines.contains_key(*call));
+            old.chain(new.map(|call| (call.clone(), Made::Sometimes))).collect()
+        } else {
+            let once = made.iter().filter(|call| is_set_up(call)).map(|call| (call, Made::SetUp));
+            let calls: BTreeMap<_, _> = once.chain(repeated.iter().map(|call| (call, Made::Repeatedly))).collect();
+            calls.into_iter().map(|(call, made)| (call.clone(), made)).collect()
+        };
         new.lock().expect("no panic holds it").insert(of.to_owned(), calls);
     }
 
@@ -216,9 +299,8 @@ impl Table {
             return;
         }
         let traces: Vec<Calls> = traces.iter().map(plainer).collect();
-        let made = |least| &repeated(&traces, least) - &self.of_harness;
         if let Some(new) = &self.new {
-            return self.note(new, id, &made(REPEATED));
+            return self.note(new, id, &traces, &self.of_harness);
         }
         let Some(lines) = self.lines.get(id) else { return };
         let nowhere = |call: &&String| !traces.iter().any(|of| of.contains_key(*call));
@@ -227,7 +309,8 @@ impl Table {
         }
         // Who waits for whom, and how long a file of the kernel is, differs.
         let by_chance = |call: &str| call.starts_with("futex(") || reads(call);
-        for call in made(SURELY_REPEATED).iter().filter(|call| !lines.contains_key(*call) && !by_chance(call)) {
+        let repeated = &repeated(&traces, SURELY_REPEATED) - &self.of_harness;
+        for call in repeated.iter().filter(|call| !lines.contains_key(*call) && !by_chance(call)) {
             self.complain(id, "not in calls.txt", call);
         }
     }
@@ -242,8 +325,8 @@ impl Table {
         if let Some(new) = &self.new {
             let Some(second) = trial.trace() else { return };
             let of_usual: BTreeSet<String> = usual.iter().flat_map(|of| plainer(of).into_keys()).collect();
-            let both = [plainer(first), plainer(&second)];
-            return self.note(new, &of, &(&repeated(&both, REPEATED) - &of_usual));
+            let known = &of_usual | &self.of_harness;
+            return self.note(new, &of, &[plainer(first), plainer(&second)], &known);
         }
         let Some(lines) = self.lines.get(&of) else { return };
         let mut lost: Vec<&String> = always(lines).collect();
@@ -265,9 +348,7 @@ impl Table {
     pub(super) fn check(self) {
         if let Some(new) = self.new {
             let new = new.into_inner().expect("no panic holds it");
-            let line = |of: &str, (call, always): (&String, &bool)| {
-                format!("{}{of} | {call}\n", if *always { "" } else { SOMETIMES })
-            };
+            let line = |of: &str, (call, made): (&String, &Made)| format!("{}{of} | {call}\n", made.mark());
             let lines = new.iter().flat_map(|(of, calls)| calls.iter().map(move |call| line(of, call)));
             let text = format!("{}\n", self.from) + &lines.collect::<String>();
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parameters/calls.txt");
