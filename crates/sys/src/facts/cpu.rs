@@ -194,11 +194,13 @@ impl<'a> CpuInfo<'a> {
         both("cpu family", "model").or_else(|| both("CPU part", "CPU variant")).or_else(|| both("marchid", "mmu"))
     }
 
-    /// What the core of an x86 is called, which names of processors sold as virtual ones hide.
+    /// What the core of an x86 is called, which names of processors sold as virtual ones hide;
+    /// nothing where its numbers and its instructions contradict each other.
     pub(super) fn core(&self) -> Option<String> {
         let number = |name| self.get(&[name])?.parse().ok();
         let (family, model, stepping) = (number("cpu family")?, number("model")?, number("stepping").unwrap_or(0));
-        cpu_names::x86(self.get(&["vendor_id"])?, family, model, stepping).map(str::to_owned)
+        let name = cpu_names::x86(self.get(&["vendor_id"])?, family, model, stepping)?;
+        (cpu_names::may_have_amx(name) || !self.flag("amx_tile")).then(|| name.to_owned())
     }
 
     pub(super) fn flag(&self, flag: &str) -> bool {

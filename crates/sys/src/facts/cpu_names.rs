@@ -59,6 +59,15 @@ pub(super) fn arm(implementer: u32, part: u32) -> Option<&'static str> {
     ARM.iter().find(|(i, p, _)| (*i, *p) == (implementer, part)).map(|(_, _, name)| *name)
 }
 
+/// Intel cores with matrix registers.
+const WITH_AMX: [&str; 3] = ["Sapphire Rapids", "Emerald Rapids", "Granite Rapids"];
+
+/// Whether a core of this name may have AMX. A hypervisor may give its CPUs another model's number:
+/// a Granite Rapids was seen as "6/167", which is Rocket Lake.
+pub(super) fn may_have_amx(name: &str) -> bool {
+    WITH_AMX.contains(&name)
+}
+
 /// The core of an x86, from its vendor, family, model and stepping; `None` where it is not known.
 pub(super) fn x86(vendor: &str, family: u32, model: u32, stepping: u32) -> Option<&'static str> {
     match (vendor, family, model) {

@@ -419,6 +419,20 @@ fn pressure_on_memory_is_what_was_added() {
 }
 
 #[test]
+fn a_core_has_a_name_where_its_instructions_do_not_contradict_it() {
+    let core = |model: u32, flags: &str| {
+        let text = format!(
+            "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: {model}\nflags\t\t: fpu {flags}\n"
+        );
+        let facts = Recorded::of(&[("proc/cpuinfo", &text)]).facts();
+        get(&facts, "cpu.core").map(str::to_owned)
+    };
+    assert_eq!(core(167, "avx512f").as_deref(), Some("Rocket Lake"));
+    assert_eq!(core(167, "avx512f amx_tile"), None);
+    assert_eq!(core(173, "avx512f amx_tile").as_deref(), Some("Granite Rapids"));
+}
+
+#[test]
 fn without_proc_there_are_fewer_facts_and_one_says_so() {
     let facts = Recorded::of(&[]).facts();
     assert_eq!(get(&facts, "proc"), Some("missing"));
