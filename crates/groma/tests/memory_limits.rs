@@ -62,8 +62,9 @@ fn with_little_address_space() {
         let run = ended(place.wrapped(&["sh", "-c", script, "sh"], &args).output().expect("sh"));
         if kib == 1 << 20 {
             let out: Value = serde_json::from_str(&run.out).unwrap_or_else(|e| panic!("{e}: {run:?}"));
-            assert_eq!(run.code, Some(0), "{run:?}");
             let metrics = out["metrics"].as_array().expect("metrics");
+            let failed: Vec<_> = metrics.iter().filter(|m| m["state"] == "failed").collect();
+            assert_eq!(run.code, Some(0), "{failed:#?} {}", run.err);
             let large = |m: &&Value| m["params"]["size"].as_u64() == Some(768 * MIB);
             let mut refused = 0;
             for m in metrics.iter().filter(large) {
