@@ -230,6 +230,9 @@ mod tests {
         names.sort();
         assert_eq!(names, [c".", c"..", c"a", c"c", c"d", c"s"].map(CStr::to_owned));
         remove_dir(dir, c"d").expect("removed");
+        // Of the link, not of the file that it leads to.
+        link(dir, c"s", c"t").expect("a link");
+        assert!(std::fs::symlink_metadata(path.join("t")).expect("lstat").is_symlink());
         let mut bytes = [9; 8];
         assert_eq!(read_at(&open(dir, c"c").expect("the file"), &mut bytes, 0).expect("read"), 5);
         assert_eq!(bytes, *b"\0\0xyz\x09\x09\x09");

@@ -160,6 +160,25 @@ mod tests {
     }
 
     #[test]
+    fn signals_are_delivered_again_afterwards() {
+        let blocked = || {
+            let mut mask = MaybeUninit::<libc::sigset_t>::zeroed();
+            // SAFETY: there is no new set, and the room is that of a set.
+            unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr()) };
+            // SAFETY: what the kernel wrote, or zeroes.
+            let mask = unsafe { mask.assume_init() };
+            // SAFETY: it is a set.
+            let has = |signal: &i32| unsafe { libc::sigismember(&raw const mask, *signal) } == 1;
+            (1..=64).filter(has).collect::<Vec<i32>>()
+        };
+        let before = blocked();
+        let signals = Blocked::new().expect("sigmask");
+        assert_ne!(blocked(), before);
+        drop(signals);
+        assert_eq!(blocked(), before);
+    }
+
+    #[test]
     fn nobody_is_sent_nothing() {
         let gone = Task { process: i32::MAX, thread: i32::MAX };
         assert_eq!(gone.send(1).map_err(|e| e.raw_os_error()), Err(Some(libc::ESRCH)));

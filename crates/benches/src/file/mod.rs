@@ -141,6 +141,14 @@ mod tests {
         ALL.iter().map(try_one).collect()
     }
 
+    /// It has no name by which another process could find it.
+    #[test]
+    fn a_tmpfs_is_not_shared() {
+        let (place, chosen) = (Place::new(), [("object", "shared"), ("where", "tmpfs")]);
+        let tried = try_out(&create_delete::BENCH, &chosen, Some(place.path()));
+        assert!(matches!(&tried, Err(BenchError::Unsupported(why)) if why.contains("cannot be shared")), "{tried:?}");
+    }
+
     #[test]
     fn a_full_disk_is_a_failure_with_its_reason_and_leaves_nothing() {
         // The smallest tmpfs that a page and a half fit into.

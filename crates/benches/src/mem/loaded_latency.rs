@@ -389,6 +389,8 @@ mod tests {
         for policy in [Policy::Base, Policy::Transparent] {
             let map = buffer(4 << 20, policy).expect("memory");
             assert_eq!(map.resident_pages().expect("mincore"), (4 << 20) / page_size());
+            // Those of the chase are small.
+            assert!(!matches!(policy, Policy::Base) || map.huge_bytes().is_none_or(|huge| huge == 0));
         }
     }
 

@@ -109,6 +109,8 @@ mod tests {
         for _ in 0..20 {
             let (Some(few), Some(many)) = (numbers("100"), numbers("400")) else { return };
             seen.push((few, many));
+            // Behind the three standard ones.
+            assert!(few >= 103 && many >= 403, "{few} {many}");
             if few < 200 && many < 550 {
                 return;
             }

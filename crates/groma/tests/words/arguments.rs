@@ -91,6 +91,9 @@ fn a_set_of_descriptors_is_as_large_as_is_said() {
     };
     let Some(calls) = traced("ready.epoll_ctl", "count=7 op=add_del", None, |_| true) else { return };
     assert_eq!(made(&calls, "EPOLL_CTL_ADD"), 7 + made(&calls, "EPOLL_CTL_DEL"));
+    // Beside the one that is modified.
+    let Some(calls) = traced("ready.epoll_ctl", "count=7 op=mod", None, |_| true) else { return };
+    assert_eq!(made(&calls, "EPOLL_CTL_ADD"), 7 + 1);
 }
 
 #[test]
@@ -147,4 +150,15 @@ fn a_handler_runs_on_the_named_stack() {
         let flags = handler.and_then(|call| call.split("}, {").next()).unwrap_or_default();
         assert_eq!(flags.contains("SA_ONSTACK"), alternate, "{stack}: {handler:?}");
     }
+}
+
+/// Nagle's algorithm at one end only holds back that end's segments.
+#[test]
+fn both_ends_are_told_the_same_of_small_segments() {
+    let switched_off = |nodelay: &str| {
+        let calls = traced("net.tcp_rtt", &format!("size=4 nodelay={nodelay} family=v4"), None, |_| true)?;
+        Some(calls.iter().filter(|call| call.contains("TCP_NODELAY, [1]")).count())
+    };
+    let (Some(on), Some(off)) = (switched_off("on"), switched_off("off")) else { return };
+    assert!(on >= 2 && off == 0, "{on} times with nodelay=on, {off} with nodelay=off");
 }

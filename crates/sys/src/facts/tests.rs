@@ -419,6 +419,17 @@ fn pressure_on_memory_is_what_was_added() {
 }
 
 #[test]
+fn the_cpus_of_a_group_are_those_that_it_has_and_not_those_that_were_asked_for() {
+    let of = |files: &[(&str, &str)]| {
+        let all = [&[("proc/self/cgroup", V2_GROUPS), ("proc/self/mountinfo", V2_MOUNTS)], files].concat();
+        get(&Recorded::of(&all).facts(), "cgroup.cpuset").map(str::to_owned)
+    };
+    let asked = ("sys/fs/cgroup/user.slice/run.scope/cpuset.cpus", "0-7");
+    let has = ("sys/fs/cgroup/user.slice/run.scope/cpuset.cpus.effective", "0-1");
+    assert_eq!((of(&[asked]).as_deref(), of(&[asked, has]).as_deref()), (Some("0-7"), Some("0-1")));
+}
+
+#[test]
 fn a_core_has_a_name_where_its_instructions_do_not_contradict_it() {
     let core = |model: u32, flags: &str| {
         let text = format!(
