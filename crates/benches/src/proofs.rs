@@ -76,7 +76,7 @@ pub(crate) mod testing {
     #[test]
     fn all_switches_of_both_sides_count() {
         use groma_harness::sys::counters::Usage;
-        use groma_harness::testing::try_failing;
+        use groma_harness::testing::{stating, try_failing};
         fn run(ctx: &mut Ctx) -> Outcome {
             ctx.probe(1, |iters| {
                 (0..iters).for_each(|_| std::hint::spin_loop());
@@ -98,10 +98,8 @@ pub(crate) mod testing {
             ctx.state(1.0);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("cpu.switches") };
-        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a child");
-        let held: Vec<bool> = tried.result.output.proofs.iter().map(|proof| proof.holds).collect();
-        assert_eq!(held, SWITCHES.map(|(_, enough)| enough));
+        let tried = try_failing(&stating(run), &[], None).expect("a child");
+        assert_eq!(tried.held(""), SWITCHES.map(|(_, enough)| enough));
     }
 
     #[test]

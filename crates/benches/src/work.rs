@@ -93,12 +93,11 @@ mod tests {
     use groma_harness::sys::counters::{self, Usage};
     use groma_harness::sys::process::Exit;
     use groma_harness::sys::{affinity, fork, raw};
-    use groma_harness::testing::{Tried, try_failing};
+    use groma_harness::testing::{Tried, stating, try_failing};
 
     /// A round that does just that. The harness has then run no loop, or as many as it reports.
     fn round(run: fn(&mut Ctx) -> Outcome) -> Tried {
-        let info = Info { timing: Timing::Stated, ..Info::new("work.test") };
-        match try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None) {
+        match try_failing(&stating(run), &[], None) {
             Ok(tried) => tried,
             Err(why) => panic!("{why}"),
         }
@@ -106,7 +105,7 @@ mod tests {
 
     /// Which of its proofs hold, in the order in which they were stated.
     fn held(run: fn(&mut Ctx) -> Outcome) -> Vec<bool> {
-        round(run).result.output.proofs.iter().map(|p| p.holds).collect()
+        round(run).held("")
     }
 
     /// A child that exited with this code and never slept.
@@ -238,8 +237,7 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("work.test") };
-        match try_failing(&Benchmark { info, run: Run::Here(once) }, &[], None) {
+        match try_failing(&stating(once), &[], None) {
             Err(BenchError::Unsupported(why)) => assert!(why.contains("entered"), "{why}"),
             Ok(tried) if tried.result.output.proofs.is_empty() => {
                 eprintln!("skipped: {:?}", tried.result.output.remarks)

@@ -4,10 +4,11 @@
 //! The same code as in a worker, but in the test's own process, on its thread; `fork` is allowed
 //! there although the test runner has threads, so closures given to it must be as careful as in C.
 
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, Run};
 use crate::clock_properties;
-use crate::error::BenchError;
-use crate::model::{Host, Info, Job, Params, Placement, RoundResult, RunFile, State, WorkerKind};
+use crate::ctx::Ctx;
+use crate::error::{BenchError, Outcome};
+use crate::model::{Host, Info, Job, Params, Placement, Proof, RoundResult, RunFile, State, Timing, WorkerKind};
 use crate::mutation::MUTILATED;
 pub use crate::mutation::Mutilation;
 use crate::sampler::Samples;
@@ -35,10 +36,30 @@ impl Tried {
     /// # Panics
     /// When there is no such proof, or it does not hold.
     pub fn proven(&self, name: &str) -> f64 {
-        let proof = self.result.output.proofs.iter().find(|p| p.name == name);
-        let proof = proof.unwrap_or_else(|| panic!("no proof '{name}' among {:?}", self.result.output.proofs));
+        let proof = self.proof(name);
         assert!(proof.holds, "{name}: expected {}, saw {}", proof.expected, proof.seen);
         proof.seen
+    }
+
+    /// What a proof says, whether it holds or not.
+    ///
+    /// # Panics
+    /// When there is no such proof.
+    pub fn proof(&self, name: &str) -> &Proof {
+        let proofs = &self.result.output.proofs;
+        proofs.iter().find(|p| p.name == name).unwrap_or_else(|| panic!("no proof '{name}' among {proofs:?}"))
+    }
+
+    /// Which of the proofs hold whose names begin so, in the order in which they were made; of all
+    /// with an empty one.
+    pub fn held(&self, beginning: &str) -> Vec<bool> {
+        let proofs = self.result.output.proofs.iter().filter(|p| p.name.starts_with(beginning));
+        proofs.map(|p| p.holds).collect()
+    }
+
+    /// The first value that was stated for a series.
+    pub fn stated(&self, series: &str) -> Option<f64> {
+        self.result.series(series)?.values.first().copied()
     }
 
     /// Whether a remark holds this text.
@@ -65,6 +86,11 @@ impl Tried {
         let series = self.result.series(series).unwrap_or_else(|| panic!("no series '{series}'"));
         series.samples.iter().map(|s| s.elapsed_ns as f64 / s.iters as f64).fold(f64::INFINITY, f64::min)
     }
+}
+
+/// A benchmark that states its values, for tests of a part of one.
+pub fn stating(run: fn(&mut Ctx<'_>) -> Outcome) -> Benchmark {
+    Benchmark { info: Info { timing: Timing::Stated, ..Info::new("test.stated") }, run: Run::Here(run) }
 }
 
 /// Runs a benchmark for a moment with these parameters (the others at their first default).

@@ -20,9 +20,20 @@ pub fn yield_now() -> isize {
 /// # Errors
 /// Those of `sched_setscheduler`.
 pub fn be_ordinary() -> io::Result<()> {
+    if policy() == OTHER { Ok(()) } else { set_scheduler(libc::SCHED_OTHER, 0) }
+}
+
+/// The policies that [`policy`] may return.
+pub const OTHER: i64 = libc::SCHED_OTHER as i64;
+/// See [`be_real_time`].
+pub const FIFO: i64 = libc::SCHED_FIFO as i64;
+/// See [`be_batch`].
+pub const BATCH: i64 = libc::SCHED_BATCH as i64;
+
+/// The scheduling policy of the calling thread; a negative number where the kernel does not say.
+pub fn policy() -> i64 {
     // SAFETY: an integer by value.
-    let now = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
-    if now == libc::c_long::from(libc::SCHED_OTHER) { Ok(()) } else { set_scheduler(libc::SCHED_OTHER, 0) }
+    unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) }
 }
 
 /// Makes the calling thread a real-time task, `SCHED_FIFO`, of the lowest priority: ahead of all
@@ -113,8 +124,6 @@ mod tests {
     /// In a thread of its own, which ends with its policy.
     #[test]
     fn a_task_has_the_policy_that_it_asked_for() {
-        // SAFETY: an integer by value.
-        let policy = || unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
         let seen = std::thread::spawn(move || {
             let batch = be_batch().map(|()| policy());
             let ordinary = be_ordinary().map(|()| policy());
@@ -122,8 +131,8 @@ mod tests {
         });
         let (batch, ordinary) = seen.join().expect("no panic");
         let refused = Err(Some(libc::EPERM));
-        assert!(batch == refused || batch == Ok(libc::c_long::from(libc::SCHED_BATCH)), "{batch:?}");
-        assert!(ordinary == refused || ordinary == Ok(libc::c_long::from(libc::SCHED_OTHER)), "{ordinary:?}");
+        assert!(batch == refused || batch == Ok(BATCH), "{batch:?}");
+        assert!(ordinary == refused || ordinary == Ok(OTHER), "{ordinary:?}");
     }
 
     #[test]

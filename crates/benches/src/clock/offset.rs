@@ -282,7 +282,7 @@ mod tests {
             Err(BenchError::Failed(why)) if why.contains("often enough") => return println!("skipped: {why}"),
             tried => tried.expect("shared memory"),
         };
-        let value = |name: &str| tried.result.series(name).map(|s| s.values[0]).expect("stated");
+        let value = |name: &str| tried.stated(name).expect("stated");
         assert!(0.0 <= value("") && value("") <= value("bound"));
         assert!(tried.proven("round trips that were answered") >= FEWEST as f64);
     }

@@ -237,7 +237,7 @@ mod tests {
             tried => tried.expect("a counter"),
         };
         assert_eq!(tried.proven("reads that ran backwards"), 0.0);
-        let hz = tried.result.series("").map(|s| s.values[0]).expect("stated");
+        let hz = tried.stated("").expect("stated");
         assert!((1e5..1e11).contains(&hz), "{hz}");
     }
 }

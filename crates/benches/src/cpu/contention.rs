@@ -162,7 +162,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{stating, try_out};
 
     #[test]
     fn no_addition_is_lost() {
@@ -172,7 +172,7 @@ mod tests {
         };
         assert_eq!(tried.proven("additions that the words do not hold"), 0.0);
         assert_eq!(tried.proven("sides that were found on another CPU"), 0.0);
-        let value = |name: &str| tried.result.series(name).and_then(|s| s.values.first().copied());
+        let value = |name: &str| tried.stated(name);
         if let Some(fairness) = value("fairness") {
             assert!((0.0..=1.0).contains(&fairness), "{fairness}");
             let product = value("").expect("stated as well") * value("rate").expect("stated as well");
@@ -217,9 +217,8 @@ mod tests {
     /// One addition and not a batch of them: within a factor of eight, as the test times it.
     #[test]
     fn alone_is_one_addition() {
-        let info = Info { timing: Timing::Stated, ..Info::new("test.alone") };
-        let tried = try_out(&Benchmark { info, run: Run::Here(state_alone) }, &[], None).expect("a word");
-        let stated = tried.result.series("").expect("stated").values[0] * 1e9;
+        let tried = try_out(&stating(state_alone), &[], None).expect("a word");
+        let stated = tried.stated("").expect("stated") * 1e9;
         let word = AtomicU64::new(0);
         let times = (0..1000).map(|_| {
             let start = Monotonic.now_ns();

@@ -236,7 +236,7 @@ mod tests {
             if protocol.starts_with("payload") {
                 assert_eq!(tried.proven("lines that went along and were not written"), 0.0);
             }
-            let value = |name: &str| tried.result.series(name).and_then(|s| s.values.first().copied());
+            let value = |name: &str| tried.stated(name);
             match (value("least"), value(""), value("most")) {
                 (Some(least), Some(value), Some(most)) => {
                     assert!(0.0 < least && least <= value && value <= most, "{protocol}: {least} {value} {most}");

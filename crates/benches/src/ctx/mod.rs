@@ -93,23 +93,15 @@ fn prove_switches(ctx: &mut Ctx, name: &str, switches: u64, hand_overs: f64) {
 mod tests {
     use super::*;
     use groma_harness::sys::sched;
-    use groma_harness::testing::{try_failing, try_out};
-
-    /// The scheduling class of the calling thread; 3 is `SCHED_BATCH`.
-    fn class() -> Option<u32> {
-        let stat = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
-        // What follows the name, which may hold spaces, begins with the third field; this is the
-        // 41st.
-        stat.rsplit_once(") ")?.1.split(' ').nth(38)?.parse().ok()
-    }
+    use groma_harness::testing::{stating, try_failing, try_out};
 
     #[test]
     fn tasks_that_sleep_are_batch_tasks() {
         for bench in [&switch::BENCH, &futex::BENCH] {
             sched::be_ordinary().expect("an ordinary task");
             let tried = try_out(bench, &[], None).expect("two tasks");
-            let class = class();
-            assert!(tried.remarked("SCHED_BATCH") || class.is_none_or(|c| c == 3), "{}: {class:?}", bench.info.id);
+            let policy = sched::policy();
+            assert!(tried.remarked("SCHED_BATCH") || policy == sched::BATCH, "{}: {policy}", bench.info.id);
         }
     }
 
@@ -138,10 +130,7 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let tried = |run| {
-            let info = Info { timing: Timing::Stated, ..Info::new("test.switches") };
-            try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value").result
-        };
+        let tried = |run| try_failing(&stating(run), &[], None).expect("a value").result;
         let (none, few) = (tried(none), tried(few));
         assert!(
             none.output.proofs.is_empty()

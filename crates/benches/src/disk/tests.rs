@@ -4,7 +4,7 @@ use super::*;
 use crate::scratch::testing::Place;
 use groma_harness::model::RunFile;
 use groma_harness::sys::pages::page_size;
-use groma_harness::testing::{Tried, try_failing, try_out, try_with};
+use groma_harness::testing::{Tried, stating, try_failing, try_out, try_with};
 use std::collections::BTreeSet;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -173,8 +173,7 @@ fn the_second_read_of_a_place_is_the_reused_one() {
 
 /// A round that does just that.
 fn stated(run: fn(&mut Ctx) -> Outcome) -> Tried {
-    let info = Info { timing: Timing::Stated, ..Info::new("disk.test") };
-    try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("it does not stop by itself")
+    try_failing(&stating(run), &[], None).expect("it does not stop by itself")
 }
 
 /// What the kernel counted: these KiB, and major faults.
@@ -203,8 +202,7 @@ fn what_came_from_a_disk_is_what_was_asked_for() {
         ctx.state(1.0);
         Ok(())
     });
-    let held: Vec<bool> = tried.result.output.proofs.iter().map(|proof| proof.holds).collect();
-    assert_eq!(held, CASES.map(|(.., holds)| holds));
+    assert_eq!(tried.held(""), CASES.map(|(.., holds)| holds));
     assert_eq!(tried.unresolved(""), None);
     let short_of_memory = stated(|ctx| {
         prove_read(ctx, &counted(11_100, 1), 10 * MIB);
@@ -224,8 +222,7 @@ fn of_what_was_written_nothing_is_missing() {
         ctx.state(1.0);
         Ok(())
     });
-    let held: Vec<bool> = tried.result.output.proofs.iter().map(|proof| proof.holds).collect();
-    assert_eq!(held, [false, true, true, true]);
+    assert_eq!(tried.held(""), [false, true, true, true]);
 }
 
 #[test]

@@ -175,13 +175,9 @@ mod tests {
         let bench = Benchmark { info, run: Run::Here(run) };
         let place = Place::new();
         let tried = try_failing(&bench, &[("size", "1M")], Some(place.path())).expect("a file");
-        let proofs = &tried.result.output.proofs;
-        let held = |name: &str| -> Vec<bool> {
-            proofs.iter().filter(|proof| proof.name.starts_with(name)).map(|proof| proof.holds).collect()
-        };
-        assert_eq!(held("share of the file in memory"), [true, false, true, true, true, true]);
-        assert_eq!(held("faults that waited for a disk")[3..], [true, false, true]);
-        assert_eq!(held("blocks read from a disk")[3..], [true, true, false]);
+        assert_eq!(tried.held("share of the file in memory"), [true, false, true, true, true, true]);
+        assert_eq!(tried.held("faults that waited for a disk")[3..], [true, false, true]);
+        assert_eq!(tried.held("blocks read from a disk")[3..], [true, true, false]);
     }
 
     #[test]

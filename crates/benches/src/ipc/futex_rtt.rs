@@ -18,7 +18,7 @@
 //! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
-use super::{NEAR, ONE_PROCESS_EACH};
+use super::{NEAR, ONE_PROCESS_EACH, WORDS, crossed};
 use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::fork::PeerWatch;
@@ -42,9 +42,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
-
-/// Distance of the two words, in words: no processor has cache lines above 256 bytes.
-const APART: usize = 64;
 
 /// An end: the word that it waits on, the word that it changes, and the number of messages so far.
 struct Words<'a> {
@@ -87,32 +84,15 @@ impl End for Words<'_> {
     }
 }
 
-/// The two ends: each waits for the word that the other one changes.
-fn ends(words: &[AtomicU32]) -> (Words<'_>, Words<'_>) {
-    let (forth, back) = (&words[0], &words[APART]);
-    let here = Words { input: back, output: forth, received: 0, sent: 0 };
-    (here, Words { input: forth, output: back, received: 0, sent: 0 })
-}
-
 fn run(ctx: &mut Ctx) -> Outcome {
-    let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the peer")?;
-    let (mut here, there) = ends(&words);
+    let words = Shared::<AtomicU32>::new(WORDS).context("sharing memory with the peer")?;
+    let [mut here, there] = crossed(&words).map(|(input, output)| Words { input, output, received: 0, sent: 0 });
     trip::measure(ctx, &mut here, || Ok(there))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_words_have_cache_lines_of_their_own() {
-        let words = Shared::<AtomicU32>::new(2 * APART).expect("memory");
-        let (here, there) = ends(&words);
-        assert!(std::ptr::eq(here.input, there.output) && std::ptr::eq(here.output, there.input));
-        let address = |word: &AtomicU32| std::ptr::from_ref(word).addr();
-        // The longest lines have 256 bytes.
-        assert!(address(here.input).abs_diff(address(here.output)) >= 256);
-    }
 
     #[test]
     fn a_number_out_of_turn_is_an_error() {

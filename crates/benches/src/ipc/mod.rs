@@ -4,6 +4,7 @@ use groma_harness::Benchmark;
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Pick, Say, Select, Which};
 use groma_harness::prelude::*;
+use std::sync::atomic::AtomicU32;
 
 mod ends;
 mod trip;
@@ -67,6 +68,19 @@ const fn sizes(full: &'static [&'static str]) -> Param {
     Param::size("size", "bytes in the message").quick(&["1"]).full(full)
 }
 
+/// Distance of the two words of a round trip through memory, in words: no processor has cache lines
+/// above 256 bytes.
+const APART: usize = 64;
+/// As many words as are shared, then.
+const WORDS: usize = 2 * APART;
+
+/// The two ends of a round trip through memory: the word that each waits on, and the one that it
+/// changes, which the other waits on.
+fn crossed(words: &[AtomicU32]) -> [(&AtomicU32, &AtomicU32); 2] {
+    let (forth, back) = (&words[0], &words[APART]);
+    [(back, forth), (forth, back)]
+}
+
 /// The error for a size that exceeds a limit of the system.
 fn beyond(size: usize, name: &str, limit: Option<u64>) -> BenchError {
     let limit = limit.map_or_else(|| "less".to_owned(), |n| n.to_string());
@@ -76,6 +90,16 @@ fn beyond(size: usize, name: &str, limit: Option<u64>) -> BenchError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_words_are_crossed_and_have_cache_lines_of_their_own() {
+        let words = groma_harness::sys::shared::Shared::<AtomicU32>::new(WORDS).expect("memory");
+        let [here, there] = crossed(&words);
+        assert!(std::ptr::eq(here.0, there.1) && std::ptr::eq(here.1, there.0));
+        let address = |word: &AtomicU32| std::ptr::from_ref(word).addr();
+        // The longest lines have 256 bytes.
+        assert!(address(here.0).abs_diff(address(here.1)) >= 256);
+    }
 
     /// The families in which most benchmarks have a second task.
     fn two_sided() -> Vec<&'static Benchmark> {

@@ -22,6 +22,7 @@
 //! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
+use super::{WORDS, crossed};
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::shared::Shared;
@@ -41,9 +42,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
-
-/// Distance of the two words, in words: no processor has cache lines above 256 bytes.
-const APART: usize = 64;
 
 /// Loads of a word before the peer counts as gone. They take seconds, and time slices milliseconds.
 const PATIENCE: u64 = 1 << 30;
@@ -81,35 +79,13 @@ impl End for Words<'_> {
     }
 }
 
-/// The two ends: each waits for the word that the other one changes.
-fn ends(words: &[AtomicU32]) -> (Words<'_>, Words<'_>) {
-    let (forth, back) = (&words[0], &words[APART]);
-    let here = Words { input: back, output: forth, received: 0, sent: 0 };
-    (here, Words { input: forth, output: back, received: 0, sent: 0 })
-}
-
 fn run(ctx: &mut Ctx) -> Outcome {
     if proofs::on_one_cpu(ctx) {
         return Err(BenchError::Unsupported(
             "two processes that spin on one CPU wait for the scheduler, not for each other".to_owned(),
         ));
     }
-    let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the peer")?;
-    let (mut here, there) = ends(&words);
+    let words = Shared::<AtomicU32>::new(WORDS).context("sharing memory with the peer")?;
+    let [mut here, there] = crossed(&words).map(|(input, output)| Words { input, output, received: 0, sent: 0 });
     trip::measure(ctx, &mut here, || Ok(there))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_words_have_cache_lines_of_their_own() {
-        let words = Shared::<AtomicU32>::new(2 * APART).expect("memory");
-        let (here, there) = ends(&words);
-        assert!(std::ptr::eq(here.input, there.output) && std::ptr::eq(here.output, there.input));
-        let address = |word: &AtomicU32| std::ptr::from_ref(word).addr();
-        // The longest lines have 256 bytes.
-        assert!(address(here.input).abs_diff(address(here.output)) >= 256);
-    }
 }

@@ -317,7 +317,7 @@ pub(super) mod tests {
         let sent: u64 = tried.result.fact("sent").expect("counted").parse().expect("a number");
         let timed = TIMED / TRANSFER as u64;
         assert!(sent >= tried.iterations * (timed + 1), "{sent} transfers for {} times {timed}", tried.iterations);
-        let cpu = |side: &str| tried.result.series(side).expect("its CPU time").values[0];
+        let cpu = |side: &str| tried.stated(side).expect("its CPU time");
         assert!(cpu("cpu_writer") > 2.0 * cpu("cpu_reader"), "{} {}", cpu("cpu_writer"), cpu("cpu_reader"));
     }
 }

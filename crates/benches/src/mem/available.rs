@@ -97,7 +97,7 @@ mod tests {
             Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
             tried => tried.expect("memory"),
         };
-        let bytes = tried.result.series("").expect("stated").values[0];
+        let bytes = tried.stated("").expect("stated");
         let fact = |key: &str| tried.result.fact(key).map(str::to_owned);
         let touched: f64 = fact("touched").expect("told").parse().expect("a number");
         assert!(touched <= bytes / PART as f64 && touched <= MOST as f64, "{touched} of {bytes}");

@@ -220,7 +220,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 }
 
 /// What is written and what is read, `bytes` each; a side that the operation lacks is empty.
-fn sides(op: Op, buffer: &mut [u8], bytes: usize) -> Result<(&mut [u8], &[u8]), BenchError> {
+pub(super) fn sides(op: Op, buffer: &mut [u8], bytes: usize) -> Result<(&mut [u8], &[u8]), BenchError> {
     let sides: (&mut [u8], &[u8]) = match (op.read_per_byte() > 0, op.written_per_byte() > 0) {
         (true, true) => apart(buffer, bytes, APART).map_err(BenchError::Failed)?,
         (true, false) => (&mut [], &buffer[..bytes]),
@@ -311,7 +311,7 @@ fn other_words(buffer: &[u8], expected: u64) -> usize {
 mod tests {
     use super::*;
     use groma_harness::model::Value;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{stating, try_out};
 
     fn fact<'a>(tried: &'a groma_harness::testing::Tried, key: &str) -> &'a str {
         tried.result.fact(key).unwrap_or_default()
@@ -443,8 +443,7 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
-        let bench = Benchmark { info, run: Run::Here(chosen) };
+        let bench = stating(chosen);
         let another = |_| fact(&try_out(&bench, &[], None).expect("16 KiB"), "always the last") == "false";
         assert!((0..5).any(another), "the kernel that was tried last is left in place");
     }

@@ -209,7 +209,7 @@ mod tests {
     fn the_generator_of_a_group_takes_no_longer_than_a_store() {
         groma_harness::testing::assert_exceeds(0.2, || {
             let tried = try_group(&BENCH, &[("size", "256K")], None, 2, WorkerKind::Threads).expect("two of them");
-            let generator = tried.result.series("generator").expect("stated").values[0];
+            let generator = tried.stated("generator").expect("stated");
             tried.least_ns("") / OPS as f64 * 1e-9 / generator
         });
     }

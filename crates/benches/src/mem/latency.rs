@@ -234,7 +234,7 @@ mod tests {
     fn a_load_of_the_first_lap_is_like_one_of_the_others() {
         let first_over_later = || {
             let tried = try_out(&BENCH, &[("size", "256K")], None).expect("256 KiB of memory");
-            let first = tried.result.series(FIRST_LAP).expect("stated").values[0];
+            let first = tried.stated(FIRST_LAP).expect("stated");
             // Where laps did not agree, there is nothing to compare with.
             if tried.samples("") > 0 { first * 1e9 * LOADS as f64 / tried.least_ns("") } else { f64::NAN }
         };

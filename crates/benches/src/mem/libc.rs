@@ -22,6 +22,7 @@
 //! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem` (`bcopy`, `bzero`); Ousterhout 1990 (table
 //! 5, `bcopy`). See docs/methods/memory.md#c-library-copies.
 
+use super::bandwidth;
 use super::laps::{Laps, piece};
 use crate::work;
 use groma_harness::model::Params;
@@ -29,7 +30,7 @@ use groma_harness::prelude::*;
 use groma_harness::sys::arch::STREAM_PATTERN;
 use groma_harness::sys::libc_memory::{Function, SET, go_over};
 use groma_harness::sys::pages::{Map, Policy};
-use groma_harness::sys::stream::{APART, apart};
+use groma_harness::sys::stream::Op;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -92,13 +93,9 @@ fn function(word: &str) -> Function {
     }
 }
 
-/// The destination and the source, `bytes` each; a fill has no source.
-fn buffers(copies: bool, memory: &mut [u8], bytes: usize) -> Result<(&mut [u8], &[u8]), BenchError> {
-    if copies {
-        return apart(memory, bytes, APART).map_err(BenchError::Failed);
-    }
-    let filled: (&mut [u8], &[u8]) = (&mut memory[..bytes], &[]);
-    Ok(filled)
+/// The operation of `mem.bandwidth` with the same sides.
+fn alike(copies: bool) -> Op {
+    if copies { Op::Copy } else { Op::Write }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -121,7 +118,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if copies {
         map[..bytes].chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes()));
     }
-    let (dst, src) = buffers(copies, &mut map, bytes)?;
+    let (dst, src) = bandwidth::sides(alike(copies), &mut map, bytes)?;
     let piece = piece(bytes, call, PIECE);
     let mut laps = Laps::new(bytes, piece);
     let mut calls = 0;
@@ -176,10 +173,10 @@ mod tests {
     fn a_copy_has_its_sides_half_a_page_apart() {
         for bytes in [8 << 10, 12_352] {
             let mut map = Map::anonymous(2 * bytes + 4096, Policy::Base).expect("memory");
-            let (dst, src) = buffers(true, &mut map, bytes).expect("room");
+            let (dst, src) = bandwidth::sides(alike(true), &mut map, bytes).expect("room");
             assert_eq!((dst.len(), src.len()), (bytes, bytes));
             assert_eq!(dst.as_ptr().addr().abs_diff(src.as_ptr().addr()) % 4096, 2048, "{bytes}");
-            let (dst, src) = buffers(false, &mut map, bytes).expect("room");
+            let (dst, src) = bandwidth::sides(alike(false), &mut map, bytes).expect("room");
             assert_eq!((dst.len(), src.len()), (bytes, 0));
         }
     }

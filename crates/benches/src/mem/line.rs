@@ -303,7 +303,7 @@ mod tests {
             Ok(())
         }
         let tried = try_out(&Benchmark { info: BENCH.info, run: Run::Here(stated) }, &[], None).expect("values");
-        let value = |name: &str| tried.result.series(name).map(|s| s.values[0]);
+        let value = |name: &str| tried.stated(name);
         assert_eq!((value(""), value("pair")), (Some(64.0), Some(128.0)));
     }
 

@@ -381,7 +381,7 @@ fn state(ctx: &mut Ctx, windows: &[Window], places: &[Place], loads: u64) {
 mod tests {
     use super::*;
     use groma_harness::sys::pages::page_size;
-    use groma_harness::testing::{Tried, try_out};
+    use groma_harness::testing::{Tried, stating, try_out};
 
     /// A page that nothing was written to is read from one page of zeros, which is in a cache.
     #[test]
@@ -452,15 +452,14 @@ mod tests {
             20 => stated::<20>,
             _ => stated::<40>,
         };
-        let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
-        try_out(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("values or reasons")
+        try_out(&stating(run), &[], None).expect("values or reasons")
     }
 
     #[test]
     fn the_windows_give_the_median_the_tail_and_the_bandwidth_of_the_near_node() {
         let tried = states(40);
         let is = |name: &str, expected: f64| {
-            let value = tried.result.series(name).expect("stated").values[0];
+            let value = tried.stated(name).expect("stated");
             assert!((value / expected - 1.0).abs() < 1e-3, "{name}: {value}");
         };
         is("", 101.9e-9);
@@ -550,7 +549,7 @@ mod tests {
             };
             assert_eq!(tried.proven("generators that did not leave well"), 0.0);
             assert_eq!(tried.result.fact("chain.evicted"), None, "it is to stay in the shared cache");
-            let value = |name: &str| tried.result.series(name).and_then(|s| s.values.first().copied());
+            let value = |name: &str| tried.stated(name);
             assert!(value("idle").is_some_and(|idle| idle > 0.0));
             assert_eq!(value("").is_some(), value("bandwidth").is_some());
             assert!(value("").is_some() || tried.remarked("co-run"));

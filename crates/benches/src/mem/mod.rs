@@ -221,7 +221,7 @@ fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::sys::pages::{huge_page_size, page_size};
-    use groma_harness::testing::{try_failing, try_out};
+    use groma_harness::testing::{stating, try_failing, try_out};
 
     /// Transparent huge pages would pass for reserved ones, of which nothing is counted.
     #[test]
@@ -262,8 +262,7 @@ mod tests {
             }
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
-        let tried = try_out(&Benchmark { info, run: Run::Here(walks) }, &[], None).expect("values");
+        let tried = try_out(&stating(walks), &[], None).expect("values");
         let open = ["less", "lap", "more", "one"].map(|of| tried.unresolved(of).is_some());
         assert_eq!(open, [false, false, true, true]);
     }
@@ -290,11 +289,7 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let held = |run| {
-            let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
-            let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None)?;
-            Ok::<_, BenchError>(tried.result.output.proofs.iter().map(|p| p.holds).collect::<Vec<_>>())
-        };
+        let held = |run| try_failing(&stating(run), &[], None).map(|tried| tried.held(""));
         assert!(held(base).expect("memory").iter().all(|holds| *holds));
         match held(huge) {
             Ok(held) => assert_eq!(held, [true, false]),

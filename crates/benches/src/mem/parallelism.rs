@@ -463,7 +463,7 @@ mod tests {
         for (run, limiter) in runs.into_iter().zip(["bandwidth", "miss buffers"]) {
             let bench = Benchmark { info: BENCH.info, run: Run::Here(run) };
             let tried = try_out(&bench, &[("size", "512K")], None).expect("a curve");
-            let value = |name: &str| tried.result.series(name).map_or(f64::NAN, |series| series.values[0]);
+            let value = |name: &str| tried.stated(name).unwrap_or(f64::NAN);
             assert_eq!((value(""), value("chains")), (10.0, 12.0));
             assert!((value("rate") / 1e8 - 1.0).abs() < 1e-9, "{}", value("rate"));
             assert_eq!(tried.result.fact("limiter"), Some(limiter));

@@ -235,7 +235,7 @@ mod tests {
         for (run, (main, verdict)) in runs.into_iter().zip([(0.89, "polluted"), (0.9, "clean")]) {
             let bench = Benchmark { info: BENCH.info, run: Run::Here(run) };
             let tried = try_out(&bench, &[], None).expect("ratios");
-            let value = |name: &str| tried.result.series(name).map(|series| series.values[0]);
+            let value = |name: &str| tried.stated(name);
             assert_eq!((value(""), value("page_local"), value("lines")), (Some(main), Some(0.3), None));
             assert!(tried.unresolved("lines").is_some());
             assert_eq!(tried.result.fact("verdict"), Some(verdict));

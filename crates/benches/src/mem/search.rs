@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use groma_harness::Rng;
     use groma_harness::sys::pages::{Map, Policy};
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{stating, try_out};
 
     #[test]
     fn the_reach_is_found_wherever_it_is() {
@@ -220,11 +220,10 @@ mod tests {
             ctx.state_as("clock", seen.hz);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
         let mut seen = Vec::new();
         for _ in 0..5 {
-            let tried = try_out(&Benchmark { info, run: Run::Here(looked) }, &[], None).expect("a page");
-            let value = |name: &str| tried.result.series(name).map_or(f64::NAN, |s| s.values[0]);
+            let tried = try_out(&stating(looked), &[], None).expect("a page");
+            let value = |name: &str| tried.stated(name).unwrap_or(f64::NAN);
             seen.push((value(""), value("clock")));
         }
         let right = |(cycles, hz): &(f64, f64)| (1.5..=40.0).contains(cycles) && (1e7..=1e11).contains(hz);

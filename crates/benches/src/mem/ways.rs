@@ -251,7 +251,7 @@ mod tests {
             Ok(())
         }
         let tried = try_out(&Benchmark { info: BENCH.info, run: Run::Here(stated) }, &[], None).expect("values");
-        let value = |name: &str| tried.result.series(name).map(|s| s.values[0]);
+        let value = |name: &str| tried.stated(name);
         assert_eq!((value(""), value("way_size")), (Some(12.0), Some(4096.0)));
         assert_eq!(tried.result.fact("ways.size"), Some("49152"));
     }
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn the_first_level_of_this_machine_is_a_power_of_two_of_sets() {
         let tried = try_out(&BENCH, &[], None).expect("two megabytes");
-        let value = |name: &str| tried.result.series(name).map(|s| s.values[0] as usize);
+        let value = |name: &str| tried.stated(name).map(|bytes| bytes as usize);
         match value("") {
             Some(ways) => {
                 assert!(ways >= 1 && value("way_size").is_some_and(usize::is_power_of_two), "{:?}", tried.result);

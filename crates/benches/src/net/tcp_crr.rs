@@ -208,9 +208,8 @@ mod tests {
     #[test]
     fn an_answer_to_something_else_does_not_count() {
         let tried = try_failing(&FROM_WRONG, &[], None).expect("loopback");
-        let proof = |name: &str| tried.result.output.proofs.iter().find(|p| p.name == name).expect("a proof").seen;
-        assert_eq!(proof("connections established and answered per exchange"), 0.0);
-        assert_eq!(proof("requests that the peer counted per exchange"), 1.0);
+        assert_eq!(tried.proof("connections established and answered per exchange").seen, 0.0);
+        assert_eq!(tried.proof("requests that the peer counted per exchange").seen, 1.0);
     }
 
     #[test]

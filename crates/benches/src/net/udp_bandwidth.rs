@@ -328,7 +328,7 @@ mod tests {
     use groma_harness::sys::affinity;
     use groma_harness::sys::io::pipe;
     use groma_harness::sys::thread::spawn;
-    use groma_harness::testing::{Tried, try_failing, try_failing_at, try_out};
+    use groma_harness::testing::{stating, try_failing, try_failing_at, try_out};
 
     /// Starts a service with these limits: its address, what keeps it alive, and its thread.
     fn serving(
@@ -449,11 +449,6 @@ mod tests {
         assert!(is_changed(&datagram, 1001, word));
     }
 
-    /// Which of the proofs of this name hold.
-    fn held(tried: &Tried, name: &str) -> Vec<bool> {
-        tried.result.output.proofs.iter().filter(|p| p.name.starts_with(name)).map(|p| p.holds).collect()
-    }
-
     #[test]
     fn what_is_neither_received_nor_dropped_is_missed_and_nothing_comes_twice() {
         fn run(ctx: &mut Ctx) -> Outcome {
@@ -476,10 +471,9 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("test.counts") };
-        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
+        let tried = try_failing(&stating(run), &[], None).expect("a value");
         let expected = [true, true, false, false, false, true, true, false, false];
-        assert_eq!(held(&tried, "datagrams received"), expected);
+        assert_eq!(tried.held("datagrams received"), expected);
     }
 
     #[test]
@@ -492,13 +486,12 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("test.order") };
-        let bench = Benchmark { info, run: Run::Here(run) };
+        let bench = stating(run);
         let free = try_failing(&bench, &[], None).expect("a value");
-        assert_eq!(held(&free, "datagrams out of order"), [true, true, true, false]);
+        assert_eq!(free.held("datagrams out of order"), [true, true, true, false]);
         let here = affinity::allowed().expect("the CPUs that are allowed")[0];
         let placed = try_failing_at(&bench, Placement::SameCpu, &[here, here]).expect("a value");
-        assert_eq!(held(&placed, "datagrams out of order"), [true, false, false, false]);
+        assert_eq!(placed.held("datagrams out of order"), [true, false, false, false]);
     }
 
     #[test]

@@ -241,8 +241,8 @@ mod tests {
     fn only_the_answer_to_its_own_datagram_ends_a_trip() {
         // More answers than datagrams break a proof, as they should.
         let tried = try_failing(&FROM_WRONG, &[("size", "64")], None).expect("loopback");
-        let proof = tried.result.output.proofs.iter().find(|p| p.name == "answers per round trip").expect("a proof");
-        assert!(proof.seen > 2.9, "{} answers were read in each trip", proof.seen);
+        let answers = tried.proof("answers per round trip").seen;
+        assert!(answers > 2.9, "{answers} answers were read in each trip");
         assert!(tried.remarked("were sent again"), "{:?}", tried.result.output.remarks);
     }
 

@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn there_are_as_many_as_asked_for_and_none_afterwards() {
         let tried = try_out(&LOADED, &[], None).expect("busy tasks");
-        let tasks = tried.result.series("").map_or(0.0, |s| s.values[0]);
+        let tasks = tried.stated("").unwrap_or(0.0);
         let cpus = cpus_of_the_run().expect("an affinity").len() as f64;
         assert_eq!(tasks, (cpus * 1.5).ceil());
         assert_eq!(tried.proven("busy tasks at work to the end"), tasks);

@@ -74,21 +74,15 @@ mod tests {
     use super::*;
     use groma_harness::testing::try_out;
 
-    /// The class of this thread by its number: the 41st field, of which the second may hold spaces.
-    fn class() -> Option<u32> {
-        let stat = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
-        stat.rsplit_once(") ")?.1.split(' ').nth(38)?.parse().ok()
-    }
-
-    fn state_class(ctx: &mut Ctx) -> Outcome {
+    fn state_policy(ctx: &mut Ctx) -> Outcome {
         take_policy(ctx)?;
-        ctx.state(class().map_or(f64::NAN, f64::from));
+        ctx.state(sched::policy() as f64);
         Ok(())
     }
 
     static CLASSED: Benchmark = Benchmark {
         info: Info { timing: Timing::Stated, params: &[POLICY], ..Info::new("test.class") },
-        run: Run::Here(state_class),
+        run: Run::Here(state_policy),
     };
 
     /// Who is woken has slept, which must not drop a sample.
@@ -103,16 +97,10 @@ mod tests {
     /// Both sleep as often, and as long. An ordinary task is one whatever it was before.
     #[test]
     fn the_class_is_the_one_that_is_named() {
-        if class().is_none() {
-            return println!("skipped: no /proc");
-        }
-        for (policy, number) in [("fifo", 1.0), ("other", 0.0)] {
+        for (policy, number) in [("fifo", sched::FIFO), ("other", sched::OTHER)] {
             match try_out(&CLASSED, &[("policy", policy)], None) {
                 Err(BenchError::Denied(why)) if policy == "fifo" => println!("skipped: {why}"),
-                tried => {
-                    let values = tried.expect("a class").result.series("").map(|s| s.values.clone());
-                    assert_eq!(values, Some(vec![number]), "{policy}");
-                }
+                tried => assert_eq!(tried.expect("a policy").stated(""), Some(number as f64), "{policy}"),
             }
         }
     }

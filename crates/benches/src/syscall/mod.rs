@@ -79,7 +79,7 @@ fn counted_calls(ctx: &mut Ctx, before: Option<u64>, now: Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_failing;
+    use groma_harness::testing::{stating, try_failing};
 
     #[test]
     fn calls_that_the_kernel_did_not_count_are_missed() {
@@ -95,10 +95,8 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("syscall.test") };
-        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
-        let held: Vec<bool> = tried.result.output.proofs.iter().map(|p| p.holds).collect();
-        assert_eq!(held, [true, false, false, false]);
+        let tried = try_failing(&stating(run), &[], None).expect("a value");
+        assert_eq!(tried.held(""), [true, false, false, false]);
         assert!(
             all_gave(1, 0, "a read").is_err() && all_gave(0, -9, "a call").is_err() && all_gave(0, 0, "a call").is_ok()
         );

@@ -227,7 +227,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::sys::fork;
-    use groma_harness::testing::{Tried, try_failing, try_out};
+    use groma_harness::testing::{Tried, stating, try_failing, try_out};
 
     const EARLY: &str = "sleeps that ended before their time";
 
@@ -322,9 +322,7 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("sleep.test") };
-        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
-        let held: Vec<bool> = tried.result.output.proofs.iter().map(|p| p.holds).collect();
-        assert_eq!(held, [true, true, false, true, true, false, true, false]);
+        let tried = try_failing(&stating(run), &[], None).expect("a value");
+        assert_eq!(tried.held(""), [true, true, false, true, true, false, true, false]);
     }
 }

@@ -154,7 +154,7 @@ impl Walk {
 mod tests {
     use super::*;
     use groma_harness::sys::pages::Map;
-    use groma_harness::testing::try_failing;
+    use groma_harness::testing::{stating, try_failing};
 
     #[test]
     fn a_walk_goes_through_the_area_and_begins_again() {
@@ -210,9 +210,8 @@ mod tests {
             let bench = Benchmark { info, run: Run::Here(run) };
             let holds = |_| {
                 let tried = try_failing(&bench, &[], None).unwrap_or_else(|why| panic!("{why}"));
-                let proof = |name: &str| tried.result.output.proofs.iter().find(|p| p.name == name).map(|p| p.holds);
                 let names = ["minor faults per touch", "minor faults per operation, which needs none"];
-                names.map(|name| proof(name).expect("a proof"))
+                names.map(|name| tried.proof(name).holds)
             };
             // The kernel may take pages back between two touches, though hardly in each try.
             let seen: Vec<[bool; 2]> = (0..5).map(holds).collect();
@@ -240,10 +239,8 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("walk.test") };
-        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
-        let minor = tried.result.output.proofs.iter().filter(|p| p.name != "major faults").map(|p| p.holds);
-        assert_eq!(minor.collect::<Vec<_>>(), TOUCHES.iter().chain(&NONE).map(|case| case.2).collect::<Vec<_>>());
+        let tried = try_failing(&stating(run), &[], None).expect("a value");
+        assert_eq!(tried.held("minor faults"), TOUCHES.iter().chain(&NONE).map(|case| case.2).collect::<Vec<_>>());
     }
 
     /// Too few faults, too many, and some where there should be none, all break the proofs.
@@ -261,8 +258,7 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let info = Info { timing: Timing::Stated, ..Info::new("walk.test") };
-        let tried = match try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None) {
+        let tried = match try_failing(&stating(run), &[], None) {
             Ok(tried) => tried,
             Err(why) => panic!("{why}"),
         };

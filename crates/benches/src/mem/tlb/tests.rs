@@ -99,7 +99,7 @@ fn base_pages_are_told_or_not_with_a_reason() {
     if has("") {
         assert!(has("l2") || tried.unresolved("l2").is_some(), "{:?}", tried.result);
         assert!(has("page") || tried.unresolved("page").is_some(), "{:?}", tried.result);
-        let entries = tried.result.series("").map_or(0.0, |s| s.values[0]);
+        let entries = tried.stated("").unwrap_or(0.0);
         assert!((FIRST[0] as f64..=FIRST[1] as f64).contains(&entries));
     }
     assert!(tried.result.output.facts.iter().any(|f| f.key == "verdict"));
@@ -131,7 +131,7 @@ fn the_first_level_holds_more_pages_than_a_set_of_the_cache_has_lines() {
     let mut seen = Vec::new();
     for _ in 0..5 {
         let tried = try_out(&BENCH, &[], None).expect("memory");
-        seen.extend(tried.result.series("").map(|s| s.values[0]));
+        seen.extend(tried.stated(""));
         if seen.iter().any(|entries| *entries > 1.5 * f64::from(ways)) {
             return;
         }
@@ -220,7 +220,7 @@ fn each_finding_beyond_the_first_level_has_its_name() {
         Ok(())
     }
     let tried = try_out(&Benchmark { info: BENCH.info, run: Run::Here(stated) }, &[], None).expect("values");
-    let value = |name: &str| tried.result.series(name).map(|s| (s.values[0] * 1e9).round());
+    let value = |name: &str| tried.stated(name).map(|seconds| (seconds * 1e9).round());
     assert_eq!(["l2_hit", "walk2", "walk4", "walk8"].map(value), [Some(4.0), Some(10.0), None, Some(30.0)]);
     assert_eq!(value("l2"), Some(1500.0 * 1e9));
     assert!(tried.unresolved("walk4").is_some());
