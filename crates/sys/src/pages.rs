@@ -220,21 +220,7 @@ impl Map {
     /// Bytes of the mapping under this name in `/proc/self/smaps` (`Referenced`, `LazyFree`);
     /// `None` without it.
     pub fn smaps_bytes(&self, name: &str) -> Option<u64> {
-        let start = self.base as usize + self.offset;
-        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
-        let mut inside = false;
-        let mut total = 0;
-        for line in smaps.lines() {
-            if let Some((from, to)) = line.split(' ').next().and_then(|range| {
-                let (from, to) = range.split_once('-')?;
-                Some((usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?))
-            }) {
-                inside = from < start + self.len && start < to;
-            } else if inside && let Some(kib) = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')) {
-                total += kib.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024;
-            }
-        }
-        Some(total.min(self.len as u64))
+        smaps_bytes(self.base as usize + self.offset, self.len, name)
     }
 
     /// Makes the aligned part read-only, or writable again.
@@ -273,6 +259,31 @@ impl Drop for Map {
         // SAFETY: the mapping was made with this base and length and is unmapped once, here.
         unsafe { libc::munmap(self.base, self.mapped) };
     }
+}
+
+/// What `/proc/self/smaps` has under this name for each mapping that holds some of these bytes;
+/// `None` without it.
+fn smaps(start: usize, len: usize, name: &str) -> Option<Vec<String>> {
+    let number = |text: &str| usize::from_str_radix(text, 16).ok();
+    let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+    let mut inside = false;
+    let mut found = Vec::new();
+    for line in smaps.lines() {
+        let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+        if let Some((from, to)) = range.and_then(|(from, to)| Some((number(from)?, number(to)?))) {
+            inside = from < start + len && start < to;
+        } else if inside && let Some(value) = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')) {
+            found.push(value.trim().to_owned());
+        }
+    }
+    Some(found)
+}
+
+/// As [`Map::smaps_bytes`], of any memory of this process: `len` bytes from the address `start`.
+pub fn smaps_bytes(start: usize, len: usize, name: &str) -> Option<u64> {
+    let bytes = |kib: &String| Some(kib.trim_end_matches(" kB").parse::<u64>().ok()? * 1024);
+    let total: u64 = smaps(start, len, name)?.iter().map(bytes).sum::<Option<u64>>()?;
+    Some(total.min(len as u64))
 }
 
 /// A part of a shared mapping, with an owner of its own.
@@ -388,18 +399,8 @@ mod tests {
 
     /// The kernel's flags of the mapping that holds this memory; `None` where it does not tell.
     fn flags(memory: &[u8]) -> Option<Vec<String>> {
-        let number = |text: &str| usize::from_str_radix(text, 16).ok();
-        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
-        let mut inside = false;
-        for line in smaps.lines() {
-            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
-            if let Some((from, to)) = range.and_then(|(from, to)| Some((number(from)?, number(to)?))) {
-                inside = (from..to).contains(&(memory.as_ptr() as usize));
-            } else if inside && let Some(flags) = line.strip_prefix("VmFlags:") {
-                return Some(flags.split_ascii_whitespace().map(str::to_owned).collect());
-            }
-        }
-        None
+        let flags = smaps(memory.as_ptr() as usize, 1, "VmFlags")?.into_iter().next()?;
+        Some(flags.split_ascii_whitespace().map(str::to_owned).collect())
     }
 
     /// Few pages have no room for a huge one, so only the kernel's flags tell that none was wanted.

@@ -469,11 +469,8 @@ mod tests {
 
     /// The bytes of the pool that this process has mapped; `None` without `/proc`.
     fn resident(pool: &LinePool) -> Option<usize> {
-        let start = pool.words.as_ptr().addr();
-        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
-        let mut lines = smaps.lines().skip_while(|line| !line.starts_with(&format!("{start:x}-")));
-        let kib = lines.find_map(|line| line.strip_prefix("Rss:"))?.trim().trim_end_matches(" kB");
-        Some(kib.parse::<usize>().ok()? * 1024)
+        let bytes = sys::pages::smaps_bytes(pool.words.as_ptr().addr(), pool.words.len() * WORD, "Rss")?;
+        Some(bytes as usize)
     }
 
     /// A line whose page others have touched has its home there, and is passed on by way of it.
