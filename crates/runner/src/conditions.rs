@@ -315,7 +315,62 @@ mod tests {
         let error = format!("{:#}", begun.expect_err("a journal is left"));
         assert!(error.contains("what a killed run changed is not restored"), "{error}");
         std::fs::rename(&away, &file).expect("it moves back");
-        let said = recover(&dir).expect("it works now").expect("a line");
+        let said = patiently(|| recover(&dir).expect("it works now"));
         assert_eq!((read(&file).as_str(), said.ends_with("restored")), ("before", true));
+    }
+
+    /// A file that one side alone names has for the other what it held before.
+    #[test]
+    fn a_side_has_its_values_and_of_the_other_files_what_was_there() {
+        let (_own, dir, file) = place();
+        let other = dir.join("b");
+        std::fs::write(&other, "other").expect("a file");
+        let set =
+            |path: &Path, value: &str| Condition { set: vec![(path.to_owned(), value.to_owned())], command: None };
+        let sides = [set(&file, "1"), set(&other, "2")];
+        assert!(!sides[0].is_empty() && Condition::default().is_empty());
+        let command = Condition { command: Some("true".to_owned()), ..Condition::default() };
+        assert!(!command.is_empty());
+        let mut all = Conditions::new(&sides, &dir, DEADLINE).expect("conditions");
+        assert!(!all.is_undone_by_a_command());
+        let facts = |side: usize| all.facts(side).into_iter().map(|fact| (fact.key, fact.value)).collect::<Vec<_>>();
+        let (a, b) = (file.display().to_string(), other.display().to_string());
+        let pairs = |x: &str, y: &str| vec![(a.clone(), x.to_owned()), (b.clone(), y.to_owned())];
+        assert_eq!((facts(0), facts(1)), (pairs("1", "other"), pairs("before", "2")));
+        let signals = watch_signals().expect("signals");
+        for (side, values) in [(0, ["1\n", "other"]), (1, ["before", "2\n"]), (0, ["1\n", "other"])] {
+            all.enter(side, &signals).expect("a side");
+            assert_eq!([read(&file), read(&other)], values, "side {side}");
+        }
+        all.restore().expect("restored");
+        assert_eq!([read(&file), read(&other)], ["before", "other"]);
+    }
+
+    /// By any of its names, for one side; and what is no file at all.
+    #[test]
+    fn what_cannot_be_set_is_refused_before_anything_is_changed() {
+        let (_own, dir, file) = place();
+        let link = dir.join("link");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        let set = |paths: &[&Path]| {
+            let set = paths.iter().map(|path| ((*path).to_owned(), "1".to_owned())).collect();
+            Condition { set, command: None }
+        };
+        let refused = |sides: [Condition; 2]| {
+            let begun = patiently(|| unlocked(Conditions::new(&sides, &dir, DEADLINE)));
+            format!("{:#}", begun.expect_err("it is refused"))
+        };
+        let twice = refused([Condition::default(), set(&[&file, &link])]);
+        assert!(twice.starts_with("--set-b: ") && twice.ends_with("link: set twice for one side"), "{twice}");
+        let missing = refused([set(&[&dir.join("none")]), Condition::default()]);
+        assert!(missing.starts_with("--set-a: ") && missing.contains("No such file"), "{missing}");
+        let directory = refused([set(&[&dir]), Condition::default()]);
+        assert!(directory.ends_with("not a regular file"), "{directory}");
+        std::fs::write(&file, vec![b'x'; (64 << 10) + 1]).expect("a file");
+        let long = refused([set(&[&file]), Condition::default()]);
+        assert!(long.contains("holds more than a setting"), "{long}");
+        std::fs::write(&file, "a\0b").expect("a file");
+        assert!(refused([set(&[&file]), Condition::default()]).contains("holds more than a setting"));
+        assert_eq!(read(&file), "a\0b");
     }
 }
