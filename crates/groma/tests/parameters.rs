@@ -6,8 +6,8 @@
 //! leaves: in its system calls with their arguments. That it is the right trace, `words.rs` says
 //! for those whose values choose the system call.
 //!
-//! The calls that the operation consists of are also compared with those of the last time
-//! (`parameters/calls.rs`).
+//! The calls that the operation consists of, and their order, are also compared with those of the
+//! last time (`parameters/calls.rs`).
 //!
 //! Not here are benchmarks of instructions and memory, whose values choose code (the kernels' own
 //! tests), and those of disks and of whole mixes, which take too long. Without `strace`, or where
@@ -15,8 +15,9 @@
 #![cfg(target_os = "linux")]
 
 mod calls;
+mod order;
 
-use crate::common::{eight_at_a_time, trace};
+use crate::common::{Place, eight_at_a_time, trace};
 use groma_harness::Benchmark;
 use groma_harness::model::{Param, ParamKind, Params, Placement, Tier, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,12 +25,16 @@ use std::sync::Mutex;
 
 /// Groups that are not here.
 const ELSEWHERE: [&str; 5] = ["cpu", "mem", "disk", "mix", "selftest"];
-/// How long a round samples.
-const LIMIT_MS: u64 = 2;
+/// How long the rounds sample, the first and the next ones: what is made as often in all of them is
+/// no part of the loop.
+const LIMITS_MS: [u64; 3] = [2, 4, 7];
 /// Sizes in bytes and times in nanoseconds up to this are tried, and counts up to [`FEW`]: what is
 /// larger takes long to set up.
 const SMALL: u64 = 1 << 20;
 const FEW: u64 = 100;
+
+/// Programs that these start would read the visible clock as well, and be traced loading it.
+const STARTING: [&str; 3] = ["proc.exec", "proc.shell", "proc.spawn"];
 
 /// Values that leave no trace, and why.
 const SILENT: &[(&str, &str, &str)] = &[
@@ -48,15 +53,24 @@ const SILENT: &[(&str, &str, &str)] = &[
 /// The calls of a round, and how often each was made.
 type Calls = BTreeMap<String, usize>;
 
+/// What a round did.
+struct Traced {
+    calls: Calls,
+    /// Which call follows which ([`order`]), and how often.
+    order: Calls,
+}
+
 /// A round to be traced.
 #[derive(Clone, Debug)]
-struct Trial {
+struct Trial<'a> {
     bench: &'static Benchmark,
     /// The parameter and its value; nothing for the usual values.
     other: Option<(&'static str, &'static str)>,
+    /// More options of `strace`.
+    options: &'a [String],
 }
 
-impl Trial {
+impl Trial<'_> {
     /// All of its parameters.
     fn params(&self) -> Option<Params> {
         let value = |param: &Param| {
@@ -70,18 +84,19 @@ impl Trial {
     }
 
     /// What can be told of a round, without what differs between any two of them, and how often.
-    fn trace(&self) -> Option<Calls> {
+    fn trace(&self, limit_ms: u64) -> Option<Traced> {
         let two_sides = self.bench.info.placements.contains(&Placement::SameCpu);
         // Always the same for a benchmark, and not the same for all: they would wait for it.
         let cpus = groma_sys::affinity::allowed().expect("CPUs");
         let on = two_sides.then(|| cpus[self.bench.info.id.len() % cpus.len()]);
-        let traced = trace::traced(self.bench.info.id, &self.params()?, on, LIMIT_MS, &[])?;
+        let options = if STARTING.contains(&self.bench.info.id) { &[] } else { self.options };
+        let traced = trace::traced(self.bench.info.id, &self.params()?, on, limit_ms, options)?;
         let pids: BTreeSet<&str> = traced.lines.iter().map(|(pid, _)| pid.as_str()).collect();
         let mut calls = Calls::new();
         for call in traced.calls().filter(|call| is_own(call)) {
             *calls.entry(plain(call, &traced.dir, &pids)).or_default() += 1;
         }
-        Some(calls)
+        Some(Traced { calls, order: order::pairs(&traced) })
     }
 }
 
@@ -194,12 +209,13 @@ fn plain(call: &str, dir: &str, pids: &BTreeSet<&str>) -> String {
 /// Whether the other value shows in traces: in all of the usual value there is something that it
 /// lacks, or in all of its own something that no usual one has. What differs by chance is in some
 /// of them only.
-fn shows(usual: &[Calls], first: &Calls, other: &Trial) -> Option<bool> {
+fn shows(usual: &[Traced], first: &Traced, other: &Trial) -> Option<bool> {
+    let (usual, first): (Vec<&Calls>, _) = (usual.iter().map(|of| &of.calls).collect(), &first.calls);
     let lacks = |line: &String| usual[1..].iter().all(|more| more.contains_key(line)) && !first.contains_key(line);
     if usual[0].keys().any(lacks) {
         return Some(true);
     }
-    let second = other.trace()?;
+    let second = other.trace(LIMITS_MS[1])?.calls;
     Some(first.keys().any(|line| second.contains_key(line) && !usual.iter().any(|of| of.contains_key(line))))
 }
 
@@ -209,13 +225,17 @@ fn every_value_leaves_a_trace() {
         let group = bench.info.id.split('.').next().unwrap_or_default();
         !ELSEWHERE.contains(&group)
     });
+    let place = Place::new();
+    let clock = trace::with_a_visible_clock(&place);
+    let options = clock.as_deref().unwrap_or_default();
     let usual = Mutex::new(BTreeMap::new());
     eight_at_a_time(benches.clone().collect(), |bench: &'static Benchmark| {
-        let traces: Option<Vec<_>> = (0..3).map(|_| Trial { bench, other: None }.trace()).collect();
+        let traces: Option<Vec<_>> =
+            LIMITS_MS.map(|limit| Trial { bench, other: None, options }.trace(limit)).into_iter().collect();
         usual.lock().expect("no panic holds it").insert(bench.info.id, traces);
     });
     let usual = usual.into_inner().expect("no panic holds it");
-    let table = calls::Table::of_this_machine(&usual);
+    let table = calls::Table::of_this_machine(&usual, clock.is_some());
     for (id, traces) in &usual {
         traces.iter().for_each(|traces| table.of_usual(id, traces));
     }
@@ -225,13 +245,13 @@ fn every_value_leaves_a_trace() {
         let values = params
             .filter(move |param| !known(param))
             .flat_map(|param| others(param).into_iter().map(|text| (param.name, text)));
-        values.map(|other| Trial { bench, other: Some(other) })
+        values.map(|other| Trial { bench, other: Some(other), options })
     });
     let silent = Mutex::new(Vec::new());
     eight_at_a_time(others.collect(), |trial: Trial| {
         let id = trial.bench.info.id;
         let Some(usual) = &usual[id] else { return };
-        let Some(first) = trial.trace() else { return };
+        let Some(first) = trial.trace(LIMITS_MS[0]) else { return };
         table.of_value(&trial, usual, &first);
         if shows(usual, &first, &trial) == Some(false) {
             silent.lock().expect("no panic holds it").push(format!("{id} {:?}", trial.other));

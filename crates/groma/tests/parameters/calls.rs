@@ -8,9 +8,10 @@
 //! `GROMA_UPDATE=1 cargo test -p groma --test program parameters` writes it, and the difference is
 //! to be read.
 //!
-//! A line without a mark is of a call that all rounds repeat. One that begins with "1" is of the
-//! set-up ([`SET_UP`]), or of what comes after: all rounds make it, and few times. One with "?" is
-//! of a call that some rounds repeat and others do not, as on a busy machine: `GROMA_UPDATE=more`
+//! A line without a mark is of a call that all rounds repeat, or of two that follow each other
+//! ("then"). One that begins with a number is of the set-up ([`is_set_up`]), or of what comes after:
+//! each round makes it so many times; "+" says that all rounds make it, and few times. One with "?"
+//! is of a call that some rounds repeat and others do not, as on a busy machine: `GROMA_UPDATE=more`
 //! adds what is new as such lines, makes such lines of what is not repeated this time, and drops
 //! what is of the set-up of some rounds only. `SKIPPED` has those whose calls are mostly those of
 //! other programs.
@@ -18,63 +19,80 @@
 //! Another `strace` writes calls otherwise, another C library makes other calls, and another kernel
 //! has other files to look at: the table is compared where they are those of its first line.
 
-use super::{Calls, Trial, reads};
+use super::{Calls, LIMITS_MS, Traced, Trial, reads};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// The table.
-const CALLS: &str = include_str!("calls.txt");
+/// Where the table is.
+const CALLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/parameters/calls.txt");
 /// A call that is made as often in a round is repeated.
 const REPEATED: usize = 4;
 /// One that the table lacks has to be made as often before it is wrong: how many laps a round has
 /// depends on the machine's speed, so that a call of each lap is repeated in some rounds only.
 const SURELY_REPEATED: usize = 2 * REPEATED;
 
-/// Calls of the set-up that decide what is measured: kinds and options of objects, policies of
-/// memory and scheduling, processes. What is not here, such as files of the kernel that are read
-/// and the allocator's mappings, depends on the machine.
-const SET_UP: [&str; 33] = [
-    "clone(",
-    "epoll_create1(",
-    "eventfd2(",
-    "fadvise64(",
-    "fallocate(",
-    "fcntl(#, F_SETPIPE_SZ",
-    "fdatasync(",
-    "fsync(",
-    "ftruncate(",
-    "io_uring_setup(",
-    "listen(",
-    "madvise(",
-    "mbind(",
-    "memfd_create(",
-    "mknodat(",
-    "mlock",
-    "mq_open(",
-    "mremap(",
-    "msgget(",
-    "pipe2(",
-    "prctl(",
-    "sched_setattr(",
-    "sched_setscheduler(",
-    "semctl(",
-    "semget(",
-    "setitimer(",
-    "setsockopt(",
-    "shutdown(",
-    "socket(",
-    "socketpair(",
-    "timer_create(",
-    "timerfd_",
-    "vfork(",
+/// Calls of the set-up that say little of what is measured, or depend on the machine: files of the
+/// kernel that are read, the allocator's and the loader's mappings, who waits for whom.
+const NOT_SET_UP: [&str; 35] = [
+    "access(",
+    "clock_",
+    "close(",
+    "dup(",
+    "exit",
+    "fcntl(#, F_GET",
+    "fcntl(#, F_SETFD",
+    "fstat(",
+    "futex(",
+    "getcpu(",
+    "ioctl(#, FS_IOC",
+    "getpid(",
+    "getppid(",
+    "gettid(",
+    "kill(",
+    "lseek(",
+    "mprotect(",
+    "munmap(",
+    "nanosleep(",
+    "newfstatat(",
+    "poll(",
+    "ppoll(",
+    "pread64(",
+    "prlimit64(",
+    "pselect6(",
+    "read",
+    "recv",
+    "rt_sigreturn(",
+    "sched_yield(",
+    "send",
+    "set_robust_list(",
+    "statx(",
+    "tgkill(",
+    "wait",
+    "write(",
 ];
 
-/// Whether a call is one of [`SET_UP`], or maps memory that others see, or that is there at once.
+/// The least mapping that is the benchmark's: the allocator maps what is larger than 128 KiB, and
+/// what it makes of smaller things depends on the machine.
+const LEAST_MAPPING: usize = 64 << 10;
+
+/// Whether a call is made to set something up that decides what is measured: kinds and options of
+/// objects, policies of memory and scheduling, processes, files of the benchmark's own.
 fn is_set_up(call: &str) -> bool {
-    let maps = call.starts_with("mmap(") && ["SHARED", "POPULATE", "HUGETLB"].iter().any(|flag| call.contains(flag));
-    maps || SET_UP.iter().any(|of| call.starts_with(of))
+    if let Some(arguments) = call.strip_prefix("mmap(") {
+        let is_shared = ["SHARED", "POPULATE", "HUGETLB"].iter().any(|flag| arguments.contains(flag));
+        let is_of_library = ["NORESERVE", "STACK", "DENYWRITE"].iter().any(|flag| arguments.contains(flag));
+        let length = arguments.split(", ").nth(1).and_then(|length| length.parse().ok());
+        return is_shared || !is_of_library && length.is_some_and(|length: usize| length >= LEAST_MAPPING);
+    }
+    if call.starts_with("openat(") {
+        return ["\"DIR/", "\"/dev/", "O_CREAT", "O_TMPFILE", "O_DIRECT|"].iter().any(|of| call.contains(of));
+    }
+    // A thread's own, as libc starts it.
+    if call.starts_with("rt_sig") && (call.contains("RT_1") || call.contains("~[")) {
+        return false;
+    }
+    call.contains('(') && !NOT_SET_UP.iter().any(|of| call.starts_with(of))
 }
 
 /// Programs that are started make hundreds of calls, which are not the benchmark's.
@@ -85,21 +103,40 @@ const SKIPPED: [&str; 3] = ["proc.spawn", "proc.shell", "proc.exec target"];
 enum Made {
     /// All repeat it.
     Repeatedly,
+    /// All make it so many times.
+    Times(usize),
     /// All make it, and few times.
-    SetUp,
+    Few,
     /// Some repeat it.
     Sometimes,
 }
 
 impl Made {
-    const ALL: [Made; 3] = [Made::Repeatedly, Made::SetUp, Made::Sometimes];
-
     /// What its line begins with.
-    fn mark(self) -> &'static str {
+    fn mark(self) -> String {
         match self {
-            Made::Repeatedly => "",
-            Made::SetUp => "1 ",
-            Made::Sometimes => "? ",
+            Made::Repeatedly => String::new(),
+            Made::Times(times) => format!("{times} "),
+            Made::Few => "+ ".to_owned(),
+            Made::Sometimes => "? ".to_owned(),
+        }
+    }
+
+    /// What a line says, and the rest of it.
+    fn read(line: &str) -> (Made, &str) {
+        let (mark, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match mark {
+            "+" => (Made::Few, rest),
+            "?" => (Made::Sometimes, rest),
+            _ => mark.parse().map_or((Made::Repeatedly, line), |times| (Made::Times(times), rest)),
+        }
+    }
+
+    /// Whether a round that made a call so many times, and once at least, is as this says.
+    fn holds(self, times: usize) -> bool {
+        match self {
+            Made::Times(of_table) => times == of_table,
+            _ => times > 0,
         }
     }
 }
@@ -123,7 +160,7 @@ pub(super) struct Table {
 const EMPTY: &str = "clock.loop";
 
 /// What writes the calls, and what makes them.
-fn from() -> String {
+fn from(clock: bool) -> String {
     let first = |command: &str, args: &[&str]| {
         let out = Command::new(command).args(args).output().map(|out| out.stdout).unwrap_or_default();
         String::from_utf8_lossy(&out).lines().next().unwrap_or_default().to_owned()
@@ -131,7 +168,8 @@ fn from() -> String {
     let (strace, library) = (first("strace", &["-V"]), first("getconf", &["GNU_LIBC_VERSION"]));
     let release = first("uname", &["-r"]);
     let kernel: Vec<&str> = release.split('.').take(2).collect();
-    format!("{strace}, {library}, Linux {}, {}", kernel.join("."), std::env::consts::ARCH)
+    let clock = if clock { "" } else { ", the clock is not seen" };
+    format!("{strace}, {library}, Linux {}, {}{clock}", kernel.join("."), std::env::consts::ARCH)
 }
 
 /// Whether a call sets up the stack on which Rust's runtime handles signals in each thread, or ends
@@ -179,11 +217,29 @@ fn is_numbers(rest: &str) -> bool {
     rest.split(']').next().is_some_and(|list| !list.contains(|c: char| c.is_ascii_alphabetic() || c == '"'))
 }
 
+/// A text with one sign for each number in it.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c.is_ascii_digit() {
+            true if out.ends_with('#') => {}
+            true => out.push('#'),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
 /// A call of [`plainer`].
 fn without_chance(call: &str) -> String {
     let of_read = reads(call);
+    // Here a list is of values, not of descriptors.
+    let sets = ["setsockopt(", "sched_set"].iter().any(|of| call.starts_with(of));
     let odd = |n: u64| (3..=SMALL).contains(&n) || of_read && n > SMALL && !n.is_power_of_two();
     let call = call.split_once("{st").map_or(call, |(before, _)| before);
+    // A loop that goes through a file has a call for each place.
+    let at_a_place = call.starts_with("pread64(") || call.starts_with("pwrite64(");
+    let call = if at_a_place { call.rsplit_once(", ").map_or(call, |(before, _)| before) } else { call };
     let mut out = String::new();
     let mut rest = call.trim_end();
     while let Some(c) = rest.chars().next() {
@@ -200,7 +256,8 @@ fn without_chance(call: &str) -> String {
         match c {
             '"' if token.contains('\\') || token.len() <= 4 => out.push_str("BYTES"),
             '"' if token.matches(|c: char| c.is_ascii_digit()).count() > 5 => out.push_str("NUMBERED"),
-            '[' if token.len() > 1 => out.push_str("[#]"),
+            '"' => out.push_str(&without_numbers(token)),
+            '[' if token.len() > 1 && !sets => out.push_str("[#]"),
             _ if token.parse().is_ok_and(odd) => out.push('#'),
             c if !c.is_ascii_alphanumeric() => out.push_str(token),
             _ if token.len() == 16 && token.chars().all(|c| c.is_ascii_hexdigit()) => out.push('#'),
@@ -210,10 +267,27 @@ fn without_chance(call: &str) -> String {
     out
 }
 
+/// The lines of a round: its calls and their order.
+fn lines_of(traced: &Traced) -> Calls {
+    let mut lines = plainer(&traced.calls);
+    lines.extend(traced.order.iter().map(|(pair, times)| (pair.clone(), *times)));
+    lines
+}
+
 /// The calls that all of these rounds make at least so often.
 fn repeated(traces: &[Calls], least: usize) -> BTreeSet<String> {
     let in_all = |call: &&String| traces.iter().all(|of| of.get(*call).is_some_and(|times| *times >= least));
     traces.iter().take(1).flat_map(Calls::keys).filter(in_all).cloned().collect()
+}
+
+/// How often these rounds make a call that all of them make.
+fn made(traces: &[Calls], call: &str) -> Made {
+    let times: BTreeSet<usize> = traces.iter().filter_map(|of| of.get(call).copied()).collect();
+    match (times.first(), times.last()) {
+        (Some(least), Some(most)) if least == most && is_set_up(call) => Made::Times(*least),
+        (Some(least), _) if *least >= REPEATED => Made::Repeatedly,
+        _ => Made::Few,
+    }
 }
 
 /// A benchmark, with a value that is not the usual one.
@@ -225,16 +299,17 @@ fn name(trial: &Trial) -> String {
 }
 
 /// The calls that all rounds make.
-fn always(lines: &BTreeMap<String, Made>) -> impl Iterator<Item = &String> {
-    lines.iter().filter(|(_, made)| **made != Made::Sometimes).map(|(call, _)| call)
+fn always(lines: &BTreeMap<String, Made>) -> impl Iterator<Item = (&String, Made)> {
+    lines.iter().filter(|(_, made)| **made != Made::Sometimes).map(|(call, made)| (call, *made))
 }
 
-/// What stays of a line where these rounds repeat `repeated`, and make `made`.
-fn still(line: Made, call: &str, repeated: &BTreeSet<String>, made: &BTreeSet<String>) -> Option<Made> {
+/// What stays of a line beside these rounds.
+fn still(line: Made, call: &str, traces: &[Calls]) -> Option<Made> {
+    let now = traces.iter().all(|of| of.contains_key(call)).then(|| made(traces, call));
     match line {
-        Made::Repeatedly if repeated.contains(call) => Some(Made::Repeatedly),
+        _ if now == Some(line) => now,
         Made::Repeatedly | Made::Sometimes => Some(Made::Sometimes),
-        Made::SetUp => made.contains(call).then_some(Made::SetUp),
+        Made::Times(_) | Made::Few => now.and(Some(Made::Few)),
     }
 }
 
@@ -242,9 +317,8 @@ fn still(line: Made, call: &str, repeated: &BTreeSet<String>, made: &BTreeSet<St
 fn read(text: &str) -> Lines {
     let mut lines = Lines::new();
     for line in text.lines() {
-        let marked = |made: &Made| *made != Made::Repeatedly && line.starts_with(made.mark());
-        let made = Made::ALL.into_iter().find(marked).unwrap_or(Made::Repeatedly);
-        let Some((of, call)) = line[made.mark().len()..].split_once(" | ") else { panic!("calls.txt: {line}") };
+        let (made, rest) = Made::read(line);
+        let Some((of, call)) = rest.split_once(" | ") else { panic!("calls.txt: {line}") };
         lines.entry(of.to_owned()).or_default().insert(call.to_owned(), made);
     }
     lines
@@ -252,11 +326,12 @@ fn read(text: &str) -> Lines {
 
 impl Table {
     /// The table; empty where it is of another machine.
-    pub(super) fn of_this_machine(usual: &BTreeMap<&str, Option<Vec<Calls>>>) -> Table {
-        let of_harness = usual.get(EMPTY).and_then(Option::as_ref).into_iter().flatten().flat_map(plainer);
+    pub(super) fn of_this_machine(usual: &BTreeMap<&str, Option<Vec<Traced>>>, clock: bool) -> Table {
+        let of_harness = usual.get(EMPTY).and_then(Option::as_ref).into_iter().flatten().flat_map(lines_of);
         let of_harness = of_harness.map(|(call, _)| call).collect();
-        let (first, rest) = CALLS.split_once('\n').unwrap_or_default();
-        let from = format!("# {}", from());
+        let table = std::fs::read_to_string(CALLS).expect("calls.txt");
+        let (first, rest) = table.split_once('\n').unwrap_or_default();
+        let from = format!("# {}", from(clock));
         let update = std::env::var("GROMA_UPDATE").ok();
         let comparable = first == from;
         if !comparable && update.is_none() {
@@ -276,39 +351,39 @@ impl Table {
         self.wrong.lock().expect("no panic holds it").push(format!("{of}: {what}: {call}"));
     }
 
-    /// Takes what these rounds made, but for `known`, into the table that is written.
-    fn note(&self, new: &Mutex<Lines>, of: &str, traces: &[Calls], known: &BTreeSet<String>) {
-        let made_by_all = |least| &repeated(traces, least) - known;
-        let (repeated, made) = (made_by_all(REPEATED), made_by_all(1));
+    /// Takes what these rounds made, but for what is `known`, into the table that is written.
+    fn note(&self, new: &Mutex<Lines>, of: &str, traces: &[Calls], known: impl Fn(&str, Made) -> bool) {
+        let is_new = |(call, made): &(String, Made)| !self.of_harness.contains(call) && !known(call, *made);
+        let made = repeated(traces, 1).into_iter().map(|call| (call.clone(), made(traces, &call))).filter(is_new);
         let calls = if let Some(lines) = self.lines.get(of) {
-            let stays = |(call, line): (&String, &Made)| Some((call.clone(), still(*line, call, &repeated, &made)?));
+            let stays = |(call, line): (&String, &Made)| Some((call.clone(), still(*line, call, traces)?));
             let old = lines.iter().filter_map(stays);
-            let new = repeated.iter().filter(|call| !lines.contains_key(*call));
-            old.chain(new.map(|call| (call.clone(), Made::Sometimes))).collect()
+            let new = made.filter(|(call, made)| *made == Made::Repeatedly && !lines.contains_key(call));
+            old.chain(new.map(|(call, _)| (call, Made::Sometimes))).collect()
         } else {
-            let once = made.iter().filter(|call| is_set_up(call)).map(|call| (call, Made::SetUp));
-            let calls: BTreeMap<_, _> = once.chain(repeated.iter().map(|call| (call, Made::Repeatedly))).collect();
-            calls.into_iter().map(|(call, made)| (call.clone(), made)).collect()
+            made.filter(|(call, made)| *made == Made::Repeatedly || is_set_up(call)).collect()
         };
         new.lock().expect("no panic holds it").insert(of.to_owned(), calls);
     }
 
     /// Compares rounds with the usual values.
-    pub(super) fn of_usual(&self, id: &str, traces: &[Calls]) {
+    pub(super) fn of_usual(&self, id: &str, traces: &[Traced]) {
         if SKIPPED.contains(&id) {
             return;
         }
-        let traces: Vec<Calls> = traces.iter().map(plainer).collect();
+        let traces: Vec<Calls> = traces.iter().map(lines_of).collect();
         if let Some(new) = &self.new {
-            return self.note(new, id, &traces, &self.of_harness);
+            return self.note(new, id, &traces, |_, _| false);
         }
         let Some(lines) = self.lines.get(id) else { return };
-        let nowhere = |call: &&String| !traces.iter().any(|of| of.contains_key(*call));
-        for call in always(lines).filter(nowhere) {
-            self.complain(id, "no longer made", call);
+        let holds =
+            |call: &str, made: Made| traces.iter().any(|of| of.get(call).is_some_and(|times| made.holds(*times)));
+        for (call, made) in always(lines).filter(|(call, made)| !holds(call, *made)) {
+            self.complain(id, "no longer made as often", &(made.mark() + call));
         }
-        // Who waits for whom, and how long a file of the kernel is, differs.
-        let by_chance = |call: &str| call.starts_with("futex(") || reads(call);
+        // Who waits for whom, how long a file of the kernel is, and when a signal comes, differs. What
+        // is in another order has lost the former one.
+        let by_chance = |call: &str| call.starts_with("futex(") || reads(call) || call.contains(" then ");
         let repeated = &repeated(&traces, SURELY_REPEATED) - &self.of_harness;
         for call in repeated.iter().filter(|call| !lines.contains_key(*call) && !by_chance(call)) {
             self.complain(id, "not in calls.txt", call);
@@ -317,31 +392,39 @@ impl Table {
 
     /// Compares a round with another value. Here only what is lost is wrong: one round shows what
     /// comes by chance as well.
-    pub(super) fn of_value(&self, trial: &Trial, usual: &[Calls], first: &Calls) {
+    pub(super) fn of_value(&self, trial: &Trial, usual: &[Traced], first: &Traced) {
         let of = name(trial);
         if SKIPPED.iter().any(|skipped| of.starts_with(skipped)) {
             return;
         }
         if let Some(new) = &self.new {
-            let Some(second) = trial.trace() else { return };
-            let of_usual: BTreeSet<String> = usual.iter().flat_map(|of| plainer(of).into_keys()).collect();
-            let known = &of_usual | &self.of_harness;
-            return self.note(new, &of, &[plainer(first), plainer(&second)], &known);
+            let Some(second) = trial.trace(LIMITS_MS[1]) else { return };
+            let usual: Vec<Calls> = usual.iter().map(lines_of).collect();
+            let is_of_usual = |call: &str, made: Made| {
+                let holds = |times: &usize| !matches!(made, Made::Times(_)) || made.holds(*times);
+                usual.iter().any(|of| of.get(call).is_some_and(holds))
+            };
+            return self.note(new, &of, &[lines_of(first), lines_of(&second)], is_of_usual);
         }
         let Some(lines) = self.lines.get(&of) else { return };
-        let mut lost: Vec<&String> = always(lines).collect();
-        let mut calls = plainer(first);
+        let mut lost: Vec<(&String, Made)> = always(lines).collect();
+        let mut remain = |traced: &Traced| {
+            let calls = lines_of(traced);
+            lost.retain(|(call, made)| calls.get(*call).is_none_or(|times| !made.holds(*times)));
+            !lost.is_empty()
+        };
         // A busy machine leaves no time for some of them.
-        for _ in 0..2 {
-            lost.retain(|call| !calls.contains_key(*call));
-            if lost.is_empty() {
-                return;
+        if remain(first) {
+            for _ in 0..2 {
+                let Some(again) = trial.trace(LIMITS_MS[0]) else { return };
+                if !remain(&again) {
+                    break;
+                }
             }
-            let Some(again) = trial.trace() else { return };
-            calls = plainer(&again);
         }
-        lost.retain(|call| !calls.contains_key(*call));
-        lost.into_iter().for_each(|call| self.complain(&of, "no longer made", call));
+        for (call, made) in lost {
+            self.complain(&of, "no longer made as often", &(made.mark() + call));
+        }
     }
 
     /// Fails where anything differs; writes the table where it is told to.
@@ -351,8 +434,7 @@ impl Table {
             let line = |of: &str, (call, made): (&String, &Made)| format!("{}{of} | {call}\n", made.mark());
             let lines = new.iter().flat_map(|(of, calls)| calls.iter().map(move |call| line(of, call)));
             let text = format!("{}\n", self.from) + &lines.collect::<String>();
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parameters/calls.txt");
-            std::fs::write(path, text).expect("writing calls.txt");
+            std::fs::write(CALLS, text).expect("writing calls.txt");
             return;
         }
         let wrong = self.wrong.into_inner().expect("no panic holds it");

@@ -5,36 +5,9 @@
 //! worker under test therefore gets a `clock_gettime` that is a system call.
 
 use super::{LIMITS_MS, SOME, trace};
-use crate::common::trace::Traced;
-use crate::common::{Place, is_executable};
+use crate::common::Place;
+use crate::common::trace::{Traced, is_reading, with_a_visible_clock};
 use std::collections::BTreeSet;
-use std::process::Command;
-
-/// Reads the clock by a system call.
-const CLOCK: &str = "#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-int clock_gettime(clockid_t clock, struct timespec *now) { return (int)syscall(SYS_clock_gettime, clock, now); }
-";
-
-/// The options that put this clock in front of libc's, or nothing where no library can be made.
-fn with_a_visible_clock(place: &Place) -> Option<Vec<String>> {
-    let (source, library) = (place.path("clock.c"), place.path("clock.so"));
-    std::fs::write(&source, CLOCK).expect("a file");
-    let mut cc = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
-    let made = cc.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source).output();
-    let made = made.is_ok_and(|out| out.status.success()) && is_executable("strace");
-    let options = made.then(|| vec!["-E".to_owned(), format!("LD_PRELOAD={}", library.display())])?;
-    // A static program loads no library.
-    let tried = trace("clock.read", "", None, LIMITS_MS[0], &options)?;
-    tried.own_calls().any(is_reading).then_some(options)
-}
-
-/// Whether this call reads a clock that the watch may use, `CLOCK_MONOTONIC` or
-/// `CLOCK_MONOTONIC_RAW`.
-fn is_reading(call: &str) -> bool {
-    call.starts_with("clock_gettime(CLOCK_MONOTONIC")
-}
 
 /// The calls from each reading of the clock to the next.
 fn stretches(trace: &Traced) -> Vec<Vec<&str>> {
