@@ -19,6 +19,7 @@
 //! Another `strace` writes calls otherwise, another C library makes other calls, and another kernel
 //! has other files to look at: the table is compared where they are those of its first line.
 
+use super::order::THEN;
 use super::{Calls, LIMITS_MS, Traced, Trial, reads};
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -328,7 +329,9 @@ impl Table {
     /// The table; empty where it is of another machine.
     pub(super) fn of_this_machine(usual: &BTreeMap<&str, Option<Vec<Traced>>>, clock: bool) -> Table {
         let of_harness = usual.get(EMPTY).and_then(Option::as_ref).into_iter().flatten().flat_map(lines_of);
-        let of_harness = of_harness.map(|(call, _)| call).collect();
+        // What follows what, only where it is repeated: once, anything follows anything.
+        let counts = |(call, times): &(String, usize)| *times >= REPEATED || !call.contains(THEN);
+        let of_harness = of_harness.filter(counts).map(|(call, _)| call).collect();
         let table = std::fs::read_to_string(CALLS).expect("calls.txt");
         let (first, rest) = table.split_once('\n').unwrap_or_default();
         let from = format!("# {}", from(clock));
@@ -383,7 +386,7 @@ impl Table {
         }
         // Who waits for whom, how long a file of the kernel is, and when a signal comes, differs. What
         // is in another order has lost the former one.
-        let by_chance = |call: &str| call.starts_with("futex(") || reads(call) || call.contains(" then ");
+        let by_chance = |call: &str| call.starts_with("futex(") || reads(call) || call.contains(THEN);
         let repeated = &repeated(&traces, SURELY_REPEATED) - &self.of_harness;
         for call in repeated.iter().filter(|call| !lines.contains_key(*call) && !by_chance(call)) {
             self.complain(id, "not in calls.txt", call);

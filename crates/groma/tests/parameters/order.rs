@@ -20,6 +20,9 @@ const CHANCE: [&str; 9] = [
     "sched_setaffinity",
 ];
 
+/// What is between two calls that follow each other.
+pub(super) const THEN: &str = " then ";
+
 /// What stands for a call: its name, that of a signal, or that the clock was read.
 fn step(call: &str) -> Option<&str> {
     if let Some(signal) = call.strip_prefix("--- ") {
@@ -41,7 +44,7 @@ pub(super) fn pairs(traced: &Traced) -> Calls {
     for (thread, call) in &traced.lines {
         let Some(next) = step(call) else { continue };
         if let Some((_, before)) = last.filter(|(of, _)| of == thread) {
-            *pairs.entry(format!("{before} then {next}")).or_default() += 1;
+            *pairs.entry(format!("{before}{THEN}{next}")).or_default() += 1;
         }
         last = Some((thread, next));
     }
