@@ -73,12 +73,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// SQLite found the file damaged.
+    /// SQLite found the file damaged, or its parts contradict each other.
     #[error("{}: the database is damaged: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// What SQLite says, or what contradicts.
         reason: String,
     },
     /// The store already has a run with this id.

@@ -59,7 +59,7 @@ impl Store {
             let (merged, tags) = match known {
                 None => (Merged::Added, BTreeSet::new()),
                 Some((header, ended)) => {
-                    self.assert_same(&self.parse(&header, id, "header")?, &run.header)?;
+                    self.assert_same(&self.header(&header, id)?, &run.header)?;
                     if ended || run.end.is_none() {
                         self.insert_tags(id, &run.header.tags)?;
                         return Ok(Merged::Known);

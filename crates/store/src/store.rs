@@ -318,7 +318,7 @@ impl Store {
             });
             rounds.map(|rounds| (point, rounds))
         });
-        let header = RunHeader { tags: self.tags(run)?, ..self.parse(&header, run, "header")? };
+        let header = RunHeader { tags: self.tags(run)?, ..self.header(&header, run)? };
         let stored = StoredRun {
             header,
             points: points.collect::<Result<_, _>>()?,
@@ -357,7 +357,7 @@ impl Store {
         let cpu = |head: &RunHeader| CPU.map(|key| head.environment.get(key).map(str::to_owned));
         self.first(most, sql, (host, &head.run, SCHEMA, before), |row| {
             let (run, header): (String, String) = row.try_into()?;
-            let other: RunHeader = self.parse(&header, &run, "header")?;
+            let other = self.header(&header, &run)?;
             Ok(Some(other).filter(|other| cpu(other) == cpu(head)))
         })
     }
@@ -422,6 +422,14 @@ impl Store {
 
     pub(crate) fn parse<T: DeserializeOwned>(&self, text: &str, run: &str, what: &str) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|e| self.malformed(format!("run {run}, {what}"), e))
+    }
+
+    /// The head of a run. In a damaged file an index may lead to that of another one unnoticed.
+    pub(crate) fn header(&self, text: &str, run: &str) -> Result<RunHeader, StoreError> {
+        let header: RunHeader = self.parse(text, run, "header")?;
+        let reason = format!("the head of run {run} is that of another run");
+        let damaged = StoreError::Damaged { path: self.path.clone(), reason };
+        if header.run == run { Ok(header) } else { Err(damaged) }
     }
 
     fn status(&self, word: &str, run: &str) -> Result<RunStatus, StoreError> {

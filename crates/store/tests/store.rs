@@ -287,6 +287,26 @@ fn errors_name_the_damaged_part() {
     assert!(!error.contains('\n'));
 }
 
+/// A damaged index may lead to the row of another run.
+#[test]
+fn a_run_is_not_taken_for_another_one() {
+    let (_dir, path) = place();
+    let store = Store::open(&path).expect("open");
+    common::write(&store, "10");
+    common::write(&store, "20");
+    sql(&path, "UPDATE runs SET header = (SELECT header FROM runs WHERE run = '10') WHERE run = '20'");
+    assert_eq!(store.load("10").expect("it is sound").header.run, "10");
+    let errors = [
+        store.load("20").expect_err("the head of run 10"),
+        store.earlier_runs(&common::header("30"), 9).expect_err("one of them is no head"),
+    ];
+    for error in errors {
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.ends_with("the database is damaged: the head of run 20 is that of another run"), "{text}");
+    }
+}
+
 #[test]
 fn a_file_that_is_not_a_store_is_left_alone() {
     let (dir, path) = place();
