@@ -58,3 +58,24 @@ fn asked(ctx: &mut Ctx, mut body: impl FnMut(u64) -> Outcome) -> Option<i32> {
     ctx.note(format!("kernel entry was not checked: {why}"));
     None
 }
+
+/// Shared by tests of what a benchmark asks the kernel for.
+#[cfg(test)]
+pub(crate) mod testing {
+    use groma_harness::sys::{filter, thread, trace};
+    use std::ffi::c_long;
+
+    /// What `body` returns in a thread for which the kernel refuses the calls of these names with
+    /// this error number, and for all that it starts; `None` where the kernel has no filters.
+    pub(crate) fn without<T: Send + 'static>(
+        names: &[&str],
+        error: i32,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let is_named = |number: &u64| trace::call_name(*number).is_some_and(|name| names.contains(&name));
+        let numbers: Vec<c_long> = (0..1000).filter(is_named).map(|number| number as c_long).collect();
+        assert_eq!(numbers.len(), names.len(), "{names:?}");
+        let denied = thread::spawn(1 << 20, move || filter::deny(&numbers, error).ok().map(|()| body()));
+        denied.expect("a thread").join().expect("no panic")
+    }
+}

@@ -65,8 +65,26 @@ pub(crate) fn tasks_created(ctx: &mut Ctx, before: Option<u64>) {
 #[cfg(test)]
 pub(crate) mod testing {
     use groma_harness::prelude::*;
-    use groma_harness::sys::{affinity, counters};
+    use groma_harness::sys::{affinity, counters, fork};
     use groma_harness::testing::Tried;
+
+    /// The exit code of a process that does this, with one thread like a worker; `None` when it has
+    /// not ended within a minute, and was killed.
+    pub(crate) fn ended_within_a_minute(body: impl FnOnce() -> i32) -> Option<i32> {
+        let mut worker = fork::fork(|| {
+            fork::enforce_one_thread();
+            body()
+        })
+        .expect("fork");
+        for _ in 0..12_000 {
+            if let Some(exit) = worker.poll().expect("wait") {
+                return exit.code();
+            }
+            // Between two looks. It takes some milliseconds, and ends the wait at once.
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        None
+    }
 
     /// Of either side and of either kind, in hundredths of a switch for each round trip, and
     /// whether they are enough.

@@ -321,4 +321,49 @@ mod tests {
         }
         assert!(began.elapsed() < Duration::from_secs(10), "it waits each time");
     }
+
+    /// Each field has a value that no other has, and so that each byte of it counts.
+    fn different(index: u64) -> MemberSample {
+        let field = |n: u64| (index << 56) | (n * 0x0001_0203_0405_0607);
+        MemberSample {
+            variant: 0xfedc - index as usize,
+            t1_ns: field(1),
+            sample: Sample {
+                worker: index as u32,
+                cpu: 0x8123_4567 + index as u32,
+                t0_ns: field(2),
+                elapsed_ns: field(3),
+                iters: field(4),
+                cpu_ns: field(5),
+                labels: Labels(0x89ab ^ index as u16),
+                margin_ns: None,
+            },
+        }
+    }
+
+    #[test]
+    fn a_sample_is_read_as_it_was_written_from_the_place_of_its_member() {
+        for members in [1, 3, 64] {
+            let board = Board::new(members).expect("memory");
+            for index in 0..members {
+                let kept = board.kept(index);
+                assert_eq!(kept.len(), Board::samples_per_member(members));
+                kept.iter().for_each(|place| place.write(&different(u64::from(index))));
+                board.slots[index as usize].samples[SLOT_SAMPLES - 1].write(&different(u64::from(index) + 64));
+            }
+            for index in 0..members {
+                let own = different(u64::from(index));
+                assert!(board.kept(index).iter().all(|place| place.read(index) == own), "member {index} of {members}");
+                let slot = &board.slots[index as usize].samples[SLOT_SAMPLES - 1];
+                assert_eq!(slot.read(index + 64), different(u64::from(index) + 64));
+            }
+        }
+    }
+
+    /// Together as many as one that runs alone takes, as long as there are any left for each.
+    #[test]
+    fn members_share_the_room_for_single_samples() {
+        let of = |members| Board::samples_per_member(members) as u32;
+        assert_eq!([1, 2, 4, 64, 65, MOST_MEMBERS].map(of), [256, 256, 128, 8, 8, 8]);
+    }
 }

@@ -82,3 +82,61 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // The numbers of asm-generic/errno-base.h.
+    const EPERM: i32 = 1;
+    const ENOMEM: i32 = 12;
+    const EACCES: i32 = 13;
+    const ENOSYS: i32 = 38;
+    /// ENOENT, ESRCH, EIO, EAGAIN, EBUSY, EINVAL, ENOSPC.
+    const OTHERS: [i32; 7] = [2, 3, 5, 11, 16, 22, 28];
+
+    #[test]
+    fn the_number_of_an_error_says_what_kind_of_end_it_is() {
+        let told = |number| BenchError::from_io("asking", &io::Error::from_raw_os_error(number));
+        let text = |error: &BenchError| error.to_string();
+        for number in [EPERM, EACCES] {
+            let stop = told(number);
+            assert_eq!(stop, BenchError::Denied(text(&stop)));
+        }
+        for number in [ENOSYS, ENOMEM] {
+            let stop = told(number);
+            assert_eq!(stop, BenchError::Unsupported(text(&stop)));
+        }
+        for number in OTHERS {
+            let stop = told(number);
+            assert_eq!(stop, BenchError::Failed(text(&stop)));
+            assert_eq!(text(&stop), format!("asking: {}", io::Error::from_raw_os_error(number)));
+        }
+        // Without a number it is nobody's refusal.
+        let other = io::Error::new(io::ErrorKind::PermissionDenied, "so it says");
+        assert_eq!(BenchError::from_io("asking", &other), BenchError::Failed("asking: so it says".to_owned()));
+        // Memory is told with what limits it, where something does.
+        if crate::sys::facts::memory_headroom().is_some() {
+            let why = text(&told(ENOMEM));
+            assert!(why.contains(" leaves ") && why.ends_with(" B"), "{why}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_with_what_was_tried() {
+        let refused: io::Result<()> = Err(io::Error::from_raw_os_error(EACCES));
+        let stop = refused.context("making a pipe").expect_err("it was refused");
+        assert!(matches!(stop, BenchError::Denied(_)), "{stop:?}");
+        assert!(stop.to_string().starts_with("making a pipe: "), "{stop}");
+        assert_eq!(io::Result::Ok(7).context("making a pipe"), Ok(7));
+        let plain = BenchError::from(io::Error::from_raw_os_error(EPERM));
+        assert!(matches!(plain, BenchError::Denied(_)), "{plain:?}");
+    }
+
+    #[test]
+    fn a_panic_is_told_whatever_it_carried() {
+        assert_eq!(panic_text(&"a literal"), "a literal");
+        assert_eq!(panic_text(&"a text".to_owned()), "a text");
+        assert_eq!(panic_text(&7), "no message");
+    }
+}

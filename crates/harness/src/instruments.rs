@@ -190,4 +190,32 @@ mod tests {
             assert_eq!(issue_rate(ticks), None, "{ticks:?}");
         }
     }
+
+    /// Each counter lies between two readings of it alone.
+    #[test]
+    fn a_reading_has_each_counter_in_its_place() {
+        let counters = || [Monotonic.now_ns(), counters::thread_cpu_ns(), counters::family_cpu_ns()];
+        // The thread has less than its process: others have run as well.
+        std::thread::spawn(|| {
+            let until = counters::thread_cpu_ns() + 5_000_000;
+            while counters::thread_cpu_ns() < until {}
+        })
+        .join()
+        .expect("it ends");
+        let usage = Usage::thread();
+        let (before, ticks) = (counters(), arch::counter_start());
+        let seen = Real.reading();
+        let (end, after) = (arch::counter_start(), counters());
+        let told = [seen.now_ns, seen.cpu_ns, seen.family_cpu_ns];
+        for (k, told) in told.iter().enumerate() {
+            assert!((before[k]..=after[k]).contains(told), "counter {k}: {before:?} {seen:?} {after:?}");
+        }
+        assert!(seen.family_cpu_ns >= seen.cpu_ns + 5_000_000, "{seen:?}");
+        if arch::counter_usable().is_ok() {
+            assert!((ticks..=end).contains(&seen.counter), "{ticks} {seen:?} {end}");
+        }
+        let (more, most) = (seen.usage.since(&usage), Usage::thread().since(&usage));
+        assert!(more.voluntary <= most.voluntary && more.minor_faults <= most.minor_faults, "{more:?} {most:?}");
+        assert_eq!(seen.issue_rate, None);
+    }
 }

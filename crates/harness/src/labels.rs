@@ -220,4 +220,24 @@ mod tests {
         let letters: Vec<String> = series.iter().flat_map(|s| &s.samples).map(|s| s.labels.letters()).collect();
         assert_eq!(letters, ["H"; 6]);
     }
+
+    #[test]
+    fn the_host_has_taken_something_where_a_count_has_grown() {
+        let labelled = |before: HostCounters, after: HostCounters| {
+            let mut series = vec![Series { samples: vec![Sample::default()], ..Series::default() }];
+            label_host(&before, &after, &mut series);
+            series[0].samples[0].labels.letters()
+        };
+        let stolen = |n| HostCounters { steal_ticks: Some(n), ..HostCounters::default() };
+        let throttled = |n| HostCounters { nr_throttled: Some(n), ..HostCounters::default() };
+        assert_eq!(labelled(throttled(3), throttled(4)), "H");
+        assert_eq!(labelled(throttled(3), throttled(3)), "");
+        assert_eq!(labelled(stolen(3), stolen(3)), "");
+        // Steal time may run back, and what is not counted has not grown.
+        assert_eq!(labelled(stolen(3), stolen(2)), "");
+        assert_eq!(labelled(HostCounters::default(), HostCounters::default()), "");
+        // Waiting for a CPU is nobody's theft.
+        let waited = |n| HostCounters { psi_cpu_total_us: Some(n), ..HostCounters::default() };
+        assert_eq!(labelled(waited(3), waited(4)), "");
+    }
 }

@@ -76,3 +76,48 @@ fn idle(iters: u64) {
     let until = Monotonic.now_ns() + IDLE_NS * iters;
     while Monotonic.now_ns() < until {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A test of a proof that sees every mutilation of a loop which is not mutilated proves
+    /// nothing.
+    #[test]
+    fn a_loop_does_half_none_or_twice_of_what_it_is_credited_with() {
+        let shares = |mutilation, asked: &[u64]| {
+            let mut owed = 0;
+            asked.iter().map(|&n| share(mutilation, n, &mut owed)).collect::<Vec<_>>()
+        };
+        assert_eq!(shares(Mutilation::Halved, &[1, 1, 1, 1]), [0, 1, 0, 1]);
+        assert_eq!(shares(Mutilation::Halved, &[7, 3, 10]), [3, 2, 5]);
+        assert_eq!(shares(Mutilation::Doubled, &[1, 7]), [2, 14]);
+        assert_eq!(shares(Mutilation::Idle, &[1, 7]), [0, 0]);
+    }
+
+    #[test]
+    fn only_the_loop_that_is_meant_is_mutilated_and_on_this_thread_only() {
+        let done = |only| {
+            let counts = [Cell::new(0), Cell::new(0)];
+            let mut loops: Vec<Variant<'_>> = (counts.iter())
+                .map(|count| {
+                    Variant::new("it", |n| {
+                        count.set(count.get() + n);
+                        Ok(())
+                    })
+                })
+                .collect();
+            MUTILATED.set(only);
+            mutilate(&mut loops);
+            MUTILATED.set(None);
+            let mut watch = crate::stopwatch::Stopwatch::new(&Monotonic);
+            loops.iter_mut().for_each(|variant| (variant.body)(10, &mut watch).expect("it runs"));
+            drop(loops);
+            counts.map(Cell::into_inner)
+        };
+        assert_eq!(done(None), [10, 10]);
+        assert_eq!(done(Some((Mutilation::Halved, None))), [5, 5]);
+        assert_eq!(done(Some((Mutilation::Doubled, Some(0)))), [20, 10]);
+        assert_eq!(done(Some((Mutilation::Idle, Some(1)))), [10, 0]);
+    }
+}

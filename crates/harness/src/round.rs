@@ -71,3 +71,94 @@ pub(crate) fn into_result(mut output: RoundOutput) -> RoundResult {
     }
     RoundResult { output, ..RoundResult::ended(state, reason) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Proof, Remark, Series, WorkerKind};
+    use crate::testing::{job, stating};
+
+    fn proof(name: &str, holds: bool) -> Proof {
+        Proof { name: name.to_owned(), expected: "7".to_owned(), seen: 6.5, holds }
+    }
+
+    fn ended(output: RoundOutput) -> (State, String) {
+        let result = into_result(output);
+        (result.state, result.reason)
+    }
+
+    #[test]
+    fn a_round_without_a_value_or_with_a_broken_proof_has_failed() {
+        let none = RoundOutput::default;
+        let stated = || RoundOutput { series: vec![Series::stated("", vec![1.0])], ..none() };
+        let well = (State::Ok, String::new());
+        assert_eq!(ended(stated()), well);
+        assert_eq!(ended(none()), (State::Failed, "took no samples".to_owned()));
+        // A series without a sample is none.
+        let bare = RoundOutput { series: vec![Series::default()], ..none() };
+        assert_eq!(ended(bare), (State::Failed, "took no samples".to_owned()));
+        // What says something else need not have a value.
+        assert_eq!(ended(RoundOutput { facts: vec![Fact::new("a", 1)], ..none() }), well);
+        let open = Remark::Unresolved { output: String::new(), reason: "nobody answered".to_owned() };
+        assert_eq!(ended(RoundOutput { remarks: vec![open], ..none() }), well);
+        // The first broken proof is told, whatever was measured.
+        let proofs = vec![proof("a", true), proof("b", false), proof("c", false)];
+        let broken = (State::Failed, "proof broken: b is 6.5, not 7".to_owned());
+        assert_eq!(ended(RoundOutput { proofs, ..stated() }), broken);
+        assert_eq!(ended(RoundOutput { proofs: vec![proof("a", true)], ..stated() }), well);
+    }
+
+    #[test]
+    fn a_result_says_how_many_threads_the_worker_had_and_its_memory() {
+        let fact = |key| into_result(RoundOutput::default()).output.fact(key).and_then(|n| n.parse::<u64>().ok());
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+        // Other tests come and go, and take their memory with them.
+        assert!(fact("worker.threads").is_some_and(|n| (1..100_000).contains(&n)), "no threads");
+        let Some(resident) = resident.and_then(|kib| kib.parse::<u64>().ok()) else { return };
+        let told = fact("worker.resident").expect("it is known");
+        assert!(told > resident * 1024 / 64 && told < resident * 1024 * 64, "{told} B, not about {resident} KiB");
+    }
+
+    /// Where a thread that nobody else is on may run, before and after a benchmark says where it
+    /// is.
+    fn placed(placement: Placement, cpus: &[u32]) -> (Vec<u32>, Vec<u32>) {
+        std::thread::scope(|scope| {
+            let asked = scope.spawn(|| {
+                let bench = stating(|ctx| {
+                    let cpus = affinity::allowed()?;
+                    cpus.iter().for_each(|&cpu| ctx.state_as("cpu", f64::from(cpu)));
+                    Ok(())
+                });
+                let before = affinity::allowed().expect("known");
+                let job = Job { placement, cpus: cpus.to_vec(), ..job(&bench, &[], None, 1, WorkerKind::Processes) };
+                let samples = perform(&bench, &job).expect("it runs");
+                let seen = samples.output.series.iter().flat_map(|series| &series.values).map(|&cpu| cpu as u32);
+                (before, seen.collect())
+            });
+            asked.join().expect("it ends")
+        })
+    }
+
+    #[test]
+    fn a_worker_alone_is_on_the_first_cpu_of_its_job() {
+        let allowed = affinity::allowed().expect("known");
+        for &cpu in [allowed[0], allowed[allowed.len() - 1]].iter() {
+            assert_eq!(placed(Placement::Pinned, &[cpu, allowed[0]]).1, [cpu]);
+        }
+        // A job that leaves it open: on one CPU, and anywhere where it is not to be pinned.
+        let (before, open) = placed(Placement::Pinned, &[]);
+        assert!(open.len() == 1 && before.contains(&open[0]), "{open:?} of {before:?}");
+        let (before, free) = placed(Placement::Free, &[]);
+        assert_eq!(free, before);
+    }
+
+    #[test]
+    fn what_is_not_here_says_why() {
+        let bench = Benchmark { info: crate::model::Info::new("test.absent"), run: Run::NotHere("not on this planet") };
+        let job = job(&bench, &[], None, 1, WorkerKind::Processes);
+        let why = BenchError::Unsupported("not on this planet".to_owned());
+        assert_eq!(perform(&bench, &job).err(), Some(why.clone()));
+        assert_eq!(perform_unchecked(&bench, &job).err(), Some(why));
+    }
+}

@@ -83,6 +83,7 @@ impl<'c> Stopwatch<'c> {
 mod tests {
     use super::*;
     use crate::fake::Fake;
+    use crate::sys::mapping::{Backing, Mapping};
 
     #[test]
     fn spans_that_others_have_seen_add_up_and_never_run_backwards() {
@@ -108,5 +109,47 @@ mod tests {
         }
         assert_eq!((watch.t0, watch.elapsed, watch.now_ns()), (1_000_005, 100, 1_000_110));
         assert_eq!(watch.parts, 2);
+    }
+
+    /// Touches memory that nobody has touched.
+    fn fault() {
+        let mut fresh = Mapping::new(1 << 20, Backing::Anonymous, false).expect("memory");
+        fresh.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+    }
+
+    /// A disturbance faults as well, so what must not be counted is looked for in some of many
+    /// tries.
+    #[test]
+    fn only_the_faults_of_the_timed_parts_are_counted() {
+        let fake = Fake::new();
+        let parts = |count: bool, inside: u32| {
+            let mut watch = Stopwatch::new(&fake);
+            if count {
+                watch.count_faults();
+            }
+            for _ in 0..2 {
+                fault();
+                watch.start();
+                (0..inside).for_each(|_| fault());
+                watch.stop();
+                fault();
+            }
+            watch.faults()
+        };
+        assert!((0..20).any(|_| parts(true, 0) == (0, 0)), "what is beside the watch is counted");
+        assert_eq!(parts(false, 1), (0, 0));
+        // The parts add up. A fault may bring several pages, and always as many.
+        let (once, twice) = (parts(true, 1).0, parts(true, 8).0);
+        assert!(once >= 2 && twice >= 16, "{once} and {twice} faults");
+        let mut watch = Stopwatch::new(&fake);
+        watch.count_faults();
+        let mut seen = 0;
+        for _ in 0..3 {
+            watch.start();
+            fault();
+            watch.stop();
+            assert!(watch.faults().0 > seen, "{seen}");
+            seen = watch.faults().0;
+        }
     }
 }

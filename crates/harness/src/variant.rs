@@ -62,3 +62,58 @@ impl<'a> Variant<'a> {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+    use crate::iterations::time_once;
+
+    #[test]
+    fn a_loop_is_timed_from_before_its_body_until_after_it() {
+        let fake = Fake::new();
+        let mut asked = Vec::new();
+        let mut variant = Variant::new("it", |n| {
+            asked.push(n);
+            fake.run(10 * n);
+            Ok(())
+        });
+        let mut total = 5;
+        assert_eq!(time_once(&fake, &mut variant, 7, &mut total), Ok((1_000_000, 70)));
+        assert_eq!(time_once(&fake, &mut variant, 2, &mut total), Ok((1_000_070, 20)));
+        assert_eq!((variant.done, variant.parts, total), (9, 2, 14));
+        drop(variant);
+        assert_eq!(asked, [7, 2]);
+    }
+
+    #[test]
+    fn reading_the_clock_is_shared_by_the_iterations_that_it_timed() {
+        let mut variant = Variant::staged("it", |_, watch| {
+            for _ in 0..3 {
+                watch.start();
+                watch.stop();
+            }
+            Ok(())
+        })
+        .per_iter(8.0);
+        let before = variant.series(4, 20.0);
+        assert_eq!((before.name.as_str(), before.iters, before.per_iter, before.clock_ns), ("it", 4, 8.0, 0.0));
+        let fake = Fake::new();
+        for _ in 0..2 {
+            time_once(&fake, &mut variant, 30, &mut 0).expect("it runs");
+        }
+        // Six readings of 20 ns in 60 iterations.
+        assert_eq!(variant.series(4, 20.0).clock_ns, 2.0);
+        assert!(before.samples.is_empty() && before.values.is_empty());
+    }
+
+    #[test]
+    fn a_failing_body_has_done_nothing() {
+        let stop = || Err(crate::error::BenchError::Failed("no".to_owned()));
+        let mut variant = Variant::new("it", |_| stop());
+        let mut total = 0;
+        assert_eq!(time_once(&Fake::new(), &mut variant, 7, &mut total).err(), stop().err());
+        assert_eq!((variant.done, variant.parts, total), (0, 0, 0));
+        assert_eq!(Variant::new("it", |_| Ok(())).max_iters(0).max_iters, 1);
+    }
+}

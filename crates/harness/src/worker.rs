@@ -122,3 +122,35 @@ fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Samples, BenchError> 
         .ok_or_else(|| BenchError::Failed(format!("there is no benchmark '{}'", job.id)))?;
     perform(bench, job)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::WorkerKind;
+    use crate::testing::{job, stating};
+
+    /// Each says which it is.
+    #[test]
+    fn a_worker_runs_the_benchmark_of_its_job_and_no_other() {
+        let named = |id, run: fn(&mut Ctx<'_>) -> crate::error::Outcome| {
+            let mut bench = stating(run);
+            bench.info.id = id;
+            bench
+        };
+        let one = named("test.one", |ctx| {
+            ctx.state(1.0);
+            Ok(())
+        });
+        let two = named("test.two", |ctx| {
+            ctx.state(2.0);
+            Ok(())
+        });
+        let of = |bench| job(bench, &[], None, 1, WorkerKind::Processes);
+        for (bench, value) in [(&one, 1.0), (&two, 2.0)] {
+            let samples = attempt(&[&one, &two], &of(bench)).expect("it runs");
+            assert_eq!(samples.output.series[0].values, [value]);
+        }
+        let stop = attempt(&[&one], &of(&two)).err();
+        assert_eq!(stop, Some(BenchError::Failed("there is no benchmark 'test.two'".to_owned())));
+    }
+}

@@ -178,4 +178,19 @@ mod tests {
         assert_eq!(thinned(Profile::Standard, 2.0), (25, 40, 10, 9));
         assert_eq!(thinned(Profile::Quick, 0.0), (11, 4, 1, 6));
     }
+
+    /// The table of docs/methods/timing.md#effort.
+    #[test]
+    fn every_profile_has_its_own_effort() {
+        let of = |profile| {
+            let effort = Effort::of(profile);
+            let ms = [effort.sampling, effort.warm_up, effort.preflight, effort.budget].map(|time| time.as_millis());
+            (effort.rounds, effort.most_rounds, effort.intervals, ms)
+        };
+        assert_eq!(of(Profile::Quick), (6, 6, 11, [4, 1, 400, 10_000]));
+        assert_eq!(of(Profile::Standard), (9, 63, 25, [40, 10, 1500, 60_000]));
+        assert_eq!(of(Profile::Complete), of(Profile::Standard));
+        assert_eq!(of(Profile::Rigorous), (17, 63, 25, [60, 10, 2000, 600_000]));
+        assert_eq!(complete_budget(400), Duration::from_secs(360));
+    }
 }

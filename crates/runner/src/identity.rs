@@ -112,4 +112,32 @@ mod tests {
         assert!(run_id(early, 0xffff) < run_id(late, 0));
         assert_eq!(run_id(early, 0x1a).len(), "20261118T130640Z-001a".len());
     }
+
+    #[test]
+    fn an_id_is_the_start_in_utc_and_the_last_digits_of_the_tail() {
+        let at = jiff::Timestamp::from_second(1_795_000_000).expect("a time");
+        assert_eq!(run_id(at, 0x1a), "20261118T110640Z-001a");
+        assert_eq!(run_id(at, 0x9_beef), "20261118T110640Z-beef");
+        let built = build();
+        assert!(
+            built.contains(std::env::consts::ARCH) && built.contains(" debug ") == cfg!(debug_assertions),
+            "{built}"
+        );
+    }
+
+    /// Of a process that has ended, and of one that never was.
+    #[test]
+    fn who_has_ended_is_not_alive() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let pid = child.id() as i32;
+        let owner = format!("{pid} {} {}", start_time(pid).unwrap_or_default(), boot_id());
+        let other = format!("{} {} {}", process::id(), start_time(pid).unwrap_or_default(), boot_id());
+        let alive = is_alive(&owner);
+        child.kill().and_then(|()| child.wait()).expect("it ends");
+        assert!(alive && !is_alive(&owner));
+        assert!(
+            start_time(process::id()).is_none() || start_time(process::id()) == start_time(pid) || !is_alive(&other)
+        );
+        assert!(!is_alive("x 1 2") && !is_alive("-1  "));
+    }
 }

@@ -116,4 +116,15 @@ mod tests {
         assert_eq!(started(&["nice", "-n1"], Some("/other")), (words(&["nice", "-n1", "/other"]), false));
         assert_eq!(started(&["nice"], None), (vec!["nice".into(), this, worker::ARGUMENT.into()], false));
     }
+
+    #[test]
+    fn a_launcher_is_shown_as_it_was_typed() {
+        let shown = |command: &[&str], program: Option<&str>| {
+            let command = command.iter().map(OsString::from).collect();
+            Launcher { command, program: program.map(PathBuf::from), inherits: false }.to_string()
+        };
+        assert_eq!(shown(&["taskset", "-c", "1"], None), "taskset -c 1");
+        assert_eq!(shown(&["nice"], Some("/old/groma")), "nice /old/groma");
+        assert_eq!((shown(&[], Some("/old/groma")), shown(&[], None)), ("/old/groma".to_owned(), String::new()));
+    }
 }

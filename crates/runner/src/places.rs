@@ -301,4 +301,90 @@ mod tests {
         on_one.sort_unstable();
         assert_eq!(on_one, [2, 2, 3, 3]);
     }
+
+    /// Four CPUs on two nodes, of which these have memory.
+    fn two_nodes(has_memory: &str) -> Topology {
+        let root = tempfile::tempdir().expect("a directory");
+        let system = root.path().join("sys/devices/system");
+        for (path, text) in [
+            ("cpu/online", "0-3"),
+            ("node/node0/cpulist", "0-1"),
+            ("node/node1/cpulist", "2-3"),
+            ("node/has_memory", has_memory),
+        ] {
+            let path = system.join(path);
+            std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
+            std::fs::write(path, text).expect("a file");
+        }
+        Topology::from_tree(root.path(), &[0, 1, 2, 3])
+    }
+
+    #[test]
+    fn a_task_is_on_its_node_and_its_memory_on_the_other() {
+        let (both, one) = (two_nodes("0-1"), two_nodes("1"));
+        let info = Info { placements: &[Placement::EveryNodePair], ..Info::new("test.nodes") };
+        let on = |topology: &Topology, cpu, memory| match cpus(
+            &info,
+            &Placement::Nodes { cpu, memory },
+            (1, false),
+            topology,
+        ) {
+            Ok(Cpus::OneOf(site)) => Ok(site.cpus),
+            Ok(other) => panic!("{other}"),
+            Err(why) => Err(why),
+        };
+        assert_eq!(
+            (on(&both, 0, 1), on(&both, 1, 0), on(&both, 0, 0)),
+            (Ok(vec![0, 1]), Ok(vec![2, 3]), Ok(vec![0, 1]))
+        );
+        assert_eq!(on(&both, 0, 7), Err("node 7 has no memory".to_owned()));
+        assert_eq!((on(&one, 0, 1), on(&one, 1, 1)), (Ok(vec![0, 1]), Err("one NUMA node".to_owned())));
+        let pair = |cpu, memory| Placement::Nodes { cpu, memory };
+        let all = [pair(0, 0), pair(0, 1), pair(1, 0), pair(1, 1)];
+        assert_eq!(spelled_out(Placement::EveryNodePair, false, &both), all);
+        assert_eq!(spelled_out(Placement::EveryNodePair, false, &one), [pair(0, 1), pair(1, 1)]);
+        assert_eq!(spelled_out(Placement::Free, false, &both), [Placement::Free]);
+        // A machine without nodes has its reason.
+        let none = Topology::from_tree(std::path::Path::new("/nowhere"), &[0]);
+        assert_eq!(spelled_out(Placement::EveryNodePair, false, &none), [pair(0, 0)]);
+    }
+
+    #[test]
+    fn where_a_single_task_runs_is_named_as_far_as_there_is_a_choice() {
+        let both = two_nodes("0-1");
+        let on = |node| OneCpu { class: None, node };
+        assert_eq!(on_one_cpu(&OneCpu::default(), &both), Placement::On(on(Some(0))));
+        assert_eq!(on_one_cpu(&on(Some(1)), &both), Placement::On(on(Some(1))));
+        assert_eq!(on_one_cpu(&on(Some(9)), &both), Placement::On(on(Some(9))), "kept for its reason");
+        let none = Topology::from_tree(std::path::Path::new("/nowhere"), &[0]);
+        assert_eq!(on_one_cpu(&OneCpu::default(), &none), Placement::Pinned);
+        assert!(on_other_classes(&both).is_empty());
+    }
+
+    #[test]
+    fn cpus_are_shown_as_what_they_are_for() {
+        let site = |cpus: &[u32]| Site { class: None, node: None, cpus: cpus.to_vec(), without_cpu0: false };
+        assert_eq!(Cpus::Any.to_string(), "any CPU");
+        assert_eq!([Cpus::Each(vec![4]), Cpus::Each(vec![0, 4])].map(|cpus| cpus.to_string()), ["CPU 4", "CPUs 0,4"]);
+        assert_eq!(Cpus::OneOf(site(&[3])).to_string(), "CPU 3");
+        assert_eq!(Cpus::OneOf(site(&[1, 2, 3])).to_string(), "one of CPUs 1-3");
+    }
+
+    /// The first class is where a task is put by itself.
+    #[test]
+    fn every_class_of_core_but_the_first_is_another_place() {
+        let root = tempfile::tempdir().expect("a directory");
+        let files = [("system/cpu/online", "0-3"), ("cpu_core/cpus", "0-1"), ("cpu_atom/cpus", "2-3")];
+        for (path, text) in files {
+            let path = root.path().join("sys/devices").join(path);
+            std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
+            std::fs::write(path, text).expect("a file");
+        }
+        let on = |class: &str| Placement::On(OneCpu { class: Some(class.to_owned()), node: None });
+        let other = |allowed: &[u32]| on_other_classes(&Topology::from_tree(root.path(), allowed));
+        assert_eq!(other(&[0, 1, 2, 3]), [on("efficiency")]);
+        assert_eq!(other(&[2, 3]), []);
+        let all = Topology::from_tree(root.path(), &[0, 1, 2, 3]);
+        assert_eq!(on_one_cpu(&OneCpu::default(), &all), on("performance"));
+    }
 }

@@ -133,4 +133,17 @@ mod tests {
             assert_eq!(job.params.int(host_preflight::END_OF_CACHES).is_some(), end_of_caches);
         }
     }
+
+    #[test]
+    fn why_nothing_is_measured_is_said_in_a_line() {
+        let noisy = |seen, lost| NotMeasured::TooNoisy { seen, lost, limit: NoiseVerdict::Quiet }.to_string();
+        assert_eq!(NotMeasured::Signal(15).to_string(), "ended by signal 15");
+        assert_eq!(NotMeasured::Failed("no clock".to_owned()).to_string(), "this machine cannot be measured: no clock");
+        assert_eq!(noisy(None, None), "the machine is unknown");
+        let word = NoiseVerdict::Noisy.word();
+        assert_eq!(
+            noisy(Some(NoiseVerdict::Noisy), Some(0.05)),
+            format!("the machine is {word}: 5.0 % of the time went to others")
+        );
+    }
 }

@@ -30,13 +30,17 @@ pub struct Redactor {
 impl Redactor {
     /// Of the user who runs this program, also through `sudo` or `doas`.
     pub fn of_this_user() -> Redactor {
-        let variable = |name: &str| std::env::var(name).ok();
+        let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        Redactor::of(|name| std::env::var(name).ok(), &passwd, user())
+    }
+
+    /// Of the user of this number, with these variables and this `/etc/passwd`.
+    fn of(variable: impl Fn(&str) -> Option<String>, passwd: &str, uid: u32) -> Redactor {
         let mut users: Vec<String> =
-            ["USER", "LOGNAME", "SUDO_USER", "DOAS_USER"].into_iter().filter_map(variable).collect();
+            ["USER", "LOGNAME", "SUDO_USER", "DOAS_USER"].into_iter().filter_map(&variable).collect();
         let mut homes: Vec<String> = variable("HOME").into_iter().collect();
         // The variables may still be those of another user.
-        let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let uid = user().to_string();
+        let uid = uid.to_string();
         for line in passwd.lines() {
             let fields: Vec<&str> = line.split(':').collect();
             if let [name, _, id, _, _, home, ..] = fields[..]
@@ -224,6 +228,10 @@ fn is_path(before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::model::{
+        Host, Labels, Machine, Params, Placement, Profile, RoundOutput, RoundResult, SCHEMA, Timing, WorkerKind,
+    };
+    use std::collections::BTreeSet;
 
     fn ann() -> Redactor {
         Redactor::new(
@@ -259,6 +267,7 @@ mod tests {
         assert_eq!(args("run net --token abc --full"), "run net --token (hidden) --full");
         assert_eq!(args("run net --token=abc -P 2"), "run net --token=(hidden) -P 2");
         assert_eq!(args("run net --host 192.0.2.7 --host=box:1"), "run net --host (hidden) --host=(hidden)");
+        assert_eq!(args("serve --bind 192.0.2.7 --bind=box:1"), "serve --bind (hidden) --bind=(hidden)");
         assert_eq!(args("run --param size=1 --param=on=/home/ann/x"), "run --param size=1 --param=on=~/x");
         assert_eq!(args("run --store=/home/ann/s -o /home/bob/x"), "run --store=~/s -o /home/(hidden)/x");
         assert_eq!(
@@ -280,5 +289,106 @@ mod tests {
         ] {
             assert!(named(text).starts_with(name) && named(text).len() == name.len() + 8, "{}", named(text));
         }
+    }
+
+    /// Versions look like addresses, so only what another machine said is searched for them.
+    #[test]
+    fn facts_of_a_machine_keep_their_versions_and_those_of_another_no_address() {
+        let facts = [
+            ("kernel.release", "5.10.0.7-ann"),
+            ("work_dir.device", "/home/ann/disk"),
+            ("remote.host.name", "at 192.0.2.7, ann's"),
+        ];
+        let mut head = RunHeader {
+            schema: SCHEMA,
+            run: String::new(),
+            started: String::new(),
+            groma: String::new(),
+            build: String::new(),
+            args: Vec::new(),
+            tags: BTreeSet::new(),
+            in_turns: None,
+            seed: 1,
+            profile: Profile::Quick,
+            budget_s: 1.0,
+            environment: Machine { facts: facts.map(|(key, value)| Fact::new(key, value)).to_vec() },
+            host: Host::UNKNOWN,
+            noise: None,
+            noise_lost: None,
+            remarks: Vec::new(),
+        };
+        ann().header(&mut head);
+        let values: Vec<&str> = head.environment.facts.iter().map(|fact| fact.value.as_str()).collect();
+        assert_eq!(values, ["5.10.0.7-(hidden)", "~/disk", "at (hidden), (hidden)'s"]);
+    }
+
+    #[test]
+    fn every_text_of_a_round_is_searched() {
+        let mut output = RoundOutput { facts: vec![Fact::new("file", "/home/ann/x")], ..RoundOutput::default() };
+        output.remarks = vec![Remark::Note("ann at 192.0.2.7".to_owned()), Remark::Unsteady];
+        let mut round = Round { round: 3, result: RoundResult::ok(output) };
+        round.result.reason = "/home/bob/y: no space".to_owned();
+        ann().round(&mut round);
+        let RoundResult { output, reason, .. } = &round.result;
+        assert_eq!((output.facts[0].value.as_str(), reason.as_str()), ("~/x", "/home/(hidden)/y: no space"));
+        assert_eq!(output.remarks, [Remark::Note("(hidden) at (hidden)".to_owned()), Remark::Unsteady]);
+    }
+
+    /// A word of a list says nothing of anybody, and is what results are found by.
+    #[test]
+    fn only_parameters_that_take_any_text_are_searched() {
+        let params = [Param::text("on", ""), Param::text("command", ""), Param::word("op", "", &["ann"])];
+        let values = [("on", "/home/ann/x"), ("command", "/bin/true"), ("op", "ann")];
+        let point = Point {
+            bench: "a.one".to_owned(),
+            version: 1,
+            params: Params(values.map(|(name, text)| (name.to_owned(), Value::Word(text.to_owned()))).to_vec()),
+            params_text: values.map(|(name, text)| format!("{name}={text}")).join(" "),
+            placement: Placement::Free,
+            workers: 1,
+            worker_kind: WorkerKind::Processes,
+            timing: Timing::Batched,
+            drops: Labels::NONE,
+            target_half_width: 0.01,
+            metrics: Vec::new(),
+        };
+        let kept = ann().point(&point, &params);
+        let texts: Vec<String> = kept.params.0.iter().map(|(_, value)| value.to_string()).collect();
+        assert_eq!(texts, ["~/x", "true #9d087b3b", "ann"]);
+        assert_eq!(kept.params_text, "on=~/x command=true #9d087b3b op=ann");
+        assert_eq!(point.params_text, "on=/home/ann/x command=/bin/true op=ann", "the job keeps what was typed");
+    }
+
+    /// The variables of this process, which tests do not change.
+    #[test]
+    fn who_runs_this_is_known_by_its_variables() {
+        let redactor = Redactor::of_this_user();
+        for name in ["USER", "LOGNAME"] {
+            let Ok(user) = std::env::var(name) else { continue };
+            let identifies = !NOBODY.contains(&user.as_str()) && user.contains(|c: char| !c.is_ascii_digit());
+            assert_eq!(redactor.text(&format!("<{user}>")) == "<(hidden)>", identifies, "{name}");
+        }
+        if let Some(home) = std::env::var("HOME").ok().filter(|home| home.len() > 1 && home.starts_with('/')) {
+            assert_eq!(redactor.text(&format!("{home}/x")), "~/x");
+        }
+    }
+
+    #[test]
+    fn whoever_runs_this_is_known_by_number_and_by_name() {
+        const PASSWD: &str = "root:x:0:0:root:/none/root:/bin/sh\nann:x:1000:1000:Ann:/none/ann:/bin/sh\n\
+                              bob:x:1001:1001::/none/bob:/bin/sh\neve:x:1002:1002::/none/eve:/bin/sh\nbroken:x:1000\n";
+        let of = |variables: &[(&str, &str)], uid| {
+            let variable =
+                |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned());
+            let Redactor { homes, users } = Redactor::of(variable, PASSWD, uid);
+            (homes.join(" "), users.join(" "))
+        };
+        let both = |homes: &str, users: &str| (homes.to_owned(), users.to_owned());
+        assert_eq!(of(&[], 1000), both("/none/ann", "ann"));
+        assert_eq!(of(&[("HOME", "/none/somewhere/")], 1000), both("/none/somewhere /none/ann", "ann"));
+        // Who became root by either program is known as well.
+        assert_eq!(of(&[("SUDO_USER", "bob"), ("USER", "root")], 0), both("/none/root /none/bob", "bob"));
+        assert_eq!(of(&[("DOAS_USER", "eve")], 0), both("/none/root /none/eve", "eve"));
+        assert_eq!(of(&[("LOGNAME", "mia")], 1003), both("", "mia"));
     }
 }

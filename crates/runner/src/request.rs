@@ -112,3 +112,20 @@ impl RunRequest {
         self.budget.unwrap_or_else(|| Effort::of(self.profile).budget)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_has_the_time_and_the_tier_of_its_profile_unless_others_were_named() {
+        let mut request = RunRequest::new(Profile::Quick);
+        assert_eq!((request.total_budget(), request.tier()), (Duration::from_secs(10), Tier::Quick));
+        (request.budget, request.full) = (Some(Duration::from_secs(3)), true);
+        assert_eq!((request.total_budget(), request.tier()), (Duration::from_secs(3), Tier::Full));
+        assert_eq!(RunRequest::new(Profile::Rigorous).total_budget(), Duration::from_secs(600));
+        let setting =
+            |of: Option<&str>| Setting { of: of.map(str::to_owned), name: "size".to_owned(), values: Vec::new() };
+        assert_eq!([setting(None), setting(Some("mem.*"))].map(|s| s.to_string()), ["size", "mem.*:size"]);
+    }
+}

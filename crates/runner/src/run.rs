@@ -429,4 +429,24 @@ mod tests {
         assert!([None, Some(Noisy), Some(Hostile)].iter().all(|seen| is_too_noisy(*seen, Fine)));
         assert!(is_too_noisy(None, Hostile));
     }
+
+    #[test]
+    fn the_header_of_a_run_holds_what_was_asked_for_and_found() {
+        use groma_harness::model::Profile;
+        let mut request = RunRequest::new(Profile::Quick);
+        request.budget = Some(Duration::from_secs(77));
+        let noise = NoiseVerdict::of_lost(0.5);
+        let head = header(&request, 42, Host { timeslice_ns: 7.0, ..Host::UNKNOWN }, Some(0.5), None);
+        assert_eq!((head.seed, head.profile, head.budget_s, head.schema), (42, Profile::Quick, 77.0, SCHEMA));
+        assert_eq!((head.noise, head.noise_lost, head.host.timeslice_ns), (Some(noise), Some(0.5), 7.0));
+        // The id begins with the start, without what separates its parts.
+        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+        assert_eq!(digits(&head.run[..16]), digits(&head.started));
+        let fact = |head: &RunHeader, key: &str| head.environment.get(key).map(str::to_owned);
+        assert!(fact(&head, "kernel.release").is_some() && fact(&head, "work_dir.fs").is_none());
+        let place = tempfile::tempdir().expect("a directory");
+        let work_dir = WorkDir::new(place.path(), 1).expect("a work directory");
+        let head = header(&request, 42, Host::UNKNOWN, None, Some(&work_dir));
+        assert!(fact(&head, "work_dir.block").is_some() && head.noise.is_none());
+    }
 }

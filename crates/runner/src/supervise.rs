@@ -354,4 +354,17 @@ mod tests {
         assert_eq!(output.last_line().as_deref(), Some("complaint 999"));
         assert!(output.complaints.len() <= MOST_COMPLAINTS);
     }
+
+    #[test]
+    fn how_a_worker_ended_is_told_with_its_last_complaint() {
+        let told = |status: Option<i32>, complaint: &str| {
+            let mut output = WorkerOutput::default();
+            output.complain(complaint.as_bytes());
+            describe_exit(status.map(ExitStatus::from_raw), &output)
+        };
+        assert_eq!(told(Some(3 << 8), ""), "exited with code 3 and no result");
+        assert_eq!(told(Some(0), "first\n last \n\n"), "exited with code 0 and no result: last");
+        assert_eq!(told(Some(11), "x"), "was ended by signal 11 (SIGSEGV): x");
+        assert_eq!(told(None, ""), "vanished or cannot be ended");
+    }
 }

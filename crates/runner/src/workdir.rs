@@ -324,4 +324,18 @@ mod tests {
         assert!(path.is_symlink(), "the link is theirs");
         assert!(!parent.path().join("elsewhere/1").exists(), "what the run made is gone, wherever it is");
     }
+
+    /// A worker opens it by the number that its supervisor has for it.
+    #[test]
+    fn the_file_that_rounds_share_has_no_name_and_can_be_opened() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let work = WorkDir::new(parent.path(), 1).expect("a work directory");
+        let path = work.file().expect("a file without a name");
+        assert!(path.starts_with(&format!("/proc/{}/fd/", process::id())), "{path}");
+        fs::OpenOptions::new().write(true).open(&path).expect("it is there").set_len(5).expect("it is a file");
+        assert_eq!(fs::metadata(&path).expect("it is there").len(), 5);
+        assert_eq!(names(work.path()), [MARK]);
+        let held = work.file.as_ref().map(|file| file.metadata().expect("fstat").len());
+        assert_eq!(held, Some(5), "it is the same file");
+    }
 }

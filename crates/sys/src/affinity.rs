@@ -27,7 +27,11 @@ pub fn allowed() -> io::Result<Vec<u32>> {
 /// # Errors
 /// Those of `sched_getaffinity`: `ESRCH` when there is no such thread.
 pub fn allowed_to(thread: i32) -> io::Result<Vec<u32>> {
-    let mut mask = vec![0u8; FIRST_MASK_BYTES];
+    ask(thread, FIRST_MASK_BYTES)
+}
+
+fn ask(thread: i32, first_mask_bytes: usize) -> io::Result<Vec<u32>> {
+    let mut mask = vec![0u8; first_mask_bytes];
     loop {
         // SAFETY: the buffer is as long as it says and writable; the kernel writes whole words into
         // it.
@@ -53,16 +57,22 @@ pub fn allowed_to(thread: i32) -> io::Result<Vec<u32>> {
 /// `InvalidInput` for an empty list; those of `sched_setaffinity` (a CPU that is offline or outside
 /// the cpuset).
 pub fn restrict(cpus: &[u32]) -> io::Result<()> {
-    let Some(&last) = cpus.iter().max() else {
+    if cpus.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no CPU to run on"));
-    };
-    // Whole 8-byte words: the kernel reads unsigned longs.
-    let mut mask = vec![0u8; (last as usize / 64 + 1) * 8];
+    }
+    let mask = mask_of(cpus);
+    // SAFETY: the buffer is as long as it says; the kernel only reads it.
+    checked(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) })
+}
+
+/// Whole 8-byte words: the kernel reads unsigned longs.
+fn mask_of(cpus: &[u32]) -> Vec<u8> {
+    let last = cpus.iter().max().map_or(0, |last| *last as usize);
+    let mut mask = vec![0u8; (last / 64 + 1) * 8];
     for &cpu in cpus {
         mask[cpu as usize / 8] |= 1 << (cpu % 8);
     }
-    // SAFETY: the buffer is as long as it says; the kernel only reads it.
-    checked(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) })
+    mask
 }
 
 /// Pins the calling thread to one CPU and checks that it runs there.
@@ -94,5 +104,46 @@ mod tests {
         assert_eq!(allowed().expect("affinity can be read"), before);
         assert!(restrict(&[]).is_err());
         assert!(restrict(&[1_000_000]).is_err());
+    }
+
+    /// No machine at hand has so many.
+    #[test]
+    fn a_mask_has_a_bit_for_each_cpu_and_whole_words() {
+        let set = |cpus: &[u32]| {
+            let mask = mask_of(cpus);
+            let bits = (0..mask.len() * 8).filter(|bit| mask[bit / 8] >> (bit % 8) & 1 == 1).collect::<Vec<_>>();
+            (mask.len(), bits)
+        };
+        assert_eq!(set(&[0]), (8, vec![0]));
+        assert_eq!(set(&[31, 9, 63]), (8, vec![9, 31, 63]));
+        assert_eq!(set(&[64, 3]), (16, vec![3, 64]));
+        assert_eq!(set(&[8191, 127]), (1024, vec![127, 8191]));
+    }
+
+    /// As on a machine with more CPUs than the first mask has bits.
+    #[test]
+    fn a_mask_that_is_too_short_is_doubled() {
+        assert_eq!(ask(0, 1).expect("longer ones are tried"), allowed().expect("affinity can be read"));
+        assert_eq!(ask(i32::MAX, 1).map_err(|e| e.raw_os_error()), Err(Some(libc::ESRCH)), "and no other error hidden");
+    }
+
+    #[test]
+    fn another_thread_is_asked_about_by_its_number() {
+        let all = allowed().expect("affinity can be read");
+        let (told, tell) = std::sync::mpsc::channel();
+        let (stay, leave) = std::sync::mpsc::channel::<()>();
+        let last = *all.last().expect("a CPU");
+        let other = std::thread::spawn(move || {
+            pin(last).expect("an allowed CPU");
+            told.send(rustix::thread::gettid().as_raw_nonzero().get()).expect("somebody asks");
+            leave.recv().expect_err("nothing is sent");
+        });
+        let number = tell.recv().expect("it says its number");
+        assert_eq!(
+            (allowed_to(number).expect("it is there"), allowed().expect("affinity can be read")),
+            (vec![last], all)
+        );
+        drop(stay);
+        other.join().expect("no panic");
     }
 }

@@ -82,4 +82,32 @@ mod tests {
         }
         assert!(Atomic::new("nothing").is_err_and(|why| why.contains("nothing")));
     }
+
+    /// The answer is checked by the one who counts: half of the operations, or another register, is
+    /// no answer.
+    #[test]
+    fn what_did_not_happen_is_not_counted() {
+        fn half(word: *mut u64, turns: u64) -> u64 {
+            // SAFETY: the word is that of the `Atomic` below.
+            unsafe { *word = turns * 32 / 2 };
+            1
+        }
+        fn nothing(_word: *mut u64, _turns: u64) -> u64 {
+            7
+        }
+        fn fence(_word: *mut u64, turns: u64) -> u64 {
+            turns * 32 + 1
+        }
+        fn without_a_result(word: *mut u64, turns: u64) -> u64 {
+            // SAFETY: as above.
+            unsafe { *word = turns * 32 };
+            7
+        }
+        let run = |name, run: fn(*mut u64, u64) -> u64| {
+            let kernel = AtomicKernel { name, isa: "base", instruction: "", ops: 32, run };
+            Atomic { kernel: Box::leak(Box::new(kernel)), line: Box::default() }.run(4)
+        };
+        assert_eq!((run("add", half), run("add", without_a_result)), (None, Some(128)), "an addition leaves the word");
+        assert_eq!((run("fence", nothing), run("fence", fence)), (None, Some(128)), "a fence counts in its register");
+    }
 }

@@ -313,4 +313,70 @@ mod tests {
         assert_eq!((of(&[0]), of(&[10, 2]), of(&[1])), (Some(8), Some(48), Some(0)));
         assert_eq!((shootdowns_in("CPU0\n", &[0]), shootdowns_in("", &[0])), (None, None));
     }
+
+    /// A thread is told from its process also by the clocks, which other threads of this one
+    /// advance.
+    #[test]
+    fn cpu_time_is_that_of_the_thread_and_of_the_whole_process() {
+        use rustix::time::{ClockId, clock_gettime};
+        let ns = |id| {
+            let t = clock_gettime(id);
+            t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+        };
+        let work = move || {
+            let from = ns(ClockId::ThreadCPUTime);
+            while ns(ClockId::ThreadCPUTime) - from < 5_000_000 {}
+        };
+        std::thread::spawn(work).join().expect("no panic");
+        let seen = [ns(ClockId::ThreadCPUTime), thread_cpu_ns(), ns(ClockId::ThreadCPUTime)];
+        assert!(seen.is_sorted(), "{seen:?}");
+        let (before, family) = (ns(ClockId::ProcessCPUTime), family_cpu_ns());
+        assert!(family >= before && before >= seen[2] + 5_000_000, "{family} of the family, {before} before, {seen:?}");
+    }
+
+    /// The kernel's other name of the number, in KiB. Other tests map and unmap in the meantime.
+    #[test]
+    fn resident_bytes_are_those_of_this_process() {
+        let kib = |name: &str| {
+            let status = std::fs::read_to_string("/proc/self/status").ok()?;
+            let line =
+                status.lines().find_map(|line| line.strip_prefix(name))?.trim().trim_end_matches(" kB").to_owned();
+            line.parse::<u64>().ok()
+        };
+        let alike = |told: u64, kib: u64| (kib * 512..=kib * 2048).contains(&told);
+        let seen = || Some((resident()?, kib("VmRSS:")?, kib("RssFile:")? + kib("RssShmem:")?));
+        let Some(mut last) = seen() else { return println!("skipped: /proc does not tell") };
+        for _ in 0..1000 {
+            if alike(last.0.0, last.1) && alike(last.0.1, last.2) {
+                return;
+            }
+            last = seen().expect("as before");
+        }
+        panic!("{last:?}");
+    }
+
+    #[test]
+    fn calls_are_those_of_the_thread_that_asks() {
+        use std::io::{Read, Write};
+        let Some(own) = io_calls() else { return println!("skipped: the kernel does not count calls") };
+        let (mut zero, mut null) = (
+            std::fs::File::open("/dev/zero").expect("/dev/zero"),
+            std::fs::File::options().write(true).open("/dev/null").expect("/dev/null"),
+        );
+        let other = std::thread::spawn(move || {
+            let before = io_calls().expect("as before");
+            for n in 0..300 {
+                assert_eq!(zero.read(&mut [0]).expect("a byte"), 1);
+                if n % 3 == 0 {
+                    assert_eq!(null.write(&[0]).expect("a byte"), 1);
+                }
+            }
+            let after = io_calls().expect("as before");
+            (after.0 - before.0, after.1 - before.1)
+        });
+        let (reads, writes) = other.join().expect("no panic");
+        let after = io_calls().expect("as before");
+        assert!((300..350).contains(&reads) && writes == 100, "{reads} reads, {writes} writes");
+        assert!(after.0 - own.0 < 100 && after.1 - own.1 < 50, "{own:?} {after:?}");
+    }
 }

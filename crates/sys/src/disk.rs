@@ -169,4 +169,104 @@ mod tests {
             Err(e) => println!("skipped: {e}"),
         }
     }
+
+    /// A place of a test's own, gone with the value.
+    struct Scratch(std::path::PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("groma-sys-disk-{name}-{}", std::process::id()));
+            std::fs::create_dir(&path).expect("a directory");
+            Scratch(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            drop(std::fs::remove_dir_all(&self.0));
+        }
+    }
+
+    #[test]
+    fn only_a_regular_file_is_shared_between_rounds() {
+        let scratch = Scratch::new("shared");
+        let fifo = scratch.0.join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .expect("FIFO");
+        // The kernel has no direct transfers for it, and where it had, it would be no file.
+        assert!(open_shared(&fifo).is_err(), "a FIFO");
+        assert_eq!(
+            open_shared(&scratch.0.join("none")).map(|_| ()).map_err(|e| e.kind()),
+            Err(io::ErrorKind::NotFound)
+        );
+        let file = scratch.0.join("file");
+        std::fs::write(&file, [7; ALIGNMENT]).expect("a file");
+        let Ok(opened) = open_shared(&file) else { return println!("skipped: no direct transfers here") };
+        let flags = rustix::fs::fcntl_getfl(&opened).expect("F_GETFL");
+        assert_eq!(flags & (OFlags::RWMODE | OFlags::DIRECT), OFlags::RDWR | OFlags::DIRECT);
+        assert_eq!(size(opened.as_fd()).expect("seek"), ALIGNMENT as u64, "it is not cut");
+    }
+
+    #[test]
+    fn bytes_are_written_at_their_place() {
+        let scratch = Scratch::new("place");
+        let path = scratch.0.join("file");
+        let file = File::create_new(&path).expect("a file");
+        assert_eq!(write_at(file.as_fd(), b"xyz", 5).expect("pwrite"), 3);
+        assert_eq!(write_at(file.as_fd(), b"ab", 1).expect("pwrite"), 2);
+        sync_data(file.as_fd()).expect("fdatasync");
+        assert_eq!(std::fs::read(&path).expect("the file"), b"\0ab\0\0xyz");
+    }
+
+    /// By the names of the kinds that `stat` knows, of which these two are in memory.
+    #[test]
+    fn a_disk_is_where_others_see_one() {
+        for place in [env!("CARGO_MANIFEST_DIR"), "/dev/shm", "/proc"].map(Path::new) {
+            let said = std::process::Command::new("stat").args(["-f", "-c", "%T"]).arg(place).output();
+            let kind =
+                said.ok().filter(|said| said.status.success()).and_then(|said| String::from_utf8(said.stdout).ok());
+            let Some(kind) = kind else {
+                println!("skipped: stat -f says nothing of {}", place.display());
+                continue;
+            };
+            let in_memory = ["tmpfs", "ramfs"].contains(&kind.trim());
+            assert_eq!(has_disk(place).expect("statfs"), !in_memory, "{}: {kind}", place.display());
+        }
+    }
+
+    /// To create a file takes the right to write and that to enter. The superuser has both
+    /// everywhere.
+    #[test]
+    fn a_directory_is_writable_for_who_may_write_and_enter() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = Scratch::new("rights");
+        let set = |mode| std::fs::set_permissions(&scratch.0, std::fs::Permissions::from_mode(mode)).expect("ours");
+        let tried = |mode| {
+            set(mode);
+            crate::in_child::code(|| match crate::in_child::be_nobody() {
+                true => i32::from(is_writable(&scratch.0)),
+                false => 2,
+            })
+        };
+        let seen = [0o333, 0o222, 0o111, 0o555].map(tried);
+        set(0o700);
+        if seen[0] == Some(1) {
+            assert_eq!(seen, [1, 0, 0, 0].map(Some));
+        } else {
+            println!("skipped: nobody else reaches {}", scratch.0.display());
+        }
+        assert!(!is_writable(&scratch.0.join("none")));
+    }
+
+    /// Whatever the rights, nothing can be written where the mount is read-only.
+    #[test]
+    fn a_read_only_mount_is_not_writable() {
+        use std::os::fd::AsRawFd;
+        let roots = [crate::tmpfs::Tmpfs::new(1 << 20), crate::tmpfs::Tmpfs::read_only()];
+        let [Ok(free), Ok(fixed)] = roots.map(|tmpfs| tmpfs.and_then(|tmpfs| tmpfs.root())) else {
+            return println!("skipped: no file systems of its own");
+        };
+        let path = |root: &File| std::path::PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd()));
+        assert_eq!((is_writable(&path(&free)), is_writable(&path(&fixed))), (true, false));
+    }
 }

@@ -81,4 +81,15 @@ mod tests {
         assert_eq!(rustix::io::write(&exec_counter.write_end, &[0; 64]), Ok(64));
         assert_eq!(exec_counter.bytes().expect("read"), 264);
     }
+
+    /// One end is handed on, the other is not, and neither waits.
+    #[test]
+    fn only_the_end_that_is_written_to_is_handed_on() {
+        let exec_counter = ExecCounter::new().expect("a pipe");
+        let handed = |fd: &OwnedFd| !rustix::io::fcntl_getfd(fd).expect("F_GETFD").contains(FdFlags::CLOEXEC);
+        assert_eq!((handed(&exec_counter.out), handed(&exec_counter.write_end)), (false, true));
+        for end in [&exec_counter.out, &exec_counter.write_end] {
+            assert!(rustix::fs::fcntl_getfl(end).expect("F_GETFL").contains(rustix::fs::OFlags::NONBLOCK));
+        }
+    }
 }

@@ -125,4 +125,29 @@ mod tests {
         }
         std::fs::remove_file(&path).expect("the file");
     }
+
+    /// The locks of a process do not exclude each other, those of an open file do.
+    #[test]
+    fn a_kind_of_lock_belongs_to_the_process_or_to_the_open_file() {
+        let path = std::env::temp_dir().join(format!("groma-lock-own-{}", crate::process::id()));
+        for (kind, excludes) in [(Kind::Record, false), (Kind::OpenFile, true), (Kind::Whole, true)] {
+            let [first, second] = [(); 2].map(|()| LockFile::open(&path, kind).expect("a file"));
+            first.lock(3).expect("lock");
+            assert_eq!(second.is_held_by_another(3).expect("tried"), excludes, "{kind:?}");
+            first.unlock(3).expect("unlock");
+            // Trying leaves nothing behind.
+            assert!(!second.is_held_by_another(3).expect("tried") && !first.is_held_by_another(3).expect("tried"));
+        }
+        std::fs::remove_file(&path).expect("the file");
+    }
+
+    #[test]
+    fn opening_to_lock_keeps_what_is_there() {
+        let path = std::env::temp_dir().join(format!("groma-lock-kept-{}", crate::process::id()));
+        std::fs::write(&path, "kept").expect("a file");
+        drop(LockFile::open(&path, Kind::Whole).expect("a file"));
+        let kept = std::fs::read(&path).expect("the file");
+        std::fs::remove_file(&path).expect("the file");
+        assert_eq!(kept, b"kept");
+    }
 }

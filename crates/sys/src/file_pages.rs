@@ -148,4 +148,34 @@ mod tests {
         let short = FilePages::map(&file, &[4], Access::Read).map(|_| ()).map_err(|e| e.kind());
         assert_eq!(short, Err(io::ErrorKind::UnexpectedEof));
     }
+
+    /// Where the pages of a file are counted, and they have another copy.
+    #[test]
+    fn forgotten_pages_leave_the_cache() {
+        use crate::mapping::{Backing, Mapping};
+        use std::os::fd::AsFd;
+        let path = std::env::temp_dir().join(format!("groma-forgotten-{}", crate::process::id()));
+        let mut file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
+        let in_memory = !crate::disk::has_disk(&path).expect("statfs");
+        std::fs::remove_file(&path).expect("its name gone");
+        if in_memory {
+            return println!("skipped: temporary files have no other copy");
+        }
+        const PAGES: usize = 64;
+        file.write_all(&vec![7; PAGES * page_size()]).expect("written");
+        let cached = || {
+            let map = Mapping::new(PAGES * page_size(), Backing::File(file.as_fd()), false).expect("a mapping");
+            map.resident_pages().expect("mincore")
+        };
+        if cached() < PAGES {
+            return println!("skipped: this file system has no page cache");
+        }
+        // A CPU may still hold pages that it has just written.
+        let forgotten = (0..100).any(|_| {
+            file.sync_all().expect("fsync");
+            forget_cached(&file).expect("posix_fadvise");
+            cached() < PAGES / 2
+        });
+        assert!(forgotten, "{} of {PAGES} pages are cached", cached());
+    }
 }

@@ -282,4 +282,85 @@ mod tests {
         assert_eq!(device_writes_in(old), Some(DeviceWrites { bytes: 250_014 * 512, flushes: None }));
         assert_eq!(device_writes_in(""), None);
     }
+
+    /// A directory is read from its start each time, wherever the last reading ended.
+    #[test]
+    fn a_directory_is_read_as_often_as_one_likes() {
+        let path = std::env::temp_dir().join(format!("groma-files-read-{}", crate::process::id()));
+        std::fs::create_dir(&path).expect("a directory");
+        let handle = File::open(&path).expect("the directory");
+        // More than one call's worth of names.
+        for n in 0..1500 {
+            let name = std::ffi::CString::new(format!("a-long-name-of-a-file-{n:05}")).expect("no NUL");
+            drop(create(handle.as_fd(), &name).expect("a file"));
+        }
+        let mut room = DirRoom::new();
+        let counts = [(); 2].map(|()| {
+            let mut names = std::collections::BTreeSet::new();
+            let mut all = 0;
+            read_dir(handle.as_fd(), &mut room, |name| {
+                all += 1;
+                names.insert(name.to_owned());
+            })
+            .expect("read");
+            (names.len(), all)
+        });
+        std::fs::remove_dir_all(&path).expect("nothing left");
+        assert_eq!(counts, [(1502, 1502); 2]);
+    }
+
+    /// For this user only, and for what they are opened for.
+    #[test]
+    fn what_is_made_is_private_and_of_its_length() {
+        use std::os::unix::fs::PermissionsExt;
+        let path = std::env::temp_dir().join(format!("groma-files-made-{}", crate::process::id()));
+        std::fs::create_dir(&path).expect("a directory");
+        let handle = File::open(&path).expect("the directory");
+        let dir = handle.as_fd();
+        let file = create(dir, c"a").expect("a file");
+        make_dir(dir, c"d").expect("a directory");
+        let mode = |name: &str| path.join(name).metadata().expect("there").permissions().mode() & 0o777;
+        assert_eq!((mode("a"), mode("d")), (0o600, 0o700));
+        let read = open(dir, c"a").expect("the file");
+        let can = |file: &File| rustix::fs::fcntl_getfl(file).expect("F_GETFL") & OFlags::RWMODE;
+        assert_eq!((can(&file), can(&read)), (OFlags::WRONLY, OFlags::RDONLY));
+        assert!(remove_dir(dir, c"a").is_err() && open(dir, c"none").is_err());
+        // Longer than what is there: the rest has no blocks.
+        set_len(&file, 1 << 20).expect("ftruncate");
+        assert_eq!(file.metadata().expect("fstat").len(), 1 << 20);
+        let allocated_by_stat = || {
+            let said = std::process::Command::new("stat").args(["-c", "%b %B"]).arg(path.join("a")).output().ok()?;
+            let text = String::from_utf8(said.stdout).ok()?;
+            let (blocks, unit) = text.trim().split_once(' ')?;
+            Some(blocks.parse::<u64>().ok()? * unit.parse::<u64>().ok()?)
+        };
+        assert_eq!(write_at(&file, &[1; 8192], 0).expect("written"), 8192);
+        file.sync_all().expect("fsync");
+        let told = allocated_by_stat();
+        let seen = allocated(&read).expect("fstat");
+        std::fs::remove_dir_all(&path).expect("nothing left");
+        assert!(told.is_none_or(|told| told == seen) && seen < 1 << 20, "{seen} and {told:?}");
+    }
+
+    /// A name that is taken is another file's afterwards; a link is to one file.
+    #[test]
+    fn names_are_moved_and_shared() {
+        let path = std::env::temp_dir().join(format!("groma-files-names-{}", crate::process::id()));
+        for dir in ["from", "to"] {
+            std::fs::create_dir_all(path.join(dir)).expect("a directory");
+        }
+        let [from, to] = ["from", "to"].map(|name| File::open(path.join(name)).expect("the directory"));
+        std::fs::write(path.join("from/a"), "new").expect("a file");
+        std::fs::write(path.join("to/b"), "old").expect("a file");
+        rename(from.as_fd(), c"a", to.as_fd(), c"b").expect("renamed");
+        assert_eq!(std::fs::read(path.join("to/b")).expect("it is there"), b"new");
+        assert!(!path.join("from/a").exists());
+        link(to.as_fd(), c"b", c"c").expect("a link");
+        let number = |name: &str| std::os::unix::fs::MetadataExt::ino(&path.join(name).metadata().expect("there"));
+        assert_eq!(number("to/b"), number("to/c"));
+        assert!(link(to.as_fd(), c"b", c"c").is_err());
+        symlink(to.as_fd(), c"../from", c"s").expect("a link");
+        assert_eq!(std::fs::read_link(path.join("to/s")).expect("a link"), std::path::Path::new("../from"));
+        std::fs::remove_dir_all(&path).expect("nothing left");
+    }
 }

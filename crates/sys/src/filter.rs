@@ -52,12 +52,38 @@ fn install(calls: &[libc::c_long], listed: u32, others: u32) -> io::Result<()> {
         steps.push(step(JUMP_IF, *call as u32, (calls.len() - i) as u8));
     }
     steps.extend([step(RETURN, others, 0), step(RETURN, listed, 0)]);
+    apply(&mut steps)
+}
+
+/// Makes the kernel copy a filter and use it from now on.
+fn apply(steps: &mut [libc::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
     // SAFETY: integers by value, and a program that outlives the call.
     unsafe {
         checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
         checked(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, std::ptr::from_ref(&program)))
     }
+}
+
+/// Makes a call fail with [`PLANTED`], in the calling thread and permanently, where the lower half
+/// of an argument is another number: what a call is made with, as the kernel sees it.
+#[cfg(test)]
+pub(crate) fn deny_unless(call: libc::c_long, argument: u32, value: u32) -> io::Result<()> {
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
+    // In `struct seccomp_data` the arguments are 64-bit words from the 16th byte on.
+    let half = if cfg!(target_endian = "big") { 4 } else { 0 };
+    let mut steps = [
+        step(LOAD, 0, 0, 0),
+        step(JUMP_IF, call as u32, 0, 2),
+        step(LOAD, 16 + 8 * argument + half, 0, 0),
+        step(JUMP_IF, value, 0, 1),
+        step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
+        step(RETURN, libc::SECCOMP_RET_ERRNO | PLANTED as u32, 0, 0),
+    ];
+    apply(&mut steps)
 }
 
 #[cfg(test)]
@@ -87,5 +113,38 @@ mod tests {
         });
         let code = child.expect("fork").wait().expect("wait").code();
         assert!(matches!(code, Some(0 | 2)), "{code:?}");
+    }
+
+    /// The first of the listed calls, one in the middle, and the last; and no neighbour of theirs.
+    #[test]
+    fn every_listed_call_is_denied_and_no_other() {
+        let listed = [libc::SYS_getuid, libc::SYS_getgid, libc::SYS_geteuid, libc::SYS_getegid, libc::SYS_gettid];
+        let exit = crate::in_child::code(|| {
+            if deny(&listed, libc::EXDEV).is_err() {
+                return 255;
+            }
+            // SAFETY: none of these calls has an argument.
+            let tried = |call: libc::c_long| unsafe { libc::syscall(call) } == -1
+                && io::Error::last_os_error().raw_os_error() == Some(libc::EXDEV);
+            let others = [libc::SYS_getpid, libc::SYS_getppid, libc::SYS_sched_yield];
+            let checks = [listed.map(tried).to_vec(), others.map(|call| !tried(call)).to_vec()].concat();
+            crate::in_child::first_wrong(&checks)
+        });
+        assert!(matches!(exit, Some(0 | 255)), "call {exit:?}");
+    }
+
+    /// It must not stop at calls of which somebody thought.
+    #[test]
+    fn who_is_cut_off_can_make_no_call_at_all() {
+        let exit = crate::in_child::code(|| {
+            let Ok(()) = cut_off() else { return 255 };
+            let calls = [libc::SYS_read, libc::SYS_getpid, libc::SYS_clock_gettime, libc::SYS_gettid, libc::SYS_openat];
+            // SAFETY: no call with these numbers accesses memory: the arguments are zeroes, and it
+            // is denied before they are looked at.
+            let denied = |call: libc::c_long| unsafe { libc::syscall(call, 0, 0, 0) } == -1
+                && io::Error::last_os_error().raw_os_error() == Some(PLANTED);
+            crate::in_child::first_wrong(&calls.map(denied))
+        });
+        assert!(matches!(exit, Some(0 | 255)), "call {exit:?}");
     }
 }

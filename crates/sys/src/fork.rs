@@ -255,6 +255,14 @@ mod tests {
             assert!(PeerWatch::saw_an_end());
             drop(peer_watch);
             assert!(!PeerWatch::saw_an_end());
+            // SAFETY: room for the answer, and zeroes are a valid one.
+            let (left, set) = unsafe {
+                let mut left = std::mem::zeroed::<libc::itimerval>();
+                let told = libc::getitimer(libc::ITIMER_REAL, &raw mut left);
+                (left.it_value, told == 0 && left.it_interval.tv_usec == 0)
+            };
+            assert!(set && (left.tv_sec, left.tv_usec) == (0, 0));
+            assert!([libc::SIGCHLD, libc::SIGALRM].map(crate::signals::has_default).iter().all(|default| *default));
             // Neither timer nor handler is left.
             std::thread::sleep(std::time::Duration::from_millis(60));
             Ok(())
@@ -284,5 +292,67 @@ mod tests {
         let pid = child.pid();
         drop(child);
         assert_eq!(process::reap(pid).map(|_| ()).map_err(|e| e.raw_os_error()), Err(Some(libc::ECHILD)));
+    }
+
+    /// What the kernel does to it when its parent ends, and what its parent sees of a panic.
+    #[test]
+    fn a_child_dies_with_its_parent_and_a_panic_is_no_success() {
+        let asked = || {
+            let mut signal: libc::c_int = 0;
+            // SAFETY: room for one number.
+            let told = unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) };
+            if told == 0 { signal } else { 255 }
+        };
+        assert_eq!(fork(asked).expect("fork").wait().expect("wait").code(), Some(libc::SIGKILL));
+        let panics = fork(|| {
+            std::panic::set_hook(Box::new(|_| {}));
+            panic!("on purpose")
+        });
+        assert_eq!(panics.expect("fork").wait().expect("wait").code(), Some(PANICKED));
+    }
+
+    /// A lock that another thread holds would stay locked in the child.
+    #[test]
+    fn a_worker_forks_only_while_it_has_one_thread() {
+        let exit = crate::in_child::code(|| {
+            let before = one_thread_is_enforced();
+            enforce_one_thread();
+            let alone = fork(|| 3).and_then(Child::wait).is_ok_and(|exit| exit.code() == Some(3));
+            let (stay, leave) = std::sync::mpsc::channel::<()>();
+            let Ok(other) = crate::thread::spawn(1 << 16, move || leave.recv().is_err()) else { return 255 };
+            let refused = fork(|| 0).map(|_| ()).map_err(|e| e.to_string());
+            drop(stay);
+            let left = other.join().is_ok();
+            // A thread is joined a moment before the kernel no longer counts it.
+            let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            while crate::thread::count() != 1 && std::time::Instant::now() < until {
+                std::thread::yield_now();
+            }
+            let again = fork(|| 4).and_then(Child::wait).is_ok_and(|exit| exit.code() == Some(4));
+            let refused = refused == Err("refused to fork a process with 2 threads".to_owned());
+            crate::in_child::first_wrong(&[!before, one_thread_is_enforced(), alone, refused, left, again])
+        });
+        assert_eq!(exit, Some(0));
+    }
+
+    #[test]
+    fn a_child_that_still_runs_has_no_result_and_its_copies_are_closed() {
+        use std::os::fd::AsFd;
+        let ((end, held), (told, tell)) = (crate::io::pipe().expect("pipe"), crate::io::pipe().expect("pipe"));
+        let mut child = fork(|| {
+            close_copies(&[held.as_fd(), told.as_fd()]);
+            let open = [held.as_fd(), told.as_fd()].map(|fd| rustix::io::fcntl_getfd(fd).is_ok());
+            if crate::io::write_full(tell.as_fd(), &open.map(u8::from)).is_err() {
+                return 1;
+            }
+            i32::from(crate::io::read(end.as_fd(), &mut [0]).is_err())
+        })
+        .expect("fork");
+        let mut open = [9; 2];
+        crate::io::read_full(told.as_fd(), &mut open).expect("the child says");
+        assert_eq!(open, [0, 0]);
+        assert!(child.poll().expect("it is our child").is_none());
+        crate::io::write_full(held.as_fd(), &[1]).expect("it reads");
+        assert_eq!(child.wait().expect("wait").code(), Some(0));
     }
 }

@@ -80,4 +80,15 @@ mod tests {
         }
         assert!(is_wait(0) && is_wait(CHANGED) && !is_wait(-(libc::EFAULT as isize)));
     }
+
+    /// As a signal ends a wait; and a word of one scope has no waiters of the other.
+    #[test]
+    fn an_interruption_is_a_wait_and_no_other_error_is() {
+        assert!(is_wait(-(libc::EINTR as isize)));
+        for error in [libc::ETIMEDOUT, libc::EINVAL, libc::EPERM, libc::ENOSYS] {
+            assert!(!is_wait(-(error as isize)), "{error}");
+        }
+        assert!(!is_wait(1));
+        assert_eq!((Scope::Private.flag(), Scope::Shared.flag()), (libc::FUTEX_PRIVATE_FLAG, 0));
+    }
 }

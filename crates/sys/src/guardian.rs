@@ -84,3 +84,54 @@ impl Drop for Guardian {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
+
+    /// Where a guardian tells what it did: set before the fork, and so its own as well.
+    static NEWS: AtomicI32 = AtomicI32::new(-1);
+
+    fn tell(what: u8) {
+        let path = format!("/proc/self/fd/{}", NEWS.load(SeqCst));
+        let _ = std::fs::write(path, [what]);
+    }
+
+    /// What could not be made has no owner, and the reason is the guardian's.
+    #[test]
+    fn an_object_that_cannot_be_made_is_an_error() {
+        let refused = || Err(io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error()));
+        let made = Guardian::new(refused, |_| Ok(())).map(|_| ()).map_err(|e| e.raw_os_error());
+        assert_eq!(made, Err(Some(rustix::io::Errno::NOSPC.raw_os_error())));
+    }
+
+    /// Its number is the one that was made, and dropping it waits until it has been removed, once.
+    #[test]
+    fn what_is_dropped_is_removed_once_before_drop_returns() {
+        use std::os::fd::AsRawFd;
+        let (news, news_end) = pipe().expect("pipe");
+        NEWS.store(news_end.as_raw_fd(), SeqCst);
+        let make = || {
+            tell(1);
+            Ok(4711)
+        };
+        let unmake = |thing| {
+            tell(if thing == 4711 { 2 } else { 9 });
+            Ok(())
+        };
+        let guardian = Guardian::new(make, unmake).expect("a guardian");
+        assert_eq!(guardian.thing(), 4711);
+        let pid = guardian.child.as_ref().map_or(0, Child::pid);
+        let mut seen = [0; 8];
+        assert_eq!((read(news.as_fd(), &mut seen).expect("read"), seen[0]), (1, 1));
+        // In a session of its own, and not killed with its parent.
+        let pid_of = rustix::process::Pid::from_raw(pid);
+        assert_eq!(rustix::process::getsid(pid_of).expect("it is there").as_raw_pid(), pid);
+        drop(guardian);
+        assert!(crate::socket::is_ready(&news), "it was not waited for");
+        drop(news_end);
+        assert_eq!((read(news.as_fd(), &mut seen).expect("read"), seen[0]), (1, 2));
+        assert!(!crate::process::exists(pid), "it was not reaped");
+    }
+}

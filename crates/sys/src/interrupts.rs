@@ -141,4 +141,22 @@ mod tests {
         let before: Counts = [("LOC".to_owned(), (1 << 32) - 5)].into();
         assert_eq!(since(&[("LOC".to_owned(), 2)].into(), &before), [("LOC".to_owned(), 7)].into());
     }
+
+    /// The names of both files, of hardware and of software.
+    #[test]
+    fn interrupts_of_both_kinds_are_counted() {
+        let all = crate::topology::allowed_cpus();
+        let counts = of_cpus(&all);
+        for path in ["/proc/interrupts", "/proc/softirqs"] {
+            let Ok(text) = std::fs::read_to_string(path) else {
+                println!("skipped: no {path}");
+                continue;
+            };
+            let kinds = text.lines().skip(1).filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()));
+            let missing: Vec<String> = kinds.filter(|kind| !counts.contains_key(kind)).collect();
+            // Some have one count for all CPUs, in the column of the first.
+            assert!(missing.is_empty() || !all.contains(&0), "{path}: {missing:?}");
+        }
+        assert!(of_cpus(&[]).is_empty());
+    }
 }

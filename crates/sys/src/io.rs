@@ -133,3 +133,108 @@ pub fn terminal_columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_whole_buffer_is_read_and_written_or_the_end_is_told() {
+        let (out, into) = pipe().expect("pipe");
+        // More than the pipe holds: neither side gets by with one call.
+        let sent: Vec<u8> = (0..1_000_000u32).map(|n| (n % 251) as u8).collect();
+        let expected = sent.clone();
+        let writer = std::thread::spawn(move || write_full(into.as_fd(), &sent));
+        let mut seen = vec![0; expected.len()];
+        read_full(out.as_fd(), &mut seen).expect("all of it");
+        assert!(seen == expected);
+        writer.join().expect("no panic").expect("all of it");
+        assert_eq!(read_full(out.as_fd(), &mut [0]).map_err(|e| e.kind()), Err(io::ErrorKind::UnexpectedEof));
+        assert!(read_full(out.as_fd(), &mut []).is_ok() && write(out.as_fd(), &[1]).is_err());
+    }
+
+    #[test]
+    fn a_duplicate_is_of_the_same_file_and_not_handed_on() {
+        use rustix::io::{FdFlags, fcntl_getfd};
+        let (out, into) = pipe().expect("pipe");
+        let copy = duplicate(into.as_raw_fd()).expect("F_DUPFD");
+        assert!(copy.as_raw_fd() >= 3 && copy.as_raw_fd() != into.as_raw_fd());
+        assert!([&out, &into, &copy].iter().all(|fd| fcntl_getfd(fd).expect("F_GETFD").contains(FdFlags::CLOEXEC)));
+        drop(into);
+        write_full(copy.as_fd(), b"x").expect("the same pipe");
+        assert_eq!(read(out.as_fd(), &mut [0; 8]).expect("read"), 1);
+        assert!(duplicate(-1).is_err());
+    }
+
+    /// In a process of its own, whose standard output it takes.
+    #[test]
+    fn a_stream_that_was_redirected_leads_elsewhere_and_is_handed_on() {
+        let (out, into) = pipe().expect("pipe");
+        let exit = crate::in_child::code(|| {
+            let redirected = redirect(into.as_fd(), 1).is_ok();
+            let program = crate::spawn::Command::new("/bin/sh", &["sh", "-c", "echo x"]);
+            let ran = program.and_then(|program| program.fork_exec()).and_then(crate::process::wait);
+            crate::in_child::first_wrong(&[redirected, ran.is_ok_and(|exit| exit.success())])
+        });
+        drop(into);
+        let mut seen = [0; 8];
+        assert_eq!((exit, read(out.as_fd(), &mut seen).expect("read")), (Some(0), 2));
+        assert_eq!(&seen[..2], b"x\n");
+        assert!(redirect(out.as_fd(), -1).is_err());
+    }
+
+    #[test]
+    fn those_that_are_readable_are_told_by_their_place() {
+        let pipes = [(); 4].map(|()| pipe().expect("pipe"));
+        let fds: Vec<BorrowedFd<'_>> = pipes.iter().map(|(out, _)| out.as_fd()).collect();
+        let from = Instant::now();
+        assert!(readable(&fds, Duration::from_millis(20)).is_empty());
+        assert!(from.elapsed() >= Duration::from_millis(20), "it did not wait");
+        write_full(pipes[1].1.as_fd(), b"x").expect("write");
+        write_full(pipes[3].1.as_fd(), b"x").expect("write");
+        // Nothing is waited for, however long that might be.
+        assert_eq!(readable(&fds, Duration::from_secs(3600)), [1, 3]);
+        let [(_, _), (_, _), (ended, held), (_, _)] = pipes;
+        drop(held);
+        assert_eq!(readable(&[ended.as_fd()], Duration::from_secs(3600)), [0], "an end is readable as well");
+    }
+
+    #[test]
+    fn who_may_write_is_told_first() {
+        let ((out, into), (other, say)) = (pipe().expect("pipe"), pipe().expect("pipe"));
+        write_full(say.as_fd(), b"x").expect("write");
+        assert!(writable(into.as_fd(), &[other.as_fd()]), "both are ready");
+        rustix::fs::fcntl_setfl(&into, rustix::fs::OFlags::NONBLOCK).expect("F_SETFL");
+        while write(into.as_fd(), &[0; 4096]).is_ok() {}
+        assert!(!writable(into.as_fd(), &[other.as_fd()]), "the pipe is full");
+        drop(out);
+        assert!(writable(into.as_fd(), &[]), "the writer is to see that nobody reads");
+    }
+
+    /// A terminal with 77 columns and 33 lines.
+    #[test]
+    fn a_terminal_is_as_wide_as_its_columns() {
+        let exit = crate::in_child::code(|| {
+            let (mut control, mut terminal) = (-1, -1);
+            let size = libc::winsize { ws_row: 33, ws_col: 77, ws_xpixel: 0, ws_ypixel: 0 };
+            let none = std::ptr::null_mut();
+            // SAFETY: room for two numbers, and a size that outlives the call.
+            let made =
+                unsafe { libc::openpty(&mut control, &mut terminal, none, none.cast(), (&raw const size).cast_mut()) };
+            if made < 0 {
+                return 255;
+            }
+            // SAFETY: the descriptor is open, and this process ends soon.
+            let on = redirect(unsafe { BorrowedFd::borrow_raw(terminal) }, 1).is_ok();
+            let seen = terminal_columns();
+            let off = pipe().and_then(|(_, into)| redirect(into.as_fd(), 1)).is_ok();
+            crate::in_child::first_wrong(&[on, seen == Some(77), off, terminal_columns().is_none()])
+        });
+        match exit {
+            Some(255) => println!("skipped: no terminals here"),
+            exit => assert_eq!(exit, Some(0)),
+        }
+    }
+}

@@ -62,4 +62,23 @@ mod tests {
         assert_eq!(read(counter.as_fd(), &mut sum).expect("read"), 8);
         assert_eq!(u64::from_ne_bytes(sum), 3);
     }
+
+    /// The read end is opened without waiting, and waits afterwards.
+    #[test]
+    fn both_ends_of_a_fifo_and_a_counter_wait() {
+        use rustix::fs::fcntl_getfl;
+        let path = std::env::temp_dir().join(format!("groma-fifo-waits-{}", crate::process::id()));
+        let (out, into) = fifo(&path).expect("a FIFO");
+        let counter = eventfd().expect("an event counter");
+        let modes = [&out, &into, &counter].map(|fd| fcntl_getfl(fd).expect("F_GETFL"));
+        assert!(modes.iter().all(|flags| !flags.contains(OFlags::NONBLOCK)), "{modes:?}");
+        assert_eq!(modes.map(|flags| flags & OFlags::RWMODE), [OFlags::RDONLY, OFlags::WRONLY, OFlags::RDWR]);
+        assert!(!crate::socket::is_ready(&counter) && !crate::socket::is_ready(&out), "there is nothing yet");
+        // A name that is taken stays.
+        std::fs::write(&path, "kept").expect("a file");
+        assert!(fifo(&path).is_err());
+        let kept = std::fs::read(&path);
+        std::fs::remove_file(&path).expect("it was kept");
+        assert_eq!(kept.expect("a file"), b"kept");
+    }
 }

@@ -62,3 +62,84 @@ fn wait(end: BorrowedFd<'_>, tell: BorrowedFd<'_>) -> io::Result<()> {
     }
     Ok(kill_current_process_group(Signal::KILL)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::readable;
+    use rustix::process::setpgid;
+    use std::time::Duration;
+
+    /// Far longer than any wait of a machine that is busy, and shorter than the life of the
+    /// stranger.
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    /// Whether the pipe has something to read, or its end, before the patience is over.
+    fn says_something(end: BorrowedFd<'_>) -> bool {
+        (0..60).any(|_| !readable(&[end], PATIENCE / 60).is_empty())
+    }
+
+    /// A worker with a stranger in its group, which holds the pipe and does not die with its
+    /// parent. It says 1 where it has a leash, and keeps that if it is told to.
+    fn worker(keep: bool, tell: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> io::Result<Child> {
+        fork::fork(|| {
+            fork::close_copies(others);
+            if setpgid(None, None).is_err() {
+                return 1;
+            }
+            fork::enforce_one_thread();
+            let Ok(leash) = Leash::new() else { return 2 };
+            let stranger = fork::fork(|| {
+                // A program that is executed has no copy of the pipe.
+                if let Some(leash) = &leash {
+                    fork::close_copies(&[leash._held.as_fd()]);
+                }
+                let outlives = set_parent_process_death_signal(None);
+                std::thread::sleep(2 * PATIENCE);
+                i32::from(outlives.is_err())
+            });
+            let held = leash.is_some() && stranger.is_ok();
+            let leash = leash.filter(|_| keep);
+            // Where the end of the leash ended the group, nobody says anything any more.
+            if write_full(tell, &[u8::from(held)]).is_err() {
+                return 3;
+            }
+            std::thread::sleep(2 * PATIENCE);
+            drop((leash, stranger));
+            0
+        })
+    }
+
+    #[test]
+    fn a_group_ends_with_its_worker() {
+        let (end, held) = pipe().expect("pipe");
+        let worker = worker(true, held.as_fd(), &[end.as_fd()]).expect("fork");
+        drop(held);
+        let mut said = [9];
+        assert_eq!(read(end.as_fd(), &mut said).expect("it is told"), 1);
+        assert_eq!(said, [1], "no leash");
+        // All that is left of the group holds the other end.
+        drop(worker);
+        assert!(says_something(end.as_fd()), "the stranger lives");
+        assert_eq!(read(end.as_fd(), &mut said).expect("it has ended"), 0);
+    }
+
+    #[test]
+    fn a_leash_that_is_given_up_ends_nobody() {
+        let (end, held) = pipe().expect("pipe");
+        let worker = worker(false, held.as_fd(), &[end.as_fd()]).expect("fork");
+        drop(held);
+        let mut said = [9];
+        assert_eq!(read(end.as_fd(), &mut said).expect("it is told"), 1, "the group has ended");
+        assert_eq!(said, [1], "no leash");
+        crate::process::kill_group(worker.pid());
+        drop(worker);
+        assert!(says_something(end.as_fd()), "somebody is not of the group");
+        assert_eq!(read(end.as_fd(), &mut said).expect("it has ended"), 0);
+    }
+
+    #[test]
+    fn a_process_with_threads_that_is_no_worker_has_no_leash() {
+        assert!(Leash::new().expect("it needs none").is_none());
+    }
+}

@@ -12,6 +12,8 @@ pub mod atomic;
 pub mod chase;
 pub mod clock;
 pub mod clone;
+#[cfg(test)]
+mod closed_on_exec;
 pub mod counters;
 pub mod dir_allocation;
 pub mod dirs;
@@ -30,6 +32,8 @@ pub mod fork;
 pub mod futex_word;
 pub mod guardian;
 pub mod hammer;
+#[cfg(test)]
+mod in_child;
 pub mod interrupts;
 pub mod io;
 pub mod kernel_objects;

@@ -108,4 +108,27 @@ mod tests {
         drop(one);
         assert!(Generator::take().is_some());
     }
+
+    /// Flags select another source, or one that may wait. By number, where a library answers
+    /// without a call.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn random_bytes_are_asked_for_without_flags() {
+        use crate::{filter, in_child};
+        let exit = in_child::code(|| {
+            let with_flags = || {
+                let mut room = [0u8; 8];
+                // SAFETY: eight bytes of our own.
+                unsafe { libc::syscall(libc::SYS_getrandom, room.as_mut_ptr(), 8, libc::GRND_NONBLOCK) }
+            };
+            if filter::deny_unless(libc::SYS_getrandom, 2, 0).is_err() {
+                return 255;
+            }
+            let mut generator = Generator(PhantomData);
+            let drawn = [(); 3].map(|()| generator.getrandom());
+            let differ = drawn[0] != drawn[1] && drawn[1] != drawn[2];
+            in_child::first_wrong(&[with_flags() == -1, drawn.iter().all(Option::is_some), differ])
+        });
+        assert!(matches!(exit, Some(0 | 255)), "{exit:?}");
+    }
 }

@@ -46,4 +46,15 @@ mod tests {
         assert_eq!(parse(text), [cpu(0, 63, 1563), cpu(12, 5, 12)]);
         assert!(parse("").is_empty());
     }
+
+    #[test]
+    fn every_cpu_that_may_be_used_has_a_time() {
+        let all = of_cpus();
+        if all.is_empty() {
+            return println!("skipped: /proc/stat does not say");
+        }
+        let numbers: Vec<u32> = all.iter().map(|time| time.cpu).collect();
+        assert!(numbers.is_sorted() && all.iter().all(|time| time.busy <= time.total), "{all:?}");
+        assert!(crate::topology::allowed_cpus().iter().all(|cpu| numbers.contains(cpu)), "{numbers:?}");
+    }
 }

@@ -439,4 +439,76 @@ mod tests {
         });
         assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
     }
+
+    /// In a process with one thread, where nobody else maps anything: every owner gives back all
+    /// that it took. Sizes are large, so that the allocator's own pages do not hide any.
+    #[test]
+    fn what_is_dropped_is_unmapped_to_the_last_page() {
+        use crate::file_pages::{Access, FilePages};
+        use crate::pages::{Map, Policy};
+        use crate::shared::Shared;
+        use std::sync::atomic::AtomicU32;
+        const PAGES: usize = 512;
+        let len = PAGES * page_size();
+        let file = memory_file(len as u64).expect("a file in memory");
+        let numbers: Vec<u64> = (0..PAGES as u64).step_by(2).collect();
+        type Owner<'o> = Box<dyn Fn() -> io::Result<()> + 'o>;
+        let owners: Vec<Owner<'_>> = vec![
+            Box::new(|| Mapping::new(len, Backing::Anonymous, true).map(drop)),
+            Box::new(|| Mapping::new(len, Backing::File(file.as_fd()), false)?.unmap()),
+            Box::new(|| Mapping::new(len, Backing::Anonymous, false)?.into_fence().map(drop)),
+            Box::new(|| Mover::new(len).and_then(|mut mover| mover.go())),
+            Box::new(|| Mover::new(len).map(drop)),
+            Box::new(|| Grower::new(len, 2 * len).map(drop)),
+            Box::new(|| Grower::new(len, len).and_then(|mut grower| grower.grow_and_shrink())),
+            Box::new(|| Map::anonymous(len, Policy::Base).map(drop)),
+            Box::new(|| Map::guarded(len).map(drop)),
+            Box::new(|| Map::guarded(len).map(|map| drop(map.split(3)))),
+            Box::new(|| Map::shared(len).map(drop)),
+            Box::new(|| Map::file(&file, len, false).map(drop)),
+            Box::new(|| Map::file_read(&file, len, true).map(drop)),
+            Box::new(|| Shared::<AtomicU32>::untouched(len).map(drop)),
+            Box::new(|| FilePages::map(&file, &numbers, Access::Read).map(drop)),
+            Box::new(|| crate::spawn::Stack::new().map(drop)),
+        ];
+        let exit = fork::fork(|| {
+            let Some(_) = crate::in_child::mapped_pages() else { return 255 };
+            for (place, owner) in (1..).zip(&owners) {
+                let before = crate::in_child::mapped_pages();
+                if owner().is_err() {
+                    return 100 + place;
+                }
+                if crate::in_child::mapped_pages() != before {
+                    return place;
+                }
+            }
+            0
+        });
+        match exit.expect("fork").wait().expect("wait").code() {
+            Some(255) => println!("skipped: no /proc"),
+            code => assert_eq!(code, Some(0), "which one it was, above 100 that it could not be made"),
+        }
+    }
+
+    /// Nothing else maps anything there, so it must grow, and be as long as before.
+    #[test]
+    fn memory_grows_in_its_place_and_only_there() {
+        let len = 16 * page_size();
+        let exit = crate::in_child::code(|| {
+            let Ok(mut memory) = Grower::new(len, len) else { return 255 };
+            memory.fill(3);
+            let grown = memory.grow_and_shrink().is_ok() && memory.grow_and_shrink().is_ok();
+            let kept = memory.iter().all(|byte| *byte == 3) && memory.len() == len;
+            let alone = permissions(&memory).is_none_or(|permissions| permissions == "rw-p");
+            // SAFETY: the kernel chooses another address where this one is taken.
+            let taken = unsafe {
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+                libc::mmap((memory.at() + len) as *mut libc::c_void, page_size(), libc::PROT_NONE, flags, -1, 0)
+            };
+            let taken = taken as usize == memory.at() + len;
+            let refused = memory.grow_and_shrink().map_err(|e| e.raw_os_error()) == Err(Some(libc::ENOMEM));
+            crate::in_child::first_wrong(&[grown, kept, alone, taken, refused])
+        });
+        assert_eq!(exit, Some(0));
+    }
 }

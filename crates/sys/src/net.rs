@@ -249,4 +249,40 @@ mod tests {
         let added = Dropped { overflows: 45, drops: 67, syn_retransmits: 88 };
         assert_eq!(after.since(&Dropped { overflows: 5, drops: 3, syn_retransmits: 2 }), added);
     }
+
+    /// The kernel tells the backlog that it granted where other sockets have a count of segments.
+    #[test]
+    fn a_backlog_is_granted_up_to_the_longest() {
+        let granted = |backlog: u16| {
+            let (listener, _) = listening(backlog);
+            let mut words = [0u32; 8];
+            let mut len = size_of_val(&words) as libc::socklen_t;
+            let at = words.as_mut_ptr().cast();
+            // SAFETY: the array is as long as `len` says and any bytes are valid for its integers.
+            let told =
+                unsafe { libc::getsockopt(listener.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, at, &raw mut len) };
+            (told == 0).then_some(u64::from(words[7]))
+        };
+        let (Some(longest), Some(9)) = (longest_backlog(), granted(9)) else {
+            return println!("skipped: the kernel does not tell a backlog");
+        };
+        assert_eq!(granted(u16::MAX), Some(longest.min(u64::from(u16::MAX))));
+    }
+
+    /// Also a connection whose peer has ended its half; not one that was ended from both sides.
+    #[test]
+    fn a_connection_is_established_until_both_sides_have_ended_it() {
+        let (listener, to) = listening(1);
+        let here = tcp(to).expect("socket");
+        connect(here.as_fd(), &to).expect("connect");
+        let (there, _) = listener.accept().expect("accept");
+        let established = || connection(here.as_fd()).expect("TCP_INFO").established;
+        assert!(established());
+        drop(there);
+        // The end has come when a read sees it.
+        assert_eq!(crate::io::read(here.as_fd(), &mut [0]).expect("read"), 0);
+        assert!(established(), "half of it");
+        crate::socket::shutdown(here.as_fd()).expect("shutdown");
+        assert!(!established());
+    }
 }

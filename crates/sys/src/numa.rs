@@ -161,4 +161,17 @@ mod tests {
         }
         assert_eq!(distance(0, 100_000), None);
     }
+
+    /// Nodes of which the kernel has a directory, and of them those with memory.
+    #[test]
+    fn nodes_with_memory_are_nodes() {
+        let Some(nodes) = with_memory() else { return println!("skipped: the kernel has no nodes") };
+        assert!(!nodes.is_empty() && nodes.is_sorted());
+        let total = |node: &u32| {
+            let text = std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/meminfo")).ok()?;
+            let line = text.lines().find(|line| line.contains("MemTotal:"))?.to_owned();
+            line.split_whitespace().nth(3)?.parse::<u64>().ok()
+        };
+        assert!(nodes.iter().all(|node| total(node).is_none_or(|kib| kib > 0)), "{nodes:?}");
+    }
 }

@@ -269,4 +269,71 @@ mod tests {
         assert!(!null.is_read_back_from(&null));
         std::fs::remove_dir_all(&dir).expect("nothing left");
     }
+
+    #[test]
+    fn every_kind_of_file_is_told_from_the_others() {
+        use std::os::unix::net::{UnixListener, UnixStream};
+        let dir = std::env::temp_dir().join(format!("groma-kinds-{}", crate::process::id()));
+        std::fs::create_dir(&dir).expect("a directory");
+        let [file, fifo, socket, link] = ["file", "fifo", "socket", "link"].map(|name| dir.join(name));
+        std::fs::write(&file, "x").expect("a file");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+        drop(UnixListener::bind(&socket).expect("a socket"));
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        let of = |path: &Path| Identity::of_path(path).expect("it is there");
+        let kinds = [&file, &dir, &fifo, &socket, &link].map(|path| of(path).kind);
+        assert_eq!(kinds, [Kind::Regular, Kind::Directory, Kind::Fifo, Kind::Socket, Kind::Regular]);
+        assert!(of(&link).is(&of(&file)) && !of(&fifo).is(&of(&file)));
+        let (pipe, _into) = crate::io::pipe().expect("pipe");
+        let (stream, _peer) = UnixStream::pair().expect("pair");
+        let open = [pipe.as_fd(), stream.as_fd()].map(|fd| Identity::of_open(fd).expect("fstat"));
+        assert_eq!(open.map(|identity| identity.kind), [Kind::Fifo, Kind::Socket]);
+        // What goes into a FIFO comes out of it; a socket has two directions.
+        assert!(of(&fifo).is_read_back_from(&of(&fifo)) && !open[1].is_read_back_from(&open[1]));
+        // All nodes of a device are that device, and no other kind of device.
+        let [one, two, block] = ["one", "two", "block"].map(|name| dir.join(name));
+        let number = rustix::fs::makedev(1, 11);
+        let make = |path: &Path, kind| rustix::fs::mknodat(rustix::fs::CWD, path, kind, Mode::RUSR, number);
+        if make(&one, FileType::CharacterDevice).is_ok() && make(&two, FileType::CharacterDevice).is_ok() {
+            make(&block, FileType::BlockDevice).expect("as the others");
+            assert!(of(&one).is(&of(&two)) && of(&one).is_read_back_from(&of(&two)) && !of(&one).is(&of(&block)));
+            assert_eq!((of(&one).kind, of(&block).kind), (Kind::Character, Kind::Block));
+        } else {
+            println!("skipped: only the superuser makes devices");
+        }
+        std::fs::remove_dir_all(&dir).expect("nothing left");
+    }
+
+    /// It waits only where that was allowed, and a transfer always does.
+    #[test]
+    fn a_fifo_without_a_reader_is_refused_and_what_is_open_waits() {
+        let path = std::env::temp_dir().join(format!("groma-fifo-written-{}", crate::process::id()));
+        rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+        let refused = to_write(&path, Writing::default()).expect_err("nobody reads");
+        assert!(nobody_reads(&refused), "{refused}");
+        assert!(!nobody_reads(&io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error())));
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || to_read(&path, false)
+        });
+        let written = to_write(&path, Writing { wait: true, ..Writing::default() }).expect("the reader came");
+        let read = reader.join().expect("no panic").expect("the writer came");
+        std::fs::remove_file(&path).expect("the FIFO");
+        for file in [&written, &read] {
+            let flags = rustix::fs::fcntl_getfl(file).expect("flags");
+            assert!(!flags.contains(OFlags::NONBLOCK), "{flags:?}");
+            assert!(rustix::io::fcntl_getfd(file).expect("flags").contains(rustix::io::FdFlags::CLOEXEC));
+        }
+    }
+
+    #[test]
+    fn a_descriptor_is_opened_once_more_for_reading() {
+        let path = std::env::temp_dir().join(format!("groma-alone-{}", crate::process::id()));
+        let made = to_write(&path, Writing { create: true, ..Writing::default() }).expect("a file");
+        std::fs::remove_file(&path).expect("its name goes");
+        let Ok(held) = alone(made.as_fd()) else { return println!("skipped: no /proc") };
+        let of = |file: &File| Identity::of_open(file.as_fd()).expect("fstat");
+        assert!(of(&held).is(&of(&made)));
+        assert_eq!(rustix::fs::fcntl_getfl(&held).expect("flags") & OFlags::RWMODE, OFlags::RDONLY);
+    }
 }

@@ -92,8 +92,7 @@ impl Loop {
     pub fn wrong_after(&mut self, turns: u64) -> usize {
         self.run(turns);
         let expected = self.reference.after(self.kernel, turns);
-        let differ = |(one, other)| one != other;
-        self.state.0.iter().zip(expected.0.iter()).filter(|pair| differ(*pair)).count()
+        self.state.0.iter().zip(expected.0.iter()).filter(|(one, other)| one != other).count()
     }
 
     /// The number of floating-point values left by the last run that are not normal numbers, with
@@ -106,6 +105,7 @@ impl Loop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::operation::{MAX_CHAINS, Register};
 
     #[test]
     fn one_loop_waits_for_itself_and_the_other_has_chains_that_do_not() {
@@ -117,6 +117,57 @@ mod tests {
             assert!(operation.parallel.chains() > 1, "{name}");
             let expected = [3 * operation.kernel().chain.ops(), 3 * operation.kernel().parallel.ops()];
             assert_eq!([operation.chain.run(3), operation.parallel.run(3)], expected, "{name}");
+        }
+    }
+
+    /// Any byte of any register, whatever the width of the operation: a loop that spoils the byte
+    /// that its operands name.
+    #[test]
+    fn one_wrong_byte_of_any_chain_is_seen() {
+        unsafe fn spoils(state: *mut State, operands: *const Operands, _turns: u64) {
+            // SAFETY: the caller of a kernel passes its own state and operands.
+            unsafe {
+                let [chain, byte] = [(*operands).0[0][0], (*operands).0[0][1]].map(usize::from);
+                (&mut (*state).0)[chain][byte] ^= 0x10;
+            }
+        }
+        unsafe fn nothing(_state: *mut State, _operands: *const Operands, _turns: u64) {}
+        // No step: the reference leaves the state as it was.
+        static SPOILS: OperationLoop = OperationLoop { chains: MAX_CHAINS, steps: 0, run: spoils };
+        static NOTHING: OperationLoop = OperationLoop { chains: MAX_CHAINS, steps: 0, run: nothing };
+        for name in ["i32.add", "i64.add", "f64x2.add", "f64x8.fma", "i32x16.mul"] {
+            let reference = Reference::find(name).expect("is in the table");
+            let new = |kernel: &'static OperationLoop| Loop {
+                kernel,
+                reference,
+                operands: reference.operand_registers(),
+                start: reference.start(),
+                state: reference.start(),
+            };
+            assert_eq!(new(&NOTHING).wrong_after(1), 0, "{name}");
+            let mut spoilt = new(&SPOILS);
+            for chain in 0..MAX_CHAINS {
+                for byte in 0..size_of::<Register>() {
+                    spoilt.operands.0[0][..2].copy_from_slice(&[chain as u8, byte as u8]);
+                    assert_eq!(spoilt.wrong_after(1), 1, "{name}: byte {byte} of chain {chain}");
+                }
+            }
+        }
+    }
+
+    /// From the start at every call: a run that goes on where the last one ended has another
+    /// result.
+    #[test]
+    fn a_run_starts_where_the_first_one_did() {
+        for kernel in OPERATION_KERNELS {
+            let Ok(mut operation) = Operation::new(kernel.name) else { continue };
+            for of in [&mut operation.chain, &mut operation.parallel] {
+                of.run(3);
+                let first = of.state.clone();
+                of.run(5);
+                of.run(3);
+                assert!(of.state == first, "{}", kernel.name);
+            }
         }
     }
 }

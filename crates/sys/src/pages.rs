@@ -450,4 +450,94 @@ mod tests {
         assert_eq!(map.as_ptr() as usize % huge, 0);
         assert_eq!(map.len(), huge);
     }
+
+    /// What is written to one mapping of a file is in another, or in nobody else's.
+    #[test]
+    fn a_file_is_shared_or_copied_and_read_only_where_it_is_only_read() {
+        let file = crate::mapping::memory_file(4 * page_size() as u64).expect("a file in memory");
+        let len = 4 * page_size();
+        let [mut shared, mut own] = [true, false].map(|shared| Map::file(&file, len, shared).expect("a mapping"));
+        let read = Map::file_read(&file, len, false).expect("a mapping");
+        shared[0] = 1;
+        own[1] = 2;
+        assert_eq!((&read[..2], &own[..2], &shared[..2]), (&[1, 0][..], &[1, 2][..], &[1, 0][..]));
+        assert_eq!([&shared, &own, &read].map(|map| map.len()), [len; 3]);
+        // Neighbours of one kind are one mapping.
+        for (map, expected) in [(&shared, "rw-s"), (&own, "rw-p"), (&read, "r--s")] {
+            assert!(crate::mapping::permissions(map).is_none_or(|permissions| permissions == expected), "{expected}");
+        }
+    }
+
+    #[test]
+    fn what_is_shared_is_shared_with_children() {
+        for make in [Map::shared, Map::shared_untouched] {
+            let mut map = make(100).expect("memory");
+            assert_eq!(map.len(), page_size());
+            let child = crate::fork::fork(|| {
+                map[99] = 7;
+                0
+            });
+            assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+            assert_eq!(map[99], 7);
+        }
+    }
+
+    /// A page that was only read is the kernel's page of zeroes, and not yet one's own.
+    #[test]
+    fn pages_that_were_populated_are_ones_own() {
+        let len = 64 * page_size();
+        let own = |map: &Map| map.smaps_bytes("Private_Dirty");
+        let mut map = Map::anonymous(len, Policy::Base).expect("memory");
+        assert!(map.iter().all(|byte| *byte == 0));
+        let Some(read) = own(&map) else { return println!("skipped: no smaps") };
+        map.populate();
+        assert_eq!((read, own(&map)), (0, Some(len as u64)));
+        // As on a kernel that does not know the advice.
+        let exit = crate::in_child::code(|| {
+            let Ok(mut map) = Map::anonymous(len, Policy::Base) else { return 255 };
+            if crate::filter::deny(&[libc::SYS_madvise], libc::EINVAL).is_err() {
+                return 255;
+            }
+            map.populate();
+            let there = map.residency().is_ok_and(|pages| pages.len() == 64 && pages.iter().all(|there| *there));
+            crate::in_child::first_wrong(&[there, map.drop_pages().is_err()])
+        });
+        assert!(matches!(exit, Some(0 | 255)), "{exit:?}");
+    }
+
+    #[test]
+    fn a_guarded_map_has_a_closed_page_on_both_sides_and_can_be_closed_itself() {
+        let page = page_size();
+        let mut map = Map::guarded(3 * page - 5).expect("memory");
+        assert_eq!(map.len(), 3 * page);
+        let from = map.as_ptr() as usize;
+        let permissions = |at: usize| {
+            let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+            let number = |text: &str| usize::from_str_radix(text, 16).ok();
+            maps.lines().find_map(|line| {
+                let (range, rest) = line.split_once(' ')?;
+                let (from, to) = range.split_once('-')?;
+                (number(from)? <= at && at < number(to)?).then(|| rest.split(' ').next().map(str::to_owned))?
+            })
+        };
+        let all = || [from - page, from, from + 2 * page, from + 3 * page].map(permissions);
+        if permissions(from).is_none() {
+            return println!("skipped: no /proc");
+        }
+        let is = |rights: &str| ["---p", rights, rights, "---p"].map(|rights| Some(rights.to_owned()));
+        assert_eq!(all(), is("rw-p"));
+        map.protect(false).expect("mprotect");
+        assert_eq!(all(), is("r--p"));
+        map.protect(true).expect("mprotect");
+        assert_eq!(all(), is("rw-p"));
+        map[3 * page - 1] = 1;
+    }
+
+    #[test]
+    fn a_size_is_rounded_up_to_whole_units() {
+        assert_eq!([0, 1, 4095, 4096, 4097].map(|n| round_up(n, 4096)), [0, 4096, 4096, 4096, 8192]);
+        let told = std::process::Command::new("getconf").arg("PAGESIZE").output();
+        let told = told.ok().and_then(|told| String::from_utf8(told.stdout).ok()?.trim().parse().ok());
+        assert_eq!(page_size(), told.unwrap_or(page_size()));
+    }
 }

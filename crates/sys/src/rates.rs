@@ -8,15 +8,20 @@ const CPUS: &str = "/sys/devices/system/cpu";
 
 /// The declared clock of a core: its source, and hertz; the highest first where known.
 pub fn declared_core(cpu: u32) -> Vec<(&'static str, f64)> {
-    // Documentation/admin-guide/pm/cpufreq.rst and intel_pstate.rst: kilohertz.
-    let files = [("cpuinfo_max_freq", "cpuinfo_max_freq"), ("base_frequency", "base_frequency")];
-    let of_kernel = files.into_iter().filter_map(|(name, file)| {
-        let khz = read_to_string(format!("{CPUS}/cpu{cpu}/cpufreq/{file}")).ok()?.trim().parse::<f64>().ok()?;
-        (khz > 0.0).then_some((name, khz * 1e3))
-    });
+    let of_kernel = of_kernel(|file| read_to_string(format!("{CPUS}/cpu{cpu}/cpufreq/{file}")).ok());
     let mut rates: Vec<_> = crate::arch::rates::declared_core().into_iter().chain(of_kernel).collect();
     rates.sort_by(|a, b| b.1.total_cmp(&a.1));
     rates
+}
+
+/// What the kernel says, as `text` reads its files: kilohertz
+/// (Documentation/admin-guide/pm/cpufreq.rst and intel_pstate.rst).
+fn of_kernel(text: impl Fn(&str) -> Option<String>) -> Vec<(&'static str, f64)> {
+    let rate = |name| {
+        let khz = text(name)?.trim().parse::<f64>().ok()?;
+        (khz > 0.0).then_some((name, khz * 1e3))
+    };
+    ["cpuinfo_max_freq", "base_frequency"].into_iter().filter_map(rate).collect()
 }
 
 /// The kernel's clock source: `tsc`, `kvm-clock`, `arch_sys_counter`.
@@ -37,5 +42,28 @@ mod tests {
         let core = declared_core(0);
         assert!(core.is_sorted_by(|a, b| a.1 >= b.1), "{core:?}");
         assert!(clock_source().is_none_or(|name| !name.contains(char::is_whitespace)));
+    }
+
+    #[test]
+    fn the_kernel_declares_kilohertz() {
+        let of = |max: &'static str, base: &'static str| {
+            of_kernel(|file| match file {
+                "cpuinfo_max_freq" => Some(max.to_owned()),
+                "base_frequency" => Some(base.to_owned()),
+                _ => None,
+            })
+        };
+        assert_eq!(of("3800000\n", "2100000\n"), [("cpuinfo_max_freq", 3.8e9), ("base_frequency", 2.1e9)]);
+        assert_eq!(of("0\n", "<unknown>\n"), []);
+    }
+
+    /// The one that is used, of those that could be.
+    #[test]
+    fn the_clock_source_is_one_of_the_available() {
+        let available = read_to_string("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+        let (Ok(available), Some(source)) = (available, clock_source()) else {
+            return println!("skipped: the kernel does not tell");
+        };
+        assert!(available.split_whitespace().any(|name| name == source), "{source} of {available}");
     }
 }

@@ -207,4 +207,56 @@ mod tests {
         assert_eq!(open_close_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
         std::fs::remove_dir(&path).expect("nothing left");
     }
+
+    #[test]
+    fn a_place_is_the_one_that_was_asked_for() {
+        use std::io::Seek;
+        let path = std::env::temp_dir().join(format!("groma-raw-place-{}", crate::process::id()));
+        std::fs::write(&path, "0123456789").expect("a file");
+        let mut file = std::fs::File::open(&path).expect("the file");
+        std::fs::remove_file(&path).expect("its name goes");
+        assert_eq!((seek_to(file.as_fd(), 7), file.stream_position().expect("lseek")), (7, 7));
+        assert_eq!(seek_to(file.as_fd(), 3), 3, "from the start, not from there");
+        let mut bytes = [b'.'; 4];
+        // From the start, wherever the file is, which stays there.
+        assert_eq!((pread(file.as_fd(), &mut bytes), &bytes), (4, b"0123"));
+        assert_eq!((read(file.as_fd(), &mut bytes), &bytes), (4, b"3456"));
+        assert_eq!((pread(file.as_fd(), &mut [0; 20]), read(file.as_fd(), &mut [0; 20])), (10, 3));
+    }
+
+    /// In a process of its own, where nobody else opens anything.
+    #[test]
+    fn whatever_is_opened_is_closed_again() {
+        let path = std::env::temp_dir().join(format!("groma-raw-closed-{}", crate::process::id()));
+        std::fs::create_dir(&path).expect("a directory");
+        let dir = std::fs::File::open(&path).expect("the directory");
+        let exit = crate::in_child::code(|| {
+            let before = crate::in_child::descriptors();
+            let copies = [(); 3].map(|()| dup_close(dir.as_fd()));
+            let made = create_at(dir.as_fd(), c"a", b"x") == 0 && create_at(dir.as_fd(), c"b", b"") == 0;
+            let opened = open_close_at(dir.as_fd(), c"a") == 0;
+            let refused = create_at(dir.as_fd(), c"a", b"x") < 0 && open_close_at(dir.as_fd(), c"c") < 0;
+            let gone = unlink_at(dir.as_fd(), c"a") == 0 && unlink_at(dir.as_fd(), c"b") == 0;
+            crate::in_child::first_wrong(&[
+                copies[0] > 2 && copies.iter().all(|copy| *copy == copies[0]),
+                made && opened && refused && gone,
+                crate::in_child::descriptors() == before,
+            ])
+        });
+        std::fs::remove_dir(&path).expect("nothing left");
+        assert_eq!(exit, Some(0));
+    }
+
+    /// What a call says is the kernel's answer, and a part of a file is no file.
+    #[test]
+    fn a_file_that_does_not_fit_is_no_success() {
+        let Ok(root) = crate::tmpfs::Tmpfs::new(64 << 10).and_then(|tmpfs| tmpfs.root()) else {
+            return println!("skipped: no file system of its own");
+        };
+        assert_eq!(create_at(root.as_fd(), c"a", &[1; 4096]), 0);
+        assert_eq!(create_at(root.as_fd(), c"b", &[1; 1 << 20]), -libc::ENOSPC as isize, "a part of it");
+        assert_eq!(create_at(root.as_fd(), c"c", &[1; 4096]), -libc::ENOSPC as isize, "nothing of it");
+        assert_eq!(read(root.as_fd(), &mut [0]), -libc::EISDIR as isize);
+        assert_eq!(kill_nothing(i32::MAX), -libc::ESRCH as isize);
+    }
 }

@@ -291,4 +291,58 @@ mod tests {
         assert_eq!(Select::over(&[high.as_fd()]).map(|s| s.numbers()), Err(number));
         assert!(allow_descriptors(u64::MAX - 1).is_err());
     }
+
+    /// What `/proc/self/fdinfo` says of a timer.
+    #[test]
+    fn a_timer_expires_once_and_by_the_monotonic_clock() {
+        let timer = timer().expect("timerfd");
+        let path = format!("/proc/self/fdinfo/{}", timer.as_raw_fd());
+        let clock = |text: &str| {
+            let of =
+                |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned());
+            (of("clockid:"), of("it_interval:"))
+        };
+        expire(timer.as_fd()).expect("timerfd_settime");
+        let mut expired = [0; 8];
+        assert_eq!(crate::io::read(timer.as_fd(), &mut expired).expect("it expires"), 8);
+        assert_eq!(u64::from_ne_bytes(expired), 1);
+        if let Some((id, interval)) = std::fs::read_to_string(path).ok().map(|text| clock(&text)) {
+            assert!(id.is_none_or(|id| id == "1"), "another clock");
+            assert!(interval.is_none_or(|interval| interval == "(0, 0)"), "it expires again");
+        }
+    }
+
+    #[test]
+    fn a_file_has_one_number_and_that_is_high() {
+        let (near, far) = pipe().expect("pipe");
+        let high = move_up(near, 100).expect("F_DUPFD");
+        assert!(high.as_raw_fd() >= 100);
+        assert!(rustix::io::fcntl_getfd(&high).expect("F_GETFD").contains(rustix::io::FdFlags::CLOEXEC));
+        write_full(far.as_fd(), &[1]).expect("it is the same pipe");
+        assert_eq!(crate::io::read(high.as_fd(), &mut [0]).expect("read"), 1);
+    }
+
+    /// In a process of its own, whose limits they are.
+    #[test]
+    fn more_descriptors_are_allowed_as_far_as_the_hard_limit_goes() {
+        let exit = crate::in_child::code(|| {
+            let set =
+                |soft, hard| setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum: Some(hard) }).is_ok();
+            let soft = || getrlimit(Resource::Nofile).current;
+            let low = set(200, 300);
+            let same = allow_descriptors(150) == Ok(()) && soft() == Some(200);
+            let more = allow_descriptors(250) == Ok(()) && soft() == Some(250);
+            let most = allow_descriptors(301) == Err(300) && soft() == Some(250);
+            let all = allow_descriptors(300) == Ok(()) && soft() == Some(300);
+            crate::in_child::first_wrong(&[
+                low,
+                same,
+                more,
+                most,
+                all,
+                getrlimit(Resource::Nofile).maximum == Some(300),
+            ])
+        });
+        assert_eq!(exit, Some(0));
+    }
 }

@@ -140,4 +140,38 @@ mod tests {
         let (Some(before), Some(after)) = (run_delay_ns(), run_delay_ns()) else { return };
         assert!(after >= before);
     }
+
+    /// Of the lowest priority: the kernel's own tasks go first.
+    #[test]
+    fn a_real_time_task_has_the_lowest_priority() {
+        let seen = std::thread::spawn(|| {
+            let refused = be_real_time();
+            let mut priority = [-1];
+            // SAFETY: room for one int, which is all that the kernel writes.
+            let told = unsafe { libc::syscall(libc::SYS_sched_getparam, 0, priority.as_mut_ptr()) };
+            let seen = refused.map(|()| (policy(), told, priority[0]));
+            // Others wait for this one.
+            be_ordinary().map_or_else(|e| Err(e.raw_os_error()), |()| Ok((seen, policy())))
+        });
+        match seen.join().expect("no panic").expect("back to what it was") {
+            (Ok(seen), after) => assert_eq!((seen, after), ((FIFO, 0, 1), OTHER)),
+            (Err(e), after) => {
+                println!("skipped: {e}");
+                assert_eq!(after, OTHER);
+            }
+        }
+    }
+
+    /// What the kernel shows under the thread's own number, which only grows.
+    #[test]
+    fn waiting_is_counted_for_the_thread_that_asks() {
+        let seen = std::thread::spawn(|| {
+            let path = format!("/proc/self/task/{}/schedstat", rustix::thread::gettid().as_raw_nonzero());
+            let told = || delay_in(&std::fs::read_to_string(&path).ok()?);
+            (0..100).map(|_| [told(), run_delay_ns(), told()]).collect::<Vec<_>>()
+        });
+        for seen in seen.join().expect("no panic") {
+            assert!(seen.is_sorted() && seen.iter().all(|ns| ns.is_some() == seen[0].is_some()), "{seen:?}");
+        }
+    }
 }

@@ -236,4 +236,56 @@ mod tests {
         wait(&word, 0, None);
         wait(&word, 1, Some(Duration::from_millis(1)));
     }
+
+    /// In another process: the kernel must look behind the address. The child sleeps in one call.
+    #[test]
+    fn a_word_wakes_those_who_sleep_in_other_processes() {
+        type Wake = fn(&Word);
+        for wake in [(|word| word.set(1)) as Wake, |word| word.count()] {
+            let words = Shared::<Word>::new(1).expect("memory");
+            let mut child = crate::fork::fork(|| i32::from(words[0].wait_while(0) != 1)).expect("fork");
+            let until = std::time::Instant::now() + Duration::from_secs(60);
+            let state = || std::fs::read_to_string(format!("/proc/{}/stat", child.pid())).unwrap_or_default();
+            while !state().contains(") S ") && std::time::Instant::now() < until {
+                std::thread::yield_now();
+            }
+            wake(&words[0]);
+            let exit = loop {
+                match child.poll().expect("wait") {
+                    Some(exit) => break exit.code(),
+                    None => assert!(std::time::Instant::now() < until, "it sleeps on"),
+                }
+                std::thread::yield_now();
+            };
+            assert_eq!(exit, Some(0));
+        }
+    }
+
+    #[test]
+    fn values_in_a_file_are_those_of_all_who_map_it() {
+        let file = crate::mapping::memory_file(0).expect("a file in memory");
+        let [first, second] = [(); 2].map(|()| Shared::<AtomicU32>::in_file(&file, 1000).expect("memory"));
+        assert_eq!((first.len(), second.bytes()), (1000, crate::pages::round_up(4000, crate::pages::page_size())));
+        assert_eq!(file.metadata().expect("fstat").len(), second.bytes() as u64);
+        first[999].store(7, Ordering::Relaxed);
+        assert_eq!(second[999].load(Ordering::Relaxed), 7);
+        // A third one finds what was stored.
+        let third = Shared::<AtomicU32>::in_file(&file, 1000).expect("memory");
+        assert_eq!(third[999].load(Ordering::Relaxed), 7);
+    }
+
+    /// Not for as long as the word holds the value, and not longer than was said.
+    #[test]
+    fn a_word_is_polled_until_it_changes_or_time_is_up() {
+        let word = Word::default();
+        let since = Monotonic.now_ns();
+        word.spin_while(0, 3_000_000);
+        assert!(Monotonic.now_ns() - since >= 3_000_000);
+        let checks = std::cell::Cell::new(0);
+        let given_up =
+            word.wait_until(|value| value == 1, || if checks.replace(checks.get() + 1) < 2 { Ok(()) } else { Err(()) });
+        assert_eq!((given_up, checks.get()), (Err(()), 3));
+        word.set(1);
+        assert_eq!(word.wait_until(|value| value == 1, || Err(())), Ok(1), "it is there already");
+    }
 }

@@ -78,11 +78,31 @@ impl Drop for Watch {
 /// Whether this process ignores a signal, as under `nohup` SIGHUP. An ignored signal is still
 /// queued where it is blocked, so a [`Watch`] would see it.
 pub fn is_ignored(signal: i32) -> bool {
+    action_of(signal).is_some_and(|action| action.sa_sigaction == libc::SIG_IGN)
+}
+
+/// What this process does about a signal.
+fn action_of(signal: i32) -> Option<libc::sigaction> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a zeroed sigaction is legal, and is written by the call, which changes nothing.
+    unsafe { (libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0).then(|| action.assume_init()) }
+}
+
+/// Whether a signal acts as usual.
+#[cfg(test)]
+pub(crate) fn has_default(signal: i32) -> bool {
+    action_of(signal).is_some_and(|action| action.sa_sigaction == libc::SIG_DFL)
+}
+
+/// The signals that are blocked in the calling thread.
+#[cfg(test)]
+pub(crate) fn blocked() -> Vec<i32> {
+    let mut mask = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: there is no new set, and the room is that of a set, which zeroes are as well.
     unsafe {
-        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
-            && action.assume_init().sa_sigaction == libc::SIG_IGN
+        libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr());
+        let mask = mask.assume_init();
+        (1..=64).filter(|signal| libc::sigismember(&raw const mask, *signal) == 1).collect()
     }
 }
 
@@ -327,5 +347,63 @@ mod tests {
         }
         assert_eq!(me.send(0), 0);
         restore_default(signal);
+    }
+
+    #[test]
+    fn a_watch_blocks_its_signals_and_afterwards_what_was_blocked_before() {
+        let signal = libc::SIGRTMIN() + 6;
+        let before = blocked();
+        let outer = Watch::new(&[signal]).expect("signalfd");
+        let one = blocked();
+        let inner = Watch::new(&[signal, libc::SIGUSR2]).expect("signalfd");
+        let both = blocked();
+        assert!(one.contains(&signal) && !one.contains(&libc::SIGUSR2) && both.contains(&libc::SIGUSR2));
+        drop(inner);
+        assert_eq!(blocked(), one);
+        drop(outer);
+        assert_eq!(blocked(), before);
+    }
+
+    /// With SA_RESTART no signal would interrupt a call that waits.
+    #[test]
+    fn a_handler_interrupts_and_goes_with_its_removal() {
+        let signal = libc::SIGRTMIN() + 8;
+        assert!(has_default(signal));
+        count_arrivals(signal).expect("sigaction");
+        let action = action_of(signal).expect("sigaction");
+        let handler = count as extern "C" fn(libc::c_int) as usize;
+        assert_eq!((action.sa_sigaction, action.sa_flags & (libc::SA_RESTART | libc::SA_RESETHAND)), (handler, 0));
+        restore_default(signal);
+        assert!(has_default(signal));
+        let swap = Swap::new(signal).expect("rt_sigaction");
+        assert!(!has_default(signal));
+        drop(swap);
+        assert!(has_default(signal));
+        assert_eq!(count_arrivals(libc::SIGKILL).map_err(|e| e.raw_os_error()), Err(Some(libc::EINVAL)));
+    }
+
+    #[test]
+    fn children_are_kept_whatever_was_inherited() {
+        let exit = crate::in_child::code(|| {
+            // SAFETY: SIG_IGN is a legal disposition.
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+            let ignored = is_ignored(libc::SIGCHLD);
+            keep_children();
+            let kept =
+                crate::fork::fork(|| 3).and_then(crate::fork::Child::wait).is_ok_and(|exit| exit.code() == Some(3));
+            crate::in_child::first_wrong(&[ignored, has_default(libc::SIGCHLD), kept])
+        });
+        assert_eq!(exit, Some(0));
+    }
+
+    /// The kernel's own list: pairs of words, the key first.
+    #[test]
+    fn the_largest_frame_is_what_the_kernel_told_at_the_start() {
+        let Ok(list) = std::fs::read("/proc/self/auxv") else { return println!("skipped: no /proc") };
+        let words: Vec<usize> =
+            list.chunks_exact(size_of::<usize>()).map(|word| word.try_into().map_or(0, usize::from_ne_bytes)).collect();
+        let told = words.chunks_exact(2).find(|pair| pair[0] == 51).map(|pair| pair[1] as u64);
+        assert_eq!(largest_frame(), told);
+        assert!(told.is_none_or(|bytes| (500..1 << 20).contains(&bytes)), "{told:?}");
     }
 }

@@ -146,6 +146,8 @@ impl Drop for Blocked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signals::blocked;
+    use std::collections::BTreeSet;
 
     #[test]
     fn signals_to_oneself_come_in_order_with_their_values() {
@@ -161,19 +163,10 @@ mod tests {
 
     #[test]
     fn signals_are_delivered_again_afterwards() {
-        let blocked = || {
-            let mut mask = MaybeUninit::<libc::sigset_t>::zeroed();
-            // SAFETY: there is no new set, and the room is that of a set.
-            unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), mask.as_mut_ptr()) };
-            // SAFETY: what the kernel wrote, or zeroes.
-            let mask = unsafe { mask.assume_init() };
-            // SAFETY: it is a set.
-            let has = |signal: &i32| unsafe { libc::sigismember(&raw const mask, *signal) } == 1;
-            (1..=64).filter(has).collect::<Vec<i32>>()
-        };
         let before = blocked();
         let signals = Blocked::new().expect("sigmask");
-        assert_ne!(blocked(), before);
+        let expected: BTreeSet<i32> = before.iter().copied().chain([libc::SIGCHLD, signal()]).collect();
+        assert_eq!(blocked().into_iter().collect::<BTreeSet<_>>(), expected);
         drop(signals);
         assert_eq!(blocked(), before);
     }
@@ -182,5 +175,29 @@ mod tests {
     fn nobody_is_sent_nothing() {
         let gone = Task { process: i32::MAX, thread: i32::MAX };
         assert_eq!(gone.send(1).map_err(|e| e.raw_os_error()), Err(Some(libc::ESRCH)));
+    }
+
+    /// In a process with one thread: another one would take the signal of the child.
+    #[test]
+    fn the_end_of_a_child_is_told_from_a_value_and_a_value_of_others_from_ours() {
+        let exit = crate::in_child::code(|| {
+            let Ok(signals) = Blocked::new() else { return 255 };
+            let Ok(child) = crate::fork::fork(|| 0) else { return 255 };
+            let ended = signals.wait().ok();
+            let reaped = child.wait().is_ok_and(|exit| exit.success());
+            // As `kill` sends it: without a value.
+            // SAFETY: integers by value.
+            let sent = unsafe { libc::kill(crate::process::id(), signal()) };
+            let foreign = signals.wait().map_err(|e| e.kind());
+            let own = Task::main_of(crate::process::id()).send(9).is_ok();
+            let value = signals.wait().ok();
+            crate::in_child::first_wrong(&[
+                ended == Some(Arrived::ChildEnded),
+                reaped,
+                sent == 0 && foreign == Err(io::ErrorKind::InvalidData),
+                own && value == Some(Arrived::Value(9)),
+            ])
+        });
+        assert_eq!(exit, Some(0));
     }
 }

@@ -348,4 +348,86 @@ mod tests {
         until(now_ns() + 1_000_000).expect("a sleep");
         drop(sleeper);
     }
+
+    /// The kernel's list of the timers of a process: their clock, and whom they tell. In a process
+    /// of its own, which has no others.
+    #[test]
+    fn a_timer_tells_its_thread_by_the_monotonic_clock_and_goes_with_its_sleeper() {
+        let timers = || std::fs::read_to_string("/proc/self/timers").ok();
+        let exit = crate::in_child::code(|| {
+            let before = crate::signals::blocked();
+            let (Some(none), Ok(sleeper)) = (timers(), Sleeper::new(Way::PosixTimer, 1000)) else { return 255 };
+            let (one, signal) = (timers().unwrap_or_default(), libc::SIGRTMIN() + 5);
+            let blocked = crate::signals::blocked();
+            drop(sleeper);
+            crate::in_child::first_wrong(&[
+                none.is_empty(),
+                one.contains("ClockID: 1\n"),
+                one.contains(&format!("notify: signal/tid.{}\n", crate::process::id())),
+                one.contains(&format!("signal: {signal}/")),
+                blocked.contains(&signal) && !before.contains(&signal),
+                timers() == Some(String::new()),
+                crate::signals::blocked() == before,
+            ])
+        });
+        match exit {
+            Some(255) => println!("skipped: the kernel does not list timers"),
+            exit => assert_eq!(exit, Some(0)),
+        }
+    }
+
+    /// A timer that nobody waits for any more would end the process.
+    #[test]
+    fn an_interval_timer_is_stopped_with_its_sleeper() {
+        let exit = crate::in_child::code(|| {
+            let before = crate::signals::blocked();
+            let Ok(sleeper) = Sleeper::new(Way::Itimer, 1000) else { return 255 };
+            let blocked = crate::signals::blocked().contains(&libc::SIGALRM);
+            let long = libc::itimerval { it_interval: timeval(0), it_value: timeval(3_600_000_000_000) };
+            // SAFETY: owned structures, of which zeroes are valid.
+            let left = unsafe {
+                libc::syscall(libc::SYS_setitimer, 0, &long, null_mut::<libc::itimerval>());
+                drop(sleeper);
+                let mut left = MaybeUninit::<libc::itimerval>::zeroed().assume_init();
+                libc::syscall(libc::SYS_getitimer, 0, &raw mut left);
+                left.it_value.tv_sec
+            };
+            crate::in_child::first_wrong(&[blocked, left == 0, crate::signals::blocked() == before])
+        });
+        assert_eq!(exit, Some(0));
+    }
+
+    /// What woke it otherwise is no sleep.
+    #[test]
+    fn a_sleep_that_something_else_ended_is_told() {
+        let word = Sleeper { way: Way::Futex, length_ns: 3_600_000_000_000, kit: Kit::Word(AtomicU32::new(1)) };
+        assert!(word.sleep().is_err(), "a word that changed does not let anyone sleep");
+        let timer = Sleeper::new(Way::EpollPwait2, 3_600_000_000_000).expect("an epoll");
+        let Kit::Descriptor(epoll) = &timer.kit else { panic!("a descriptor") };
+        let ready = crate::kernel_objects::eventfd().expect("an event counter");
+        crate::io::write_full(ready.as_fd(), &1u64.to_ne_bytes()).expect("it is ready");
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
+        // SAFETY: a valid event and two open descriptors.
+        unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, ready.as_raw_fd(), &mut event) };
+        match timer.sleep().map_err(|e| (e.kind(), e.raw_os_error())) {
+            Err((_, Some(libc::ENOSYS))) => println!("skipped: no epoll_pwait2 here"),
+            ended => assert_eq!(ended.map_err(|(kind, _)| kind), Err(io::ErrorKind::InvalidData)),
+        }
+    }
+
+    /// By the clock of timers, which is not that of the harness.
+    #[test]
+    fn a_sleep_ends_at_a_time_of_the_clock_of_timers() {
+        use rustix::time::{ClockId, clock_gettime};
+        let ns = || {
+            let t = clock_gettime(ClockId::Monotonic);
+            t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+        };
+        let seen = [ns(), now_ns(), ns()];
+        assert!(seen.is_sorted(), "{seen:?}");
+        let at = now_ns() + 2_000_000;
+        until(at).expect("a sleep");
+        assert!(ns() >= at);
+        until(1).expect("a time that is over");
+    }
 }

@@ -280,4 +280,34 @@ mod tests {
         // EPIPE: the runtime ignores the signal.
         assert!(write(here.as_fd(), b"x").is_err());
     }
+
+    #[test]
+    fn a_connection_comes_from_the_address_that_was_asked_for() {
+        let own = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
+        let listener = listen(HERE, 1).expect("loopback");
+        let to = listener.local_addr().expect("bound");
+        let here = connect_from(SocketAddr::new(own, 0), to).expect("loopback");
+        let (there, from) = listener.accept().expect("a connection");
+        assert_eq!((from.ip(), from), (own, here.local_addr().expect("bound")));
+        // What the path takes is what the interface takes, in packets of IPv4: nothing lies
+        // between.
+        let taken = std::fs::read_to_string("/sys/class/net/lo/mtu").ok();
+        let taken = taken.and_then(|text| text.trim().parse().ok()).map(|mtu: u32| mtu.min(u16::MAX.into()));
+        if taken.is_some() {
+            assert_eq!([path_mtu(&here), path_mtu(&there)], [taken; 2]);
+        }
+    }
+
+    /// A datagram is not sent before the last part of it, however long that takes.
+    #[test]
+    fn what_more_follows_goes_together() {
+        let [here, there] = [udp(HERE), udp(HERE)].map(|socket| socket.expect("loopback"));
+        here.connect(there.local_addr().expect("bound")).expect("connect");
+        assert_eq!(send_more(here.as_fd(), b"ab").expect("send"), 2);
+        assert!(!is_ready(&there), "it went by itself");
+        assert_eq!(write(here.as_fd(), b"cde").expect("send"), 3);
+        let mut seen = [0; 8];
+        assert_eq!(read(there.as_fd(), &mut seen).expect("read"), 5);
+        assert_eq!(&seen[..5], b"abcde");
+    }
 }

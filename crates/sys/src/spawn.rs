@@ -294,4 +294,27 @@ mod tests {
         assert_eq!(wait(missing.vfork_exec(&mut stack).expect("clone")).expect("wait").code(), Some(EXEC_FAILED));
         assert_eq!(missing.posix_spawn().map_err(|e| e.kind()), Err(io::ErrorKind::NotFound));
     }
+
+    /// What a program finds in its environment takes time to copy and to read.
+    #[test]
+    fn programs_start_without_an_environment_and_with_their_arguments() {
+        let script = r#"test -z "$CARGO_MANIFEST_DIR$HOME$LANG" && test "$0,$1,$#" = "name,a b,1""#;
+        let command = Command::new("/bin/sh", &["sh", "-c", script, "name", "a b"]).expect("command");
+        let mut stack = Stack::new().expect("memory");
+        for pid in [command.fork_exec(), command.vfork_exec(&mut stack), command.posix_spawn()] {
+            assert_eq!(wait(pid.expect("a child")).expect("wait").code(), Some(0));
+        }
+        assert_eq!(command.path(), c"/bin/sh");
+        let nul = Command::new("/bin/sh", &["sh", "a\0b"]).map(|_| ()).map_err(|e| e.kind());
+        assert_eq!(nul, Err(io::ErrorKind::InvalidInput));
+    }
+
+    /// The descriptor of a program in memory is closed in the program that runs from it.
+    #[test]
+    fn a_program_in_memory_is_closed_on_exec() {
+        let command = Command::in_memory(b"no program", &["none"]).expect("memory");
+        let memory = command.memory.as_ref().expect("it has a descriptor");
+        assert!(rustix::io::fcntl_getfd(memory).expect("F_GETFD").contains(rustix::io::FdFlags::CLOEXEC));
+        assert_eq!(wait(command.fork_exec().expect("fork")).expect("wait").code(), Some(EXEC_FAILED));
+    }
 }

@@ -137,4 +137,26 @@ mod tests {
         assert_eq!(sendfile_full(into.as_fd(), file.as_fd(), 9999, 2).map_err(|e| e.kind()), eof);
         assert_eq!(splice_full(into.as_fd(), file.as_fd(), Some(10_000), 1).map_err(|e| e.kind()), eof);
     }
+
+    #[test]
+    fn the_largest_pipe_is_what_an_ordinary_user_may_have() {
+        let Some(most) = largest_pipe() else { return println!("skipped: no /proc") };
+        let exit = crate::in_child::code(|| {
+            let Ok((out, _into)) = pipe() else { return 255 };
+            if !crate::in_child::be_nobody() {
+                return 255;
+            }
+            let tried = |bytes| resize_pipe(out.as_fd(), bytes).map_err(|e| e.raw_os_error());
+            // The user's pipes together have a limit of their own.
+            let (all, more) = (tried(most), tried(most + 1));
+            if all == Err(Some(libc::EPERM)) {
+                return 255;
+            }
+            let holds = pipe_holds(out.as_fd()).ok();
+            crate::in_child::first_wrong(&[all.is_ok(), holds == Some(most), more == Err(Some(libc::EPERM))])
+        });
+        assert!(matches!(exit, Some(0 | 255)), "{exit:?}");
+        let mut file = memory_file().expect("a file in memory");
+        file.write_all(b"x").expect("it can be written");
+    }
 }

@@ -190,4 +190,44 @@ mod tests {
             assert_eq!(futex_wait(&word, 0, key), OTHER_VALUE);
         }
     }
+
+    /// Whoever comes later finds them as they are, and nobody waits for who has made them.
+    #[test]
+    fn semaphores_that_are_in_use_are_not_initialised_again_and_the_file_is_free() {
+        use crate::file_lock::{Kind, LockFile};
+        let path = std::env::temp_dir().join(format!("groma-sync-used-{}", crate::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
+        let first = Semaphores::in_file(&file, 2).expect("memory");
+        let held = LockFile::open(&path, Kind::Whole).and_then(|file| file.is_held_by_another(0));
+        std::fs::remove_file(&path).expect("the file");
+        assert!(!held.expect("tried"), "nobody else can map it");
+        first.post(0).expect("post");
+        first.post(0).expect("post");
+        first.post(1).expect("post");
+        let second = Semaphores::in_file(&file, 2).expect("memory");
+        assert_eq!([0, 1].map(|which| second.value(which).expect("a value")), [2, 1]);
+        second.wait(0).expect("it is above 0");
+        assert_eq!([0, 1].map(|which| first.value(which).expect("a value")), [1, 1]);
+    }
+
+    /// A semaphore of one process would sleep on an address that the other does not have.
+    #[test]
+    fn a_semaphore_wakes_who_waits_in_another_process() {
+        let semaphores = Semaphores::new(2).expect("memory");
+        assert_eq!([0, 1].map(|which| semaphores.value(which).expect("a value")), [0, 0]);
+        let child = crate::fork::fork(|| i32::from(semaphores.wait(0).and_then(|()| semaphores.post(1)).is_err()));
+        let mut child = child.expect("fork");
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", child.pid())).unwrap_or_default();
+        while !state().contains(") S ") && std::time::Instant::now() < until {
+            std::thread::yield_now();
+        }
+        semaphores.post(0).expect("post");
+        while child.poll().expect("wait").is_none() {
+            assert!(std::time::Instant::now() < until, "it sleeps on");
+            std::thread::yield_now();
+        }
+        assert_eq!(child.wait().expect("wait").code(), Some(0));
+        assert_eq!([0, 1].map(|which| semaphores.value(which).expect("a value")), [0, 1]);
+    }
 }

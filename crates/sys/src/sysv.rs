@@ -262,4 +262,33 @@ mod tests {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+
+    /// Others could read messages, or take what is waited for.
+    #[test]
+    fn objects_are_for_this_user_only() {
+        let (Some(queue), Some(set)) = (made(Queue::new()), made(Semaphores::new())) else { return };
+        // SAFETY: room for the answers.
+        let modes = unsafe {
+            let (mut of_queue, mut of_set) =
+                (std::mem::zeroed::<libc::msqid_ds>(), std::mem::zeroed::<libc::semid_ds>());
+            assert_eq!(libc::msgctl(queue.id(), libc::IPC_STAT, &mut of_queue), 0);
+            assert_eq!(libc::semctl(set.id(), 0, libc::IPC_STAT, &raw mut of_set), 0);
+            assert_eq!(of_set.sem_nsems, 2);
+            [of_queue.msg_perm.mode, of_set.sem_perm.mode].map(|mode| u32::from(mode) & 0o777)
+        };
+        assert_eq!(modes, [0o600; 2]);
+        assert_eq!([0, 1].map(|semaphore| value(set.id(), semaphore).expect("a value")), [0, 0]);
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_is_not_cut() {
+        let Some(queue) = made(Queue::new()) else { return };
+        let mut message = Message::new(9);
+        message.text().copy_from_slice(b"too long!");
+        message.send(queue.id(), 1).expect("send");
+        let refused = Message::new(8).receive(queue.id(), 1).map_err(|e| e.raw_os_error());
+        assert_eq!(refused, Err(Some(libc::E2BIG)));
+        assert_eq!(Message::new(20).receive(queue.id(), 1).expect("it is still there"), 9);
+        assert!(limit("msgmax").is_none_or(|most| Message::new(most as usize + 1).send(queue.id(), 1).is_err()));
+    }
 }

@@ -37,3 +37,63 @@ pub fn count() -> usize {
         Err(_) => 1 + STARTED.load(Ordering::Relaxed),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a process of its own, where nobody else starts any.
+    #[test]
+    fn threads_are_counted_from_their_start_to_their_end() {
+        let exit = crate::in_child::code(|| {
+            let seen = || (count(), STARTED.load(Ordering::Relaxed));
+            let (alone, (told, tell), (stay, leave)) =
+                (seen(), std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+            let body = move || {
+                let said = told.send(7).is_ok();
+                (leave.recv().is_err(), said)
+            };
+            let Ok(other) = spawn(1 << 17, body) else { return 255 };
+            let there = tell.recv() == Ok(7);
+            let two = seen();
+            drop(stay);
+            let result = other.join().ok();
+            // A thread is joined a moment before the kernel no longer counts it.
+            let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            while count() != 1 && std::time::Instant::now() < until {
+                std::thread::yield_now();
+            }
+            let started = alone.1;
+            crate::in_child::first_wrong(&[
+                alone.0 == 1,
+                there && two == (2, started + 1),
+                result == Some((true, true)),
+                seen() == (1, started),
+            ])
+        });
+        assert_eq!(exit, Some(0));
+    }
+
+    /// Deep enough for what it was asked for, and not much deeper: a thousand of them must fit.
+    #[test]
+    fn a_thread_has_the_stack_that_was_asked_for() {
+        let size = |bytes: usize| {
+            let body = || {
+                let here = 0u8;
+                let at = std::ptr::from_ref(&here).addr();
+                let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+                let number = |text: &str| usize::from_str_radix(text, 16).ok();
+                maps.lines().find_map(|line| {
+                    let (from, to) = line.split(' ').next()?.split_once('-')?;
+                    let (from, to) = (number(from)?, number(to)?);
+                    (from <= at && at < to).then(|| to - from)
+                })
+            };
+            spawn(bytes, body).expect("a thread").join().expect("no panic")
+        };
+        let (Some(small), Some(large)) = (size(256 << 10), size(64 << 20)) else {
+            return println!("skipped: no /proc");
+        };
+        assert!(large >= 64 << 20 && small < 32 << 20, "{small} {large}");
+    }
+}

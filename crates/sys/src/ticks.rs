@@ -90,4 +90,33 @@ mod tests {
         assert_eq!(crate::io::write(into.as_fd(), &[1]).expect("a reader"), 1);
         assert_eq!(undisturbed.join().expect("no panic").expect("no interruption"), 1);
     }
+
+    /// As the kernel lists it, in a process that has no other timers.
+    #[test]
+    fn ticks_are_a_timer_of_the_thread_and_go_with_their_value() {
+        let timers = || std::fs::read_to_string("/proc/self/timers").ok();
+        let exit = crate::in_child::code(|| {
+            let Some(none) = timers() else { return 255 };
+            let Ok(ticks) = Ticks::every(Duration::from_secs(3600)) else { return 1 };
+            let one = timers().unwrap_or_default();
+            let mut left = MaybeUninit::<libc::itimerspec>::zeroed();
+            // SAFETY: room for the answer, of which zeroes are a valid one.
+            let left = unsafe {
+                libc::timer_gettime(ticks.0, left.as_mut_ptr());
+                left.assume_init()
+            };
+            drop(ticks);
+            1 + crate::in_child::first_wrong(&[
+                none.is_empty(),
+                one.contains("ClockID: 1\n") && one.contains(&format!("signal: {SIGNAL}/")),
+                one.contains(&format!("notify: signal/tid.{}\n", crate::process::id())),
+                left.it_interval.tv_sec == 3600 && left.it_value.tv_sec >= 3590,
+                timers() == Some(String::new()),
+            ])
+        });
+        match exit {
+            Some(255) => println!("skipped: the kernel does not list timers"),
+            exit => assert_eq!(exit, Some(1)),
+        }
+    }
 }

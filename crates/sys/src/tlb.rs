@@ -221,4 +221,59 @@ mod tests {
     fn this_machine_can_be_asked() {
         assert!(declared().iter().all(|tlb| tlb.level >= 1 && tlb.entries > 0 && tlb.page.is_power_of_two()));
     }
+
+    /// From the second level up, and for the largest pages, there may be none; and Hygon's are
+    /// AMD's.
+    #[test]
+    fn amd_leaves_may_say_that_there_is_none() {
+        let leaves = [
+            (0x8000_0000, 0, [0x8000_0019, 0, 0, 0]),
+            (0x8000_0005, 0, [0x0020_0000, 0x0040_0000, 0, 0]),
+            (0x8000_0006, 0, [0x0c00_0000, 0x6800_0000, 0, 0]),
+            (0x8000_0019, 0, [0x0048_0000, 0xf010_0000, 0, 0]),
+        ];
+        for vendor in [AMD, [0x6f67_7948, 0x656e_6975, 0x6e65_476e]] {
+            let all = machine(0x10, vendor, &leaves);
+            assert_eq!((entries(&all, 1, KIB4), entries(&all, 1, MIB2)), (Some(64), Some(32)));
+            assert_eq!((entries(&all, 2, KIB4), entries(&all, 2, MIB2)), (Some(2048), None));
+            assert_eq!((entries(&all, 1, GIB1), entries(&all, 2, GIB1)), (None, Some(16)));
+        }
+        // A leaf that the CPU does not have holds anything.
+        let mut old = leaves;
+        old[0].2[0] = 0x8000_0005;
+        assert_eq!(machine(0x10, AMD, &old).len(), 2);
+    }
+
+    /// By the table of Intel's manual: byte, level, page, entries.
+    #[test]
+    fn descriptors_are_those_of_the_manual() {
+        for (byte, tlbs) in [
+            (0x03, vec![(1, KIB4, 64)]),
+            (0x57, vec![(1, KIB4, 16)]),
+            (0x5a, vec![(1, MIB2, 32)]),
+            (0x5b, vec![(1, KIB4, 64)]),
+            (0x5c, vec![(1, KIB4, 128)]),
+            (0x5d, vec![(1, KIB4, 256)]),
+            (0x61, vec![(1, KIB4, 48)]),
+            (0x64, vec![(1, KIB4, 512)]),
+            (0xa0, vec![(1, KIB4, 32)]),
+            (0xb3, vec![(1, KIB4, 128)]),
+            (0xb4, vec![(1, KIB4, 256)]),
+            (0xba, vec![(1, KIB4, 64)]),
+            (0xc0, vec![(1, KIB4, 8)]),
+            (0xc1, vec![(2, KIB4, 1024), (2, MIB2, 1024)]),
+            (0xc2, vec![(1, KIB4, 16), (1, MIB2, 16)]),
+            (0xc4, vec![(1, MIB2, 32)]),
+            (0xca, vec![(2, KIB4, 512)]),
+            // Of instructions, of caches, and the one that refers to another leaf.
+            (0x01, vec![]),
+            (0x76, vec![]),
+            (0xb5, vec![]),
+            (0xf0, vec![]),
+            (0xfe, vec![]),
+            (0xff, vec![]),
+        ] {
+            assert_eq!(descriptor(byte), tlbs, "{byte:#x}");
+        }
+    }
 }

@@ -161,7 +161,7 @@ mod tests {
         assert!(holds(&root).expect("fstatfs"));
         std::fs::write(path(&root).join("a"), b"xyz").expect("a file");
         assert_eq!(std::fs::read(path(&root).join("a")).expect("the file"), b"xyz");
-        let full = std::fs::write(path(&root).join("b"), vec![1; 2 << 20]).map_err(|e| e.raw_os_error());
+        let full = std::fs::write(path(&root).join("b"), vec![1; 1 << 20]).map_err(|e| e.raw_os_error());
         assert_eq!(full, Err(Some(Errno::NOSPC.raw_os_error())));
         assert_eq!(mounts(), before);
         let other = Tmpfs::new(1 << 20).expect("as before").root().expect("its root");

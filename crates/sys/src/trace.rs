@@ -298,4 +298,21 @@ mod tests {
         assert_eq!(call_name(libc::SYS_openat as u64), Some("openat"));
         assert_eq!(call_name(u64::MAX), None);
     }
+
+    /// The code of a shell, and the signals of others reach who is traced.
+    #[test]
+    fn who_is_ended_by_a_signal_says_which_and_handlers_run() {
+        let Some(killed) = of(&["sh", "-c", "kill -9 $$"]) else { return };
+        assert_eq!(killed.code, 128 + 9);
+        let script = "trap 'exit 5' TERM; kill -TERM $$; exit 6";
+        assert_eq!(of(&["sh", "-c", script]).map(|counts| counts.code), Some(5));
+        let failing = of(&["sh", "-c", "exit 255"]).map(|counts| (counts.code, counts.execs, counts.vforks));
+        assert_eq!(failing, Some((255, 1, 0)));
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_an_error() {
+        let missing = count(&mut Command::new("/nonexistent/program")).map_err(|e| e.kind());
+        assert_eq!(missing, Err(io::ErrorKind::NotFound));
+    }
 }

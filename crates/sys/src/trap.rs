@@ -248,10 +248,31 @@ mod tests {
         }
     }
 
+    /// What handles the two signals, with which flags, and the alternate stack of this thread.
+    fn state() -> ([(usize, libc::c_int); 2], (usize, usize)) {
+        let of = |signal| {
+            let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+            // SAFETY: zeroes are a valid action, and no new one is passed.
+            let action = unsafe {
+                libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
+                action.assume_init()
+            };
+            (action.sa_sigaction, action.sa_flags)
+        };
+        let mut stack = MaybeUninit::<libc::stack_t>::zeroed();
+        // SAFETY: zeroes are a valid stack, and no new one is passed.
+        let stack = unsafe {
+            libc::sigaltstack(std::ptr::null(), stack.as_mut_ptr());
+            stack.assume_init()
+        };
+        (SIGNALS.map(of), (stack.ss_sp as usize, stack.ss_size))
+    }
+
     /// One test, because the child of another would find the one trap of the process in use
     /// forever.
     #[test]
     fn so_many_accesses_are_refused_as_were_asked_for_and_all_elsewhere() {
+        let before = state();
         for alternate in [false, true] {
             for kind in [Refused::Write, Refused::Read, Refused::PastEnd] {
                 // Neighbours that the page would be merged with: one by one they leave it no gap
@@ -259,6 +280,10 @@ mod tests {
                 let _neighbours = [(); 64].map(|()| Mapping::new(crate::pages::page_size(), Backing::Anonymous, false));
                 let trap = Trap::new(kind, alternate).expect("a page");
                 assert!(trap.is_apart(), "{kind:?}");
+                let (handlers, stack) = state();
+                let on_stack = handlers.map(|(handler, flags)| (handler, flags & libc::SA_ONSTACK != 0));
+                assert_eq!(on_stack, [(refused as *const () as usize, alternate); 2], "{kind:?}");
+                assert_eq!(stack != before.1, alternate, "{kind:?}");
                 let before = trap.taken();
                 trap.touch(10);
                 trap.touch_open();
@@ -272,6 +297,7 @@ mod tests {
                 trap.touch_open();
                 assert_eq!(trap.taken() - before, 11, "{kind:?}");
             }
+            assert_eq!(state(), before, "what was there before is there again");
         }
         let child = crate::fork::fork(|| {
             crate::process::no_core_file();

@@ -162,3 +162,69 @@ pub(crate) fn means_absent(error: &io::Error) -> bool {
         ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidInput | ErrorKind::Unsupported
     ) || error.raw_os_error() == Some(ENODEV)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three files below a directory of a test's own.
+    fn scratch(test: &str) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("groma-tree-{test}-{}", std::process::id()));
+        for (file, text) in [("a/node10/x", " 7 \n"), ("a/node2/x", "text\0\n"), ("a/nodes", ""), ("a/2nd", "12\n34\n")]
+        {
+            let file = root.join(file);
+            std::fs::create_dir_all(file.parent().expect("a parent")).expect("directories");
+            std::fs::write(file, text).expect("a file");
+        }
+        root
+    }
+
+    /// As from a directory, so from its recording.
+    #[test]
+    fn files_are_read_alike_from_a_directory_and_from_a_recording() {
+        let root = scratch("alike");
+        let noting = Tree::noting(&root);
+        for path in ["a/node10/x", "/a/node2/x", "a/nodes", "a/2nd", "a/none"] {
+            drop(noting.read(path));
+        }
+        let recorded = Tree::recorded(&noting.noted());
+        for tree in [Tree::at(&root), recorded] {
+            assert_eq!((tree.number("a/node10/x"), tree.number::<u32>("/a/2nd")), (Some(7u32), None));
+            assert_eq!((tree.text("a/node2/x").as_deref(), tree.text("a/nodes")), (Some("text"), None));
+            assert_eq!(tree.read("a/nodes").expect("it is there"), "");
+            assert_eq!(tree.read("a/none").map_err(|e| e.kind()), Err(ErrorKind::NotFound));
+            assert_eq!(tree.names("/a"), ["2nd", "node2", "node10", "nodes"]);
+            assert_eq!((tree.numbered("a", "node"), tree.names("none")), (vec![2, 10], Vec::<String>::new()));
+            assert_eq!(["a", "/a/2nd", "a/node", "b"].map(|path| tree.exists(path)), [true, true, false, false]);
+            assert_eq!(tree.link("a/2nd"), None);
+        }
+        assert!(Tree::at(&root).noted().0.is_empty());
+        std::fs::remove_dir_all(&root).expect("nothing left");
+    }
+
+    #[test]
+    fn no_more_is_read_than_was_asked_for_and_links_are_not_followed() {
+        let root = scratch("head");
+        let long = vec![b'x'; LIMIT as usize + 10];
+        std::fs::write(root.join("long"), &long).expect("a file");
+        std::os::unix::fs::symlink("nowhere", root.join("link")).expect("a link");
+        let tree = Tree::at(&root);
+        assert_eq!(tree.head("a/2nd", 4).expect("it is there"), "12\n3");
+        assert_eq!(tree.bytes("a/2nd", 100).expect("it is there"), b"12\n34\n", "as they are");
+        assert_eq!((tree.read("long").expect("it is there").len(), LIMIT), (1 << 20, 1 << 20));
+        assert_eq!(tree.link("link").as_deref(), Some("nowhere"));
+        std::fs::remove_dir_all(&root).expect("nothing left");
+    }
+
+    /// What is forbidden is there.
+    #[test]
+    fn what_is_not_there_is_told_from_what_cannot_be_read() {
+        let absent = |errno: i32| means_absent(&io::Error::from_raw_os_error(errno));
+        for errno in [libc::ENOENT, libc::ENOTDIR, libc::EINVAL, libc::EOPNOTSUPP, libc::ENODEV] {
+            assert!(absent(errno), "{}", io::Error::from_raw_os_error(errno));
+        }
+        for errno in [libc::EACCES, libc::EPERM, libc::EIO, libc::EISDIR, libc::ENXIO] {
+            assert!(!absent(errno), "{}", io::Error::from_raw_os_error(errno));
+        }
+    }
+}

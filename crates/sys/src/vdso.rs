@@ -108,4 +108,34 @@ mod tests {
             }
         }
     }
+
+    /// The kernel's numbers of clocks: a clock under another's name differs from it by little.
+    #[test]
+    fn a_clock_has_the_number_that_its_name_has_in_the_kernel() {
+        for (number, name) in [
+            (0, "realtime"),
+            (1, "monotonic"),
+            (2, "process_cputime"),
+            (3, "thread_cputime"),
+            (4, "monotonic_raw"),
+            (5, "realtime_coarse"),
+            (6, "monotonic_coarse"),
+            (7, "boottime"),
+            (11, "tai"),
+        ] {
+            assert_eq!(ClockId::named(name), Some(ClockId(number)), "{name}");
+        }
+    }
+
+    /// On one CPU there is nothing to choose.
+    #[test]
+    fn the_cpu_is_the_one_that_the_thread_is_on() {
+        let seen = std::thread::spawn(|| {
+            let last = *crate::affinity::allowed().expect("affinity").last().expect("a CPU");
+            crate::affinity::pin(last).expect("an allowed CPU");
+            [i64::from(last), i64::from(cpu()), cpu_by_number() as i64, i64::from(crate::counters::current_cpu())]
+        });
+        let seen = seen.join().expect("no panic");
+        assert_eq!(seen, [seen[0]; 4]);
+    }
 }

@@ -276,7 +276,10 @@ mod tests {
 
     #[test]
     fn every_other_cpu_answers() {
-        let tried = match try_out(&BENCH, &[], None) {
+        let before = affinity::allowed().expect("an affinity");
+        let tried = try_out(&BENCH, &[], None);
+        assert_eq!(affinity::allowed().expect("an affinity"), before, "it stays on the first CPU");
+        let tried = match tried {
             Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
             // On a machine with more to do than CPUs the two may never meet.
             Err(BenchError::Failed(why)) if why.contains("often enough") => return println!("skipped: {why}"),

@@ -237,7 +237,11 @@ mod tests {
             tried => tried.expect("a counter"),
         };
         assert_eq!(tried.proven("reads that ran backwards"), 0.0);
-        let hz = tried.stated("").expect("stated");
+        let Some(hz) = tried.stated("") else {
+            // On a busy machine.
+            let why = tried.unresolved("").expect("a rate, or why there is none");
+            return assert!(why.contains("the CPU was taken away"), "{why}");
+        };
         assert!((1e5..1e11).contains(&hz), "{hz}");
     }
 }

@@ -51,6 +51,15 @@ mod tests {
     use super::*;
     use groma_harness::testing::try_out;
 
+    /// What it claims, and what a reading takes, are other numbers.
+    #[test]
+    fn the_step_is_that_between_readings() {
+        let step = || clock_properties::poll(&Monotonic).expect("a clock").step_ns * 1e-9;
+        let stated = || try_out(&BENCH, &[], None).expect("a clock").stated("").expect("stated");
+        let ratios: Vec<f64> = (0..5).map(|_| stated() / step()).collect();
+        assert!(ratios.iter().any(|ratio| (0.7..1.4).contains(ratio)), "{ratios:?}");
+    }
+
     #[test]
     fn states_one_step_and_the_claim() {
         let tried = try_out(&BENCH, &[], None).expect("every system has a clock");

@@ -98,6 +98,8 @@ mod tests {
             match try_out(&BENCH, &[("kind", kind)], None) {
                 Ok(tried) => {
                     here += 1;
+                    let instruction = Atomic::new(kind).map(|atomic| atomic.kernel().instruction);
+                    assert_eq!(tried.result.fact("atomic.instruction"), instruction.ok(), "{kind}");
                     assert!(tried.samples("each") >= 3, "{kind}");
                     tried.proven("intervals in which word or register had not counted all");
                 }

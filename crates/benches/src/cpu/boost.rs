@@ -113,6 +113,23 @@ fn ramp(samples: &[Sample]) -> Option<(Ramp, f64)> {
     Some((shape, settled))
 }
 
+/// Takes all samples, from now on. Returns how often the kernel took the CPU away meanwhile.
+fn take(samples: &mut Vec<Sample>, now_ns: impl Fn() -> u64) -> u64 {
+    let start = now_ns();
+    let before = counters::Usage::thread();
+    for _ in 0..SAMPLES {
+        let mut chains_ns = [0; CHAINS];
+        for ns in &mut chains_ns {
+            let began = now_ns();
+            add_chain(OPS);
+            *ns = now_ns().saturating_sub(began);
+        }
+        let end = now_ns().saturating_sub(start) as f64 * 1e-9;
+        samples.push(Sample { end, hz: clock(chains_ns) });
+    }
+    counters::Usage::thread().since(&before).involuntary
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     if !ADD_TAKES_ONE_CYCLE {
         return Err(BenchError::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
@@ -123,19 +140,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // Loads the code before the core goes idle.
     add_chain(OPS);
     sleeper.sleep().context("sleeping")?;
-    let start = ctx.now_ns();
-    let before = counters::Usage::thread();
-    for _ in 0..SAMPLES {
-        let mut chains_ns = [0; CHAINS];
-        for ns in &mut chains_ns {
-            let began = ctx.now_ns();
-            add_chain(OPS);
-            *ns = ctx.now_ns().saturating_sub(began);
-        }
-        let end = ctx.now_ns().saturating_sub(start) as f64 * 1e-9;
-        samples.push(Sample { end, hz: clock(chains_ns) });
-    }
-    let preempted = counters::Usage::thread().since(&before).involuntary;
+    let preempted = take(&mut samples, || ctx.now_ns());
     ctx.fact("boost.preemptions", preempted);
     ctx.prove("samples of the clock", "100", samples.len() as f64, 100.0..=100.0);
     let Some((shape, settled)) = ramp(&samples) else {
@@ -208,6 +213,22 @@ mod tests {
         assert_eq!((many("first"), many("settled")), (1, 1));
         assert_eq!(many("") + usize::from(tried.remarked("no ramp seen")), 1);
         tried.proven("samples of the clock");
+    }
+
+    /// A clock that moves by a microsecond when it is read: twice for each chain, and once for the
+    /// end of a sample. The sleep before is in none of them.
+    #[test]
+    fn samples_begin_with_the_first_and_follow_each_other() {
+        let (reads, mut samples) = (std::cell::Cell::new(20_000_000), Vec::new());
+        take(&mut samples, || {
+            reads.set(reads.get() + 1000);
+            reads.get()
+        });
+        assert_eq!(samples.len(), SAMPLES);
+        for (i, sample) in samples.iter().enumerate() {
+            let end = (i + 1) as f64 * (2 * CHAINS + 1) as f64 * 1e-6;
+            assert!((sample.end - end).abs() < 1e-12 && sample.hz == clock([1000; CHAINS]), "{i}: {sample:?}");
+        }
     }
 
     #[test]

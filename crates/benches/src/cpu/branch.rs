@@ -183,6 +183,19 @@ fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::testing::{assert_exceeds, try_failing};
+
+    /// The longer loop has four times as many branches, and a random branch is missed every second
+    /// time: both take longer than what they are compared with.
+    #[test]
+    fn the_loop_with_the_branches_in_question_takes_longer() {
+        for kind in ["taken", "not_taken", "indirect", "mispredicted", "indirect_4"] {
+            assert_exceeds(1.2, || {
+                let tried = try_failing(&BENCH, &[("kind", kind)], None).expect("branches");
+                tried.least_ns("with") / tried.least_ns("without")
+            });
+        }
+    }
 
     #[test]
     fn half_of_two_and_most_of_many_are_missed() {

@@ -106,6 +106,17 @@ mod tests {
         assert!(matches!(callee("leaf"), Callee::Leaf));
     }
 
+    /// The long loop makes four times as many calls.
+    #[test]
+    fn the_long_loop_takes_longer_than_the_short_one() {
+        for callee in ["leaf", "frame"] {
+            groma_harness::testing::assert_exceeds(1.5, || {
+                let tried = try_out(&BENCH, &[("args", "2"), ("callee", callee)], None).expect("calls");
+                tried.least_ns("long") / tried.least_ns("short")
+            });
+        }
+    }
+
     /// Proofs count turns, whatever is called.
     #[test]
     fn every_number_of_arguments_has_loops_of_its_own() {

@@ -183,6 +183,11 @@ fn known_cycles(op: &str) -> Option<f64> {
     cfg!(target_arch = "x86_64").then_some(known)
 }
 
+/// Whether these instructions use vectors of 512 bits, which x86-64 powers up and slows down for.
+fn is_wide(isa: &str) -> bool {
+    isa.starts_with("avx512")
+}
+
 /// The turns of a loop that warm the unit up.
 fn turns_to_warm_up(turn_seconds: f64) -> u64 {
     (WARM / turn_seconds).ceil() as u64
@@ -239,7 +244,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if let Some(known) = known_cycles(op) {
         prove_cycles(ctx, &mut operation.chain, known)?;
     }
-    let wide = operation.kernel().isa.starts_with("avx512");
+    let wide = is_wide(operation.kernel().isa);
     let warm = |ctx: &mut Ctx, each: &mut Loop| -> Result<u64, BenchError> {
         let turn = work::probe(ctx, WARM_WINDOWS, each.ops(), |turns| Ok(each.run(turns)))?;
         Ok(turns_to_warm_up(turn.seconds))
@@ -338,6 +343,8 @@ mod tests {
             match try_failing(&BENCH, &[("op", op)], None) {
                 Ok(tried) => {
                     here += 1;
+                    let instruction = Operation::new(op).map(|operation| operation.kernel().instruction);
+                    assert_eq!(tried.result.fact("operation.instruction"), instruction.ok(), "{op}");
                     for series in ["chain", "parallel"] {
                         assert!(tried.samples(series) >= 3, "{op}");
                         tried.proven(&format!("{series}: registers that differ from the reference"));
@@ -356,6 +363,35 @@ mod tests {
     fn every_reference_is_offered() {
         assert_eq!(OPS.len(), REFERENCES.len());
         assert!(REFERENCES.iter().all(|reference| OPS.contains(&reference.name)));
+    }
+
+    /// The kernels name the extension and not the family: `avx512f`.
+    #[test]
+    fn only_vectors_of_512_bits_are_wide() {
+        let names = ["avx512f", "avx512dq", "avx512", "avx2", "avx", "fma", "base", "neon", "sve"];
+        assert_eq!(names.map(is_wide), [true, true, true, false, false, false, false, false, false]);
+        for (op, wide) in [("f64x8.add", true), ("i32x16.mul", true), ("f64x4.add", false), ("i64.add", false)] {
+            match try_failing(&BENCH, &[("op", op)], None) {
+                Ok(tried) if tried.result.fact("operation.isa").is_some_and(|isa| isa.starts_with("avx") || !wide) => {
+                    assert_eq!(tried.remarked("512-bit"), wide, "{op}");
+                }
+                Ok(_) => println!("skipped {op}: not by AVX-512 here"),
+                Err(stop) => println!("skipped {op}: {stop}"),
+            }
+        }
+    }
+
+    /// Of the operations that take the same on every core, none is left unproven.
+    #[test]
+    fn known_cycles_are_those_of_scalar_arithmetic() {
+        let known: Vec<&str> = OPS.iter().copied().filter(|op| known_cycles(op).is_some()).collect();
+        let scalar = ["add", "mul", "xor", "shift", "rotate"];
+        let expected = |op: &&str| {
+            let (kind, name) = op.split_once('.').expect("a type and an operation");
+            ["i64", "i32"].contains(&kind) && scalar.contains(&name) || *op == "i64.crc32"
+        };
+        let all: Vec<&str> = OPS.iter().copied().filter(expected).collect();
+        assert_eq!(known, if cfg!(target_arch = "x86_64") { all } else { Vec::new() });
     }
 
     /// Nothing counts what comes before the watch.

@@ -439,6 +439,7 @@ pub(super) fn enough_blocks(ctx: &mut Ctx, blocks: &[Option<f64>]) -> Option<Vec
 mod tests {
     use super::*;
     use groma_harness::stats::least;
+    use groma_harness::testing::try_out;
 
     #[test]
     fn every_place_of_every_block_has_its_turn_and_its_own_lines() {
@@ -485,6 +486,50 @@ mod tests {
             resident(&pool).expect("as before")
         };
         assert_eq!((untouched, touched_by(true), touched_by(false)), (0, all / 2, all));
+    }
+
+    /// Windows in which neither side touches anything by itself, and how often one of them had
+    /// other blocks mapped than those that it was to touch up to then.
+    fn touch_in_turns(ctx: &mut Ctx) -> Outcome {
+        let shared = SharedState::new(page_size() / 64, 64)?;
+        let pool = &shared.pool;
+        let wrong = |window: &Window<'_>, here: bool| {
+            let own = (0..=window.slot.block).filter(|block| block.is_multiple_of(2) == here).count();
+            u64::from(resident(pool) != Some(own * pool.block * WORD))
+        };
+        if resident(pool).is_none() {
+            return Err(BenchError::Unsupported("no /proc/self/smaps".to_owned()));
+        }
+        let look = |window: &Window<'_>| if window.slot.visit > 0 { 0 } else { wrong(window, false) };
+        let mut pair = Pair::start(ctx, &shared, |window| Ok(look(window)))?;
+        for _ in 0..SLOTS {
+            pair.window(|window| Ok(((), wrong(window, true))))?;
+        }
+        ctx.state(pair.work as f64);
+        let mut clean = 0;
+        for _ in 0..200 {
+            clean += u32::from(pair.window(|_| Ok(((), 0)))?.clean);
+        }
+        ctx.state_as("clean", f64::from(clean));
+        let there = pair.end(ctx)?;
+        ctx.state_as("there", there as f64);
+        Ok(())
+    }
+
+    /// What a side has touched it has mapped. The sides of which each is to touch a half, changed
+    /// for each other, touch a half each as well.
+    #[test]
+    fn a_block_is_touched_by_its_own_side_before_its_first_window() {
+        let info = Info { timing: Timing::Stated, ..Info::new("cpu.pair") };
+        match try_out(&Benchmark { info, run: Run::Here(touch_in_turns) }, &[], None) {
+            Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
+            tried => {
+                let tried = tried.expect("two sides");
+                assert_eq!((tried.stated(""), tried.stated("there")), (Some(0.0), Some(0.0)));
+                // Short windows, of which hardly any loses a CPU.
+                assert!(tried.stated("clean").is_some_and(|clean| clean > 0.0), "{:?}", tried.result);
+            }
+        }
     }
 
     /// Else all lines of a pool would compete for the same places of a cache.

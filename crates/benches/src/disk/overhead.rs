@@ -56,6 +56,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// Bytes from one request to the next.
+fn step(order: &str, block: usize) -> u64 {
+    if order == "next" { block as u64 } else { 0 }
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::open(ctx)?;
     let block = ctx.int("block") as usize;
@@ -64,7 +69,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             "requests are of 512 B to 1 MiB in whole sectors, not of {block} B"
         )));
     }
-    let step = if ctx.word("order") == "next" { block as u64 } else { 0 };
+    let step = step(ctx.word("order"), block);
     let mut map = buffer(block)?;
     let buffer = &mut map[..block];
     let mut at = target.places(ctx, block as u64).draw();
@@ -106,6 +111,11 @@ mod tests {
         assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
         let cpu = tried.result.series("cpu").expect("CPU time").values.clone();
         assert!(cpu.len() as u64 == tried.iterations && cpu.iter().all(|t| *t > 0.0));
+    }
+
+    #[test]
+    fn the_next_block_begins_where_the_last_one_ends() {
+        assert_eq!(["same", "next"].map(|order| step(order, 512)), [0, 512]);
     }
 
     #[test]

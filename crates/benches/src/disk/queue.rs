@@ -318,6 +318,23 @@ mod tests {
         assert_eq!((0..10).filter(|of_ten| is_write(*of_ten)).count(), 3);
     }
 
+    /// The rate is of the requests that were counted, over the time in which they ended.
+    #[test]
+    fn a_round_states_its_rate_and_its_quantiles() {
+        fn stated(ctx: &mut Ctx) -> Outcome {
+            let latencies: Vec<f64> = (0..FEWEST).map(|i| if i < FEWEST / 50 { 5e-3 } else { 1e-3 }).collect();
+            let counted =
+                Counted { ended: FEWEST + 99, reads: 9999, elapsed_ns: 500_000_000, latencies, ..Counted::default() };
+            state(ctx, &counted);
+            Ok(())
+        }
+        let bench = Benchmark { info: Info { needs: &[], ..BENCH.info }, run: Run::Here(stated) };
+        let tried = try_out(&bench, &[], None).expect("values");
+        assert_eq!(tried.stated(""), Some(FEWEST as f64 / 0.5));
+        assert_eq!(["latency", "p99"].map(|name| tried.stated(name)), [Some(1e-3), Some(5e-3)]);
+        assert_eq!(tried.result.fact("disk.requests"), Some(FEWEST.to_string().as_str()));
+    }
+
     /// Of 20000 requests 40 take 100 ms, 360 more 10 ms, and all others 1 ms: twice as many as are
     /// beyond the quantile, so that none lies where one length ends.
     #[test]

@@ -75,6 +75,36 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use crate::disk::tests::on_a_file;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_failing;
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+
+    /// A file of holes, but for its first 2 percent: one read of each pair is there, as the other
+    /// one is as far away as was asked for. Reads beside each other are hardly ever there.
+    #[test]
+    fn the_reads_of_a_pair_are_as_far_apart_as_is_said() {
+        if on_a_file(&BENCH, &[]).is_none() {
+            return;
+        }
+        const SIZE: u64 = 256 << 20;
+        let place = Place::new();
+        let path = place.path().join("holes");
+        let file = File::create(&path).expect("a file");
+        let written = file.set_len(SIZE).and_then(|()| file.write_all_at(&vec![1; SIZE as usize / 50], 0));
+        let written = written.and_then(|()| file.sync_all());
+        let on = path.display().to_string();
+        // Proofs fail, since holes come from no disk; without any read there is none.
+        let tried = try_failing(&BENCH, &[("on", &on), ("distance", "99")], None);
+        std::fs::remove_file(&path).expect("it goes");
+        if let Err(why) = written {
+            return println!("skipped: {why}");
+        }
+        let proofs = tried.map(|tried| tried.result.output.proofs).unwrap_or_default();
+        let share = proofs.iter().find(|proof| proof.name.starts_with("bytes that came from a disk"));
+        let share = share.map_or(0.0, |proof| proof.seen);
+        assert!((0.4..0.9).contains(&share), "{share} of the bytes came from the disk");
+    }
 
     #[test]
     fn both_reads_of_every_pair_come_from_a_disk() {

@@ -180,6 +180,18 @@ mod tests {
         assert_eq!(tried.held("blocks read from a disk")[3..], [true, true, false]);
     }
 
+    /// A file that the last cache holds is read from there.
+    #[test]
+    fn the_share_of_the_last_cache_is_that_of_the_largest() {
+        let sizes = Topology::read().caches().iter().filter_map(|cache| cache.size).collect::<Vec<u64>>();
+        let Some(last) = sizes.into_iter().max() else { return println!("skipped: no cache is declared") };
+        let place = Place::new();
+        let tried =
+            groma_harness::testing::try_out(&super::super::reread::BENCH, &[("size", "1M")], Some(place.path()));
+        let share = format!("{:.3}", (1 << 20) as f64 / last as f64);
+        assert_eq!(tried.expect("a file").result.fact("file.share_of_last_cache"), Some(share.as_str()));
+    }
+
     #[test]
     fn sizes_that_would_be_credited_wrongly_are_refused() {
         assert!(matches!(check_size(0, BLOCK, 1, None), Err(BenchError::Unsupported(_))));

@@ -154,6 +154,13 @@ mod tests {
         assert_eq!(seconds_each(3_000_000_000, 5_000_000_000, 4.0), 0.5);
     }
 
+    /// What the server had used before is less than what it has used afterwards.
+    #[test]
+    fn the_server_uses_cpu_time_for_requests() {
+        let tried = try_out(&BENCH, &[("size", "100K")], None).expect("loopback");
+        assert!(tried.stated("cpu_server").is_some_and(|seconds| seconds > 0.0), "{:?}", tried.result);
+    }
+
     /// Both sides copy the body, and a copy reads it and writes it.
     #[test]
     fn a_body_is_read_and_written_by_two_copies() {

@@ -90,6 +90,34 @@ fn beyond(size: usize, name: &str, limit: Option<u64>) -> BenchError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    /// A channel whose end gives no message, or another than the one that came, takes any answer.
+    #[test]
+    fn a_wrong_answer_is_noticed_wherever_bytes_are_carried() {
+        let is_trip = |bench: &Benchmark| {
+            bench.info.id.ends_with("_rtt") && bench.info.params.iter().any(|param| param.name == "size")
+        };
+        let mut noticed = 0;
+        for bench in ALL.iter().filter(|bench| is_trip(bench)) {
+            // The first byte of the answer is wrong, or the last one.
+            for wrong in [[1, 0], [0, 1]] {
+                let place = Place::new();
+                trip::testing::WRONG.set(wrong);
+                let tried = try_out(bench, &[("size", "64")], Some(place.path())).map(|_| ());
+                trip::testing::WRONG.set([0; 2]);
+                match tried {
+                    Err(BenchError::Failed(why)) if why.contains("does not match the last message") => noticed += 1,
+                    Err(BenchError::Unsupported(why) | BenchError::Denied(why)) => {
+                        println!("skipped {}: {why}", bench.info.id);
+                    }
+                    other => panic!("{} {wrong:?}: {other:?}", bench.info.id),
+                }
+            }
+        }
+        assert!(noticed >= 6, "{noticed}");
+    }
 
     #[test]
     fn the_words_are_crossed_and_have_cache_lines_of_their_own() {

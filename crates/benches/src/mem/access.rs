@@ -40,8 +40,8 @@ use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::access::Accessor;
 use groma_harness::sys::arch::access::{ACCESS_UNROLL, Access};
-use groma_harness::sys::pages::{Map, Policy, page_size};
-use groma_harness::sys::parallel_chase::{Chains, Link, Order};
+use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::parallel_chase::{Chains, Link};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -98,9 +98,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut buffer = Map::anonymous(size as usize, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     let spacing = super::spacing(size);
-    let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
-    let rng = ctx.rng();
-    let chains = Chains::new(&mut buffer[..size as usize], spacing, order, |n| rng.below(n));
+    let chains = super::grouped_chains(&mut buffer[..size as usize], spacing, ctx.rng());
     let mut chains = chains.map_err(BenchError::Unsupported)?;
     chains.link(&links(kind)).map_err(BenchError::Unsupported)?;
     ctx.fact("access.instruction", by.kernel().instruction);
@@ -176,6 +174,8 @@ mod tests {
                     Err(stop) => panic!("{kind:?}: {stop}"),
                 };
                 assert!(tried.samples("") >= 3 && tried.samples(READ) >= 3);
+                let instruction = Accessor::new(kind).map(|by| by.kernel().instruction);
+                assert_eq!(tried.result.fact("access.instruction"), instruction.ok(), "{kind:?}");
                 assert_eq!(tried.proven("increments that are missing"), 0.0);
                 assert_eq!(tried.proven("bytes from where a chain begins to where it ends"), 0.0);
             }

@@ -108,6 +108,22 @@ mod tests {
         }
     }
 
+    /// What others take or give back meanwhile is less than half of it.
+    #[test]
+    fn what_is_available_is_what_the_limits_leave() {
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            let Some(room) = facts::memory_headroom() else { return println!("skipped: nobody says how much") };
+            let tried = try_out(&BENCH, &[], None).expect("memory");
+            seen.push(tried.stated("").expect("stated") / room.bytes as f64);
+            assert_eq!(tried.result.fact("limit"), Some(room.limit.to_string().as_str()));
+            if seen.iter().any(|ratio| (0.67..1.5).contains(ratio)) {
+                return;
+            }
+        }
+        panic!("shares of what is left: {seen:?}");
+    }
+
     #[test]
     fn the_part_is_small_and_of_whole_pages() {
         assert_eq!(part(u64::MAX, 4096), MOST);

@@ -26,6 +26,7 @@
 //! **Sources:** lmbench3 `lat_dram_page`; the method of DRAMA (Pessl et al., USENIX Security 2016).
 //! See docs/methods/memory.md#dram-pages.
 
+use groma_harness::Rng;
 use groma_harness::prelude::*;
 use groma_harness::stats::order;
 use groma_harness::sys::flush::Flush;
@@ -137,19 +138,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if lines < 2 {
         return Err(BenchError::Unsupported(format!("{size} B is less than two lines")));
     }
-    let mut draw = || ctx.rng().below(lines) as usize * line;
-    let pairs: Vec<(usize, usize)> = (0..PAIRS).map(|_| (draw(), draw())).filter(|(a, b)| a != b).collect();
+    let pairs = random_pairs(ctx.rng(), lines, line);
     let mut time = |ctx: &Ctx, pair: (usize, usize)| {
         let start = ctx.now_ns();
         evict.pair(&mut buffer, pair.0, pair.1, TURNS);
         of_a_turn(ctx.now_ns().saturating_sub(start))
     };
-    let mut seen: Vec<(f64, usize)> = Vec::with_capacity(pairs.len());
-    for (i, &pair) in pairs.iter().enumerate() {
-        let fastest = (0..LOOKS).map(|_| time(ctx, pair)).fold(f64::INFINITY, f64::min);
-        seen.push((fastest, i));
-    }
-    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let seen = first_look(pairs.len(), |i| time(ctx, pairs[i]));
     let [candidates, others] = look_again(&seen, |i| time(ctx, pairs[i]));
     let first_pass: Vec<f64> = seen.iter().map(|(time, _)| time * 1e9).collect();
     let quantile = |q: f64| order::quantile_sorted(&first_pass, q).unwrap_or(f64::NAN);
@@ -165,9 +160,29 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("flush.instruction", evict.name());
     let found = modes(&candidates, &others).map_err(|why| BenchError::Unsupported(format!("not shown: {why}")))?;
     let first_look = seen.iter().filter(|(t, _)| *t > found.limit).count();
-    ctx.state(found.gap);
-    ctx.state_as("share", share(found.slow, candidates.len(), first_look, pairs.len()));
+    state(ctx, &found, share(found.slow, candidates.len(), first_look, pairs.len()));
     Ok(())
+}
+
+/// Pairs of the addresses of two lines, of so many, drawn independently.
+fn random_pairs(rng: &mut Rng, lines: u64, line: usize) -> Vec<(usize, usize)> {
+    let mut draw = || rng.below(lines) as usize * line;
+    (0..PAIRS).map(|_| (draw(), draw())).filter(|(a, b)| a != b).collect()
+}
+
+/// States what the slow pairs take longer, and their share of all.
+fn state(ctx: &mut Ctx, found: &Modes, share: f64) {
+    ctx.state(found.gap);
+    ctx.state_as("share", share);
+}
+
+/// The time of each of so many pairs, the fastest of a few windows, and its number; the fastest
+/// pair first.
+fn first_look(pairs: usize, mut time: impl FnMut(usize) -> f64) -> Vec<(f64, usize)> {
+    let mut fastest = |i: usize| (0..LOOKS).map(|_| time(i)).fold(f64::INFINITY, f64::min);
+    let mut seen: Vec<(f64, usize)> = (0..pairs).map(|i| (fastest(i), i)).collect();
+    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+    seen
 }
 
 /// The times of the slowest pairs and of as many from the middle, each the fastest of many windows.
@@ -199,11 +214,50 @@ fn share(slow: usize, again: usize, first_look: usize, pairs: usize) -> f64 {
 mod tests {
     use super::*;
     use groma_harness::testing::try_out;
+    use std::collections::BTreeSet;
+
+    /// Two addresses of one line would be served by the same row.
+    #[test]
+    fn pairs_are_two_lines_drawn_from_all_of_the_buffer() {
+        const LINES: u64 = 64;
+        let pairs = random_pairs(&mut Rng::new(7), LINES, 128);
+        // One in 64 is a line and itself.
+        assert!((PAIRS * 9 / 10..PAIRS).contains(&pairs.len()), "{}", pairs.len());
+        assert!(pairs.iter().all(|(a, b)| a != b && a % 128 == 0 && b % 128 == 0));
+        for ends in [|pair: &(usize, usize)| pair.0, |pair: &(usize, usize)| pair.1] {
+            let seen: BTreeSet<usize> = pairs.iter().map(|pair| ends(pair) / 128).collect();
+            assert!(seen.into_iter().eq(0..LINES as usize));
+        }
+        let rising = pairs.iter().filter(|(a, b)| a < b).count();
+        assert!((pairs.len() / 3..pairs.len() * 2 / 3).contains(&rising), "{rising} of {}", pairs.len());
+    }
+
+    #[test]
+    fn the_gap_and_the_share_have_their_names() {
+        fn stated(ctx: &mut Ctx) -> Outcome {
+            state(ctx, &Modes { gap: 50e-9, slow: 6, limit: 325e-9 }, 0.01);
+            Ok(())
+        }
+        let tried = try_out(&Benchmark { info: BENCH.info, run: Run::Here(stated) }, &[], None).expect("values");
+        assert_eq!((tried.stated(""), tried.stated("share")), (Some(50e-9), Some(0.01)));
+    }
 
     #[test]
     fn the_share_is_of_all_pairs() {
         assert_eq!(share(30, 60, 45, 3_000), 0.01);
         assert_eq!(share(60, 60, 450, 3_000), 0.15);
+    }
+
+    /// The pair of number `n` takes `100 - n` at best, and longer in all windows but one.
+    #[test]
+    fn a_pair_is_its_fastest_window_and_the_slowest_pair_is_the_last() {
+        let mut windows = 0;
+        let seen = first_look(50, |i| {
+            windows += 1;
+            if windows % LOOKS == i % LOOKS { 100.0 - i as f64 } else { 900.0 }
+        });
+        assert_eq!(windows, 50 * LOOKS);
+        assert_eq!(seen, (0..50).rev().map(|i| (100.0 - i as f64, i)).collect::<Vec<_>>());
     }
 
     /// The pair of number `n` takes `n` at best, and is disturbed in all windows but one.

@@ -29,8 +29,8 @@ use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::parallel_chase::PARALLEL_CHASE_UNROLL;
 use groma_harness::sys::flush::{Effect, Flush};
-use groma_harness::sys::pages::{Map, Policy, page_size};
-use groma_harness::sys::parallel_chase::{Chains, Link, Order};
+use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::parallel_chase::{Chains, Link};
 use std::cell::{Cell, RefCell};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -108,9 +108,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let mut buffer = Map::anonymous(LINES * SPACING, Policy::Base).context("mapping the lines")?;
     buffer.populate();
-    let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
-    let rng = ctx.rng();
-    let lines = Chains::new(&mut buffer, SPACING, order, |n| rng.below(n));
+    let lines = super::grouped_chains(&mut buffer, SPACING, ctx.rng());
     let mut lines = lines.map_err(BenchError::Unsupported)?;
     lines.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).map_err(BenchError::Unsupported)?;
     let state = ctx.word("state");
@@ -182,7 +180,7 @@ const _: () = assert!((BATCH as u64).is_multiple_of(PARALLEL_CHASE_UNROLL), "a r
 mod tests {
     use super::*;
     use groma_harness::sys::clock::{Clock, Monotonic};
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{assert_exceeds, try_out};
 
     #[test]
     fn an_instruction_of_another_architecture_is_refused() {
@@ -213,13 +211,29 @@ mod tests {
         }
     }
 
+    /// Instructions that wait for no other one overlap in a batch, unless each has a fence.
+    #[test]
+    fn a_fence_for_each_line_keeps_instructions_from_overlapping() {
+        for op in ["clflushopt", "clwb"] {
+            match try_out(&BENCH, &[("op", op)], None) {
+                Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
+                tried => {
+                    assert_eq!(tried.expect("memory").result.fact("flush.instruction"), Some(op));
+                    assert_exceeds(1.3, || {
+                        let tried = try_out(&BENCH, &[("op", op)], None).expect("memory");
+                        tried.least_ns(SERIAL) / tried.least_ns("")
+                    });
+                }
+            }
+        }
+    }
+
     /// The least time of a load from the lines, after an instruction was given to each.
     fn reload_after(by: Flush) -> f64 {
         let mut buffer = Map::anonymous(LINES * SPACING, Policy::Base).expect("memory");
         buffer.populate();
-        let order = Order::Grouped { pages: super::super::GROUP_PAGES, page: page_size() };
         let mut rng = groma_harness::Rng::new(7);
-        let mut lines = Chains::new(&mut buffer, SPACING, order, |n| rng.below(n)).expect("lines");
+        let mut lines = super::super::grouped_chains(&mut buffer, SPACING, &mut rng).expect("lines");
         lines.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).expect("a chain");
         let one = |_| {
             lines.load(0, LINES);

@@ -190,6 +190,8 @@ mod tests {
             assert_eq!(tried.proven("operations that the counter went through, per operation"), 1.0);
             let bytes = tried.result.fact(TRAFFIC).map(str::to_owned);
             assert_eq!(bytes, Some((2 * super::super::line_size()).to_string()));
+            let instruction = Kind::from_word(variant).map(|kind| kind.instruction().to_string());
+            assert_eq!(tried.result.fact("hammer.instruction").map(str::to_owned), instruction, "{variant}");
         }
     }
 

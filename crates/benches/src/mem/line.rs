@@ -112,6 +112,22 @@ fn shift(first: usize, last: usize, declared: Option<usize>) -> usize {
     if first == last { declared.filter(|line| line * 2 == first).unwrap_or(first) } else { first }
 }
 
+/// Lowers the costs of a curve, in cycles, to those of pairs of words in these slots: so many bytes
+/// further than the start of a slot, and again as far as each distance. `look` is the cost of a
+/// load along such nodes, of which a pair has two.
+fn sweep_once(
+    slots: &[usize],
+    further: usize,
+    curve: &mut Curve,
+    mut look: impl FnMut(&[usize]) -> Result<Load, BenchError>,
+) -> Outcome {
+    for (cost, distance) in curve.iter_mut().zip(DISTANCES) {
+        let nodes: Vec<usize> = slots.iter().flat_map(|slot| [slot + further, slot + further + distance]).collect();
+        *cost = cost.min(2.0 * look(&nodes)?.cycles);
+    }
+    Ok(())
+}
+
 /// The line and the pair, and the curves that they were read from.
 struct Sweeps {
     found: Result<(usize, usize), String>,
@@ -167,12 +183,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut slots: Vec<usize> = (0..area).step_by(SLOT).collect();
     ctx.rng().shuffle(&mut slots);
     let sweep = |further: usize, curve: &mut Curve| -> Outcome {
-        for (cost, distance) in curve.iter_mut().zip(DISTANCES) {
-            let nodes: Vec<usize> = slots.iter().flat_map(|slot| [slot + further, slot + further + distance]).collect();
-            let Load { cycles, .. } = search::load(ctx, &mut buffer, &nodes)?;
-            *cost = cost.min(2.0 * cycles);
-        }
-        Ok(())
+        sweep_once(&slots, further, curve, |nodes| search::load(ctx, &mut buffer, nodes))
     };
     let Sweeps { found, curve, shifted } = repeated(declared, sweep)?;
     // Whole cycles, so that rounds that agree have the same fact.
@@ -272,6 +283,24 @@ mod tests {
             }
         }
         assert!(sweeps < 500, "{sweeps} sweeps for 100 lines");
+    }
+
+    /// A load costs as many cycles here as its pair's words lie apart, and more in a second sweep.
+    #[test]
+    fn a_sweep_looks_at_pairs_and_keeps_the_least_cost_of_both_loads() {
+        let slots = [3 * SLOT, 0, 7 * SLOT];
+        let mut curve = [f64::INFINITY; DISTANCES.len()];
+        for more in [5.0, 0.0, 9.0] {
+            let mut distances = DISTANCES.into_iter();
+            let looked = sweep_once(&slots, 64, &mut curve, |nodes| {
+                let distance = distances.next().expect("a look for each distance");
+                let first = slots.map(|slot| slot + 64);
+                assert_eq!(nodes, first.map(|at| [at, at + distance]).as_flattened());
+                Ok(Load { cycles: distance as f64 + more, hz: 3e9, clean: true })
+            });
+            assert_eq!((looked, distances.len()), (Ok(()), 0));
+        }
+        assert_eq!(curve, DISTANCES.map(|distance| 2.0 * distance as f64));
     }
 
     /// One sweep is never enough, and a cost that never rises ends the last of them.

@@ -299,7 +299,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             walked += chain.walk(loads);
             let ns = ctx.now_ns().saturating_sub(start) as f64;
             let after = generated();
-            let clean = Usage::thread().since(&usage).involuntary == 0;
+            let clean = is_clean(&Usage::thread().since(&usage));
             let bytes = after.iter().zip(&before).map(|(after, before)| (after - before) as f64).collect();
             windows.push(Window { ns, bytes, clean });
         }
@@ -321,6 +321,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("the walk stands where the loads credited lead", "1", there, 1.0..=1.0);
     state(ctx, &windows, &places, loads);
     Ok(())
+}
+
+/// Whether the kernel did not take the CPU from the chase, by what it used in a window.
+fn is_clean(used: &Usage) -> bool {
+    used.involuntary == 0
 }
 
 /// Bytes of the chase: beyond the private caches, or in memory.
@@ -394,6 +399,19 @@ mod tests {
         }
     }
 
+    /// Whether base pages come where huge ones were not refused depends on the machine's setting.
+    #[test]
+    fn the_chase_refuses_huge_pages_and_the_generators_ask_for_them() {
+        if groma_harness::sys::pages::huge_page_size().is_none() {
+            return println!("skipped: no transparent huge pages here");
+        }
+        for (policy, flag) in [(Policy::Base, "nh"), (Policy::Transparent, "hg")] {
+            let map = buffer(4 << 20, policy).expect("memory");
+            let has = super::super::testing::has_flag(&map, flag);
+            assert!(has.unwrap_or(true), "{policy:?}: no {flag}");
+        }
+    }
+
     /// Sizes that are no power of two, so that halves, wholes and pieces differ.
     #[test]
     fn the_sizes_of_a_round_follow_from_the_machine() {
@@ -406,6 +424,8 @@ mod tests {
         assert_eq!([100e-9, 130e-9, 1.0].map(loads_in_a_window), [63, 49, 1].map(|turns| turns * CHASE_UNROLL));
         // Cycles are those after each KiB, and a piece has four.
         assert_eq!(idle_after_piece(7), 28);
+        let used = |voluntary, involuntary| is_clean(&Usage { voluntary, involuntary, ..Usage::default() });
+        assert_eq!([used(0, 0), used(3, 0), used(0, 1)], [true, true, false]);
     }
 
     /// A lap writes to all of the buffer, or copies all of one half to the other.

@@ -1,10 +1,12 @@
 //! Memory and caches: latency, bandwidth, and the structure of caches and TLBs.
 
+use groma_harness::Rng;
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Row, Say, greatest};
 use groma_harness::prelude::*;
 use groma_harness::sys::chase::Chain;
-use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::parallel_chase::{Chains, Order};
 use groma_harness::sys::topology::{ASSUMED_LINE, Topology};
 
 mod access;
@@ -117,6 +119,12 @@ fn spacing(size: u64) -> usize {
     if size <= private_cache() / 2 { line_size() } else { FAR_SPACING }
 }
 
+/// The nodes of several chains, `spacing` bytes apart, in the order of the chain of `mem.latency`:
+/// those of a group of pages before those of the next.
+fn grouped_chains<'a>(buffer: &'a mut [u8], spacing: usize, rng: &mut Rng) -> Result<Chains<'a>, String> {
+    Chains::new(buffer, spacing, Order::Grouped { pages: GROUP_PAGES, page: page_size() }, |n| rng.below(n))
+}
+
 /// Evicts the nodes of a chain, so that the loads of its first lap come from memory whatever the
 /// size of the last cache (docs/methods/memory.md#first-lap).
 fn evict(ctx: &mut Ctx, chain: &mut Chain<'_>, spacing: usize) {
@@ -217,11 +225,56 @@ fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
     Ok(())
 }
 
+/// Shared by the tests of the family.
+#[cfg(test)]
+mod testing {
+    /// Whether the mapping that holds this memory has this flag in `/proc/self/smaps`: `hg` where
+    /// huge pages were asked for, `nh` where they were refused. `None` without it.
+    pub(super) fn has_flag(memory: &[u8], flag: &str) -> Option<bool> {
+        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let address = memory.as_ptr().addr();
+        let holds = |line: &str| {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let ends = range.map(|(from, to)| [from, to].map(|end| usize::from_str_radix(end, 16)));
+            matches!(ends, Some([Ok(from), Ok(to)]) if (from..to).contains(&address))
+        };
+        let flags = smaps.lines().skip_while(|line| !holds(line)).find_map(|line| line.strip_prefix("VmFlags:"))?;
+        Some(flags.split_whitespace().any(|name| name == flag))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::sys::pages::{huge_page_size, page_size};
+    use groma_harness::sys::arch::parallel_chase::PARALLEL_CHASE_UNROLL;
+    use groma_harness::sys::pages::huge_page_size;
+    use groma_harness::sys::parallel_chase::Link;
     use groma_harness::testing::{stating, try_failing, try_out};
+    use std::collections::BTreeSet;
+
+    /// Else each load would need a translation of its own, and many chains more than one at a time.
+    #[test]
+    fn chains_finish_a_group_of_pages_before_the_next() {
+        const GROUPS: usize = 4;
+        let nodes = GROUP_PAGES * page_size() / FAR_SPACING;
+        let mut map = Map::anonymous(GROUPS * GROUP_PAGES * page_size(), Policy::Base).expect("memory");
+        let mut chains = grouped_chains(&mut map, FAR_SPACING, &mut Rng::new(7)).expect("chains");
+        chains.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).expect("a chain");
+        let pages: Vec<BTreeSet<usize>> = (0..GROUPS)
+            .map(|_| {
+                let look = |_| {
+                    let page = chains.position(0, 0) / page_size();
+                    chains.walk(0, PARALLEL_CHASE_UNROLL);
+                    page
+                };
+                (0..nodes / PARALLEL_CHASE_UNROLL as usize).map(look).collect()
+            })
+            .collect();
+        // Of 32 pages at random places about 20 are seen in 32 looks.
+        assert!(pages.iter().all(|group| group.len() > GROUP_PAGES / 3 && group.len() <= GROUP_PAGES), "{pages:?}");
+        let all: BTreeSet<&usize> = pages.iter().flatten().collect();
+        assert_eq!(all.len(), pages.iter().map(BTreeSet::len).sum::<usize>(), "a page of two groups: {pages:?}");
+    }
 
     /// Transparent huge pages would pass for reserved ones, of which nothing is counted.
     #[test]

@@ -42,7 +42,7 @@
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::parallel_chase::{PARALLEL_CHASE_UNROLL, PARALLEL_CHASES};
-use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::pages::{Map, Policy};
 use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::stream::{Op, Stream};
 use groma_harness::sys::topology::Topology;
@@ -201,9 +201,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // registers.
     let near = spacing < 2 * SECOND;
     let numbers = numbers(near);
-    let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
-    let rng = ctx.rng();
-    let chains = Chains::new(&mut buffer[..size as usize], spacing, order, |n| rng.below(n));
+    let chains = super::grouped_chains(&mut buffer[..size as usize], spacing, ctx.rng());
     let mut chains = chains.map_err(BenchError::Unsupported)?;
     let links = links(&numbers, chains.nodes());
     ctx.fact("chain.nodes", chains.nodes());
@@ -339,7 +337,8 @@ const _: () =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use groma_harness::sys::pages::page_size;
+    use groma_harness::testing::{stating, try_out};
     use std::collections::BTreeSet;
 
     /// A core with `buffers` miss buffers: a load takes `latency` cycles, and as many overlap as
@@ -489,6 +488,22 @@ mod tests {
             [*near, *line].iter().all(|ratio| (0.4..=2.5).contains(ratio)) && (0.1..=1024.0).contains(stream)
         };
         assert!(seen.iter().any(right), "{seen:?}");
+    }
+
+    /// A piece that is gone over again and again comes from a cache. Pages are not there until they
+    /// are read, and each probe has five windows and more.
+    #[test]
+    fn a_stream_goes_over_all_of_a_large_buffer() {
+        const PIECES: usize = 3;
+        fn streamed(ctx: &mut Ctx) -> Outcome {
+            let map = Map::anonymous(PIECES * PIECE, Policy::Base).context("mapping memory")?;
+            let bytes = stream_bytes_per_cycle(ctx, &map)?;
+            ctx.state(bytes);
+            ctx.fact("resident", map.resident_pages().context("mincore")? * page_size());
+            Ok(())
+        }
+        let tried = try_out(&stating(streamed), &[], None).expect("memory");
+        assert_eq!(tried.result.fact("resident"), Some((PIECES * PIECE).to_string().as_str()));
     }
 
     /// Writing the pointers left them in the caches, and smaller buffers are to stay there.

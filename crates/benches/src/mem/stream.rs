@@ -116,7 +116,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let counted = op.reads() + op.writes();
     ctx.fact("stream.kernel", kernel.kernel().isa);
     ctx.fact("stream.array_bytes", bytes);
-    ctx.fact(MODELLED, op.modelled(nt) as f64 / counted as f64);
+    // Of the kernel that runs, which is the one asked for.
+    ctx.fact(MODELLED, op.modelled(kernel.kernel().nt) as f64 / counted as f64);
 
     sys::process::refuse_huge_pages();
     let arrays = op.arrays() as usize;
@@ -238,6 +239,12 @@ mod tests {
         assert_eq!(wrong(&array, |i| start(Array::C, i)), 1);
         assert_eq!(wrong(&array, |i| start(Array::B, i)), 512);
         assert_eq!(answer(Doubles::Daxpy, 3, 5), -4.0 + 5.0 * 3.0 * 4.0);
+    }
+
+    #[test]
+    fn a_kernel_by_name_is_that_one() {
+        let tried = try_out(&BENCH, &[("kernel", "portable"), ("size", "96K")], None).expect("it is everywhere");
+        assert_eq!(tried.result.fact("stream.kernel"), Some("portable"));
     }
 
     #[test]

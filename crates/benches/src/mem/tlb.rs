@@ -256,7 +256,7 @@ impl<'b> Pages<'b> {
         let dense = match self.dense.get(&pages) {
             Some(dense) => *dense,
             None => {
-                let mut nodes: Vec<usize> = (0..pages).map(|i| i * self.line).collect();
+                let mut nodes = self.side_by_side(pages);
                 ctx.rng().shuffle(&mut nodes);
                 let dense = search::lowest(2, || search::load(ctx, self.buffer, &nodes))?;
                 self.dense.insert(pages, dense);
@@ -266,6 +266,11 @@ impl<'b> Pages<'b> {
         let mut nodes = self.lines(pages);
         ctx.rng().shuffle(&mut nodes);
         Ok(Price::of(search::load(ctx, self.buffer, &nodes)?, dense))
+    }
+
+    /// As many lines, one behind the other.
+    fn side_by_side(&self, lines: usize) -> Vec<usize> {
+        (0..lines).map(|i| i * self.line).collect()
     }
 
     /// A line of each page, at another place of its page than in the pages before it.

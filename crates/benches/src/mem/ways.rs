@@ -108,15 +108,19 @@ fn of_one_set(rng: &mut Rng, line: usize, stride: usize, lines: usize) -> Vec<us
     nodes
 }
 
+/// The ways of the data cache of this level, and the size of one, as far as they are declared.
+fn declared(topology: &Topology, level: usize) -> Option<(u32, u64)> {
+    let mut caches = topology.caches().iter().filter(|c| c.kind != CacheKind::Instruction);
+    let cache = caches.find(|c| c.level as usize == level + 1)?;
+    let ways = cache.ways?;
+    Some((ways, cache.size? / u64::from(ways)))
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let level = usize::from(ctx.word("level") == "l2");
-    let topology = Topology::read();
-    let mut caches = topology.caches().iter().filter(|c| c.kind != CacheKind::Instruction);
-    if let Some((ways, size)) =
-        caches.find(|c| c.level as usize == level + 1).and_then(|cache| Some((cache.ways?, cache.size?)))
-    {
+    if let Some((ways, size)) = declared(&Topology::read(), level) {
         ctx.fact("declared", ways);
-        ctx.fact("declared.way_size", size / u64::from(ways));
+        ctx.fact("declared.way_size", size);
     }
     let line = super::line_size();
     let span = SPAN[level];
@@ -269,6 +273,20 @@ mod tests {
             sets.insert(nodes[0] % 2048);
         }
         assert_eq!(sets, (0..2048).step_by(64).collect::<BTreeSet<usize>>());
+    }
+
+    /// Ways and their size are those of the data cache that is measured, and make all of it.
+    #[test]
+    fn what_is_declared_is_of_the_level_that_is_measured() {
+        let topology = Topology::read();
+        for level in [0, 1] {
+            let is_it = |kind, at: u32| kind != CacheKind::Instruction && at as usize == level + 1;
+            let cache = topology.caches().iter().find(|cache| is_it(cache.kind, cache.level));
+            let size = cache.filter(|cache| cache.ways.is_some()).and_then(|cache| cache.size);
+            let told = declared(&topology, level);
+            assert_eq!(told.map(|(ways, way)| u64::from(ways) * way), size, "level {level}");
+            assert_eq!(told.map(|told| told.0), cache.and_then(|cache| cache.ways).filter(|_| size.is_some()));
+        }
     }
 
     /// A cost at the limit is within it; one that was disturbed is no answer.

@@ -436,6 +436,10 @@ mod tests {
             };
             assert_eq!(tried.proven("files read as written, per file and pass"), 1.0);
             assert_eq!(tried.proven("objects with the right tokens, likewise"), 1.0);
+            // Each compiler is a process, which takes ten faults and more until it runs.
+            let faults = tried.result.fact("pass.minor_faults").and_then(|text| text.parse::<f64>().ok());
+            let counts = Usage::children().minor_faults > 0;
+            assert!(!counts || faults.is_some_and(|faults| faults > 10.0 * 20.0), "{faults:?}");
             for phase in PHASES {
                 let values = &tried.result.series(phase).expect("a phase").values;
                 assert_eq!(values.len() as u64, tried.iterations, "{phase}");

@@ -365,7 +365,10 @@ mod tests {
         for by in ["write", "sendfile"] {
             let wrong = try_out(&FROM_WRONG, &[("by", by), ("touch", "yes")], None).err();
             assert!(matches!(&wrong, Some(BenchError::Failed(why)) if why.contains("did not arrive")), "{wrong:?}");
-            try_out(&FROM_WRONG, &[("by", by), ("touch", "no")], None).expect("a stream that nobody looks at");
+            let tried = try_out(&FROM_WRONG, &[("by", by), ("touch", "no")], None).expect("a stream unseen");
+            // This sender says that it took a nanosecond for all.
+            let cpu = |side: &str| tried.stated(side).expect("its CPU time");
+            assert!(cpu("cpu_sender") < cpu("cpu_receiver") / 100.0, "{} {}", cpu("cpu_sender"), cpu("cpu_receiver"));
         }
     }
 

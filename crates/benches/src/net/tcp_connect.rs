@@ -117,8 +117,12 @@ fn serve(session: Session) -> io::Result<()> {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    measure(ctx, &SERVICE)
+}
+
+fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let waits = ctx.word("acceptor") == "waiting";
-    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let peer = Peer::start_by(ctx, service, Family::of_word(ctx.word("family")))?;
     let address = peer.address();
     let line = TcpStream::connect(address).context("connecting")?;
     line.set_nodelay(true).context("setting TCP_NODELAY")?;
@@ -187,6 +191,36 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::testing::try_out;
+
+    /// Accepts every second connection, and says how many it has accepted.
+    fn serve_half(session: Session) -> io::Result<()> {
+        let Some(line) = session.accept()? else { return Ok(()) };
+        line.set_nodelay(true)?;
+        let [_] = receive_numbers(&line)?;
+        let mut taken = 0u64;
+        for number in 0.. {
+            if read(line.as_fd(), &mut [0; 8])? == 0 {
+                break;
+            }
+            if number % 2 == 0 {
+                drop(session.accept()?);
+                taken += 1;
+            }
+            send_numbers(&line, [taken])?;
+        }
+        net::reset_on_close(line.as_fd())
+    }
+
+    static HALF: Service = Service { name: "net.test", transport: Transport::Tcp, serve: serve_half };
+    static FROM_HALF: Benchmark = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, &HALF)) };
+
+    #[test]
+    fn a_connection_that_is_not_accepted_ends_the_round() {
+        let tried = try_out(&FROM_HALF, &[], None).map(|_| ());
+        let expected = "made 2 connections, of which 1 were accepted".to_owned();
+        assert_eq!(tried, Err(BenchError::Failed(expected)));
+    }
 
     #[test]
     fn a_handshake_has_three_segments_and_a_round_trip_two_datagrams() {

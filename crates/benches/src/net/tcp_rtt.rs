@@ -107,13 +107,17 @@ fn allowed_again(far: bool, length: usize) -> (&'static str, f64) {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    measure(ctx, &SERVICE)
+}
+
+fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let size = ctx.int("size");
     if size > LONGEST {
         return Err(BenchError::Unsupported(format!("a message has no more than {LONGEST} bytes")));
     }
     let mut message = vec![1u8; size as usize];
     let nodelay = ctx.word("nodelay") == "on";
-    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let peer = Peer::start_by(ctx, service, Family::of_word(ctx.word("family")))?;
     let here = TcpStream::connect(peer.address()).context("connecting")?;
     here.set_nodelay(nodelay).context("setting TCP_NODELAY")?;
     send_numbers(&here, [message.len() as u64, u64::from(nodelay)]).context("writing to the socket")?;
@@ -173,6 +177,34 @@ mod tests {
         let allowed = |far, length| allowed_again(far, length).1;
         assert_eq!([1, 16 << 10, (16 << 10) + 1].map(|length| allowed(false, length)), [0.01, 0.01, 0.5]);
         assert_eq!(allowed(true, 1), 0.5);
+    }
+
+    /// Answers each message with one in which the byte at this place, from either end, is another.
+    fn spoil(session: &Session, from_the_end: bool) -> io::Result<()> {
+        let Some(connection) = session.accept()? else { return Ok(()) };
+        let [size, _] = receive_numbers(&connection)?;
+        let mut message = vec![0; size as usize];
+        let place = if from_the_end { message.len() - 1 } else { 0 };
+        while read_full(connection.as_fd(), &mut message).is_ok() {
+            message[place] ^= 1;
+            write_full(connection.as_fd(), &message)?;
+        }
+        net::reset_on_close(connection.as_fd())
+    }
+
+    static WRONG_FIRST: Service =
+        Service { name: "net.test", transport: Transport::Tcp, serve: |session| spoil(&session, false) };
+    static WRONG_LAST: Service =
+        Service { name: "net.test", transport: Transport::Tcp, serve: |session| spoil(&session, true) };
+
+    #[test]
+    fn an_answer_has_to_be_that_to_the_last_message() {
+        let runs: [fn(&mut Ctx) -> Outcome; 2] = [|ctx| measure(ctx, &WRONG_FIRST), |ctx| measure(ctx, &WRONG_LAST)];
+        for run in runs {
+            let bench = Benchmark { info: BENCH.info, run: Run::Here(run) };
+            let tried = try_out(&bench, &[("size", "64")], None).map(|_| ());
+            assert!(matches!(&tried, Err(BenchError::Failed(why)) if why.contains("does not match")), "{tried:?}");
+        }
     }
 
     #[test]

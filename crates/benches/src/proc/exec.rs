@@ -210,6 +210,30 @@ mod tests {
         assert!(dir.is_empty());
     }
 
+    /// A child could only fail, and would not say why.
+    #[test]
+    fn what_may_not_be_executed_is_tried_once_before_anything_is_measured() {
+        const ENOENT: i32 = 2;
+        const EACCES: i32 = 13;
+        if BARE.elf.is_empty() {
+            return println!("skipped: {}", BARE.missing);
+        }
+        for (from, error, expected) in [
+            ("memfd", EACCES, BenchError::Denied("executing memory: ".to_owned())),
+            ("memfd", ENOENT, BenchError::Unsupported("executing memory: ".to_owned())),
+            ("file", EACCES, BenchError::Denied("executing /".to_owned())),
+        ] {
+            let tried = crate::entry::testing::without(&["execve", "execveat"], error, move || {
+                let dir = Dir::new(&format!("exec-denied-{from}-{error}"));
+                try_out(&BENCH, &[("target", "bare"), ("from", from)], Some(dir.path())).map(|_| ())
+            });
+            let Some(tried) = tried else { return println!("skipped: the kernel has no filters") };
+            let said = tried.expect_err("it cannot be executed");
+            let same_state = std::mem::discriminant(&said) == std::mem::discriminant(&expected);
+            assert!(same_state && said.to_string().contains(&expected.to_string()), "{from} {error}: {said:?}");
+        }
+    }
+
     /// The benchmark with a file that does not exist.
     fn run_missing(ctx: &mut Ctx) -> Outcome {
         let mut exec_counter = ExecCounter::new().context("making a pipe")?;

@@ -494,6 +494,39 @@ mod tests {
         assert_eq!(is_within, [true, true, false, false, false]);
     }
 
+    /// What this process has in memory in all, and how much of that is its own, as told.
+    fn sizes() -> Option<[usize; 2]> {
+        fn told(ctx: &mut Ctx) -> Outcome {
+            state_parent(ctx);
+            ctx.state(1.0);
+            Ok(())
+        }
+        let tried = groma_harness::testing::try_out(&groma_harness::testing::stating(told), &[], None).ok()?;
+        let fact = |key: &str| tried.result.fact(key)?.parse::<usize>().ok();
+        // It has a stack, a heap, and the program's text and data.
+        let whole = fact("fork.mappings")? > 3 && fact("fork.threads").is_some();
+        Some([fact("fork.resident")?, fact("fork.anonymous")?]).filter(|_| whole)
+    }
+
+    /// In a process of its own: other tests take memory and give it back.
+    #[test]
+    fn the_size_of_the_parent_is_told_by_kind() {
+        const MORE: usize = 16 << 20;
+        if sizes().is_none() {
+            return println!("skipped: no /proc");
+        }
+        let child = groma_harness::sys::fork::fork(|| {
+            let before = sizes();
+            let more = vec![1u8; MORE];
+            let (Some([all, own]), Some([all_then, own_then])) = (before, sizes()) else { return 1 };
+            let touched = std::hint::black_box(&more).iter().all(|byte| *byte == 1);
+            let both_grew = all_then >= all + MORE / 4 * 3 && own_then >= own + MORE / 4 * 3;
+            // The text of the program is in files.
+            i32::from(!(touched && both_grew && own < all && own_then < all_then)) * 2
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+    }
+
     #[test]
     fn limits_are_refusals_and_not_failures() {
         assert!(matches!(no_child("x", &io::Error::from_raw_os_error(11)), BenchError::Denied(_)));

@@ -127,11 +127,50 @@ fn measure(ctx: &mut Ctx, [rpc_service, bare_service]: [&'static Service; 2]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use crate::peer::{Session, Transport};
+    use groma_harness::sys::clock::{Clock, Monotonic};
+    use groma_harness::sys::io::{read_full, write_full};
+    use groma_harness::testing::{assert_exceeds, try_out};
+    use std::io;
+    use std::os::fd::AsFd;
 
     /// Its answers have the number and the length of those to a call, and nothing else of them.
     static NO_CALLS: Benchmark =
         Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, [&exchange::BARE_TCP, &exchange::BARE_TCP])) };
+
+    /// What a bare exchange takes at least here: many times as long as a call.
+    const LONG_NS: u64 = 1_000_000;
+
+    /// Exchanges as many bytes as are asked for, each time after a while.
+    fn serve_slowly(session: Session) -> io::Result<()> {
+        while let Some(connection) = session.accept()? {
+            connection.set_nodelay(true)?;
+            let (mut call, mut answer) = ([0; onc::MARK_BYTES + onc::CALL_BYTES], [0; exchange::ROOM]);
+            while read_full(connection.as_fd(), &mut call).is_ok() {
+                let end = Monotonic.now_ns() + LONG_NS;
+                while Monotonic.now_ns() < end {
+                    std::hint::spin_loop();
+                }
+                let (_, length) = exchange::respond_bare(&call, &mut answer)?.ok_or(io::ErrorKind::InvalidData)?;
+                write_full(connection.as_fd(), &answer[..length])?;
+            }
+        }
+        Ok(())
+    }
+
+    static SLOW: Service = Service { name: "rpc.test", transport: Transport::Tcp, serve: serve_slowly };
+    static SLOW_BARE: Benchmark =
+        Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, [&exchange::RPC_TCP, &SLOW])) };
+
+    /// Proofs count the answers of both together.
+    #[test]
+    fn calls_and_bare_exchanges_have_their_own_series() {
+        assert_exceeds(2.0, || {
+            let tried = try_out(&SLOW_BARE, &[], None).expect("loopback");
+            assert!(tried.least_ns("bare") >= LONG_NS as f64, "{}", tried.least_ns("bare"));
+            tried.least_ns("bare") / tried.least_ns("")
+        });
+    }
 
     #[test]
     fn an_answer_that_does_not_say_that_the_call_succeeded_is_a_failure() {

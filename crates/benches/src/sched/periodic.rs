@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn every_period_wakes_once_on_each_cpu() {
-        let all = super::super::cpus_of_the_run().expect("an affinity").len();
-        for (cpus, many) in [("one", 1), ("all", all)] {
+        let allowed = super::super::cpus_of_the_run().expect("an affinity");
+        for (cpus, many) in [("one", 1), ("all", allowed.len())] {
             for policy in ["other", "fifo"] {
                 match try_out(&BENCH, &[("cpus", cpus), ("policy", policy)], None) {
                     Ok(tried) => {
@@ -136,6 +136,13 @@ mod tests {
                         // The time limit of a test holds 20 periods.
                         assert_eq!(values, 20 * many, "{cpus} {policy}");
                         assert_eq!(tried.proven("wake-ups per period of each task"), 1.0);
+                        // Values are in the order of the CPUs.
+                        let late = &tried.result.series("").expect("values").values;
+                        let most = late.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                        let of_most = late.iter().enumerate().filter(|(_, late)| **late == most);
+                        let mut worst = of_most.map(|(i, _)| format!("CPU {}", allowed[i / 20]));
+                        let told = tried.result.fact("periodic.worst_cpu").expect("told");
+                        assert!(cpus == "one" || worst.any(|cpu| cpu == told), "{told}: {late:?}");
                         assert_eq!(tried.proven("wake-ups before their time"), 0.0);
                     }
                     Err(BenchError::Denied(why)) => println!("skipped: {why}"),

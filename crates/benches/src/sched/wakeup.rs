@@ -224,6 +224,41 @@ mod tests {
         assert_eq!([[7, 3, 3], [7, 3, 7], [7, 7, 3]].map(is_same), [true, false, false]);
     }
 
+    /// Who polls has seen the number before the call that wakes the other one has come back: it is
+    /// late by that, unless the clock was read behind the call.
+    #[test]
+    fn a_wake_up_begins_before_it_is_posted() {
+        let words = Words::new().expect("memory");
+        let mut peer = Partners::new().expect("memory");
+        let sleeps = |_: &Control| -> io::Result<()> {
+            let mut last = 0;
+            loop {
+                Scope::Shared.wait_while(words.posted(), last);
+                last = words.posted().load(SeqCst);
+            }
+        };
+        let polls = |_: &Control| -> io::Result<()> {
+            let mut last = 0;
+            loop {
+                let seen = words.posted().load(SeqCst);
+                if seen == last {
+                    std::hint::spin_loop();
+                    continue;
+                }
+                words.time[0].store(Monotonic.now_ns(), SeqCst);
+                words.arrived().set(seen);
+                last = seen;
+            }
+        };
+        peer.fork_unplaced("the one that sleeps", sleeps).expect("fork");
+        peer.fork_unplaced("the one that polls", polls).expect("fork");
+        let mut late = Vec::new();
+        for number in 1..=200 {
+            late.extend(words.wake(number, &mut peer).expect("it answers"));
+        }
+        assert!(late.iter().all(|ns| *ns >= 0), "{late:?}");
+    }
+
     #[test]
     fn who_is_awake_is_not_woken() {
         let words = Words::new().expect("memory");

@@ -67,9 +67,14 @@ fn answer(parent: Task, signals: &Blocked) -> i32 {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    measure(ctx, answer)
+}
+
+/// Measures round trips with a peer that lives so.
+fn measure(ctx: &mut Ctx, life: impl FnOnce(Task, &Blocked) -> i32) -> Outcome {
     let signals = Blocked::new().context("blocking the signal")?;
     let own = Task::own();
-    let peer = ctx.fork_peer(&[], || answer(own, &signals))?;
+    let peer = ctx.fork_peer(&[], || life(own, &signals))?;
     let other = Task::main_of(peer.pid());
     let before = Usage::thread();
     let mut sent = 0;
@@ -96,6 +101,35 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proofs::testing::ended_within_a_minute;
+    use groma_harness::testing::try_out;
+
+    /// Takes the first signal, and ends without an answer.
+    fn die(_: Task, signals: &Blocked) -> i32 {
+        i32::from(signals.wait().is_ok())
+    }
+
+    /// Answers each number with the one after the next.
+    fn skip_one(parent: Task, signals: &Blocked) -> i32 {
+        while let Ok(Arrived::Value(n)) = signals.wait()
+            && n != LEAVE
+            && parent.send(n + 2).is_ok()
+        {}
+        0
+    }
+
+    #[test]
+    fn a_round_whose_peer_dies_or_answers_wrongly_ends() {
+        let dies = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, die)) };
+        let skips = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, skip_one)) };
+        for (bench, expected) in [(dies, "the peer has ended"), (skips, "signal 3 came instead of 2")] {
+            let code = ended_within_a_minute(|| {
+                let tried = try_out(&bench, &[], None);
+                i32::from(!matches!(tried, Err(BenchError::Failed(why)) if why.contains(expected)))
+            });
+            assert_eq!(code, Some(0), "{expected}; none: it waits for ever");
+        }
+    }
 
     /// A number that is not the next one ends the peer, and the wait for its answer.
     #[test]

@@ -83,6 +83,11 @@ fn answer(own: &mut Ring, other: &Ring) -> i32 {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    measure(ctx, answer)
+}
+
+/// Measures round trips with a peer that lives so, with its ring and that of this side.
+fn measure(ctx: &mut Ctx, life: impl FnOnce(&mut Ring, &Ring) -> i32) -> Outcome {
     let (mut here, mut there) = (rings(4)?, rings(4)?);
     here.push_message(there.as_fd(), 0, SENT);
     here.enter(0);
@@ -99,7 +104,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
 
     let (ended, held) = pipe().context("making a pipe")?;
-    let peer = ctx.fork_peer(&[], || answer(&mut there, &here))?;
+    let peer = ctx.fork_peer(&[], || life(&mut there, &here))?;
     drop(held);
     here.push_poll(ended.as_fd(), ENDED);
     here.enter(0);
@@ -132,8 +137,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
+    use crate::proofs::testing::ended_within_a_minute;
+    use groma_harness::testing::try_out;
 
     /// Two rings of which one can send to the other.
     fn pair() -> Option<(Ring, Ring)> {
@@ -153,6 +159,36 @@ mod tests {
             here.enter(0);
             assert_eq!(answer(&mut there, &here), code);
             assert_eq!(here.pop().map(|message| (message.data, message.result)), answered);
+        }
+    }
+
+    /// Takes the first number, and ends without an answer.
+    fn die(own: &mut Ring, _: &Ring) -> i32 {
+        i32::from(turn(own, &mut 0).is_ok())
+    }
+
+    /// Answers with the number after the next one.
+    fn skip_one(own: &mut Ring, other: &Ring) -> i32 {
+        while let Ok(Completion { data, .. }) = turn(own, &mut 0)
+            && data != LEAVE
+        {
+            own.push_message(other.as_fd(), data + 2, SENT);
+        }
+        0
+    }
+
+    /// A ring has no end: without the pipe this side would wait for ever.
+    #[test]
+    fn a_round_whose_peer_dies_or_answers_wrongly_ends() {
+        let Some(_) = pair() else { return println!("no messages between rings here") };
+        let dies = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, die)) };
+        let skips = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, skip_one)) };
+        for (bench, expected) in [(dies, "the peer has ended"), (skips, "came instead of 1")] {
+            let code = ended_within_a_minute(|| {
+                let tried = try_out(&bench, &[], None);
+                i32::from(!matches!(tried, Err(BenchError::Failed(why)) if why.contains(expected)))
+            });
+            assert_eq!(code, Some(0), "{expected}; none: it waits for ever");
         }
     }
 

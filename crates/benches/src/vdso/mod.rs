@@ -29,3 +29,24 @@ const OUTPUTS: [Output; 2] = [Output::MAIN.series("vdso"), Output::named("syscal
 fn answered(what: &str, worst: isize) -> Outcome {
     if worst == 0 { Ok(()) } else { Err(BenchError::Failed(format!("{what} returned {worst}"))) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::testing::without;
+    use groma_harness::testing::try_out;
+
+    /// Where the kernel refuses the call, only the loop that makes it by its number fails: the
+    /// other one never asks.
+    #[test]
+    fn the_call_by_number_enters_the_kernel() {
+        const EPERM: i32 = 1;
+        for (&bench, call) in ALL.iter().zip(["clock_gettime", "getcpu"]) {
+            match without(&[call], EPERM, move || try_out(bench, &[], None).map(|_| ())) {
+                None => return println!("skipped: the kernel has no filters"),
+                Some(Err(BenchError::Unsupported(why))) => println!("skipped {call}: {why}"),
+                Some(tried) => assert_eq!(tried, Err(BenchError::Failed(format!("{call} returned -{EPERM}")))),
+            }
+        }
+    }
+}

@@ -102,3 +102,44 @@ fn measure<M: std::ops::DerefMut<Target = [u8]>>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::raw;
+    use groma_harness::testing::{try_failing, try_out};
+
+    const PAGES: usize = 8;
+
+    /// Counts the pages that were written to when the first call is made, in memory of our own.
+    fn look_at_the_memory(ctx: &mut Ctx) -> Outcome {
+        let seen = std::cell::Cell::new(None);
+        let memory = vec![0u8; PAGES * page_size()];
+        measure(ctx, memory, |memory| {
+            if seen.get().is_none() {
+                seen.set(Some(memory.iter().step_by(page_size()).filter(|byte| **byte != 0).count()));
+            }
+            if raw::getppid() >= 0 { Ok(()) } else { Err(BenchError::Failed("no kernel".to_owned())) }
+        })?;
+        ctx.fact("written", seen.get().unwrap_or(usize::MAX));
+        Ok(())
+    }
+
+    /// Memory that nobody has written to has no pages to move.
+    #[test]
+    fn pages_are_there_when_they_are_to_be_and_else_they_are_not() {
+        let bench = Benchmark { info: BENCH.info, run: Run::Here(look_at_the_memory) };
+        for (pages, written) in [("present", "8"), ("absent", "0")] {
+            let tried = try_failing(&bench, &[("pages", pages)], None).expect("memory");
+            assert_eq!(tried.result.fact("written"), Some(written), "{pages}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_number_of_pages_is_refused() {
+        for kind in ["move", "grow"] {
+            let refused = try_out(&BENCH, &[("kind", kind), ("size", "1000")], None).map(|_| ());
+            assert!(matches!(refused, Err(BenchError::Unsupported(_))), "{kind}: {refused:?}");
+        }
+    }
+}

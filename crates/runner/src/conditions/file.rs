@@ -168,4 +168,27 @@ mod tests {
         assert!(!ordinary.is_same(b"a [b]", b"b") && ordinary.is_same(b"a [b]", b"a [b]\n"));
         assert_eq!(ordinary.to_restore(b"a [b] "), b"a [b] ");
     }
+
+    #[test]
+    fn a_content_is_shown_in_a_line() {
+        assert_eq!((shown(b" madvise\n"), shown(b"a\nb\n")), ("madvise".to_owned(), "(4 bytes)".to_owned()));
+        assert_eq!((shown(&[b'x'; 80]).len(), shown(&[b'x'; 81])), (80, "(81 bytes)".to_owned()));
+    }
+
+    /// What is shorter than before has nothing of it behind.
+    #[test]
+    fn a_file_holds_what_was_written_and_nothing_else() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().canonicalize().expect("it is there").join("setting");
+        std::fs::write(&path, "a long value\n").expect("a file");
+        let link = path.with_file_name("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        let file = StateFile::named(&link).expect("a file");
+        assert_eq!(file.path(), path);
+        file.write(b"short\n").expect("written");
+        assert_eq!(file.read().expect("read"), b"short\n");
+        assert!(StateFile::recorded(&link).is_err() && StateFile::recorded(&path).is_ok());
+        assert!(!file.is_kernels() && StateFile::is_kernels_path(Path::new("/proc/sys/x")));
+        assert!(StateFile::is_kernels_path(Path::new("/sys/x")) && !StateFile::is_kernels_path(Path::new("/system/x")));
+    }
 }

@@ -262,4 +262,35 @@ mod tests {
         assert_eq!(read(&kernels), "groma-test\n");
         std::fs::write(&kernels, before.trim_ascii_end()).expect("its name");
     }
+
+    /// Whoever could enter it could have commands run as this user.
+    #[test]
+    fn a_journal_that_others_may_enter_is_not_followed() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().expect("a directory");
+        let journal = Journal::hold(dir.path()).expect("nobody holds it");
+        let place = journal.path().parent().expect("a directory").to_owned();
+        assert!(Journal::open(dir.path(), false).expect("it can be looked at").is_none(), "it is held");
+        journal.write(&Undo { command: Some("true".to_owned()), files: Vec::new() }).expect("written");
+        assert!(journal.write(&Undo::default()).is_err(), "one is there already");
+        drop(journal);
+        for mode in [0o701, 0o710, 0o770] {
+            std::fs::set_permissions(&place, std::fs::Permissions::from_mode(mode)).expect("ours");
+            let refused = format!("{:#}", recover(dir.path(), Duration::from_secs(10)).expect_err("it is not private"));
+            assert!(refused.contains("others may enter it"), "{mode:o}: {refused}");
+        }
+        assert!(recover(&dir.path().join("none"), Duration::from_secs(10)).expect("there is none").is_none());
+    }
+
+    #[test]
+    fn what_is_restored_is_named() {
+        let undo = Undo {
+            command: Some("swapon -a".to_owned()),
+            files: vec![("/a".into(), Vec::new()), ("/b".into(), Vec::new())],
+        };
+        assert_eq!(undo.what(), "/a, /b, what 'swapon -a' stands for");
+        let wrong = Undo { command: Some("exit 3".to_owned()), files: vec![("/nowhere/a".into(), Vec::new())] };
+        let error = format!("{:#}", wrong.undo(Duration::from_secs(10), false).expect_err("both fail"));
+        assert!(error.starts_with("'exit 3' exited with code 3; /nowhere/a: "), "{error}");
+    }
 }

@@ -521,3 +521,36 @@ fn the_directory_of_a_round_goes_with_its_round() {
         assert_eq!((going.points[0].rounds.len(), names(&dir)), (rounds, before));
     }
 }
+
+/// A point that was closed has its one round, which holds the reason, and no worker is started for
+/// it.
+#[test]
+fn what_was_closed_with_a_reason_is_not_measured_nevertheless() {
+    let place = tempfile::tempdir().expect("a directory");
+    let mut survey = survey(5, 1);
+    survey.launchers = vec![shell(&format!("cat > '{}/'$$", place.path().display()))];
+    let missing = Planned { unsupported: Some("no such thing here".to_owned()), ..planned("a.missing", 1) };
+    let plan = [planned("a.one", 1), missing, planned("a.two", 1)];
+    let mut kept = Vec::new();
+    let outcome = survey.work(&plan, &mut Nobody, |i, round| {
+        kept.push((i, round.round, round.result.state, round.result.reason.clone()));
+        Ok(())
+    });
+    let rounds = outcome.expect("a survey").rounds;
+    assert_eq!(rounds.iter().map(Vec::len).collect::<Vec<_>>(), [1; 3]);
+    assert_eq!(rounds[1][0].result.state, State::Unsupported);
+    assert_eq!(kept[0], (1, 0, State::Unsupported, "no such thing here".to_owned()), "first of all, and once");
+    assert_eq!(kept.iter().filter(|(i, ..)| *i == 1).count(), 1);
+    // The shell gives no result, so the others end with their first round: two jobs.
+    assert_eq!(std::fs::read_dir(place.path()).expect("a directory").count(), 2);
+
+    let mut going = Going::new(&survey, &plan);
+    assert_eq!(going.open().collect::<Vec<_>>(), [0, 1, 2]);
+    going.points[1].close(1, 4, State::Failed, "why".to_owned(), &mut |_, _| Ok(())).expect("it is kept");
+    assert_eq!(going.open().collect::<Vec<_>>(), [0, 2]);
+    assert_eq!((going.points[1].rounds.len(), going.points[1].rounds[0].round), (1, 4));
+    assert_eq!(going.next_points(&survey.effort).0, [0, 2]);
+    // What cannot be kept ends the run.
+    let full = |_: usize, _: &mut Round| Err(anyhow::anyhow!("no space"));
+    assert!(going.points[0].close(0, 0, State::Failed, String::new(), &mut { full }).is_err());
+}

@@ -1,7 +1,7 @@
 //! Directories as others leave them: replaced, renamed, mounted over, or full.
 
 use super::*;
-use crate::{filter, fork};
+use crate::{filter, fork, in_child};
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
@@ -215,4 +215,141 @@ fn a_directory_is_locked_by_one_at_a_time() {
         assert!(tries.next().is_some(), "it is still held");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+}
+
+#[test]
+fn only_a_directory_is_opened_and_links_to_one_are_followed() {
+    let place = Place::new("open");
+    place.write("sub/file");
+    symlink(place.0.join("sub"), place.0.join("link")).expect("a link");
+    assert_eq!(errno(Dir::open(&place.0.join("sub/file"))), libc::ENOTDIR);
+    assert_eq!(errno(Dir::open(&place.0.join("missing"))), libc::ENOENT);
+    let linked = Dir::open(&place.0.join("link")).expect("a directory that the user named");
+    assert_eq!(linked.names(|_| true).expect("readable"), ["file"]);
+    assert_eq!(linked.names(|n| n != "file").expect("readable"), Vec::<OsString>::new());
+}
+
+/// Whatever the parent passes on, and whatever the process would allow.
+#[test]
+fn what_is_made_is_for_this_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new("private");
+    let mode = |path: &str| place.0.join(path).metadata().expect("there").permissions().mode() & 0o7777;
+    let set = |path: &str, mode: u32| {
+        fs::set_permissions(place.0.join(path), fs::Permissions::from_mode(mode)).expect("it is ours");
+    };
+    // A parent whose group the directories in it would inherit.
+    set("", 0o2777);
+    let made = place.dir().make(name("d")).expect("a directory");
+    made.write_new(name("file"), b"abc").expect("a file");
+    assert_eq!((mode("d"), mode("d/file")), (0o700, 0o600));
+    assert_eq!(errno(place.dir().make(name("d"))), libc::EEXIST);
+    assert!(made.is_private().expect("fstat") && made.is_ours().expect("fstat"));
+    for open in [0o710, 0o701, 0o740, 0o704, 0o720, 0o702] {
+        set("d", open);
+        assert!(!made.is_private().expect("fstat"), "{open:o}");
+    }
+    // Of another user, whom only the superuser can make the owner.
+    set("d", 0o700);
+    let other = rustix::process::geteuid().as_raw() ^ 1;
+    if std::os::unix::fs::chown(place.0.join("d"), Some(other), None).is_ok() {
+        assert!(!made.is_private().expect("fstat") && !made.is_ours().expect("fstat"));
+    } else {
+        println!("skipped: only the superuser gives directories away");
+    }
+}
+
+#[test]
+fn a_file_is_new_and_holds_what_was_written() {
+    let place = Place::new("written");
+    let dir = place.dir().make(name("d")).expect("a directory");
+    for write in [Dir::write_new, Dir::write_durably] {
+        write(&dir, name("file"), b"first").expect("a file");
+        assert_eq!(errno(write(&dir, name("file"), b"second")), libc::EEXIST);
+        symlink("elsewhere", place.0.join("d/link")).expect("a link");
+        assert_eq!(errno(write(&dir, name("link"), b"second")), libc::EEXIST);
+        let read = |most| dir.read_own(name("file"), most).expect("it is ours");
+        assert_eq!((read(100), read(5), read(3)), (b"first".to_vec(), b"first".to_vec(), b"fir".to_vec()));
+        dir.unlink(name("file")).expect("it is there");
+        dir.unlink(name("link")).expect("it is there");
+        assert!(!place.exists("d/elsewhere") && dir.names(|_| true).expect("readable").is_empty());
+    }
+    assert_eq!(errno(dir.read_own(name("file"), 3)), libc::ENOENT);
+}
+
+#[test]
+fn a_link_goes_and_what_it_leads_to_stays() {
+    let place = Place::new("unlinked");
+    place.write("target");
+    symlink("target", place.0.join("link")).expect("a link");
+    place.dir().unlink(name("link")).expect("it is there");
+    assert!(place.exists("target") && !place.exists("link"));
+    fs::create_dir(place.0.join("d")).expect("a directory");
+    assert!(place.dir().unlink(name("d")).is_err() && place.exists("d"));
+    // A link to a directory is not that directory.
+    let held = place.dir().directory(name("d")).expect("there");
+    symlink("d", place.0.join("to_d")).expect("a link");
+    assert!(place.dir().leads_to(name("d"), &held).expect("fstatat"));
+    assert!(!place.dir().leads_to(name("to_d"), &held).expect("fstatat"));
+}
+
+#[test]
+fn a_nameless_file_is_empty_and_can_be_read_and_written() {
+    use std::io::{Read, Seek, Write};
+    use std::os::unix::fs::MetadataExt;
+    let place = Place::new("nameless");
+    let mut files = [(); 2].map(|()| place.dir().nameless().expect("a file"));
+    assert!(place.dir().names(|_| true).expect("readable").is_empty());
+    for (file, text) in files.iter_mut().zip(["one", "two"]) {
+        let stat = file.metadata().expect("fstat");
+        assert_eq!((stat.nlink(), stat.len(), stat.mode() & 0o777), (0, 0, 0o600));
+        file.write_all(text.as_bytes()).expect("written");
+    }
+    for (file, text) in files.iter_mut().zip(["one", "two"]) {
+        let mut read = String::new();
+        file.rewind().and_then(|()| file.read_to_string(&mut read)).expect("read");
+        assert_eq!(read, text);
+    }
+}
+
+/// By the time of its entries, not by that of its mode or of a reading.
+#[test]
+fn a_directory_is_unchanged_since_its_entries_were_changed() {
+    let place = Place::new("unchanged");
+    let set = |time: SystemTime| {
+        let times = fs::FileTimes::new().set_modified(time).set_accessed(SystemTime::now());
+        fs::File::open(&place.0).and_then(|dir| dir.set_times(times)).expect("it is ours");
+        place.dir().unchanged_for().expect("fstat")
+    };
+    let now = SystemTime::now();
+    let hour = Duration::from_secs(3600);
+    assert!((hour..2 * hour).contains(&set(now - hour)), "{:?}", set(now - hour));
+    assert!(set(now - 50 * hour) >= 50 * hour);
+    assert_eq!(set(now + hour), Duration::ZERO, "the clock was set back");
+}
+
+/// A directory may hold what its owner cannot remove: a directory that cannot be written to.
+#[test]
+fn what_cannot_be_removed_is_told_and_all_else_goes() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new("stuck");
+    let mode = |path: &str, mode: u32| {
+        fs::set_permissions(place.0.join(path), fs::Permissions::from_mode(mode)).expect("it is ours");
+    };
+    for path in ["d/a", "d/stuck/file", "d/z", "d/sub/b"] {
+        place.write(path);
+    }
+    ["", "d", "d/sub"].iter().for_each(|path| mode(path, 0o777));
+    mode("d/stuck", 0o555);
+    let cleared = in_child::code(|| {
+        // Where temporary files are the superuser's alone, nobody else can try it.
+        let dir = in_child::be_nobody().then(|| Dir::open(&place.0).and_then(|dir| dir.directory(name("d"))));
+        dir.and_then(Result::ok).map_or(255, |dir| errno(dir.clear(None)))
+    });
+    mode("d/stuck", 0o755);
+    if cleared == Some(255) {
+        return println!("skipped: nobody else reaches {}", place.0.display());
+    }
+    assert_eq!(cleared, Some(libc::EACCES));
+    assert!(place.exists("d/stuck/file") && !place.exists("d/a") && !place.exists("d/z") && !place.exists("d/sub"));
 }

@@ -115,4 +115,80 @@ mod tests {
         models.dedup();
         assert_eq!(models.len(), all, "a model has one name");
     }
+
+    /// By the tables of the kernel, one of each, and the edges of ranges.
+    #[test]
+    fn every_core_has_its_own_name() {
+        for (models, name) in [
+            (&[42, 45][..], "Sandy Bridge"),
+            (&[58, 62], "Ivy Bridge"),
+            (&[60, 63, 69, 70], "Haswell"),
+            (&[61, 71, 79, 86], "Broadwell"),
+            (&[78, 94], "Skylake"),
+            (&[102], "Cannon Lake"),
+            (&[142, 158], "Kaby Lake or Coffee Lake"),
+            (&[165, 166], "Comet Lake"),
+            (&[167], "Rocket Lake"),
+            (&[106, 108, 125, 126], "Ice Lake"),
+            (&[140, 141], "Tiger Lake"),
+            (&[143], "Sapphire Rapids"),
+            (&[207], "Emerald Rapids"),
+            (&[173, 174], "Granite Rapids"),
+            (&[175], "Sierra Forest"),
+            (&[151, 154], "Alder Lake"),
+            (&[183, 186, 191], "Raptor Lake"),
+            (&[170, 172], "Meteor Lake"),
+            (&[189], "Lunar Lake"),
+            (&[181, 197, 198], "Arrow Lake"),
+            (&[204], "Panther Lake"),
+        ] {
+            assert!(models.iter().all(|model| x86("GenuineIntel", 6, *model, 1) == Some(name)), "{name}");
+        }
+        let stepping = |stepping| x86("GenuineIntel", 6, 85, stepping);
+        assert_eq!(
+            [4, 5, 7, 8, 11].map(stepping).map(|name| name.unwrap_or_default()),
+            ["Skylake", "Cascade Lake", "Cascade Lake", "Cooper Lake", "Cooper Lake"]
+        );
+        let amd = |family, model| x86("AuthenticAMD", family, model, 0);
+        for (family, edges, name) in [
+            (0x17, &[0x00, 0x2f, 0x50, 0x5f][..], "Zen"),
+            (0x17, &[0x30, 0x4f, 0x60, 0x71, 0xa0], "Zen 2"),
+            (0x19, &[0x00, 0x0f, 0x20, 0x5f], "Zen 3"),
+            (0x19, &[0x10, 0x1f, 0x60, 0xaf], "Zen 4"),
+            (0x1a, &[0x00, 0x2f, 0x40, 0x4f, 0x60, 0x7f], "Zen 5"),
+            (0x1a, &[0x50, 0x5f, 0x80, 0xaf, 0xc0, 0xcf], "Zen 6"),
+        ] {
+            assert!(edges.iter().all(|model| amd(family, *model) == Some(name)), "{name} of {family:#x}");
+        }
+        assert_eq!([amd(0x19, 0xb0), amd(0x1a, 0x30), amd(0x1a, 0xb0), amd(0x1a, 0xd0), amd(0x15, 1)], [None; 5]);
+        assert_eq!((x86("HygonGenuine", 0x18, 1, 0), amd(0x18, 1)), (Some("Zen, Hygon's"), None));
+        for (implementer, part, name) in [
+            (0x41, 0xd03, "Cortex-A53"),
+            (0x41, 0xd05, "Cortex-A55"),
+            (0x41, 0xd07, "Cortex-A57"),
+            (0x41, 0xd08, "Cortex-A72"),
+            (0x41, 0xd09, "Cortex-A73"),
+            (0x41, 0xd0a, "Cortex-A75"),
+            (0x41, 0xd0b, "Cortex-A76"),
+            (0x41, 0xd0c, "Neoverse-N1"),
+            (0x41, 0xd0d, "Cortex-A77"),
+            (0x41, 0xd40, "Neoverse-V1"),
+            (0x41, 0xd41, "Cortex-A78"),
+            (0x41, 0xd44, "Cortex-X1"),
+            (0x41, 0xd49, "Neoverse-N2"),
+            (0x41, 0xd84, "Neoverse-V3"),
+            (0x41, 0xd8e, "Neoverse-N3"),
+            (0x43, 0x0af, "ThunderX2"),
+            (0x46, 0x001, "A64FX"),
+            (0x48, 0xd01, "TaiShan v110"),
+            (0xc0, 0xac3, "Ampere-1"),
+            (0xc0, 0xac4, "Ampere-1a"),
+            (0xc0, 0xac5, "Ampere-1b"),
+        ] {
+            assert!(arm(implementer, part).is_some_and(|told| told.ends_with(name)), "{name}");
+        }
+        assert_eq!((arm(0x42, 0xd03), arm(0x41, 0xac3)), (None, None));
+        let with_amx = ["Sapphire Rapids", "Emerald Rapids", "Granite Rapids"].map(may_have_amx);
+        assert_eq!((with_amx, may_have_amx("Sierra Forest"), may_have_amx("Ice Lake")), ([true; 3], false, false));
+    }
 }

@@ -160,6 +160,8 @@ mod tests {
         let file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
         std::fs::remove_file(&path).expect("its name goes");
         let mut requests = Requests::new(ring, file, 3, 4096).expect("buffers");
+        let present = requests._buffers.residency().expect("mincore");
+        assert!(present.len() >= 3 && present.iter().all(|there| *there), "faults in what is timed: {present:?}");
         for slot in 0..3 {
             requests.buffer(slot).fill(slot as u8 + 1);
             requests.write(slot, slot as u64 * 4096);
@@ -200,5 +202,29 @@ mod tests {
         let handed = catch_unwind(AssertUnwindSafe(|| requests.buffer(0).len()));
         let panic = handed.expect_err("a buffer that the kernel writes to was handed out");
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"a request uses this buffer"));
+    }
+
+    /// With as many requests as slots; and what the kernel refuses frees its slot.
+    #[test]
+    fn a_request_that_fails_is_told_by_its_slot() {
+        let Ok(ring) = Ring::new(4) else { return println!("no rings here") };
+        // Not open for writing.
+        let zero = File::open("/dev/zero").expect("/dev/zero");
+        let mut requests = Requests::new(ring, zero, 2, 4096).expect("buffers");
+        requests.write(1, 0);
+        requests.read(0, 0);
+        assert_eq!(requests.in_flight(), 0, "the kernel was not told yet");
+        let mut ended = Vec::new();
+        requests.enter(0).expect("enter");
+        let told = requests.in_flight();
+        while ended.len() < 2 {
+            requests.enter(1).expect("enter");
+            ended.extend(std::iter::from_fn(|| requests.pop()));
+        }
+        ended.sort_by_key(|e| e.slot);
+        assert_eq!(ended, [Ended { slot: 0, result: 4096 }, Ended { slot: 1, result: -libc::EBADF }]);
+        assert_eq!((told, requests.in_flight()), (2, 0));
+        // Both slots are free again.
+        assert!([0, 1].map(|slot| requests.buffer(slot).len()) == [4096; 2]);
     }
 }

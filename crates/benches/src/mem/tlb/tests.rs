@@ -19,6 +19,28 @@ fn where_there_is_little_room_the_buffer_is_smaller_and_says_why() {
     assert!(whole.1.is_none());
 }
 
+/// A mapping needs no memory, so that the kernel gives any; using it would end other programs.
+#[test]
+fn what_memory_has_no_room_for_is_not_even_mapped() {
+    const TOO_MANY: usize = 1 << 40;
+    if check_memory((TOO_MANY / 2 * page_size()) as u64).is_ok() {
+        return println!("skipped: nobody says how much memory there is");
+    }
+    let asked = std::cell::RefCell::new(Vec::new());
+    let map = |n: usize| {
+        asked.borrow_mut().push(n);
+        Map::anonymous(page_size(), Policy::Base)
+    };
+    let refused = fitting(TOO_MANY, TOO_MANY / 2, page_size(), map).map(|_| ());
+    assert!(matches!(refused, Err(BenchError::Unsupported(_))), "{refused:?}");
+    assert!(asked.take().is_empty());
+    // As much as there is room for, and no more.
+    let (_, why) = fitting(TOO_MANY, 1, page_size(), map).expect("a page");
+    let [fits] = asked.take()[..] else { panic!("{asked:?}") };
+    assert!(check_memory((fits * page_size()) as u64).is_ok() && fits < TOO_MANY / 2, "{fits}");
+    assert!(why.is_some_and(|why| why.starts_with(&format!("{fits} pages instead of {TOO_MANY}: "))));
+}
+
 /// A core with TLBs of the given numbers of entries, as its costs are seen with noise.
 fn core(first: usize, sets: usize, second: usize, rng: &mut Rng, one_in: u64, pages: usize) -> Price {
     // Least recently used: a set with one page too many misses with all of them.
@@ -193,6 +215,17 @@ fn lines_are_in_pages_of_their_own_and_in_different_sets() {
         let places: Vec<usize> = lines.iter().map(|at| at % page).collect();
         let once: Vec<usize> = (0..page).step_by(line).collect();
         assert_eq!(places, once.repeat(3), "{apart}");
+    }
+}
+
+/// What pages are compared with lies in as few pages as it can.
+#[test]
+fn lines_side_by_side_leave_no_room_between_them() {
+    let (page, line) = (page_size(), crate::mem::line_size());
+    for apart in [1, APART] {
+        let mut lines = Pages::new(&mut [], page, apart).side_by_side(3 * page / line);
+        lines.sort_unstable();
+        assert_eq!(lines, (0..3 * page).step_by(line).collect::<Vec<usize>>(), "{apart}");
     }
 }
 

@@ -130,3 +130,31 @@ fn a_text_is_one_value_whatever_is_in_it_and_sides_are_neighbours() {
     let sides: Vec<_> = both.iter().map(|planned| (planned.point.params.int("n"), planned.side)).collect();
     assert_eq!(sides, [(Some(3), 0), (Some(3), 1), (Some(4), 0), (Some(4), 1)]);
 }
+
+#[test]
+fn a_placement_that_cannot_be_is_refused() {
+    let topology = two_nodes();
+    let elsewhere = || Remote { address: ([192, 0, 2, 7], 1).into(), token: String::new() };
+    let on = |node| Placement::On(OneCpu { class: None, node: Some(node) });
+    let refused = |placement: Placement, remote: bool| {
+        let mut request = RunRequest::new(Profile::Quick);
+        (request.placement, request.remote) = (Some(placement), remote.then(elsewhere));
+        plan(&[&CALL], &request, &topology).map(|points| points.len()).map_err(|e| format!("{e:#}"))
+    };
+    for (placement, remote, expected) in [
+        (Placement::Remote, false, "--placement remote: name the other machine with --host"),
+        (Placement::Free, true, "--placement: with --host the peer is on the machine"),
+        (Placement::List(vec![3, 9]), false, "--placement: "),
+        (on(2), false, "--placement: "),
+    ] {
+        let why = refused(placement, remote).expect_err(expected);
+        assert!(why.starts_with(expected), "{why}");
+    }
+    for (placement, remote) in
+        [(Placement::Remote, true), (Placement::List(vec![3]), false), (on(1), false), (Placement::Free, false)]
+    {
+        assert_eq!(refused(placement.clone(), remote), Ok(1), "{placement}");
+    }
+    let none = plan(&[], &RunRequest::new(Profile::Quick), &topology).map(|points| points.len());
+    assert_eq!(none.map_err(|e| e.to_string()), Err("the selection holds no point to measure".to_owned()));
+}
