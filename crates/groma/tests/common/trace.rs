@@ -64,9 +64,9 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, 
     }
     let place = Place::new();
     let trace = place.path("trace");
-    // 11 intervals of 200 us or more: a traced call takes 50 us at least. Longer rounds have more of
-    // them, so that what each interval repeats is made more often. A clock cost far below the real
-    // one does no harm here.
+    // 11 intervals of 200 us or more: a traced call takes 50 us at least. Longer rounds have more
+    // of them, so that what each interval repeats is made more often. A clock cost far below the
+    // real one does no harm here.
     let job = Job {
         id: id.to_owned(),
         params: params.clone(),

@@ -9,12 +9,12 @@
 //! to be read.
 //!
 //! A line without a mark is of a call that all rounds repeat, or of two that follow each other
-//! ("then"). One that begins with a number is of the set-up ([`is_set_up`]), or of what comes after:
-//! each round makes it so many times; "+" says that all rounds make it, and few times. One with "?"
-//! is of a call that some rounds repeat and others do not, as on a busy machine: `GROMA_UPDATE=more`
-//! adds what is new as such lines, makes such lines of what is not repeated this time, and drops
-//! what is of the set-up of some rounds only. `SKIPPED` has those whose calls are mostly those of
-//! other programs.
+//! ("then"). One that begins with a number is of the set-up ([`is_set_up`]), or of what comes
+//! after: each round makes it so many times; "+" says that all rounds make it, and few times. One
+//! with "?" is of a call that some rounds repeat and others do not, as on a busy machine:
+//! `GROMA_UPDATE=more` adds what is new as such lines, makes such lines of what is not repeated
+//! this time, and drops what is of the set-up of some rounds only. `SKIPPED` has those whose calls
+//! are mostly those of other programs.
 //!
 //! Another `strace` writes calls otherwise, another C library makes other calls, and another kernel
 //! has other files to look at: the table is compared where they are those of its first line.
@@ -384,8 +384,8 @@ impl Table {
         for (call, made) in always(lines).filter(|(call, made)| !holds(call, *made)) {
             self.complain(id, "no longer made as often", &(made.mark() + call));
         }
-        // Who waits for whom, how long a file of the kernel is, and when a signal comes, differs. What
-        // is in another order has lost the former one.
+        // Who waits for whom, how long a file of the kernel is, and when a signal comes, differs.
+        // What is in another order has lost the former one.
         let by_chance = |call: &str| call.starts_with("futex(") || reads(call) || call.contains(THEN);
         let repeated = &repeated(&traces, SURELY_REPEATED) - &self.of_harness;
         for call in repeated.iter().filter(|call| !lines.contains_key(*call) && !by_chance(call)) {

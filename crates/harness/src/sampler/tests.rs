@@ -76,28 +76,30 @@ fn a_loop_that_may_not_do_more_stays_as_short_as_it_is() {
 }
 
 /// The cost of the clock is no part of an operation, however it is timed: ten readings would be
-/// eleven when timed alone. The operation is readings themselves because they wait for what came
-/// before, so that one of many does not overlap with the next: of a chain of additions 500 are in
-/// flight on Golden Cove, and it was 6 % longer alone. There are several tries, since a neighbour
-/// of the core can come between the cost of the clock and the rest; a cost that is not taken off,
-/// or taken off twice, is wrong in each of them.
+/// eleven when timed alone, or nine where it is taken off twice. The operation is readings
+/// themselves because they wait for what came before, so that one of many does not overlap with the
+/// next: of a chain of additions 500 are in flight on Golden Cove, and it was 6 % longer alone. How
+/// much of the watch's own reading overlaps with the operation depends on the CPU and its state: on
+/// a Granite Rapids guest ten were 10 to 14 ns shorter alone, of 24 that a reading costs. That
+/// exactly one is taken off is tested in `variant.rs`. There are several tries, since a neighbour of
+/// the core can come between the cost of the clock and the rest.
 #[test]
 fn an_operation_timed_alone_costs_as_much_as_one_of_many() {
     const TRIES: usize = 8;
     let mut seen = Vec::new();
     while seen.len() < TRIES {
-        let ratio = alone_over_one_of_many();
-        if (0.95..=1.05).contains(&ratio) {
+        let readings = readings_more_alone();
+        if (-0.9..=0.5).contains(&readings) {
             return;
         }
-        seen.push(ratio);
+        seen.push(readings);
     }
-    panic!("off in every try: {seen:?}");
+    panic!("readings of the clock too many, in every try: {seen:?}");
 }
 
-/// What an operation costs that is timed alone, over what it costs as one of many: the median of
-/// nine.
-fn alone_over_one_of_many() -> f64 {
+/// By how much an operation costs more that is timed alone than one of many, in readings of the
+/// clock: the median of nine.
+fn readings_more_alone() -> f64 {
     use crate::instruments::Real;
     use crate::sys::clock::Clock;
     let clock_cost_ns = crate::clock_properties::assumed_host(&crate::sys::clock::Monotonic).clock_cost_ns;
@@ -115,8 +117,8 @@ fn alone_over_one_of_many() -> f64 {
         order::median(&per.collect::<Vec<_>>()).expect("samples")
     };
     // The core's clock may hop between two of them; not always the same way.
-    let ratios: Vec<f64> = (0..9).map(|_| cost(Timing::Each) / cost(Timing::Batched)).collect();
-    order::median(&ratios).expect("nine")
+    let more: Vec<f64> = (0..9).map(|_| (cost(Timing::Each) - cost(Timing::Batched)) / clock_cost_ns).collect();
+    order::median(&more).expect("nine")
 }
 
 #[test]
