@@ -33,8 +33,9 @@ const LIMITS_MS: [u64; 3] = [2, 4, 7];
 const SMALL: u64 = 1 << 20;
 const FEW: u64 = 100;
 
-/// Programs that these start would read the visible clock as well, and be traced loading it.
-const STARTING: [&str; 3] = ["proc.exec", "proc.shell", "proc.spawn"];
+/// Benchmarks whose clock stays invisible: programs that they start would load it as well, or they
+/// do not run where reading the clock enters the kernel.
+const WITHOUT_CLOCK: [&str; 5] = ["proc.exec", "proc.shell", "proc.spawn", "sched.noise", "vdso.clock_gettime"];
 
 /// Values that leave no trace, and why.
 const SILENT: &[(&str, &str, &str)] = &[
@@ -89,7 +90,7 @@ impl Trial<'_> {
         // Always the same for a benchmark, and not the same for all: they would wait for it.
         let cpus = groma_sys::affinity::allowed().expect("CPUs");
         let on = two_sides.then(|| cpus[self.bench.info.id.len() % cpus.len()]);
-        let options = if STARTING.contains(&self.bench.info.id) { &[] } else { self.options };
+        let options = if WITHOUT_CLOCK.contains(&self.bench.info.id) { &[] } else { self.options };
         let traced = trace::traced(self.bench.info.id, &self.params()?, on, limit_ms, options)?;
         let pids: BTreeSet<&str> = traced.lines.iter().map(|(pid, _)| pid.as_str()).collect();
         let mut calls = Calls::new();

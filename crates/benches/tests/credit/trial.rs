@@ -2,13 +2,13 @@
 //! and whoever forks should have one thread. So the tests that use this have a `main` of their own
 //! (`harness = false`), which begins with [`serve`].
 
-use groma_harness::model::{Placement, Remark, RoundResult, Series, State};
+use groma_harness::model::{Derivation, Info, Placement, Quantity, Remark, RoundResult, Series, State};
 use groma_harness::protocol;
 use groma_harness::sys::{counters, process};
 use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated, try_placed};
 use groma_harness::{BenchError, Benchmark};
 use std::io::Read;
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -133,7 +133,8 @@ pub(crate) fn serve() {
         (result.state, result.reason) = (State::Failed, reason);
     } else if mutilation.is_none()
         && result.state == State::Ok
-        && let Some(why) = thin_series(&result).or_else(|| left_behind(dir))
+        && let Some(why) =
+            thin_series(&result).or_else(|| implausible(&bench.info, &result)).or_else(|| left_behind(dir))
     {
         (result.state, result.reason) = (State::Failed, why);
     }
@@ -167,6 +168,32 @@ const INTERVALS: usize = 3;
 fn thin_series(result: &RoundResult) -> Option<String> {
     let thin = |s: &&Series| s.values.is_empty() && s.samples.len() < INTERVALS;
     result.output.series.iter().find(thin).map(|s| format!("the series '{}' has {} samples", s.name, s.samples.len()))
+}
+
+/// What a value of this quantity lies within on any machine, in SI units: a thousandth of a cycle
+/// to a minute, a byte a second to a petabyte. A unit that was forgotten or taken the other way
+/// round is a factor of a million and more.
+fn plausible(quantity: Quantity) -> RangeInclusive<f64> {
+    match quantity {
+        Quantity::Latency => 1e-13..=60.0,
+        Quantity::TimePerGigabyte => 1e-6..=1e9,
+        Quantity::Bandwidth => 1.0..=1e15,
+        Quantity::Rate => 1e-3..=1e12,
+        Quantity::Count | Quantity::Size => 0.0..=1e15,
+        Quantity::Ratio => 0.0..=1e6,
+    }
+}
+
+/// Which stated value is none of its quantity. Those of loops are held against the time that the
+/// work takes at least.
+fn implausible(info: &Info, result: &RoundResult) -> Option<String> {
+    info.outputs.iter().find_map(|output| {
+        let Derivation::Series(name) = output.derivation else { return None };
+        let range = plausible(info.quantity_of(output));
+        let fits = |value: &f64| *value == 0.0 || range.contains(value);
+        let value = result.output.series(name)?.values.iter().find(|value| !fits(value))?;
+        Some(format!("{value:e} is no {:?}: the output '{}'", info.quantity_of(output), output.suffix))
+    })
 }
 
 /// What a round has left in its work directory.

@@ -16,8 +16,9 @@
 //! this time, and drops what is of the set-up of some rounds only. `SKIPPED` has those whose calls
 //! are mostly those of other programs.
 //!
-//! Another `strace` writes calls otherwise, another C library makes other calls, and another kernel
-//! has other files to look at: the table is compared where they are those of its first line.
+//! Another `strace` writes calls otherwise, another C library makes other calls, another kernel has
+//! other files to look at, and some calls are made for each CPU: the table is compared where they
+//! are those of its first line.
 
 use super::order::THEN;
 use super::{Calls, LIMITS_MS, Traced, Trial, reads};
@@ -89,8 +90,8 @@ fn is_set_up(call: &str) -> bool {
     if call.starts_with("openat(") {
         return ["\"DIR/", "\"/dev/", "O_CREAT", "O_TMPFILE", "O_DIRECT|"].iter().any(|of| call.contains(of));
     }
-    // A thread's own, as libc starts it.
-    if call.starts_with("rt_sig") && (call.contains("RT_1") || call.contains("~[")) {
+    // A thread's own, as libc starts it, and a shell's, which asks whether it is in the background.
+    if call.starts_with("rt_sig") && ["RT_1", "~[", "SIGINT", "SIGQUIT"].iter().any(|of| call.contains(of)) {
         return false;
     }
     call.contains('(') && !NOT_SET_UP.iter().any(|of| call.starts_with(of))
@@ -169,8 +170,10 @@ fn from(clock: bool) -> String {
     let (strace, library) = (first("strace", &["-V"]), first("getconf", &["GNU_LIBC_VERSION"]));
     let release = first("uname", &["-r"]);
     let kernel: Vec<&str> = release.split('.').take(2).collect();
+    // Some benchmarks have a task or a page for each.
+    let cpus = groma_sys::affinity::allowed().map_or(0, |cpus| cpus.len());
     let clock = if clock { "" } else { ", the clock is not seen" };
-    format!("{strace}, {library}, Linux {}, {}{clock}", kernel.join("."), std::env::consts::ARCH)
+    format!("{strace}, {library}, Linux {}, {}, {cpus} CPUs{clock}", kernel.join("."), std::env::consts::ARCH)
 }
 
 /// Whether a call sets up the stack on which Rust's runtime handles signals in each thread, or ends
@@ -309,8 +312,10 @@ fn still(line: Made, call: &str, traces: &[Calls]) -> Option<Made> {
     let now = traces.iter().all(|of| of.contains_key(call)).then(|| made(traces, call));
     match line {
         _ if now == Some(line) => now,
-        Made::Repeatedly | Made::Sometimes => Some(Made::Sometimes),
-        Made::Times(_) | Made::Few => now.and(Some(Made::Few)),
+        Made::Sometimes => Some(Made::Sometimes),
+        _ if now.is_some() => Some(Made::Few),
+        Made::Repeatedly => Some(Made::Sometimes),
+        Made::Times(_) | Made::Few => None,
     }
 }
 

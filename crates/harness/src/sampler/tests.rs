@@ -81,8 +81,8 @@ fn a_loop_that_may_not_do_more_stays_as_short_as_it_is() {
 /// next: of a chain of additions 500 are in flight on Golden Cove, and it was 6 % longer alone. How
 /// much of the watch's own reading overlaps with the operation depends on the CPU and its state: on
 /// a Granite Rapids guest ten were 10 to 14 ns shorter alone, of 24 that a reading costs. That
-/// exactly one is taken off is tested in `variant.rs`. There are several tries, since a neighbour of
-/// the core can come between the cost of the clock and the rest.
+/// exactly one is taken off is tested in `variant.rs`. There are several tries, since a neighbour
+/// of the core can come between the cost of the clock and the rest.
 #[test]
 fn an_operation_timed_alone_costs_as_much_as_one_of_many() {
     const TRIES: usize = 8;
