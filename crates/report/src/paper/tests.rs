@@ -276,9 +276,18 @@ fn pictures_are_described() {
 fn performance_by_mips_is_drawn_from_the_tables() {
     let document = DOCUMENTS.iter().find(|one| one.name == "ousterhout1990").expect("a document");
     let all: Vec<Paper<'_>> = document.tables.iter().map(|table| paper(document, table, true)).collect();
-    let svg = Chart::relative(&all, "a title").expect("a chart").svg();
-    for part in ["syscall.getpid", "pipe.latency", "file.create_delete", "MVAX2", "≤ node17", "upper bounds"] {
+    let drawn = |mips: Option<f64>| {
+        let mut all = all.clone();
+        all.iter_mut().flat_map(|paper| &mut paper.machines).for_each(|machine| machine.mips = mips);
+        Chart::relative(&all, "a title").expect("a chart").svg()
+    };
+    let of_this_machine = ["≤ node17", "upper bounds"];
+    let svg = drawn(Some(4000.0));
+    for part in ["syscall.getpid", "pipe.latency", "file.create_delete", "MVAX2"].iter().chain(&of_this_machine) {
         assert!(svg.contains(part), "{part}: {svg}");
     }
+    // Nothing can be relative to what is not known.
+    let svg = drawn(None);
+    assert!(svg.contains("MVAX2") && of_this_machine.iter().all(|part| !svg.contains(part)), "{svg}");
     assert!(Chart::relative(&all[..1], "no such column").is_none());
 }

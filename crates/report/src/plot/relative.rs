@@ -15,7 +15,8 @@ struct Place {
 }
 
 impl Chart {
-    /// The chart of a document's tables; `None` where none has such a column.
+    /// The chart of a document's tables, with the machines whose MIPS are known; `None` where none has
+    /// such a column.
     pub fn relative(papers: &[Paper<'_>], title: &str) -> Option<Chart> {
         let first = papers.first()?;
         let columns: Vec<(&Paper<'_>, usize)> = papers.iter().filter_map(column).collect();
@@ -28,7 +29,8 @@ impl Chart {
         }
         places.sort_by(|a, b| a.mips.total_cmp(&b.mips));
         let mut machines: Vec<&PaperMachine> = Vec::new();
-        for machine in columns.iter().flat_map(|(paper, _)| &paper.machines) {
+        let rated = |machine: &&PaperMachine| machine.mips.is_some();
+        for machine in columns.iter().flat_map(|(paper, _)| &paper.machines).filter(rated) {
             if !machines.iter().any(|known| known.name == machine.name) {
                 machines.push(machine);
             }

@@ -38,21 +38,20 @@ pub(super) fn picture(
         .collect();
     out.chart = Chart::relative(&papers, picture.title);
     let shown = papers.iter().flat_map(|paper| &paper.machines);
-    let mut rated: Vec<String> = Vec::new();
-    for machine in shown {
-        let Some(mips) = machine.mips else { continue };
-        let text = format!(
-            "{}: upper bounds, relative to the {mips:.0} million dependent integer additions a second that \
-                stand for MIPS",
-            machine.name
-        );
-        if !rated.contains(&text) {
-            rated.push(text);
+    let command = format!("{} paper {} {} --measure", name(), document.name, picture.name);
+    for (name, mips) in shown.map(|machine| (&machine.name, machine.mips)) {
+        let text = match mips {
+            Some(mips) => format!(
+                "{name}: upper bounds, relative to the {mips:.0} million dependent integer additions a second that \
+                    stand for MIPS"
+            ),
+            None => format!("{name} is left out: cpu.frequency, which stands for its MIPS, has no value: {command}"),
+        };
+        if !out.notes.contains(&text) {
+            out.notes.push(text);
         }
     }
-    out.notes = rated;
     if out.notes.is_empty() {
-        let command = format!("{} paper {} {} --measure", name(), document.name, picture.name);
         out.notes.push(format!("Nothing of it is measured here yet: {command}"));
     }
     out
