@@ -124,7 +124,7 @@ fn competitors_change_the_labels_but_not_the_value() {
     // In cycles, of which an addition takes one: hosts change the core's clock between the two
     // runs. A host that changes it within the rounds is given more chances.
     let mut seen = Vec::new();
-    for _ in 0..4 {
+    for _ in 0..8 {
         let quiet = place.json(&args);
         let spinners: Vec<_> = (0..3).map(|_| Spinner::on(&cpu)).collect();
         let busy = place.json(&args);
