@@ -15,8 +15,8 @@ struct Place {
 }
 
 impl Chart {
-    /// The chart of a document's tables, with the machines whose MIPS are known; `None` where none has
-    /// such a column.
+    /// The chart of a document's tables, with the machines whose MIPS are known; `None` where no
+    /// table has such a column.
     pub fn relative(papers: &[Paper<'_>], title: &str) -> Option<Chart> {
         let first = papers.first()?;
         let columns: Vec<(&Paper<'_>, usize)> = papers.iter().filter_map(column).collect();
