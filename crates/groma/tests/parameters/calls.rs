@@ -313,7 +313,8 @@ fn still(line: Made, call: &str, traces: &[Calls]) -> Option<Made> {
     match line {
         _ if now == Some(line) => now,
         Made::Sometimes => Some(Made::Sometimes),
-        _ if now.is_some() => Some(Made::Few),
+        // What follows what a few times, does so by chance.
+        _ if now.is_some() && !call.contains(THEN) => Some(Made::Few),
         Made::Repeatedly => Some(Made::Sometimes),
         Made::Times(_) | Made::Few => None,
     }
