@@ -237,8 +237,9 @@ fn every_value_leaves_a_trace() {
     });
     let usual = usual.into_inner().expect("no panic holds it");
     let table = calls::Table::of_this_machine(&usual, clock.is_some());
-    for (id, traces) in &usual {
-        traces.iter().for_each(|traces| table.of_usual(id, traces));
+    for bench in benches.clone() {
+        let trial = Trial { bench, other: None, options };
+        usual[bench.info.id].iter().for_each(|traces| table.of_usual(&trial, traces));
     }
     let others = benches.flat_map(|bench| {
         let params = bench.info.params.iter();

@@ -307,6 +307,12 @@ fn always(lines: &BTreeMap<String, Made>) -> impl Iterator<Item = (&String, Made
     lines.iter().filter(|(_, made)| **made != Made::Sometimes).map(|(call, made)| (call, *made))
 }
 
+/// Those of these lines that a round is not as they say.
+fn missing<'l>(mut lines: Vec<(&'l String, Made)>, calls: &Calls) -> Vec<(&'l String, Made)> {
+    lines.retain(|(call, made)| calls.get(*call).is_none_or(|times| !made.holds(*times)));
+    lines
+}
+
 /// What stays of a line beside these rounds.
 fn still(line: Made, call: &str, traces: &[Calls]) -> Option<Made> {
     let now = traces.iter().all(|of| of.contains_key(call)).then(|| made(traces, call));
@@ -376,7 +382,8 @@ impl Table {
     }
 
     /// Compares rounds with the usual values.
-    pub(super) fn of_usual(&self, id: &str, traces: &[Traced]) {
+    pub(super) fn of_usual(&self, trial: &Trial, traces: &[Traced]) {
+        let id = trial.bench.info.id;
         if SKIPPED.contains(&id) {
             return;
         }
@@ -385,11 +392,7 @@ impl Table {
             return self.note(new, id, &traces, |_, _| false);
         }
         let Some(lines) = self.lines.get(id) else { return };
-        let holds =
-            |call: &str, made: Made| traces.iter().any(|of| of.get(call).is_some_and(|times| made.holds(*times)));
-        for (call, made) in always(lines).filter(|(call, made)| !holds(call, *made)) {
-            self.complain(id, "no longer made as often", &(made.mark() + call));
-        }
+        self.complain_of_lost(id, trial, traces.iter().fold(always(lines).collect(), missing));
         // Who waits for whom, how long a file of the kernel is, and when a signal comes, differs.
         // What is in another order has lost the former one.
         let by_chance = |call: &str| call.starts_with("futex(") || reads(call) || call.contains(THEN);
@@ -416,23 +419,21 @@ impl Table {
             return self.note(new, &of, &[lines_of(first), lines_of(&second)], is_of_usual);
         }
         let Some(lines) = self.lines.get(&of) else { return };
-        let mut lost: Vec<(&String, Made)> = always(lines).collect();
-        let mut remain = |traced: &Traced| {
-            let calls = lines_of(traced);
-            lost.retain(|(call, made)| calls.get(*call).is_none_or(|times| !made.holds(*times)));
-            !lost.is_empty()
-        };
-        // A busy machine leaves no time for some of them.
-        if remain(first) {
-            for _ in 0..2 {
-                let Some(again) = trial.trace(LIMITS_MS[0]) else { return };
-                if !remain(&again) {
-                    break;
-                }
+        self.complain_of_lost(&of, trial, missing(always(lines).collect(), &lines_of(first)));
+    }
+
+    /// Complains of the lines that two more rounds lack as well: a busy machine leaves no time for
+    /// some of them.
+    fn complain_of_lost(&self, of: &str, trial: &Trial, mut lost: Vec<(&String, Made)>) {
+        for _ in 0..2 {
+            if lost.is_empty() {
+                return;
             }
+            let Some(again) = trial.trace(LIMITS_MS[0]) else { return };
+            lost = missing(lost, &lines_of(&again));
         }
         for (call, made) in lost {
-            self.complain(&of, "no longer made as often", &(made.mark() + call));
+            self.complain(of, "no longer made as often", &(made.mark() + call));
         }
     }
 
