@@ -66,24 +66,28 @@ pub(crate) fn tasks_created(ctx: &mut Ctx, before: Option<u64>) {
 pub(crate) mod testing {
     use groma_harness::prelude::*;
     use groma_harness::sys::{affinity, counters, fork};
-    use groma_harness::testing::Tried;
+    use groma_harness::testing::{Tried, try_out};
 
-    /// The exit code of a process that does this, with one thread like a worker; `None` when it has
-    /// not ended within a minute, and was killed.
-    pub(crate) fn ended_within_a_minute(body: impl FnOnce() -> i32) -> Option<i32> {
+    /// Asserts that a round fails with a reason of which `says` is true. It runs in a process with
+    /// one thread, like a worker, which is killed after a minute: where nobody notices that the
+    /// other side has ended, it waits for ever.
+    #[track_caller]
+    pub(crate) fn assert_fails_within_a_minute(bench: &Benchmark, says: impl Fn(&str) -> bool) {
         let mut worker = fork::fork(|| {
             fork::enforce_one_thread();
-            body()
+            let tried = try_out(bench, &[], None);
+            i32::from(!matches!(tried, Err(BenchError::Failed(why)) if says(&why)))
         })
         .expect("fork");
-        for _ in 0..12_000 {
-            if let Some(exit) = worker.poll().expect("wait") {
-                return exit.code();
+        let ended = (0..12_000).find_map(|_| {
+            let exit = worker.poll().expect("wait");
+            if exit.is_none() {
+                // Between two looks. It takes some milliseconds, and ends the wait at once.
+                std::thread::sleep(std::time::Duration::from_millis(5));
             }
-            // Between two looks. It takes some milliseconds, and ends the wait at once.
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        None
+            exit
+        });
+        assert_eq!(ended.and_then(|exit| exit.code()), Some(0), "1 for another end, none where it waits for ever");
     }
 
     /// Of either side and of either kind, in hundredths of a switch for each round trip, and

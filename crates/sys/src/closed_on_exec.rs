@@ -1,6 +1,7 @@
 //! Tests that no descriptor of this crate is left open in the programs that benchmarks start: they
 //! would hold what others wait to see the end of, and every `execve` would have more to do.
 
+use crate::place::Place;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{FdFlags, fcntl_getfd};
 use std::fs::File;
@@ -104,10 +105,8 @@ fn others() -> Vec<(&'static str, Vec<OwnedFd>)> {
 
 #[test]
 fn no_descriptor_is_left_to_the_programs_that_are_started() {
-    let place = std::env::temp_dir().join(format!("groma-closed-{}", crate::process::id()));
-    std::fs::create_dir(&place).expect("a directory");
-    let all: Vec<_> = [files(&place), sockets(), others()].into_iter().flatten().collect();
-    std::fs::remove_dir_all(&place).expect("nothing left");
+    let place = Place::new("closed");
+    let all: Vec<_> = [files(&place.0), sockets(), others()].into_iter().flatten().collect();
     for (name, fds) in &all {
         for fd in fds {
             assert!(fcntl_getfd(fd).expect("F_GETFD").contains(FdFlags::CLOEXEC), "{name}");

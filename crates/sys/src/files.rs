@@ -210,13 +210,13 @@ fn device_writes_in(stat: &str) -> Option<DeviceWrites> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::Place;
     use std::os::fd::AsFd;
 
     #[test]
     fn names_come_and_go() {
-        let path = std::env::temp_dir().join(format!("groma-files-{}", crate::process::id()));
-        std::fs::create_dir(&path).expect("a directory");
-        let handle = File::open(&path).expect("the directory");
+        let place = Place::new("files");
+        let handle = place.open();
         let dir = handle.as_fd();
         let file = create(dir, c"a").expect("a file");
         assert_eq!(write_at(&file, b"xyz", 2).expect("written"), 3);
@@ -232,28 +232,27 @@ mod tests {
         remove_dir(dir, c"d").expect("removed");
         // Of the link, not of the file that it leads to.
         link(dir, c"s", c"t").expect("a link");
-        assert!(std::fs::symlink_metadata(path.join("t")).expect("lstat").is_symlink());
+        assert!(std::fs::symlink_metadata(place.0.join("t")).expect("lstat").is_symlink());
         let mut bytes = [9; 8];
         assert_eq!(read_at(&open(dir, c"c").expect("the file"), &mut bytes, 0).expect("read"), 5);
         assert_eq!(bytes, *b"\0\0xyz\x09\x09\x09");
         set_len(&file, 0).expect("cut");
         assert_eq!((file.metadata().expect("fstat").len(), allocated(&file).expect("fstat")), (0, 0));
-        std::fs::remove_dir_all(&path).expect("nothing left");
     }
 
     /// Where a file system cannot do it, there is nothing to test.
     #[test]
     fn a_part_is_copied_to_its_own_place_or_to_the_current_one() {
         use std::io::{Seek, SeekFrom};
-        let path = std::env::temp_dir().join(format!("groma-copied-{}", crate::process::id()));
-        std::fs::create_dir(&path).expect("a directory");
+        let place = Place::new("files-copied");
         let new = |name: &str| {
-            let file = File::options().read(true).write(true).create_new(true).open(path.join(name)).expect("a file");
-            std::fs::remove_file(path.join(name)).expect("its name goes");
+            let file =
+                File::options().read(true).write(true).create_new(true).open(place.0.join(name)).expect("a file");
+            std::fs::remove_file(place.0.join(name)).expect("its name goes");
             file
         };
         let (from, ranged, mut sent, room) = (new("from"), new("ranged"), new("sent"), new("room"));
-        std::fs::remove_dir(&path).expect("nothing left");
+        std::fs::remove_dir(&place.0).expect("nothing left");
         write_at(&from, b"0123456789", 0).expect("written");
         let content = |file: &File| {
             let mut bytes = [b'.'; 16];
@@ -286,9 +285,8 @@ mod tests {
     /// A directory is read from its start each time, wherever the last reading ended.
     #[test]
     fn a_directory_is_read_as_often_as_one_likes() {
-        let path = std::env::temp_dir().join(format!("groma-files-read-{}", crate::process::id()));
-        std::fs::create_dir(&path).expect("a directory");
-        let handle = File::open(&path).expect("the directory");
+        let place = Place::new("files-read");
+        let handle = place.open();
         // More than one call's worth of names.
         for n in 0..1500 {
             let name = std::ffi::CString::new(format!("a-long-name-of-a-file-{n:05}")).expect("no NUL");
@@ -305,7 +303,6 @@ mod tests {
             .expect("read");
             (names.len(), all)
         });
-        std::fs::remove_dir_all(&path).expect("nothing left");
         assert_eq!(counts, [(1502, 1502); 2]);
     }
 
@@ -313,13 +310,12 @@ mod tests {
     #[test]
     fn what_is_made_is_private_and_of_its_length() {
         use std::os::unix::fs::PermissionsExt;
-        let path = std::env::temp_dir().join(format!("groma-files-made-{}", crate::process::id()));
-        std::fs::create_dir(&path).expect("a directory");
-        let handle = File::open(&path).expect("the directory");
+        let place = Place::new("files-made");
+        let handle = place.open();
         let dir = handle.as_fd();
         let file = create(dir, c"a").expect("a file");
         make_dir(dir, c"d").expect("a directory");
-        let mode = |name: &str| path.join(name).metadata().expect("there").permissions().mode() & 0o777;
+        let mode = |name: &str| place.0.join(name).metadata().expect("there").permissions().mode() & 0o777;
         assert_eq!((mode("a"), mode("d")), (0o600, 0o700));
         let read = open(dir, c"a").expect("the file");
         let can = |file: &File| rustix::fs::fcntl_getfl(file).expect("F_GETFL") & OFlags::RWMODE;
@@ -329,7 +325,7 @@ mod tests {
         set_len(&file, 1 << 20).expect("ftruncate");
         assert_eq!(file.metadata().expect("fstat").len(), 1 << 20);
         let allocated_by_stat = || {
-            let said = std::process::Command::new("stat").args(["-c", "%b %B"]).arg(path.join("a")).output().ok()?;
+            let said = std::process::Command::new("stat").args(["-c", "%b %B"]).arg(place.0.join("a")).output().ok()?;
             let text = String::from_utf8(said.stdout).ok()?;
             let (blocks, unit) = text.trim().split_once(' ')?;
             Some(blocks.parse::<u64>().ok()? * unit.parse::<u64>().ok()?)
@@ -338,29 +334,27 @@ mod tests {
         file.sync_all().expect("fsync");
         let told = allocated_by_stat();
         let seen = allocated(&read).expect("fstat");
-        std::fs::remove_dir_all(&path).expect("nothing left");
         assert!(told.is_none_or(|told| told == seen) && seen < 1 << 20, "{seen} and {told:?}");
     }
 
     /// A name that is taken is another file's afterwards; a link is to one file.
     #[test]
     fn names_are_moved_and_shared() {
-        let path = std::env::temp_dir().join(format!("groma-files-names-{}", crate::process::id()));
+        let place = Place::new("files-names");
         for dir in ["from", "to"] {
-            std::fs::create_dir_all(path.join(dir)).expect("a directory");
+            std::fs::create_dir(place.0.join(dir)).expect("a directory");
         }
-        let [from, to] = ["from", "to"].map(|name| File::open(path.join(name)).expect("the directory"));
-        std::fs::write(path.join("from/a"), "new").expect("a file");
-        std::fs::write(path.join("to/b"), "old").expect("a file");
+        let [from, to] = ["from", "to"].map(|name| File::open(place.0.join(name)).expect("the directory"));
+        std::fs::write(place.0.join("from/a"), "new").expect("a file");
+        std::fs::write(place.0.join("to/b"), "old").expect("a file");
         rename(from.as_fd(), c"a", to.as_fd(), c"b").expect("renamed");
-        assert_eq!(std::fs::read(path.join("to/b")).expect("it is there"), b"new");
-        assert!(!path.join("from/a").exists());
+        assert_eq!(std::fs::read(place.0.join("to/b")).expect("it is there"), b"new");
+        assert!(!place.0.join("from/a").exists());
         link(to.as_fd(), c"b", c"c").expect("a link");
-        let number = |name: &str| std::os::unix::fs::MetadataExt::ino(&path.join(name).metadata().expect("there"));
+        let number = |name: &str| std::os::unix::fs::MetadataExt::ino(&place.0.join(name).metadata().expect("there"));
         assert_eq!(number("to/b"), number("to/c"));
         assert!(link(to.as_fd(), c"b", c"c").is_err());
         symlink(to.as_fd(), c"../from", c"s").expect("a link");
-        assert_eq!(std::fs::read_link(path.join("to/s")).expect("a link"), std::path::Path::new("../from"));
-        std::fs::remove_dir_all(&path).expect("nothing left");
+        assert_eq!(std::fs::read_link(place.0.join("to/s")).expect("a link"), std::path::Path::new("../from"));
     }
 }

@@ -51,6 +51,8 @@ pub mod opened;
 pub mod operation;
 pub mod pages;
 pub mod parallel_chase;
+#[cfg(test)]
+mod place;
 pub mod process;
 pub mod pthread;
 pub mod random;

@@ -193,6 +193,7 @@ pub fn nobody_reads(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::Place;
     use std::io::Write;
 
     #[test]
@@ -251,8 +252,8 @@ mod tests {
 
     #[test]
     fn a_file_is_the_same_by_all_its_names_and_descriptors() {
-        let dir = std::env::temp_dir().join(format!("groma-opened-{}", crate::process::id()));
-        std::fs::create_dir(&dir).expect("a directory");
+        let place = Place::new("opened");
+        let dir = &place.0;
         let [a, b, other] = ["a", "b", "other"].map(|name| dir.join(name));
         std::fs::write(&a, "kept").expect("a file");
         std::fs::write(&other, "kept").expect("a file");
@@ -267,21 +268,20 @@ mod tests {
         assert_eq!(std::fs::read(&a).expect("a file"), b"Kept");
         let null = of(Path::new("/dev/null"));
         assert!(!null.is_read_back_from(&null));
-        std::fs::remove_dir_all(&dir).expect("nothing left");
     }
 
     #[test]
     fn every_kind_of_file_is_told_from_the_others() {
         use std::os::unix::net::{UnixListener, UnixStream};
-        let dir = std::env::temp_dir().join(format!("groma-kinds-{}", crate::process::id()));
-        std::fs::create_dir(&dir).expect("a directory");
+        let place = Place::new("opened-kinds");
+        let dir = &place.0;
         let [file, fifo, socket, link] = ["file", "fifo", "socket", "link"].map(|name| dir.join(name));
         std::fs::write(&file, "x").expect("a file");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
         drop(UnixListener::bind(&socket).expect("a socket"));
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         let of = |path: &Path| Identity::of_path(path).expect("it is there");
-        let kinds = [&file, &dir, &fifo, &socket, &link].map(|path| of(path).kind);
+        let kinds = [&file, dir, &fifo, &socket, &link].map(|path| of(path).kind);
         assert_eq!(kinds, [Kind::Regular, Kind::Directory, Kind::Fifo, Kind::Socket, Kind::Regular]);
         assert!(of(&link).is(&of(&file)) && !of(&fifo).is(&of(&file)));
         let (pipe, _into) = crate::io::pipe().expect("pipe");
@@ -301,7 +301,6 @@ mod tests {
         } else {
             println!("skipped: only the superuser makes devices");
         }
-        std::fs::remove_dir_all(&dir).expect("nothing left");
     }
 
     /// It waits only where that was allowed, and a transfer always does.

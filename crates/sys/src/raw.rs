@@ -168,6 +168,7 @@ pub fn kill_nothing(pid: i32) -> isize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::Place;
     use std::os::fd::AsFd;
 
     #[test]
@@ -191,11 +192,10 @@ mod tests {
 
     #[test]
     fn files_are_made_and_removed_below_a_directory() {
-        let path = std::env::temp_dir().join(format!("groma-raw-{}", crate::process::id()));
-        std::fs::create_dir(&path).expect("a directory");
-        let dir = std::fs::File::open(&path).expect("the directory");
+        let place = Place::new("raw");
+        let dir = place.open();
         assert_eq!(create_at(dir.as_fd(), c"a", b"xyz"), 0);
-        assert_eq!(std::fs::read(path.join("a")).expect("the file"), b"xyz");
+        assert_eq!(std::fs::read(place.0.join("a")).expect("the file"), b"xyz");
         assert_eq!(create_at(dir.as_fd(), c"a", b""), -libc::EEXIST as isize);
         let mut room = StatRoom::new();
         assert_eq!(stat_at(dir.as_fd(), c"a", &mut room), 0);
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(unlink_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
         assert_eq!(stat_at(dir.as_fd(), c"a", &mut room), -libc::ENOENT as isize);
         assert_eq!(open_close_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
-        std::fs::remove_dir(&path).expect("nothing left");
+        std::fs::remove_dir(&place.0).expect("nothing left");
     }
 
     #[test]
@@ -227,9 +227,8 @@ mod tests {
     /// In a process of its own, where nobody else opens anything.
     #[test]
     fn whatever_is_opened_is_closed_again() {
-        let path = std::env::temp_dir().join(format!("groma-raw-closed-{}", crate::process::id()));
-        std::fs::create_dir(&path).expect("a directory");
-        let dir = std::fs::File::open(&path).expect("the directory");
+        let place = Place::new("raw-closed");
+        let dir = place.open();
         let exit = crate::in_child::code(|| {
             let before = crate::in_child::descriptors();
             let copies = [(); 3].map(|()| dup_close(dir.as_fd()));
@@ -243,7 +242,7 @@ mod tests {
                 crate::in_child::descriptors() == before,
             ])
         });
-        std::fs::remove_dir(&path).expect("nothing left");
+        std::fs::remove_dir(&place.0).expect("nothing left");
         assert_eq!(exit, Some(0));
     }
 

@@ -166,29 +166,29 @@ pub(crate) fn means_absent(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::Place;
 
     /// Three files below a directory of a test's own.
-    fn scratch(test: &str) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("groma-tree-{test}-{}", std::process::id()));
+    fn scratch(test: &str) -> Place {
+        let place = Place::new(&format!("tree-{test}"));
         for (file, text) in [("a/node10/x", " 7 \n"), ("a/node2/x", "text\0\n"), ("a/nodes", ""), ("a/2nd", "12\n34\n")]
         {
-            let file = root.join(file);
-            std::fs::create_dir_all(file.parent().expect("a parent")).expect("directories");
-            std::fs::write(file, text).expect("a file");
+            place.write(file, text);
         }
-        root
+        place
     }
 
     /// As from a directory, so from its recording.
     #[test]
     fn files_are_read_alike_from_a_directory_and_from_a_recording() {
-        let root = scratch("alike");
-        let noting = Tree::noting(&root);
+        let place = scratch("alike");
+        let root = &place.0;
+        let noting = Tree::noting(root);
         for path in ["a/node10/x", "/a/node2/x", "a/nodes", "a/2nd", "a/none"] {
             drop(noting.read(path));
         }
         let recorded = Tree::recorded(&noting.noted());
-        for tree in [Tree::at(&root), recorded] {
+        for tree in [Tree::at(root), recorded] {
             assert_eq!((tree.number("a/node10/x"), tree.number::<u32>("/a/2nd")), (Some(7u32), None));
             assert_eq!((tree.text("a/node2/x").as_deref(), tree.text("a/nodes")), (Some("text"), None));
             assert_eq!(tree.read("a/nodes").expect("it is there"), "");
@@ -198,22 +198,21 @@ mod tests {
             assert_eq!(["a", "/a/2nd", "a/node", "b"].map(|path| tree.exists(path)), [true, true, false, false]);
             assert_eq!(tree.link("a/2nd"), None);
         }
-        assert!(Tree::at(&root).noted().0.is_empty());
-        std::fs::remove_dir_all(&root).expect("nothing left");
+        assert!(Tree::at(root).noted().0.is_empty());
     }
 
     #[test]
     fn no_more_is_read_than_was_asked_for_and_links_are_not_followed() {
-        let root = scratch("head");
+        let place = scratch("head");
+        let root = &place.0;
         let long = vec![b'x'; LIMIT as usize + 10];
         std::fs::write(root.join("long"), &long).expect("a file");
         std::os::unix::fs::symlink("nowhere", root.join("link")).expect("a link");
-        let tree = Tree::at(&root);
+        let tree = Tree::at(root);
         assert_eq!(tree.head("a/2nd", 4).expect("it is there"), "12\n3");
         assert_eq!(tree.bytes("a/2nd", 100).expect("it is there"), b"12\n34\n", "as they are");
         assert_eq!((tree.read("long").expect("it is there").len(), LIMIT), (1 << 20, 1 << 20));
         assert_eq!(tree.link("link").as_deref(), Some("nowhere"));
-        std::fs::remove_dir_all(&root).expect("nothing left");
     }
 
     /// What is forbidden is there.

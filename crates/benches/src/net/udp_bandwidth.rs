@@ -399,8 +399,12 @@ mod tests {
         assert_eq!(seen.rate(1000), 150e6);
     }
 
-    /// Sends nothing of the first batch but its end, and all of the others.
-    fn serve_late(session: Session) -> io::Result<()> {
+    /// Serves batches of which `send` sends what it likes: it is given the batch, how many
+    /// datagrams are asked for, and what sends the one of a number.
+    fn serve_so(
+        session: Session,
+        send: impl Fn(u32, u32, &mut dyn FnMut(u32) -> io::Result<()>) -> io::Result<()>,
+    ) -> io::Result<()> {
         let Limits { size, count } = session.limits;
         let mut request = [0; size_of::<u32>()];
         let Some((_, from)) = session.receive(&mut request)? else { return Ok(()) };
@@ -410,11 +414,11 @@ mod tests {
         let (mut datagram, mut total) = (vec![0; size as usize], 0u64);
         while !session.is_over() {
             let batch = u32::from_be_bytes(request);
-            let wanted = if batch == 1 { 0 } else { count };
-            for index in 0..wanted {
+            send(batch, count, &mut |index| {
                 fill(&mut datagram, number(batch, index));
                 total += sent(socket.send(&datagram))?.unwrap_or(0);
-            }
+                Ok(())
+            })?;
             while !session.is_over() {
                 let report = [number(batch, LAST).to_le_bytes(), total.to_le_bytes()];
                 total += sent(socket.send(report.as_flattened()))?.unwrap_or(0);
@@ -427,6 +431,11 @@ mod tests {
             }
         }
         Ok(())
+    }
+
+    /// Sends nothing of the first batch but its end, and all of the others.
+    fn serve_late(session: Session) -> io::Result<()> {
+        serve_so(session, |batch, count, send| (0..if batch == 1 { 0 } else { count }).try_for_each(send))
     }
 
     static LATE: Service = Service { name: "net.test", transport: Transport::Udp, serve: serve_late };
@@ -445,35 +454,14 @@ mod tests {
 
     /// Sends the first and the last datagram of each batch, far apart, and none of the others.
     fn serve_few(session: Session) -> io::Result<()> {
-        let Limits { size, count } = session.limits;
-        let mut request = [0; size_of::<u32>()];
-        let Some((_, from)) = session.receive(&mut request)? else { return Ok(()) };
-        let socket = session.udp()?;
-        socket.connect(from)?;
-        socket.set_read_timeout(Some(Duration::from_millis(2)))?;
-        let (mut datagram, mut total) = (vec![0; size as usize], 0u64);
-        while !session.is_over() {
-            let batch = u32::from_be_bytes(request);
+        serve_so(session, |_, count, send| {
             let begun = Monotonic.now_ns();
-            for index in [0, count - 1] {
-                fill(&mut datagram, number(batch, index));
-                total += sent(socket.send(&datagram))?.unwrap_or(0);
-                while index == 0 && Monotonic.now_ns() < begun + LONG_NS {
-                    std::hint::spin_loop();
-                }
+            send(0)?;
+            while Monotonic.now_ns() < begun + LONG_NS {
+                std::hint::spin_loop();
             }
-            while !session.is_over() {
-                let report = [number(batch, LAST).to_le_bytes(), total.to_le_bytes()];
-                total += sent(socket.send(report.as_flattened()))?.unwrap_or(0);
-                match receive(socket, &mut request) {
-                    Ok(None) => {}
-                    Ok(Some(_)) => break,
-                    // The client has gone.
-                    Err(_) => return Ok(()),
-                }
-            }
-        }
-        Ok(())
+            send(count - 1)
+        })
     }
 
     static FEW: Service = Service { name: "net.test", transport: Transport::Udp, serve: serve_few };

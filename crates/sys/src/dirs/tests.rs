@@ -1,40 +1,19 @@
 //! Directories as others leave them: replaced, renamed, mounted over, or full.
 
 use super::*;
+use crate::place::Place;
 use crate::{filter, fork, in_child};
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-
-/// A directory of a test's own.
-struct Place(PathBuf);
 
 impl Place {
-    fn new(test: &str) -> Place {
-        let path = std::env::temp_dir().join(format!("groma-sys-dirs-{test}-{}", std::process::id()));
-        fs::create_dir(&path).expect("a directory for the test");
-        Place(path)
-    }
-
     fn dir(&self) -> Dir {
         Dir::open(&self.0).expect("it is there")
     }
 
-    fn write(&self, path: &str) {
-        let path = self.0.join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
-        fs::write(path, b"x").expect("a file");
-    }
-
     fn exists(&self, path: &str) -> bool {
         self.0.join(path).symlink_metadata().is_ok()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -70,10 +49,10 @@ fn with_and_without_openat2(check: impl Fn() + Copy) {
 
 #[test]
 fn a_directory_goes_with_all_that_is_in_it_and_nothing_else() {
-    let place = Place::new("removed");
+    let place = Place::new("dirs-removed");
     with_and_without_openat2(|| {
         for path in ["gone/a", "gone/b/c/d", "gone/b/e", "stays/f", "stays/g/h"] {
-            place.write(path);
+            place.write(path, "x");
         }
         symlink(place.0.join("stays"), place.0.join("gone/link")).expect("a link to a directory");
         symlink(place.0.join("stays/f"), place.0.join("gone/b/link")).expect("a link to a file");
@@ -84,12 +63,12 @@ fn a_directory_goes_with_all_that_is_in_it_and_nothing_else() {
 
 #[test]
 fn what_is_kept_stays_and_all_else_goes() {
-    let place = Place::new("kept");
+    let place = Place::new("dirs-kept");
     for i in 0..2 * BATCH {
-        place.write(&format!("d/{i}"));
+        place.write(&format!("d/{i}"), "x");
     }
-    place.write("d/keep");
-    place.write("d/sub/keep");
+    place.write("d/keep", "x");
+    place.write("d/sub/keep", "x");
     place.dir().directory(name("d")).expect("there").clear(Some(name("keep"))).expect("it can be cleared");
     let left = place.dir().directory(name("d")).expect("there").names(|_| true).expect("readable");
     assert_eq!(left, ["keep"]);
@@ -99,8 +78,8 @@ fn what_is_kept_stays_and_all_else_goes() {
 
 #[test]
 fn neither_links_nor_fifos_nor_other_names_are_opened_as_directories() {
-    let place = Place::new("opened");
-    place.write("target/file");
+    let place = Place::new("dirs-opened");
+    place.write("target/file", "x");
     symlink(place.0.join("target"), place.0.join("link")).expect("a link");
     rustix::fs::mknodat(CWD, place.0.join("fifo"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("a FIFO");
     with_and_without_openat2(|| {
@@ -119,8 +98,8 @@ fn neither_links_nor_fifos_nor_other_names_are_opened_as_directories() {
 
 #[test]
 fn a_name_that_leads_elsewhere_by_now_is_not_removed() {
-    let place = Place::new("replaced");
-    place.write("first/file");
+    let place = Place::new("dirs-replaced");
+    place.write("first/file", "x");
     let held = place.dir().directory(name("first")).expect("there");
     fs::rename(place.0.join("first"), place.0.join("second")).expect("renamed");
     fs::create_dir(place.0.join("first")).expect("another one");
@@ -132,7 +111,7 @@ fn a_name_that_leads_elsewhere_by_now_is_not_removed() {
 
 #[test]
 fn a_name_that_is_taken_is_not_replaced() {
-    let place = Place::new("renamed");
+    let place = Place::new("dirs-renamed");
     with_and_without_openat2(|| {
         fs::create_dir_all(place.0.join("from")).expect("a directory");
         fs::create_dir_all(place.0.join("taken")).expect("a directory");
@@ -145,7 +124,7 @@ fn a_name_that_is_taken_is_not_replaced() {
 
 #[test]
 fn a_tree_deeper_than_there_are_descriptors_is_removed() {
-    let place = Place::new("deep");
+    let place = Place::new("dirs-deep");
     let child = fork::fork(|| {
         let mut at = place.dir().make(name("top")).expect("a directory");
         for _ in 0..400 {
@@ -166,9 +145,9 @@ fn a_tree_deeper_than_there_are_descriptors_is_removed() {
 
 #[test]
 fn mount_points_are_not_crossed() {
-    let place = Place::new("mounts");
-    place.write("source/file");
-    place.write("top/inside");
+    let place = Place::new("dirs-mounts");
+    place.write("source/file", "x");
+    place.write("top/inside", "x");
     fs::create_dir(place.0.join("top/mounted")).expect("a directory");
     // A bind mount has the device of its source; only the mount itself differs.
     let child = fork::fork(|| {
@@ -186,7 +165,7 @@ fn mount_points_are_not_crossed() {
             assert!(place.exists("source/file") && place.exists("top/mounted/file") && !place.exists("top/inside"));
         };
         check();
-        place.write("top/inside");
+        place.write("top/inside", "x");
         if filter::deny(&[libc::SYS_openat2], libc::ENOSYS).is_ok() {
             check();
         }
@@ -201,7 +180,7 @@ fn mount_points_are_not_crossed() {
 
 #[test]
 fn a_directory_is_locked_by_one_at_a_time() {
-    let place = Place::new("locked");
+    let place = Place::new("dirs-locked");
     let made = place.dir().make(name("d")).expect("a directory");
     assert!(made.is_ours().expect("fstat"));
     made.try_lock().expect("nobody holds it");
@@ -219,8 +198,8 @@ fn a_directory_is_locked_by_one_at_a_time() {
 
 #[test]
 fn only_a_directory_is_opened_and_links_to_one_are_followed() {
-    let place = Place::new("open");
-    place.write("sub/file");
+    let place = Place::new("dirs-open");
+    place.write("sub/file", "x");
     symlink(place.0.join("sub"), place.0.join("link")).expect("a link");
     assert_eq!(errno(Dir::open(&place.0.join("sub/file"))), libc::ENOTDIR);
     assert_eq!(errno(Dir::open(&place.0.join("missing"))), libc::ENOENT);
@@ -233,7 +212,7 @@ fn only_a_directory_is_opened_and_links_to_one_are_followed() {
 #[test]
 fn what_is_made_is_for_this_user_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new("private");
+    let place = Place::new("dirs-private");
     let mode = |path: &str| place.0.join(path).metadata().expect("there").permissions().mode() & 0o7777;
     let set = |path: &str, mode: u32| {
         fs::set_permissions(place.0.join(path), fs::Permissions::from_mode(mode)).expect("it is ours");
@@ -261,7 +240,7 @@ fn what_is_made_is_for_this_user_alone() {
 
 #[test]
 fn a_file_is_new_and_holds_what_was_written() {
-    let place = Place::new("written");
+    let place = Place::new("dirs-written");
     let dir = place.dir().make(name("d")).expect("a directory");
     for write in [Dir::write_new, Dir::write_durably] {
         write(&dir, name("file"), b"first").expect("a file");
@@ -279,8 +258,8 @@ fn a_file_is_new_and_holds_what_was_written() {
 
 #[test]
 fn a_link_goes_and_what_it_leads_to_stays() {
-    let place = Place::new("unlinked");
-    place.write("target");
+    let place = Place::new("dirs-unlinked");
+    place.write("target", "x");
     symlink("target", place.0.join("link")).expect("a link");
     place.dir().unlink(name("link")).expect("it is there");
     assert!(place.exists("target") && !place.exists("link"));
@@ -297,7 +276,7 @@ fn a_link_goes_and_what_it_leads_to_stays() {
 fn a_nameless_file_is_empty_and_can_be_read_and_written() {
     use std::io::{Read, Seek, Write};
     use std::os::unix::fs::MetadataExt;
-    let place = Place::new("nameless");
+    let place = Place::new("dirs-nameless");
     let mut files = [(); 2].map(|()| place.dir().nameless().expect("a file"));
     assert!(place.dir().names(|_| true).expect("readable").is_empty());
     for (file, text) in files.iter_mut().zip(["one", "two"]) {
@@ -315,7 +294,7 @@ fn a_nameless_file_is_empty_and_can_be_read_and_written() {
 /// By the time of its entries, not by that of its mode or of a reading.
 #[test]
 fn a_directory_is_unchanged_since_its_entries_were_changed() {
-    let place = Place::new("unchanged");
+    let place = Place::new("dirs-unchanged");
     let set = |time: SystemTime| {
         let times = fs::FileTimes::new().set_modified(time).set_accessed(SystemTime::now());
         fs::File::open(&place.0).and_then(|dir| dir.set_times(times)).expect("it is ours");
@@ -332,12 +311,12 @@ fn a_directory_is_unchanged_since_its_entries_were_changed() {
 #[test]
 fn what_cannot_be_removed_is_told_and_all_else_goes() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new("stuck");
+    let place = Place::new("dirs-stuck");
     let mode = |path: &str, mode: u32| {
         fs::set_permissions(place.0.join(path), fs::Permissions::from_mode(mode)).expect("it is ours");
     };
     for path in ["d/a", "d/stuck/file", "d/z", "d/sub/b"] {
-        place.write(path);
+        place.write(path, "x");
     }
     ["", "d", "d/sub"].iter().for_each(|path| mode(path, 0o777));
     mode("d/stuck", 0o555);
