@@ -54,10 +54,6 @@ fn complete(place: &Place, ended: &Ended) -> Value {
     let seen: BTreeSet<String> = metrics.iter().map(|m| m["id"].as_str().expect("an id").to_owned()).collect();
     assert_eq!(seen, planned(place), "metrics that came back (left) and that are planned (right)");
     let mut bad = Vec::new();
-    // Each benchmark has one round here, and a host that moves the core's clock within its tries
-    // breaks the scaling proof of one in some hundred (1.34 and 1.44 were seen): `credit` tries
-    // those again, here one may have it.
-    let mut unscaled = BTreeSet::new();
     for m in metrics {
         let (state, reason) = (m["state"].as_str().expect("a state"), m["reason"].as_str().expect("a reason"));
         let fine = match state {
@@ -69,14 +65,11 @@ fn complete(place: &Place, ended: &Ended) -> Value {
             _ => false,
         };
         let proven = m["proofs"].as_array().into_iter().flatten().all(|proof| proof["holds"] == true);
-        if state == "failed" && reason.starts_with("proof broken: time of 2k iterations over time of k is 1.") {
-            let id = m["id"].as_str().unwrap_or_default();
-            unscaled.insert(id.split('.').take(2).collect::<Vec<_>>().join("."));
-        } else if !fine || !proven {
+        if !fine || !proven {
             bad.push(format!("{} {} {}: {state}: {reason}", m["id"], m["params_text"], m["placement"]));
         }
     }
-    assert!(bad.is_empty() && unscaled.len() <= 1, "{bad:#?} {unscaled:?}");
+    assert!(bad.is_empty(), "{bad:#?}");
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     run
 }
@@ -130,8 +123,11 @@ snapshot() {
 "#;
 
 /// While the file exists: creates names that a run could take for its own, and removes them again.
+/// It ends with the test, also where that is killed.
 const NUISANCE: &str = r#"
-while [ -e busy ]; do
+test=/proc/$PPID
+[ -d $test ] || test=/proc/self # hidden from other users
+while [ -e busy ] && [ -d $test ]; do
     for i in 1 2 3; do
         mkfifo groma-work-$i-0123456789abcdef; ln -s /etc groma-work-$i-00000000deadbeef; mkdir groma-unmarked-$i-0123456789abcdef
     done

@@ -324,6 +324,35 @@ fn a_scaling_proof_breaks_by_undisturbed_tries_only() {
     assert!(idles.is_some_and(|r| r < 1.1), "{idles:?}");
 }
 
+/// On a busy machine three tries of a row are left alone, and the core's clock is high for 2k
+/// and low for k. Some rows later it is not.
+#[test]
+fn a_scaling_proof_does_not_break_by_one_row_of_tries() {
+    const ROW: u64 = 24;
+    let ratio = |rows: u64, iteration_ns: u64| {
+        let fake = Fake::new();
+        let mut calls = 0u64;
+        let body = |iters: u64| {
+            let (attempt, is_double) = (calls / 2, calls % 2 == 1);
+            let cycle = if attempt < rows * ROW && is_double { 2 } else { 3 };
+            fake.run(iteration_ns * iters * cycle + 25);
+            if attempt % 8 != 0 {
+                fake.lose(3_000_000);
+                fake.count(|usage| usage.involuntary += 1);
+            }
+            calls += 1;
+            Ok(())
+        };
+        scaling(&fake, &mut Variant::new("", body), 20, &mut 0, undisturbed(&fake, &rules())).expect("it runs")
+    };
+    for rows in [0, 1, 3] {
+        assert!(ratio(rows, 100).is_some_and(|ratio| (ratio - 2.0).abs() < 0.05), "{rows}: {:?}", ratio(rows, 100));
+    }
+    // What stays so is no accident, and a loop that does nothing is found out as before.
+    assert!(ratio(u64::MAX / ROW, 100).is_some_and(|ratio| ratio < 1.5), "{:?}", ratio(u64::MAX / ROW, 100));
+    assert!(ratio(0, 0).is_some_and(|ratio| ratio < 1.1), "{:?}", ratio(0, 0));
+}
+
 #[test]
 fn the_cores_clock_is_the_quantile_that_the_headline_is() {
     for (timing, p) in [(Timing::Batched, 0.5), (Timing::Floor, 0.1)] {
