@@ -169,7 +169,7 @@ const MOST_ANEW: usize = 10;
 type Pair = (u64, u64);
 
 /// Time of 2k iterations over that of k (docs/methods/timing.md#scaling-proof), until it is near 2
-/// or the tries are used up; all of them once more where the ratio would break the proof. Of 24
+/// or the tries are used up. All of them are made anew where the ratio would break the proof: of 24
 /// tries on a busy machine three may be undisturbed, and a host that moves the core's clock spoils
 /// the smallest times and the ratios of so few. `undisturbed` is asked after each try whether a
 /// sample like that would count. `None` where the ratio of all tries would break the proof and too
@@ -194,7 +194,7 @@ pub(crate) fn scaling(
     Ok(Some(ratio))
 }
 
-/// The same of one row of tries, which end by the time since `start`.
+/// [`scaling`] of one row of tries; its time limits count from `start`.
 fn scaling_of_tries(
     ins: &dyn Clock,
     variant: &mut Variant<'_>,

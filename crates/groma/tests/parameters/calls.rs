@@ -185,7 +185,7 @@ fn is_of_signal_stack(call: &str) -> bool {
     let with_guard = stack + groma_sys::pages::page_size() as u64;
     call.starts_with("sigaltstack(")
         || call.starts_with("munmap(") && call.trim_end().ends_with(&format!(", {with_guard})"))
-        || call.starts_with(&format!("mmap(NULL, {with_guard}, "))
+        || call.starts_with(&format!("mmap(NULL, {with_guard}, PROT_READ|PROT_WRITE, MAP_PRIVATE"))
 }
 
 /// The calls without what is of the runtime or comes by chance: descriptors and other small
@@ -307,19 +307,19 @@ fn always(lines: &BTreeMap<String, Made>) -> impl Iterator<Item = (&String, Made
     lines.iter().filter(|(_, made)| **made != Made::Sometimes).map(|(call, made)| (call, *made))
 }
 
-/// Those of these lines that a round is not as they say.
+/// Those of the lines that do not hold in a round.
 fn missing<'l>(mut lines: Vec<(&'l String, Made)>, calls: &Calls) -> Vec<(&'l String, Made)> {
     lines.retain(|(call, made)| calls.get(*call).is_none_or(|times| !made.holds(*times)));
     lines
 }
 
-/// What stays of a line beside these rounds.
+/// What becomes of a line after these rounds.
 fn still(line: Made, call: &str, traces: &[Calls]) -> Option<Made> {
     let now = traces.iter().all(|of| of.contains_key(call)).then(|| made(traces, call));
     match line {
         _ if now == Some(line) => now,
         Made::Sometimes => Some(Made::Sometimes),
-        // What follows what a few times, does so by chance.
+        // Two calls that follow each other a few times do so by chance.
         _ if now.is_some() && !call.contains(THEN) => Some(Made::Few),
         Made::Repeatedly => Some(Made::Sometimes),
         Made::Times(_) | Made::Few => None,
@@ -341,7 +341,7 @@ impl Table {
     /// The table; empty where it is of another machine.
     pub(super) fn of_this_machine(usual: &BTreeMap<&str, Option<Vec<Traced>>>, clock: bool) -> Table {
         let of_harness = usual.get(EMPTY).and_then(Option::as_ref).into_iter().flatten().flat_map(lines_of);
-        // What follows what, only where it is repeated: once, anything follows anything.
+        // Of the order only what is repeated: once, any call may follow any other.
         let counts = |(call, times): &(String, usize)| *times >= REPEATED || !call.contains(THEN);
         let of_harness = of_harness.filter(counts).map(|(call, _)| call).collect();
         let table = std::fs::read_to_string(CALLS).expect("calls.txt");

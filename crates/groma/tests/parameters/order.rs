@@ -7,7 +7,7 @@
 use super::Calls;
 use crate::common::trace::{Traced, is_reading};
 
-/// Calls that the libraries and the harness make as it comes.
+/// Calls that the libraries and the harness make at no fixed point.
 const CHANCE: [&str; 9] = [
     "brk",
     "fcntl",
