@@ -116,15 +116,16 @@ mod tests {
 
     #[test]
     fn steps_are_found_where_they_are_with_what_changed() {
-        let runs = runs(&[(1.0, 60), (1.1, 70), (0.95, 70)]);
+        // Each level is told from the one before it: more runs are of the first than of the second.
+        let runs = runs(&[(1.0, 90), (1.1, 50), (0.95, 60)]);
         let found = series(&runs);
         assert_eq!((found.len(), found[0].runs.len()), (1, 200));
         let changes = &found[0].changes;
         let places: Vec<usize> = changes.iter().map(|change| change.at).collect();
-        assert!(places.len() == 2 && places[0].abs_diff(60) <= 2 && places[1].abs_diff(130) <= 2, "{places:?}");
+        assert!(places.len() == 2 && places[0].abs_diff(90) <= 2 && places[1].abs_diff(140) <= 2, "{places:?}");
         assert!((changes[0].ratio() - 1.1).abs() < 0.02 && (changes[1].ratio() - 0.95 / 1.1).abs() < 0.02);
         let keys = |change: &Change| change.environment.iter().map(|d| d.key.clone()).collect::<Vec<_>>();
-        if places[0] == 60 {
+        if places[0] == 90 {
             assert_eq!(keys(&changes[0]), ["kernel.release"]);
         }
         assert!(keys(&changes[1]).is_empty());

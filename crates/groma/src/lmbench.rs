@@ -227,3 +227,31 @@ fn entry<'e, 'n, T: Default>(all: &'e mut Vec<(&'n str, T)>, name: &'n str) -> &
     });
     &mut all[at].1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The unit is that of the title, and lmbench counts a byte that is copied once.
+    #[test]
+    fn every_value_is_in_the_unit_of_its_table() {
+        let mut copies = 0;
+        for table in TABLES {
+            let unit = ["microseconds", "nanoseconds", "MB/s"].into_iter().find(|unit| table.title.contains(unit));
+            for column in table.columns.iter().filter(|column| column.heads != CLOCK.heads) {
+                let of_copies = |shown: &Shown| shown.params.iter().any(|param| ["copy", "bcopy"].contains(&param.1));
+                let is_copy = column.of.iter().copied().flatten().any(of_copies);
+                copies += usize::from(is_copy);
+                let factor = match unit {
+                    Some("microseconds") => 1e6,
+                    Some("nanoseconds") => 1e9,
+                    Some(_) if is_copy => 0.5e-6,
+                    Some(_) => 1e-6,
+                    None => 1.0,
+                };
+                assert!((column.factor / factor - 1.0).abs() < 1e-12, "{:?}: {}", column.heads, column.factor);
+            }
+        }
+        assert_eq!(copies, 2);
+    }
+}

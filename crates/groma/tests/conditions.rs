@@ -107,6 +107,27 @@ fn each_side_sees_its_own_value_in_every_round_and_both_runs_say_so() {
     assert!(differences.contains("setting") && differences.contains("other"), "{json}");
 }
 
+/// A setting of the kernel that nothing here depends on, and the fact that says it.
+#[test]
+fn each_run_has_the_facts_of_the_machine_in_its_own_state() {
+    let setting = Path::new("/proc/sys/fs/aio-max-nr");
+    let Ok(before) = std::fs::read_to_string(setting) else { return println!("not here: {}", setting.display()) };
+    let before = before.trim().to_owned();
+    if std::fs::write(setting, &before).is_err() {
+        return println!("skipped: {} can be written by root only", setting.display());
+    }
+    let other = (before.parse::<u64>().expect("a number") + 1).to_string();
+    let place = Place::new();
+    let (a, b) = (set(setting, &before), set(setting, &other));
+    let args = ["ab", "syscall.getppid", "--budget", "5s", "--rounds", "6", "--format", "json"];
+    let json = place.json(&[&args[..], &["--set-a", &a, "--set-b", &b]].concat());
+    let differences = json["others"][0]["differences"].as_array().expect("differences");
+    let fact = differences.iter().find(|of| of["key"] == "sys.aio_max_nr");
+    let seen = fact.map(|of| [of["a"].clone(), of["b"].clone()]);
+    assert_eq!(seen, Some([before.clone(), other].map(serde_json::Value::from)), "{differences:?}");
+    assert_eq!(std::fs::read_to_string(setting).expect("it can be read").trim(), before);
+}
+
 #[test]
 fn a_signal_restores_what_was_there() {
     for (signal, code, when) in

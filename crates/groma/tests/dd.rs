@@ -1,6 +1,6 @@
 //! `groma dd`: it writes what it reads, detects wrong data, and refuses what was not meant.
 
-use crate::common::{Ended, Place, ended, send, until};
+use crate::common::{Ended, Place, ended, is_executable, send, until};
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -37,6 +37,26 @@ fn a_pattern_is_written_and_checked_and_errors_are_found() {
     // Standard output carries the file's data and nothing else.
     let piped = place.groma(&["dd", &format!("if={data}"), "of=-", "bs=120", "count=1"]);
     assert_eq!(piped.out.len(), 120, "{}", piped.err);
+}
+
+/// What was written is not on the disk before it is synchronised; `strace` makes that take longer.
+#[test]
+fn the_time_of_a_transfer_includes_its_fsync() {
+    const DELAY_S: f64 = 0.3;
+    let place = Place::new();
+    if !is_executable("strace") {
+        return println!("not here: there is no strace");
+    }
+    let delay = format!("inject=fsync:delay_enter={}", DELAY_S * 1e6);
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-q", "-e", "trace=fsync", "-e", &delay, "-o", &place.path("trace").display().to_string()]);
+    traced.args([env!("CARGO_BIN_EXE_groma"), "dd", &format!("of={}", place.path("data").display())]);
+    let done = ended(traced.args(["bs=64K", "count=1", "fsync=1", "json=1"]).output().expect("strace starts"));
+    if done.err.contains("ptrace") {
+        return println!("not here: {}", done.err);
+    }
+    let statistics: Value = serde_json::from_str(&done.err).unwrap_or_else(|e| panic!("{e}: {done:?}"));
+    assert!(statistics["seconds"].as_f64().is_some_and(|s| s >= DELAY_S), "{statistics}");
 }
 
 #[test]

@@ -10,8 +10,8 @@
 //! last time (`parameters/calls.rs`).
 //!
 //! Not here are benchmarks of instructions and memory, whose values choose code (the kernels' own
-//! tests), and those of disks and of whole mixes, which take too long. Without `strace`, or where
-//! it may not trace, the test prints that and passes.
+//! tests), and whole mixes, which take too long. Without `strace`, or where it may not trace, the
+//! test prints that and passes.
 #![cfg(target_os = "linux")]
 
 mod calls;
@@ -24,7 +24,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 /// Groups that are not here.
-const ELSEWHERE: [&str; 5] = ["cpu", "mem", "disk", "mix", "selftest"];
+const ELSEWHERE: [&str; 4] = ["cpu", "mem", "mix", "selftest"];
+/// The size of files of disks, which take seconds to write otherwise.
+const OF_DISKS: &str = "8M";
+/// Groups and benchmarks that measure page faults: where these are made is part of the order.
+const OF_FAULTS: [&str; 2] = ["vm", "file.mmap_reread"];
 /// How long the rounds sample, the first and the next ones: what is made as often in all of them is
 /// no part of the loop.
 const LIMITS_MS: [u64; 3] = [2, 4, 7];
@@ -40,6 +44,7 @@ const WITHOUT_CLOCK: [&str; 5] = ["proc.exec", "proc.shell", "proc.spawn", "sche
 /// Values that leave no trace, and why.
 const SILENT: &[(&str, &str, &str)] = &[
     ("ctx.switch", "access", "memory is read or written to"),
+    ("disk.queue", "access", "requests are read by the kernel from memory"),
     ("file.reread", "mode", "what was read is summed up or not"),
     ("ipc.sendfile_bandwidth", "touch", "pages are read or not"),
     ("sched.periodic", "cpus", "the calls that choose CPUs are left out"),
@@ -77,6 +82,7 @@ impl Trial<'_> {
         let value = |param: &Param| {
             let text = match self.other {
                 Some((name, text)) if name == param.name => text,
+                _ if group(self.bench) == "disk" && param.name == "size" => OF_DISKS,
                 _ => small(param)?,
             };
             Some((param.name.to_owned(), param.parse(text).ok()?))
@@ -90,8 +96,12 @@ impl Trial<'_> {
         // Always the same for a benchmark, and not the same for all: they would wait for it.
         let cpus = groma_sys::affinity::allowed().expect("CPUs");
         let on = two_sides.then(|| cpus[self.bench.info.id.len() % cpus.len()]);
-        let options = if WITHOUT_CLOCK.contains(&self.bench.info.id) { &[] } else { self.options };
-        let traced = trace::traced(self.bench.info.id, &self.params()?, on, limit_ms, options)?;
+        let of_faults = OF_FAULTS.iter().any(|of| [group(self.bench), self.bench.info.id].contains(of));
+        let mut options = if WITHOUT_CLOCK.contains(&self.bench.info.id) { Vec::new() } else { self.options.to_vec() };
+        if of_faults && !options.is_empty() {
+            options.extend(trace::WITH_FAULTS.map(str::to_owned));
+        }
+        let traced = trace::traced(self.bench.info.id, &self.params()?, on, limit_ms, &options)?;
         let pids: BTreeSet<&str> = traced.lines.iter().map(|(pid, _)| pid.as_str()).collect();
         let mut calls = Calls::new();
         for call in traced.calls().filter(|call| is_own(call)) {
@@ -99,6 +109,11 @@ impl Trial<'_> {
         }
         Some(Traced { calls, order: order::pairs(&traced) })
     }
+}
+
+/// The group of a benchmark.
+fn group(bench: &Benchmark) -> &'static str {
+    bench.info.id.split('.').next().unwrap_or_default()
 }
 
 /// Whether a value takes no long time to set up.
@@ -159,6 +174,7 @@ fn is_own(call: &str) -> bool {
         && !call.contains("F_GETFL")
         && !CHANCE.iter().any(|of| call.starts_with(of))
         && !is_end(call)
+        && call != trace::FAULTS
 }
 
 /// Whether this read found the end of a file: the room that was left for more says how long the
@@ -222,10 +238,7 @@ fn shows(usual: &[Traced], first: &Traced, other: &Trial) -> Option<bool> {
 
 #[test]
 fn every_value_leaves_a_trace() {
-    let benches = groma_benches::all().into_iter().filter(|bench| {
-        let group = bench.info.id.split('.').next().unwrap_or_default();
-        !ELSEWHERE.contains(&group)
-    });
+    let benches = groma_benches::all().into_iter().filter(|bench| !ELSEWHERE.contains(&group(bench)));
     let place = Place::new();
     let clock = trace::with_a_visible_clock(&place);
     let options = clock.as_deref().unwrap_or_default();

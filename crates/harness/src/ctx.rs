@@ -147,9 +147,10 @@ impl<'j> Ctx<'j> {
         self.by_loop.iter().filter(|(of, _)| *of == name).map(|(_, n)| n).sum()
     }
 
-    /// Forks a peer that runs `body` on the CPU that the placement gives it. The peer first closes
-    /// its copies of `close`: while it held the other end of a pipe that it reads, it would never
-    /// see the end of it.
+    /// Forks a peer that runs `body` on the CPU that the placement gives it. Where that is not the
+    /// CPU of this side, one peer at least must be forked like this, or the round fails. The peer
+    /// first closes its copies of `close`: while it held the other end of a pipe that it reads, it
+    /// would never see the end of it.
     ///
     /// # Errors
     /// Those of the fork and of pinning.

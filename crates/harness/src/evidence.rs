@@ -189,7 +189,8 @@ pub(crate) fn of_place(job: &Job, output: &mut RoundOutput, peers: Option<&Peers
         output.remarks.push(Remark::Note("the kernel does not tell on which CPU a task runs".to_owned()));
     }
     if let (Some(peers), true) = (peers, alone && job.cpus.len() > 1) {
-        peers.prove(output);
+        // On one CPU a peer, or a thread, is where this side is from the start.
+        peers.prove(output, demanded(&job.placement) == Some((2, true)));
     }
 }
 
@@ -228,11 +229,15 @@ impl Peers {
         self.board.get().ok_or_else(|| io::Error::other("no memory to share with the peer"))
     }
 
-    fn prove(&self, output: &mut RoundOutput) {
-        let (Some(board), 1..) = (self.board.get(), self.forked.get()) else { return };
-        let looks = board[LOOKS].load(SeqCst);
-        let seen = if looks == 0 { f64::NAN } else { f64::from(board[ASTRAY].load(SeqCst)) };
-        prove(output, PEER_ON_CPU, "0", seen, 0.0..=0.0);
+    /// Proves that the peers were where they should be. Where one is `wanted`, the placement names
+    /// a CPU for it: a round that forked none has used another CPU, or none.
+    fn prove(&self, output: &mut RoundOutput, wanted: bool) {
+        let board = self.board.get().filter(|_| self.forked.get() > 0);
+        if board.is_none() && !wanted {
+            return;
+        }
+        let seen = board.filter(|board| board[LOOKS].load(SeqCst) > 0).map(|board| board[ASTRAY].load(SeqCst));
+        prove(output, PEER_ON_CPU, "0", seen.map_or(f64::NAN, f64::from), 0.0..=0.0);
     }
 }
 

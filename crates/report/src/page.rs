@@ -270,6 +270,28 @@ mod tests {
         }
     }
 
+    /// Two virtual CPUs that are sockets of their own share no cache, and two threads of a core
+    /// have no other place.
+    #[test]
+    fn a_value_stands_in_the_first_place_that_was_measured() {
+        use groma_model::{Placement, Quantity};
+        let at = |placement, value: Option<f64>| Record {
+            placement,
+            value,
+            ..fixtures::record("ipc.pipe_rtt", "size=1", Quantity::Latency, 1e-6)
+        };
+        let two = Shown::of("ipc.pipe_rtt", &[("size", "1")]).on(On::Two);
+        let found = |records: &[Record]| two.find(records).map(|r| (r.placement.clone(), r.value));
+        let near = |value| at(Placement::SameLlc, value);
+        let far = |value| at(Placement::CrossLlc, value);
+        let measured = [at(Placement::Pinned, Some(1.0)), far(Some(3.0)), near(Some(2.0))];
+        assert_eq!(found(&measured), Some((Placement::SameLlc, Some(2.0))));
+        assert_eq!(found(&[near(None), far(Some(3.0))]), Some((Placement::CrossLlc, Some(3.0))));
+        assert_eq!(found(&[near(None), at(Placement::Smt, Some(4.0))]), Some((Placement::Smt, Some(4.0))));
+        assert_eq!(found(&[far(None), near(None)]), Some((Placement::SameLlc, None)));
+        assert_eq!(found(&measured[..1]), None);
+    }
+
     #[test]
     fn a_clock_that_moved_is_told_and_makes_nothing_imprecise() {
         let (run, records) = fixtures::survey();

@@ -195,6 +195,19 @@ mod tests {
     use crate::scratch::testing::Place;
     use groma_harness::testing::try_out;
 
+    /// A file that is written to at its end has to be made longer on the disk as well.
+    #[test]
+    fn only_an_overwritten_file_has_its_length_before() {
+        let place = Place::new();
+        for (kind, own) in [("append", None), ("log", None), ("overwrite", Some(PIECES))] {
+            let tried = match try_out(&BENCH, &[("kind", kind)], Some(place.path())) {
+                Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
+                tried => tried.expect("a disk"),
+            };
+            assert_eq!(tried.proven("pieces in the file"), own.unwrap_or(tried.iterations) as f64, "{kind}");
+        }
+    }
+
     /// A device that has written for days would prove any operation.
     #[test]
     fn only_what_the_device_wrote_meanwhile_counts() {

@@ -31,6 +31,9 @@
 //! **Sources:** Intel MLC; multichase `multiload`; lmbench3 `par_mem`. See
 //! docs/methods/memory.md#loaded-latency.
 
+mod traffic;
+
+use self::traffic::{PIECE, Traffic};
 use crate::work;
 use groma_harness::check_memory;
 use groma_harness::prelude::*;
@@ -41,7 +44,7 @@ use groma_harness::sys::chase::Chain;
 use groma_harness::sys::counters::{Usage, current_cpu};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::shared::Shared;
-use groma_harness::sys::stream::{APART, Op, Pass, Stream};
+use groma_harness::sys::stream::{Op, Stream};
 use groma_harness::sys::topology::{Cpu, Topology};
 use groma_harness::sys::{affinity, process};
 use std::collections::BTreeSet;
@@ -85,8 +88,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const CHASED: usize = 128 << 20;
 /// Bytes of each generator at least.
 const GENERATED: usize = 64 << 20;
-/// Bytes after which a generator publishes its count.
-const PIECE: usize = 4096;
 /// The length of a window.
 const WINDOW_NS: f64 = 400_000.0;
 /// Windows between two checks whether enough of them count.
@@ -121,20 +122,16 @@ fn start(ctx: &Ctx, cpus: &[u32], size: usize, bytes: &[AtomicU64], op: Op, pace
 /// The main loop of a generator.
 fn generate(control: &Control, size: usize, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64) -> Outcome {
     let mut buffer = buffer(size, Policy::Transparent)?;
-    let (source, target) = halves(&mut buffer[..size]);
-    let pieces = pieces(op, source.len(), target.len());
+    let mut traffic = Traffic::new(stream, op, &mut buffer[..size]);
     control.arrive();
-    let (mut at, mut done) = (0, 0);
+    let mut done = 0;
     loop {
         match control.command().load(Relaxed) {
             LEAVE => return Ok(()),
             SLEEP => drop(control.command().wait_while(SLEEP)),
             _ => {
-                let mut pass = pass(stream, op, at, source, target).map_err(BenchError::Failed)?;
-                pass.run(1);
-                done += pass.program_bytes();
+                done += traffic.step().map_err(BenchError::Failed)?;
                 bytes.store(done, Relaxed);
-                at = (at + 1) % pieces;
                 if pace > 0 {
                     add_chain(idle_after_piece(pace));
                 }
@@ -143,42 +140,9 @@ fn generate(control: &Control, size: usize, bytes: &AtomicU64, stream: Stream, o
     }
 }
 
-/// Source and target are halves, shifted against each other as in mem.bandwidth.
-fn halves(buffer: &mut [u8]) -> (&mut [u8], &mut [u8]) {
-    let (source, target) = buffer.split_at_mut(buffer.len() / 2);
-    (source, &mut target[APART..])
-}
-
-/// The pieces of a lap: those of one half after the other, except for the copy, which uses both.
-fn pieces(op: Op, source: usize, target: usize) -> usize {
-    if op == Op::Copy { target / PIECE } else { 2 * source / PIECE }
-}
-
-/// The traffic of one piece of a lap.
-#[inline]
-fn pass<'a>(stream: Stream, op: Op, at: usize, source: &'a mut [u8], target: &'a mut [u8]) -> Result<Pass<'a>, String> {
-    let from = at * PIECE;
-    let (half, within) = (from / source.len(), from % source.len());
-    match (op, half) {
-        (Op::Copy, _) => stream.over(&mut target[from..from + PIECE], &source[from..from + PIECE]),
-        (Op::Read, 0) => stream.over(&mut [], &source[within..within + PIECE]),
-        (Op::Read, _) => stream.over(&mut [], &target[clamp(within, target.len())..][..PIECE]),
-        (_, 0) => stream.over(&mut source[within..within + PIECE], &[]),
-        (_, _) => {
-            let within = clamp(within, target.len());
-            stream.over(&mut target[within..within + PIECE], &[])
-        }
-    }
-}
-
 /// Cycles that a generator idles after a piece, of those after each KiB.
 fn idle_after_piece(pace: u64) -> u64 {
     pace * (PIECE as u64 >> 10)
-}
-
-/// The start of a piece in the second half, which is shorter: its last piece begins earlier.
-fn clamp(within: usize, len: usize) -> usize {
-    within.min(len - PIECE)
 }
 
 /// A buffer whose pages are present. Generators use huge pages where available, because they move
@@ -426,33 +390,6 @@ mod tests {
         assert_eq!(idle_after_piece(7), 28);
         let used = |voluntary, involuntary| is_clean(&Usage { voluntary, involuntary, ..Usage::default() });
         assert_eq!([used(0, 0), used(3, 0), used(0, 1)], [true, true, false]);
-    }
-
-    /// A lap writes to all of the buffer, or copies all of one half to the other.
-    #[test]
-    fn a_lap_of_a_generator_goes_over_all_of_its_buffer() {
-        const SIZE: usize = 16 * PIECE;
-        for (op, laps, moved, written) in [
-            (Op::Write, 16, PIECE, SIZE - APART),
-            (Op::Copy, 7, 2 * PIECE, SIZE / 2 + 7 * PIECE),
-            (Op::Read, 16, PIECE, 0),
-        ] {
-            let mut map = buffer(SIZE, Policy::Base).expect("memory");
-            let (source, target) = halves(&mut map[..SIZE]);
-            assert_eq!((target.as_ptr().addr() - source.as_ptr().addr()) % 4096, APART);
-            if op == Op::Copy {
-                source.fill(1);
-            }
-            let stream = Stream::new(op, None).expect("everywhere");
-            let pieces = pieces(op, source.len(), target.len());
-            assert_eq!(pieces, laps, "{op:?}");
-            for at in 0..pieces {
-                let mut pass = pass(stream, op, at, source, target).expect("within the buffer");
-                pass.run(1);
-                assert_eq!(pass.program_bytes(), moved as u64, "{op:?}");
-            }
-            assert_eq!(map[..SIZE].iter().filter(|byte| **byte != 0).count(), written, "{op:?}");
-        }
     }
 
     /// Windows of 100 us and more, in which a generator beside the chase moves 2 bytes a nanosecond

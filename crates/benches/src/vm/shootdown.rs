@@ -142,15 +142,21 @@ impl Counters {
     }
 }
 
-/// Starts one process and one thread for each of these CPUs, all asleep.
-fn start(cpus: &[u32], counters: &Arc<Counters>) -> Result<Partners, BenchError> {
+/// Starts one process and one thread for each of these CPUs, all asleep. In a round, the first CPU
+/// is that of the placement.
+fn start(round: Option<&Ctx>, cpus: &[u32], counters: &Arc<Counters>) -> Result<Partners, BenchError> {
     let mut spinners = Partners::new()?;
     for (i, &cpu) in cpus.iter().enumerate() {
-        spinners.fork_unplaced(format!("the process that spins on CPU {cpu}"), |control| {
+        let name = format!("the process that spins on CPU {cpu}");
+        let spin = |control: &Control| {
             let pinned = affinity::pin(cpu);
             counters.spin(control, PROCESSES, i);
             pinned
-        })?;
+        };
+        match round {
+            Some(ctx) if i == 0 => spinners.fork(ctx, name, spin)?,
+            _ => spinners.fork_unplaced(name, spin)?,
+        }
     }
     for (i, &cpu) in cpus.iter().enumerate() {
         let counters = Arc::clone(counters);
@@ -204,7 +210,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     process::refuse_huge_pages();
     let cpus = other_cpus(ctx)?;
     let spinning = Arc::new(Counters::new(cpus.len()).context("sharing memory")?);
-    let spinners = start(&cpus, &spinning)?;
+    let spinners = start(Some(ctx), &cpus, &spinning)?;
     let call = ctx.word("call");
     let page = RefCell::new(Page::new(call)?);
     let mut beside = [Seen::default(), Seen::default()];
@@ -352,7 +358,7 @@ mod tests {
     fn interrupts_of_a_thread(there: u32) -> Option<f64> {
         const CHANGES: u64 = 50;
         let counters = Arc::new(Counters::new(1).expect("memory"));
-        let spinners = start(&[there], &counters).expect("a process and a thread");
+        let spinners = start(None, &[there], &counters).expect("a process and a thread");
         let mut page = Map::guarded(page_size()).expect("a page");
         spinners.send_command(THREADS);
         let before = counters::tlb_shootdowns(&[there]);

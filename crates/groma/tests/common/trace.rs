@@ -28,12 +28,44 @@ impl Traced {
     }
 }
 
-/// Reads the clock by a system call.
-const CLOCK: &str = "#include <sys/syscall.h>
+/// Reads the clock by a system call. Where it is asked to, it tells of page faults since the last
+/// reading by a call that fails; a few of them come by chance.
+const CLOCK: &str = "#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-int clock_gettime(clockid_t clock, struct timespec *now) { return (int)syscall(SYS_clock_gettime, clock, now); }
+#define FEW 8
+static int tells = -1;
+static __thread long seen;
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    if (tells < 0) tells = getenv(\"TELL_PAGE_FAULTS\") != NULL;
+    if (tells && (clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_RAW)) {
+        struct rusage usage;
+        syscall(SYS_getrusage, 1, &usage);
+        if (usage.ru_minflt < seen) seen = 0; /* In a process that was forked. */
+        if (usage.ru_minflt - seen >= FEW) syscall(SYS_lseek, -1, 0, SEEK_SET);
+        seen = usage.ru_minflt;
+    }
+    return (int)syscall(SYS_clock_gettime, clock, now);
+}
 ";
+
+/// Options beside those of the visible clock: it tells of page faults as well ([`FAULTS`]).
+pub(crate) const WITH_FAULTS: [&str; 2] = ["-E", "TELL_PAGE_FAULTS=1"];
+
+/// What stands in a trace for [`CLOCK`]'s telling of page faults.
+pub(crate) const FAULTS: &str = "page_faults()";
+
+/// The lines of a process without the calls of [`CLOCK`] that are no readings.
+fn without_clock(text: &str) -> Vec<String> {
+    let tells = |call: &str| call.starts_with("lseek(-1, 0, ");
+    let lines: Vec<&str> = text.lines().collect();
+    let follows = |at: usize| lines.get(at + 1).is_some_and(|next| is_reading(next) || tells(next));
+    let is_kept = |(at, line): &(usize, &&str)| !(line.starts_with("getrusage(") && follows(*at));
+    let kept = lines.iter().enumerate().filter(is_kept).map(|(_, line)| *line);
+    kept.map(|line| if tells(line) { FAULTS.to_owned() } else { line.to_owned() }).collect()
+}
 
 /// The options that put this clock in front of libc's, which reads it without entering the kernel,
 /// so that `strace` sees when the watch is read. Nothing where no library can be made.
@@ -123,7 +155,11 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, 
     for (file, pid) in files.filter_map(|file| Some((file.clone(), file.to_str()?.split_once("trace.")?.1.to_owned())))
     {
         let text = std::fs::read_to_string(file).expect("a trace");
-        lines.extend(text.lines().map(|line| (pid.clone(), line.to_owned())));
+        let text = match options.iter().any(|option| option == WITH_FAULTS[1]) {
+            true => without_clock(&text),
+            false => text.lines().map(str::to_owned).collect(),
+        };
+        lines.extend(text.into_iter().map(|line| (pid.clone(), line)));
     }
     lines.sort_by_key(|(pid, _)| *pid != own);
     Some(Traced { lines, dir: dir.display().to_string() })

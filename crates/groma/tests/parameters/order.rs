@@ -37,7 +37,8 @@ fn step(call: &str) -> Option<&str> {
     (is_word && !CHANCE.contains(&name) && !arguments.contains("\"{")).then_some(name)
 }
 
-/// How often one call follows another, in all threads.
+/// How often one call follows another, in all threads. Page faults count as a call where the clock
+/// tells of them.
 pub(super) fn pairs(traced: &Traced) -> Calls {
     let mut pairs = Calls::new();
     let mut last: Option<(&str, &str)> = None;

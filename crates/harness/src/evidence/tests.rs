@@ -286,6 +286,8 @@ fn a_side_that_is_not_where_the_job_says_is_failed() {
         println!("skipped: one CPU");
         return;
     }
+    let without_peer = try_failing_at(&STAYS, Placement::SameLlc, &[here, cpus[0]]).expect("it runs");
+    assert_eq!(broken(&without_peer), [PEER_ON_CPU]);
     let left = try_failing_at(&LEAVES, Placement::List(vec![here]), &[here]).expect("it runs");
     assert_eq!(broken(&left), [PINNED, ON_CPU]);
     let wandered = try_failing_at(&WANDERS, Placement::Pinned, &[]).expect("it runs");
@@ -316,10 +318,12 @@ fn the_other_side_is_where_the_job_says_or_the_round_is_failed() {
 fn a_helper_that_never_looked_proves_nothing() {
     let peers = Peers::default();
     let mut output = RoundOutput::default();
-    peers.prove(&mut output);
+    peers.prove(&mut output, false);
     assert!(output.proofs.is_empty(), "nobody was forked");
+    peers.prove(&mut output, true);
+    assert!(!output.proofs.pop().expect("the placement names a CPU for it").holds);
     let board = peers.forking().expect("memory");
-    peers.prove(&mut output);
+    peers.prove(&mut output, false);
     assert!(!output.proofs.pop().expect("one was forked").holds);
     // This thread may go anywhere, or is on the only CPU there is.
     let cpus = affinity::allowed().expect("the CPUs that are allowed");
@@ -327,7 +331,7 @@ fn a_helper_that_never_looked_proves_nothing() {
     assert_eq!((board[LOOKS].load(SeqCst), board[ASTRAY].load(SeqCst)), (1, 1));
     look(board, counters::current_cpu());
     assert_eq!((board[LOOKS].load(SeqCst), board[ASTRAY].load(SeqCst)), (2, 1 + u32::from(cpus.len() > 1)));
-    peers.prove(&mut output);
+    peers.prove(&mut output, false);
     assert!(!output.proofs.pop().expect("one was forked").holds);
 }
 
