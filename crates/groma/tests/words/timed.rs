@@ -4,7 +4,7 @@
 //! as it is credited. The clock is read without entering the kernel, so `strace` does not see it. A
 //! worker under test therefore gets a `clock_gettime` that is a system call.
 
-use super::{LIMITS_MS, SOME, trace};
+use super::{LIMITS_MS, SOME, is_read, trace};
 use crate::common::Place;
 use crate::common::trace::{Traced, is_reading, with_a_visible_clock};
 use std::collections::BTreeSet;
@@ -82,6 +82,22 @@ fn the_watch_holds_the_operation_and_nothing_else() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The state of a connection is asked for with the watch stopped. The next stretch is timed.
+#[test]
+fn the_end_of_a_connection_is_timed_after_its_state_was_asked_for() {
+    let place = Place::new();
+    let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
+    let ends = |trace: &Traced| -> Vec<String> {
+        let stretches: Vec<String> = stretches(trace).iter().map(|calls| names(calls)).collect();
+        let behind = stretches.windows(2).filter(|pair| pair[0] == "getsockopt");
+        behind.map(|pair| pair[1].clone()).collect()
+    };
+    let enough = |trace: &Traced| ends(trace).len() >= SOME;
+    let Some(trace) = trace_until("net.tcp_crr", "close=reset family=v4", &options, enough) else { return };
+    let ends = ends(&trace);
+    assert!(ends.len() >= SOME && ends.iter().all(|end| end == "close"), "{ends:?}");
+}
+
 /// What the other side has sent already is read before the watch starts.
 #[test]
 fn the_watch_of_a_stream_holds_the_bytes_that_are_credited() {
@@ -101,6 +117,23 @@ fn the_watch_of_a_stream_holds_the_bytes_that_are_credited() {
     let Some(trace) = trace_until("ipc.pipe_bandwidth", params, &options, enough) else { return };
     let seen = long(&trace);
     assert!(seen.len() >= SOME && seen.iter().all(|bytes| *bytes == MIB), "{seen:?}");
+}
+
+/// The first of the two reads of a seek moves the head, the second one is timed. So the clock is
+/// read after each of them: an interval ends with a reading, not with a read.
+#[test]
+fn no_interval_of_seeks_ends_with_a_read_that_is_not_timed() {
+    let place = Place::new();
+    let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
+    let after_reads = |trace: &Traced, wanted: bool| {
+        let calls: Vec<&str> = trace.own_calls().collect();
+        calls.windows(2).filter(|pair| is_read(pair[0]) && is_reading(pair[1]) == wanted).count()
+    };
+    let enough = |trace: &Traced| after_reads(trace, true) >= 4 * SOME;
+    let params = "on=file size=8388608 distance=50";
+    let Some(trace) = trace_until("disk.seek", params, &options, enough) else { return };
+    let seen = [true, false].map(|wanted| after_reads(&trace, wanted));
+    assert!(seen[0] >= 4 * SOME && seen[1] < SOME, "{seen:?}");
 }
 
 /// The time of a batch of datagrams begins before it is asked for: the clock is read once for each
