@@ -139,7 +139,10 @@ pub(crate) fn receive_numbers<const N: usize>(connection: &TcpStream) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use crate::scratch::testing::Place;
+    use groma_harness::model::Placement;
+    use groma_harness::sys::affinity;
+    use groma_harness::testing::{try_out, try_placed};
 
     static COUNTER: Service = Service { name: "net.test", transport: Transport::Tcp, serve: count };
 
@@ -190,5 +193,27 @@ mod tests {
     #[test]
     fn the_other_side_serves_until_it_is_let_go() {
         try_out(&BENCH, &[], None).expect("loopback");
+    }
+
+    /// Each benchmark between two CPUs, once with usual values. A peer that stayed on this side's
+    /// CPU would measure switches in place of wake-ups.
+    #[test]
+    fn the_peer_is_on_the_second_cpu_of_the_placement() {
+        let cpus = affinity::allowed().expect("an affinity");
+        let [here, there, ..] = cpus[..] else { return println!("skipped: one CPU") };
+        let two_sided = crate::all().into_iter().filter(|bench| bench.info.placements.contains(&Placement::SameLlc));
+        let mut seen = 0;
+        for bench in two_sided {
+            let place = Place::new();
+            match try_placed(bench, &[], Some(place.path()), Placement::SameLlc, &[here, there]) {
+                Ok(tried) => {
+                    seen += 1;
+                    assert_eq!(tried.proven("times the peer was seen on another CPU"), 0.0, "{}", bench.info.id);
+                }
+                Err(BenchError::Unsupported(why)) => println!("skipped: {}: {why}", bench.info.id),
+                Err(e) => panic!("{}: {e}", bench.info.id),
+            }
+        }
+        assert!(seen > 20, "{seen}");
     }
 }
