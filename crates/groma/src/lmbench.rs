@@ -254,4 +254,14 @@ mod tests {
         }
         assert_eq!(copies, 2);
     }
+
+    #[test]
+    fn no_two_columns_of_a_table_show_the_same() {
+        for table in TABLES {
+            let shown: Vec<String> = table.columns.iter().map(|column| format!("{:?}", column.of)).collect();
+            for (at, of) in shown.iter().enumerate() {
+                assert!(!shown[..at].contains(of), "{}: {:?}", table.title, table.columns[at].heads);
+            }
+        }
+    }
 }

@@ -135,6 +135,20 @@ fn values_are_converted_to_what_the_papers_print() {
     assert!(bound || for_each.is_none(), "{text}");
 }
 
+#[test]
+fn a_ratio_is_that_of_the_rows_it_names() {
+    let place = Place::new();
+    let csv = paper(&place, &["cse221", "task_creation", "--run", "reference:zen4-vm-2026", "--format", "csv"]);
+    let value = |metric: &str| -> f64 {
+        let own = |line: &&str| line.contains("measured by groma") && line.contains(metric);
+        let line = csv.out.lines().find(own).unwrap_or_else(|| panic!("{metric}: {csv:?}"));
+        let after = line.split(&format!(",{metric},,")).nth(1).expect("no parameters");
+        after.split(',').next().and_then(|value| value.parse().ok()).expect("a number")
+    };
+    let ratio = value("proc.create") / value("thread.create");
+    assert!(ratio > 1.5 && (value("proc_thread.create_ratio") / ratio - 1.0).abs() < 1e-9, "{csv:?}");
+}
+
 /// A run that holds nothing of a table is left out, unless there is no other; a machine that groma
 /// knows is one more row.
 #[test]

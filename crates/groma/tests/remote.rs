@@ -74,6 +74,22 @@ fn a_client_that_is_killed_leaves_no_session() {
     }
 }
 
+/// Nobody is left who could end its sessions; a connected client and its service would go on.
+#[test]
+fn a_server_that_is_killed_leaves_no_session() {
+    let place = Place::new();
+    let mut serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
+    let (wire, service) = serve.service("net.tcp_rtt");
+    let sessions = serve.sessions();
+    assert!(!sessions.is_empty());
+    common::send(serve.pid(), SIGKILL);
+    serve.child.wait().expect("it ends");
+    for process in sessions.into_iter().chain([service]) {
+        until("the end of a session", || (!exists(process)).then_some(()));
+    }
+    drop(wire);
+}
+
 #[test]
 fn a_server_that_ends_is_reported() {
     let place = Place::new();

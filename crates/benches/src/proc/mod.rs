@@ -566,10 +566,17 @@ mod tests {
 
     #[test]
     fn the_return_of_a_call_does_not_wait_for_the_end_of_the_child() {
-        let tried = groma_harness::testing::try_out(&LONG_LIVES, &[], None).expect("fork");
-        let shortest = |name: &str| {
-            tried.result.series(name).and_then(|s| s.samples.iter().map(|s| s.elapsed_ns).min()).expect("samples")
+        // On a busy machine the child may run first each time; it does not in every try.
+        const TRIES: usize = 8;
+        let shortest = || {
+            let tried = groma_harness::testing::try_out(&LONG_LIVES, &[], None).expect("fork");
+            ["return", ""].map(|name| {
+                let samples = &tried.result.series(name).expect("a series").samples;
+                samples.iter().map(|s| s.elapsed_ns).min().expect("samples")
+            })
         };
-        assert!(shortest("return") < shortest("") / 2, "{} of {}", shortest("return"), shortest(""));
+        let seen: Vec<[u64; 2]> =
+            (0..TRIES).map(|_| shortest()).take_while(|[returned, whole]| returned * 2 >= *whole).collect();
+        assert!(seen.len() < TRIES, "{seen:?}");
     }
 }

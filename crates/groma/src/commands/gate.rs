@@ -382,6 +382,22 @@ mod tests {
         planned
     }
 
+    #[test]
+    fn a_regression_counts_before_a_failure_and_that_before_doubt() {
+        let failed = 4;
+        for (verdict, code, worse) in [
+            (Gate::Passes, 0, 0),
+            (Gate::Passes, failed, failed),
+            (Gate::Fails, 0, exit_code(Gate::Fails)),
+            (Gate::Fails, failed, exit_code(Gate::Fails)),
+            (Gate::Unclear, 0, exit_code(Gate::Unclear)),
+            (Gate::Unclear, failed, failed),
+        ] {
+            assert_eq!(worse_of(verdict, code), worse, "{verdict:?} {code}");
+        }
+        assert_eq!([Gate::Passes, Gate::Fails, Gate::Unclear].map(exit_code), [0, 1, 3]);
+    }
+
     /// The end of a gate whose screening and confirmation end with these codes.
     fn end(screening: u8, confirming: u8) -> ControlFlow<u8, usize> {
         let planned = planned();

@@ -159,3 +159,27 @@ fn counts_of(observed: &Observed) -> Counts {
     counts.counted.retain(|counted| counted.count > 0.0);
     counts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::trace::{self, Calls};
+
+    /// A task that was made would have two prices if the call that made it had one as well.
+    #[test]
+    fn what_makes_a_task_is_counted_once() {
+        let (made, other) = (["fork", "vfork", "clone", "clone3", "execve", "execveat"], ["getppid", "read"]);
+        let number = |name: &str| (0..1000).find(|number| call_name(*number) == Some(name));
+        let numbers = made.into_iter().chain(other).filter_map(number);
+        let calls = trace::Counts {
+            calls: numbers.map(|number| (number, Calls { count: 7, returned: 0 })).collect(),
+            clones: 7,
+            execs: 1,
+            ..trace::Counts::default()
+        };
+        let counts = counts_of(&Observed { runs: Vec::new(), calls });
+        let mut seen: Vec<(&str, f64)> = counts.counted.iter().map(|of| (of.name.as_str(), of.count)).collect();
+        seen.sort_by(|a, b| a.0.cmp(b.0));
+        assert_eq!(seen, [("execve", 1.0), ("fork", 1.0), ("getppid", 7.0), ("read", 7.0), ("thread", 7.0)]);
+    }
+}
