@@ -68,15 +68,12 @@ pub(crate) mod testing {
     use groma_harness::sys::{affinity, counters, fork};
     use groma_harness::testing::{Tried, try_out};
 
-    /// Asserts that a round fails with a reason of which `says` is true. It runs in a process with
-    /// one thread, like a worker, which is killed after a minute: where nobody notices that the
-    /// other side has ended, it waits for ever.
-    #[track_caller]
-    pub(crate) fn assert_fails_within_a_minute(bench: &Benchmark, says: impl Fn(&str) -> bool) {
+    /// The exit code of a process with one thread, like a worker; `None` where it did not end within
+    /// a minute, or by a signal.
+    pub(crate) fn in_a_worker(life: impl FnOnce() -> i32) -> Option<i32> {
         let mut worker = fork::fork(|| {
             fork::enforce_one_thread();
-            let tried = try_out(bench, &[], None);
-            i32::from(!matches!(tried, Err(BenchError::Failed(why)) if says(&why)))
+            life()
         })
         .expect("fork");
         let ended = (0..12_000).find_map(|_| {
@@ -87,7 +84,18 @@ pub(crate) mod testing {
             }
             exit
         });
-        assert_eq!(ended.and_then(|exit| exit.code()), Some(0), "1 for another end, none where it waits for ever");
+        ended.and_then(|exit| exit.code())
+    }
+
+    /// Asserts that a round fails with a reason of which `says` is true; where nobody notices that
+    /// the other side has ended, it waits for ever.
+    #[track_caller]
+    pub(crate) fn assert_fails_within_a_minute(bench: &Benchmark, says: impl Fn(&str) -> bool) {
+        let ended = in_a_worker(|| {
+            let tried = try_out(bench, &[], None);
+            i32::from(!matches!(tried, Err(BenchError::Failed(why)) if says(&why)))
+        });
+        assert_eq!(ended, Some(0), "1 for another end, none where it waits for ever");
     }
 
     /// Of either side and of either kind, in hundredths of a switch for each round trip, and

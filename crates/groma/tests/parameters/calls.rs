@@ -90,8 +90,9 @@ fn is_set_up(call: &str) -> bool {
     if call.starts_with("openat(") {
         return ["\"DIR/", "\"/dev/", "O_CREAT", "O_TMPFILE", "O_DIRECT|"].iter().any(|of| call.contains(of));
     }
-    // A thread's own, as libc starts it, and a shell's, which asks whether it is in the background.
-    if call.starts_with("rt_sig") && ["RT_1", "~[", "SIGINT", "SIGQUIT"].iter().any(|of| call.contains(of)) {
+    // A thread's own, as libc starts it, and a shell's, which asks whether it is in the background,
+    // or behind nohup.
+    if call.starts_with("rt_sig") && ["RT_1", "~[", "SIGINT", "SIGQUIT", "SIGHUP"].iter().any(|of| call.contains(of)) {
         return false;
     }
     call.contains('(') && !NOT_SET_UP.iter().any(|of| call.starts_with(of))
