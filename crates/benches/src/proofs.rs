@@ -68,8 +68,8 @@ pub(crate) mod testing {
     use groma_harness::sys::{affinity, counters, fork};
     use groma_harness::testing::{Tried, try_out};
 
-    /// The exit code of a process with one thread, like a worker; `None` where it did not end within
-    /// a minute, or by a signal.
+    /// The exit code of a process with one thread, like a worker. `None` where it did not end
+    /// within a minute, or by a signal.
     pub(crate) fn in_a_worker(life: impl FnOnce() -> i32) -> Option<i32> {
         let mut worker = fork::fork(|| {
             fork::enforce_one_thread();
