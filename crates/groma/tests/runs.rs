@@ -360,9 +360,11 @@ fn show_takes_names_of_metrics_and_of_other_tools() {
 #[test]
 fn several_runs_are_drawn_together() {
     let place = Place::new();
+    // Any two of these sizes make a line: on a busy machine some have no value.
     let quick = || {
-        let run = place.json(&["run", "mem.latency", "--profile", "quick", "--rounds", "1", "--json"]);
-        run["run"]["run"].as_str().expect("an id").to_owned()
+        let sizes = ["--param", "size=8K,16K,32K,64K"];
+        let args = [&["run", "mem.latency"][..], &sizes, &["--profile", "quick", "--rounds", "1", "--json"]].concat();
+        place.json(&args)["run"]["run"].as_str().expect("an id").to_owned()
     };
     let (first, second) = (quick(), quick());
     let svg = place.path("both.svg").display().to_string();
