@@ -310,6 +310,20 @@ mod tests {
         assert_eq!([code("exit 3"), code("kill -9 $$"), code("kill -15 $$")], [3, 137, 143]);
     }
 
+    /// Copying the arguments is CPU time of the command, from before `spawn` returns. A watch that
+    /// starts behind `spawn` would miss it.
+    #[test]
+    fn a_run_takes_at_least_its_cpu_time() {
+        const ROUNDING_NS: u64 = 2000;
+        let argument = "x".repeat(100_000);
+        for _ in 0..20 {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", ":"]).args([argument.as_str(); 15]);
+            let run = run(command).expect("a shell");
+            assert!(run.wall_ns + ROUNDING_NS >= run.user_ns + run.system_ns, "{run:?}");
+        }
+    }
+
     #[test]
     fn the_run_that_warms_up_does_not_count() {
         let mut made = 0;

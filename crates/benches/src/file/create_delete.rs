@@ -289,10 +289,10 @@ mod tests {
     #[test]
     fn a_batch_is_made_whole_before_the_next() {
         let place = Place::new();
-        let chosen = [("order", "batch"), ("entries", "33"), ("size", "1001")];
-        // On a busy machine a round may end with its first batch.
+        let chosen = [("order", "batch"), ("entries", "5"), ("size", "1001")];
+        // On a busy machine a round may end with its first batch, be it as small as this.
         let mut rounds = (0..10).map(|_| try_out(&BENCH, &chosen, Some(place.path())).expect("a batch"));
-        let several = |tried: &Tried| ["create", "delete"].iter().all(|series| tried.samples(series) > 33);
+        let several = |tried: &Tried| ["create", "delete"].iter().all(|series| tried.samples(series) > 5);
         let tried = rounds.find(several).expect("a round of more than one batch");
         assert_eq!(tried.proven("files made that hold what was written"), 1.0);
         let shared = [&chosen[..], &[("object", "shared")]].concat();
