@@ -276,14 +276,17 @@ pub fn is_root() -> bool {
 /// The ids of this process's children that have not been reaped, from `/proc`; `None` where it does
 /// not list them.
 pub fn children() -> Option<Vec<i32>> {
+    let of_all = || all_processes().map(|all| all.iter().filter(|p| p.parent == id()).map(|p| p.pid).collect());
+    listed_children(id()).or_else(of_all)
+}
+
+/// The children of a process that have not been reaped, as the kernel lists them for each of its
+/// threads; `None` where a thread has just ended, or in a kernel without CONFIG_PROC_CHILDREN.
+fn listed_children(pid: i32) -> Option<Vec<i32>> {
     let mut all = Vec::new();
-    for task in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
-        match std::fs::read_to_string(task.path().join("children")) {
-            Ok(list) => all.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok())),
-            // A thread that has just ended, or a kernel without CONFIG_PROC_CHILDREN: the slow way
-            // finds all.
-            Err(_) => return Some(all_processes()?.into_iter().filter(|p| p.parent == id()).map(|p| p.pid).collect()),
-        }
+    for task in std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        let list = std::fs::read_to_string(task.path().join("children")).ok()?;
+        all.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
     }
     Some(all)
 }
@@ -313,8 +316,32 @@ fn all_processes() -> Option<Vec<Seen>> {
     Some(entries.filter_map(|e| look_at(e.file_name().to_str()?.parse().ok()?)).collect())
 }
 
-/// All descendants of this process that have not ended.
+/// All descendants of this process that have not ended. The lists of children come first: they are
+/// read in microseconds, and `/proc` as a whole in milliseconds where there are many processes, by
+/// which time one that replaces itself is another.
 fn descendants() -> Vec<Seen> {
+    descendants_by_lists().unwrap_or_else(descendants_among_all)
+}
+
+/// As the lists of children say; `None` where this process has none.
+fn descendants_by_lists() -> Option<Vec<Seen>> {
+    let mut parents = vec![(id(), listed_children(id())?)];
+    let mut found = vec![];
+    while let Some((parent, children)) = parents.pop() {
+        // A number in the list of a descendant may be another process's by now.
+        let is_ours = |p: &Seen| !p.ended && (p.parent == parent || p.parent == id());
+        for seen in children.into_iter().filter_map(look_at).filter(is_ours) {
+            found.push(seen);
+            // Without a list it has just ended, and its children are this process's: the next look
+            // finds them.
+            parents.push((seen.pid, listed_children(seen.pid).unwrap_or_default()));
+        }
+    }
+    Some(found)
+}
+
+/// As a look at every process says.
+fn descendants_among_all() -> Vec<Seen> {
     let mut left = all_processes().unwrap_or_default();
     let mut found = vec![];
     let mut parents = vec![id()];
