@@ -310,8 +310,8 @@ mod tests {
         assert_eq!([code("exit 3"), code("kill -9 $$"), code("kill -15 $$")], [3, 137, 143]);
     }
 
-    /// Copying the arguments is CPU time of the command, from before `spawn` returns. A watch that
-    /// starts behind `spawn` would miss it.
+    /// The kernel charges a command for the copying of its arguments, which is over when `spawn`
+    /// returns: a watch that starts after `spawn` misses it.
     #[test]
     fn a_run_takes_at_least_its_cpu_time() {
         const ROUNDING_NS: u64 = 2000;

@@ -323,7 +323,8 @@ fn descendants() -> Vec<Seen> {
     descendants_by_lists().unwrap_or_else(descendants_among_all)
 }
 
-/// As the lists of children say; `None` where this process has none.
+/// As the lists of children say; `None` where that of this process cannot be read
+/// ([`listed_children`]).
 fn descendants_by_lists() -> Option<Vec<Seen>> {
     let mut parents = vec![(id(), listed_children(id())?)];
     let mut found = vec![];

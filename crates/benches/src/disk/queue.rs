@@ -164,8 +164,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("disk.in_flight", format!("{in_flight:.1}"));
     let fewest = counted.fewest as f64 / depth as f64;
     ctx.prove("requests in flight once all are submitted, of the depth", "exactly 1", fewest, 1.0..=1.0);
-    // Where the CPU is the limit, all have ended when the last is submitted: half of them are in
-    // flight in the mean, and fewer on a CPU that others use.
+    // Where the CPU is the limit, all have ended when the last is submitted: on average half of
+    // them are in flight, and fewer on a CPU that others use.
     if counted.latencies.len() as u64 >= 16 * depth {
         ctx.prove("mean requests in flight, of the depth", "1 (0.25 to 1.2)", in_flight / depth as f64, 0.25..=1.2);
     }

@@ -290,7 +290,7 @@ mod tests {
     fn a_batch_is_made_whole_before_the_next() {
         let place = Place::new();
         let chosen = [("order", "batch"), ("entries", "5"), ("size", "1001")];
-        // On a busy machine a round may end with its first batch, be it as small as this.
+        // On a busy machine a round may end with its first batch, however small.
         let mut rounds = (0..10).map(|_| try_out(&BENCH, &chosen, Some(place.path())).expect("a batch"));
         let several = |tried: &Tried| ["create", "delete"].iter().all(|series| tried.samples(series) > 5);
         let tried = rounds.find(several).expect("a round of more than one batch");

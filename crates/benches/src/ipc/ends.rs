@@ -6,12 +6,18 @@ use groma_harness::sys::io::{read, read_full, write, write_full};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// The buffer of a message, allocated and written before the measurement.
-pub(crate) fn message(ctx: &Ctx) -> Result<Vec<u8>, BenchError> {
+/// The length of a message in bytes, to be held against the system's limits before a message is
+/// allocated, which may be a gigabyte.
+pub(crate) fn length(ctx: &Ctx) -> Result<usize, BenchError> {
     match ctx.int("size") {
         0 => Err(BenchError::Unsupported("a message has at least 1 byte".to_owned())),
-        size => Ok(vec![1; size as usize]),
+        size => Ok(size as usize),
     }
+}
+
+/// The buffer of a message, allocated and written before the measurement.
+pub(crate) fn message(ctx: &Ctx) -> Result<Vec<u8>, BenchError> {
+    Ok(vec![1; length(ctx)?])
 }
 
 /// An error unless a message of the expected length was transferred whole.

@@ -16,7 +16,7 @@
 //! **Sources:** None of the reference papers measures it. See
 //! docs/methods/operating-system.md#round-trips.
 
-use super::ends::{all, message};
+use super::ends::{all, length, message};
 use super::trip::{self, End};
 use super::{NEAR, ONE_PROCESS_EACH, beyond, sizes};
 use groma_harness::prelude::*;
@@ -78,8 +78,9 @@ fn queue(size: usize) -> Result<OwnedFd, BenchError> {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    let size = length(ctx)?;
+    let (forth, back) = (queue(size)?, queue(size)?);
     let message = message(ctx)?;
-    let (forth, back) = (queue(message.len())?, queue(message.len())?);
     let again = |queue: &OwnedFd| queue.try_clone().context("duplicating a descriptor");
     let mut here = Queues { input: again(&back)?, output: again(&forth)?, message: message.clone() };
     let there = Queues { input: forth, output: back, message };

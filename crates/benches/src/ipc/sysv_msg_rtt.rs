@@ -67,13 +67,12 @@ impl End for Typed {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    // Before a message is allocated, which may be a gigabyte.
+    let size = ends::length(ctx)?;
     if let Some(limit) = sysv::limit("msgmax")
-        && ctx.int("size") > limit
+        && size as u64 > limit
     {
-        return Err(beyond(ctx.int("size") as usize, "kernel.msgmax", Some(limit)));
+        return Err(beyond(size, "kernel.msgmax", Some(limit)));
     }
-    let size = ends::message(ctx)?.len();
     let queue = Queue::new().context("making a System V message queue")?;
     let end = |input, output| Typed { queue: queue.id(), input, output, message: Message::new(size) };
     let (mut here, there) = (end(2, 1), end(1, 2));

@@ -24,7 +24,7 @@
 //! **Sources:** lmbench3 `lat_unix`. See
 //! docs/methods/operating-system.md#round-trips.
 
-use super::ends::{Socket, message};
+use super::ends::{Socket, length, message};
 use super::{NEAR, ONE_PROCESS_EACH, beyond, sizes, trip};
 use crate::parts::{self, Composition, Shown};
 use crate::work::FIRST_TRIPS;
@@ -81,16 +81,17 @@ fn sockets(way: &str, kind: Kind) -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let message = message(ctx)?;
+    let size = length(ctx)?;
     let kind = kind_of(ctx.word("kind"));
     let (here, there) = sockets(ctx.word("socket"), kind).context("making Unix sockets")?;
     let whole = kind != Kind::Stream;
     if whole {
         let longest = unix::longest_message(here.as_fd()).context("asking for the socket's buffer")?;
-        if message.len() > longest {
-            return Err(beyond(message.len(), "the socket's send buffer", Some(longest as u64)));
+        if size > longest {
+            return Err(beyond(size, "the socket's send buffer", Some(longest as u64)));
         }
     }
+    let message = message(ctx)?;
     let mut here = Socket { fd: here, whole, message: message.clone() };
     let there = Socket { fd: there, whole, message };
     trip::measure(ctx, &mut here, || Ok(there))
