@@ -1,4 +1,5 @@
-//! Proofs: which ones each benchmark makes, and how strict they are, said a second time.
+//! Proofs: which ones each benchmark makes, and how strict they are, said a second time. And the
+//! facts that it tells.
 //!
 //! A proof that is no longer made, or that more values satisfy than before, breaks nothing: all
 //! others hold. `proofs.txt` therefore has every proof of every benchmark with what it says that it
@@ -6,8 +7,12 @@
 //! the table has to be made where these parameters can be had; on the machines that the table is
 //! from, it has to have every proof.
 //!
+//! A fact has a line with its key; its value is left to the benchmark's own tests. It has to be
+//! told where its parameters can be had. A fact that the table lacks is no mistake: it may be one
+//! that only another machine has.
+//!
 //! After a change, `GROMA_UPDATE=1 cargo test -p groma-benches --test credit` writes the file. Read
-//! the difference: a line that vanishes is a proof that is lost.
+//! the difference: a line that vanishes is a proof or a fact that is lost.
 
 use crate::trial::{Seen, Trial};
 use groma_harness::model::State;
@@ -22,6 +27,9 @@ const SOMETIMES: &str = "? ";
 const NUMBER: char = '#';
 /// The proof whose expectation names the loop that came closest, and what the clock costs.
 const FLOOR: (&str, &str) = ("measured time / minimum possible time", "1 or more");
+
+/// What the name of a fact begins with, and stands in the place of what a proof expects.
+const FACT: (&str, &str) = ("fact ", "told");
 
 /// The proof that the harness makes of every loop, unless all of its attempts were disturbed.
 const SCALING: &str = "time of 2k iterations over time of k";
@@ -41,7 +49,7 @@ impl Line {
     fn read(line: &str) -> Line {
         let (line, sometimes) = line.strip_prefix(SOMETIMES).map_or((line, false), |line| (line, true));
         let fields: Vec<&str> = line.splitn(4, " | ").collect();
-        let [id, with, name, expected] = fields[..] else { panic!("proofs.txt: not five fields: {line}") };
+        let [id, with, name, expected] = fields[..] else { panic!("proofs.txt: not four fields: {line}") };
         let [id, with, name, expected] = [id, with, name, expected].map(|field| field.trim().to_owned());
         Line { id, with, name, expected, sometimes }
     }
@@ -82,13 +90,38 @@ fn with(trial: &Trial) -> String {
     }
 }
 
-/// The proofs of the rounds that ended well, each once.
+/// The key of a fact with [`NUMBER`] for each number in it: a CPU, a node, a distance.
+fn key(key: &str) -> String {
+    let mut words = String::new();
+    for c in key.chars() {
+        match c.is_ascii_digit() {
+            true if words.ends_with(NUMBER) => {}
+            true => words.push(NUMBER),
+            false => words.push(c),
+        }
+    }
+    words
+}
+
+/// Whether a fact is one that all rounds, or all that have a directory, tell alike: of the worker,
+/// and of the file system, its kind excepted.
+fn is_of_the_place(key: &str) -> bool {
+    key.starts_with("worker.") || (key.starts_with("work_dir.") && key != "work_dir.fs")
+}
+
+/// The proofs and facts of the rounds that ended well, each once.
 fn made(trials: &[(&Trial, &Seen)]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (trial, seen) in trials {
-        for proof in seen.result.output.proofs.iter().filter(|proof| proof.name != SCALING) {
+        let output = &seen.result.output;
+        let proofs = output.proofs.iter().filter(|proof| proof.name != SCALING).map(|proof| {
             let expected = if proof.name == FLOOR.0 { FLOOR.1 } else { &proof.expected };
-            let (id, name, expected) = (trial.id.to_owned(), proof.name.clone(), expected.to_owned());
+            (proof.name.clone(), expected)
+        });
+        let own = output.facts.iter().filter(|fact| !is_of_the_place(&fact.key));
+        let facts = own.map(|fact| (format!("{}{}", FACT.0, key(&fact.key)), FACT.1));
+        for (name, expected) in proofs.chain(facts) {
+            let (id, expected) = (trial.id.to_owned(), expected.to_owned());
             let line = Line { id, with: with(trial), name, expected, sometimes: false };
             if !lines.iter().any(|other| other.is(&line)) {
                 lines.push(line);
@@ -119,11 +152,12 @@ pub(crate) fn differences(tried: &[(&Trial, &Seen)]) -> Vec<String> {
         return Vec::new();
     }
     let lost = lost.into_iter().filter(|line| !line.sometimes);
-    let mut wrong: Vec<String> = lost.map(|line| format!("a proof is lost: {}", line.written().trim_end())).collect();
+    let mut wrong: Vec<String> =
+        lost.map(|line| format!("a proof or fact is lost: {}", line.written().trim_end())).collect();
     // Other pages and other instructions make other proofs; a benchmark without a line could not be
     // had where the table was written.
     if cfg!(all(target_arch = "x86_64", target_os = "linux")) && pages::page_size() == 4096 {
-        let known = |seen: &&&Line| table.iter().any(|line| line.id == seen.id);
+        let known = |seen: &&&Line| seen.expected != FACT.1 && table.iter().any(|line| line.id == seen.id);
         wrong.extend(
             new.iter()
                 .filter(known)
