@@ -65,9 +65,13 @@ mod tests {
 
     #[test]
     fn a_comment_may_be_all_that_there_is() {
-        for (source, text) in
-            [("//! One\n//!\n//! two", "One\n\ntwo"), ("//!", ""), ("//! One\nuse", "One\n"), ("/", "")]
-        {
+        for (source, text) in [
+            ("//! One\n//!\n//! two", "One\n\ntwo"),
+            ("//!", ""),
+            ("//! One\nuse", "One\n"),
+            ("/", ""),
+            ("/*! One", ""),
+        ] {
             assert_eq!(super::text_len(source), text.len(), "{source}");
         }
         assert_eq!(&super::text::<3>("//! One"), b"One");
