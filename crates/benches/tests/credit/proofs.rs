@@ -1,5 +1,5 @@
-//! Proofs: which ones each benchmark makes, and how strict they are, said a second time. And the
-//! facts that it tells.
+//! The proofs that each benchmark makes, how strict they are, and the facts that it tells, said a
+//! second time.
 //!
 //! A proof that is no longer made, or that more values satisfy than before, breaks nothing: all
 //! others hold. `proofs.txt` therefore has every proof of every benchmark with what it says that it
@@ -28,7 +28,8 @@ const NUMBER: char = '#';
 /// The proof whose expectation names the loop that came closest, and what the clock costs.
 const FLOOR: (&str, &str) = ("measured time / minimum possible time", "1 or more");
 
-/// What the name of a fact begins with, and stands in the place of what a proof expects.
+/// Marks the line of a fact: the first stands before its key, the second where a proof says what it
+/// expects.
 const FACT: (&str, &str) = ("fact ", "told");
 
 /// The proof that the harness makes of every loop, unless all of its attempts were disturbed.
@@ -90,7 +91,7 @@ fn with(trial: &Trial) -> String {
     }
 }
 
-/// The key of a fact with [`NUMBER`] for each number in it: a CPU, a node, a distance.
+/// The key of a fact with each number, such as that of a CPU, replaced by [`NUMBER`].
 fn key(key: &str) -> String {
     let mut words = String::new();
     for c in key.chars() {
@@ -103,8 +104,8 @@ fn key(key: &str) -> String {
     words
 }
 
-/// Whether a fact is one that all rounds, or all that have a directory, tell alike: of the worker,
-/// and of the file system, its kind excepted.
+/// Whether every round, or every round with a work directory, tells this fact. The kind of file
+/// system is kept: it shows that there was a directory.
 fn is_of_the_place(key: &str) -> bool {
     key.starts_with("worker.") || (key.starts_with("work_dir.") && key != "work_dir.fs")
 }
