@@ -44,9 +44,8 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
             fork::exit_now(2);
         }
     };
-    // An orphan has nobody to tell. Behind a command the parent is that command, whoever it is.
-    let parent = if parent == protocol::BEHIND_A_COMMAND { process::parent_id() } else { parent };
-    if process::die_with_parent(parent).is_err() {
+    // An orphan has nobody to tell.
+    if process::die_with_parent(expected_parent(parent)).is_err() {
         fork::exit_now(1);
     }
     let out = match take_stdout() {
@@ -61,6 +60,12 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
     // The supervisor may be gone; then the worker goes as well.
     let _ = sysio::write_full(out.as_fd(), text.as_bytes());
     fork::exit_now(0)
+}
+
+/// The process that has to be this one's parent. Behind a command it is that command, whoever it
+/// is.
+fn expected_parent(told: i32) -> i32 {
+    if told == protocol::BEHIND_A_COMMAND { process::parent_id() } else { told }
 }
 
 /// Keeps standard output for the results and lets everything that is printed go to standard error.
@@ -128,6 +133,13 @@ mod tests {
     use super::*;
     use crate::model::WorkerKind;
     use crate::testing::{job, stating};
+
+    #[test]
+    fn the_parent_is_the_one_of_the_job_or_the_command_in_front() {
+        let somebody_else = process::parent_id() + 1;
+        assert_eq!(expected_parent(somebody_else), somebody_else);
+        assert_eq!(expected_parent(protocol::BEHIND_A_COMMAND), process::parent_id());
+    }
 
     /// Each says which it is.
     #[test]

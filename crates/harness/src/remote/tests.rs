@@ -179,6 +179,55 @@ fn a_short_token_does_not_leave_the_machine() {
     assert_eq!(why, "192.0.2.1:1: beyond the loopback a token of 16 or more characters is needed (--token)");
 }
 
+/// The kernel drops the request for a connection while the queue of the listener is full.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_does_not_answer_differs_from_who_refuses() {
+    let listener = socket::listen((Ipv4Addr::LOCALHOST, 0).into(), 0).expect("loopback");
+    let address = listener.local_addr().expect("bound");
+    let remote = Remote { address, token: "right".to_owned() };
+    let open = || Control::open_within(&remote, SHORT).map(|_| ()).expect_err("nobody accepts");
+    let filling = TcpStream::connect(address).expect("room for one");
+    assert_eq!(open(), format!("{address}: no answer: is the address right, and the port open?"));
+    drop((filling, listener));
+    assert_eq!(open(), format!("{address}: no groma serve listens there"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_does_not_end_the_wait_for_a_line() {
+    use crate::sys::signals;
+    const SIGUSR1: i32 = 10;
+    signals::count_arrivals(SIGUSR1).expect("a legal signal");
+    let (tell, told) = std::sync::mpsc::channel();
+    let (remote, reading) = server(move |connection| {
+        let mut control = Control::over(connection, Instant::now() + LONG).expect("a socket");
+        let itself = std::fs::read_link("/proc/thread-self").expect("procfs");
+        tell.send((signals::Myself::new(), itself)).expect("the test waits");
+        control.read_line().map_err(|e| e.kind())
+    });
+    let mut client = TcpStream::connect(remote.address).expect("loopback");
+    let (reader, path) = told.recv().expect("it starts");
+    let stat = std::path::Path::new("/proc").join(path).join("stat");
+    let sleeps = || {
+        let stat = std::fs::read_to_string(&stat).unwrap_or_default();
+        stat.rsplit_once(')').is_none_or(|(_, rest)| rest.starts_with(" S"))
+    };
+    for _ in 0..3 {
+        while !sleeps() {
+            thread::yield_now();
+        }
+        let caught = signals::caught();
+        reader.send(SIGUSR1);
+        while signals::caught() == caught && !reading.is_finished() {
+            thread::yield_now();
+        }
+    }
+    // It may have gone.
+    let _ = client.write_all(b"a line\n");
+    assert_eq!(reading.join().expect("no panic"), Ok("a line".to_owned()));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_service_takes_datagrams_of_its_client_only() {
