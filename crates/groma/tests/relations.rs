@@ -66,8 +66,8 @@ const RELATIONS: &[Relation] = &[
         |o| (o.of("first") + o.of("join")) / o.of(""),
         ALIKE,
     ),
-    // Not their sum: the call returns before the child runs or after it, as the scheduler decides,
-    // and neither contains the end of the child.
+    // Their sum is not the whole: where the parent runs first, both contain the fork and neither
+    // contains the end of the child.
     relation("proc.fork_exit", "the child runs before the end", |o| o.of("first") / o.of(""), PART),
     relation("proc.fork_exit", "the call returns before the end", |o| o.of("return") / o.of(""), PART),
     relation("proc.vfork_exit", "the child runs before the end", |o| o.of("first") / o.of(""), PART),

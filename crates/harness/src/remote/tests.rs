@@ -186,7 +186,7 @@ fn who_does_not_answer_differs_from_who_refuses() {
     let listener = socket::listen((Ipv4Addr::LOCALHOST, 0).into(), 0).expect("loopback");
     let full = listener.local_addr().expect("bound");
     let _filling = TcpStream::connect(full).expect("room for one");
-    // Not the listener's port once it is closed: what another test forks meanwhile keeps it open.
+    // Not the port of a closed listener: a child that another test forked may hold it open.
     let nobody = (Ipv4Addr::LOCALHOST, 1).into();
     for (address, why) in
         [(full, "no answer: is the address right, and the port open?"), (nobody, "no groma serve listens there")]
@@ -201,8 +201,7 @@ fn who_does_not_answer_differs_from_who_refuses() {
 #[test]
 fn a_signal_does_not_end_the_wait_for_a_line() {
     use crate::sys::signals;
-    const SIGUSR1: i32 = 10;
-    signals::count_arrivals(SIGUSR1).expect("a legal signal");
+    signals::count_arrivals(signals::USER_1).expect("a legal signal");
     let (tell, told) = std::sync::mpsc::channel();
     let (remote, reading) = server(move |connection| {
         let mut control = Control::over(connection, Instant::now() + LONG).expect("a socket");
@@ -222,12 +221,12 @@ fn a_signal_does_not_end_the_wait_for_a_line() {
             thread::yield_now();
         }
         let caught = signals::caught();
-        reader.send(SIGUSR1);
+        reader.send(signals::USER_1);
         while signals::caught() == caught && !reading.is_finished() {
             thread::yield_now();
         }
     }
-    // It may have gone.
+    // If the reader has hung up, its result says why.
     let _ = client.write_all(b"a line\n");
     assert_eq!(reading.join().expect("no panic"), Ok("a line".to_owned()));
 }
