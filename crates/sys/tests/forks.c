@@ -10,6 +10,7 @@
  *     cargo test -p groma-sys --no-run       # prints the name of the test program
  *     cd crates/sys && env LD_PRELOAD=/tmp/forks.so ../../target/debug/deps/groma_sys-...
  *
+ * Only the first program loads it: write `timeout 60 env LD_PRELOAD=...`, not the reverse.
  * FORKS_GAP is the pause between two forks and FORKS_LIFE how long a child lives, in microseconds.
  */
 #define _GNU_SOURCE
@@ -57,7 +58,6 @@ static void *fork_for_ever(void *unused)
 			;
 		nanosleep(&gap, NULL);
 	}
-	return NULL;
 }
 
 __attribute__((constructor)) static void start(void)
