@@ -34,6 +34,9 @@ const KERNEL_FAMILIES: [&str; 3] = ["ready", "signal", "syscall"];
 /// since a fault may enter the kernel more cheaply than a call does: user-mode kernels handle calls
 /// themselves and leave faults to the host.
 const ENTRY_SHARE: f64 = 0.25;
+/// Measurements of the kernel's entry after one that makes an operation impossible: 10 ms where a
+/// call costs 100 ns. All 6 runs of one took 94 us and more in place of 4 on a busy machine.
+const ENTRY_AGAIN: u32 = 1000;
 /// The shortest cycle of a core, in nanoseconds: the fastest clock ever reported was 9.1 GHz. Not
 /// the clock that the frequency probes saw: a round of three intervals has one of them, which may
 /// have been interrupted, and the bound would then be too high.
@@ -75,8 +78,22 @@ struct Bound {
     least: String,
 }
 
-/// The tightest of the bounds that hold for a series; `None` when it has no samples.
-fn tightest(series: &Series, info: &Info, host: &Host, entry_ns: Option<f64>) -> Option<Bound> {
+/// The cheapest system call, in nanoseconds. Measured again while it exceeds `most_ns`: load can
+/// only lengthen it, so the least of many is as true and not too high.
+fn kernel_entry_ns(ins: &impl Instruments, most_ns: f64) -> f64 {
+    let mut least = ins.kernel_entry_ns();
+    for _ in 0..ENTRY_AGAIN {
+        if least <= most_ns {
+            break;
+        }
+        least = least.min(ins.kernel_entry_ns());
+    }
+    least
+}
+
+/// The tightest of the bounds that hold for a series; `None` when it has no samples. `enters`:
+/// measures the kernel's entry, where an iteration of the series is one.
+fn tightest(series: &Series, info: &Info, host: &Host, enters: Option<&impl Instruments>) -> Option<Bound> {
     let of_samples = |value: fn(f64, f64) -> f64, scale: f64| {
         let values = series.samples.iter().filter(|s| s.iters > 0);
         let values: Vec<f64> = values.map(|s| value(s.elapsed_ns as f64, s.iters as f64) * scale).collect();
@@ -101,7 +118,8 @@ fn tightest(series: &Series, info: &Info, host: &Host, entry_ns: Option<f64>) ->
             least: format!("{SHORTEST_CYCLE_NS} ns for {per_cycle} operations or bytes"),
         },
     ];
-    if let Some(entry_ns) = entry_ns {
+    if let Some(ins) = enters {
+        let entry_ns = kernel_entry_ns(ins, iteration_ns / ENTRY_SHARE);
         bounds.push(Bound {
             ratio: iteration_ns / (ENTRY_SHARE * entry_ns),
             least: format!("{ENTRY_SHARE} of the cheapest system call, {:.1} ns", ENTRY_SHARE * entry_ns),
@@ -117,10 +135,9 @@ pub(crate) fn of_time(ins: &impl Instruments, info: &Info, host: &Host, output: 
         return;
     }
     let main = info.outputs.first().map_or("", |o| o.derivation.source());
-    let entry_ns = enters_the_kernel(info).then(|| ins.kernel_entry_ns());
     let bound = |series: &Series| {
-        let entry = entry_ns.filter(|_| series.name == main);
-        tightest(series, info, host, entry).map(|bound| (series.name.clone(), bound))
+        let enters = (enters_the_kernel(info) && series.name == main).then_some(ins);
+        tightest(series, info, host, enters).map(|bound| (series.name.clone(), bound))
     };
     let worst = output.series.iter().filter_map(bound).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     if let Some((name, bound)) = worst {

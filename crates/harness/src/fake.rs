@@ -19,6 +19,8 @@ pub(crate) struct Fake {
     pub(crate) host: RefCell<HostCounters>,
     /// What probes of the core say.
     pub(crate) issue_rate: Cell<Option<f64>>,
+    /// How many measurements of the kernel's entry to come are disturbed: 6000 ns and not 100.
+    pub(crate) slow_entries: Cell<u32>,
 }
 
 impl Fake {
@@ -31,6 +33,7 @@ impl Fake {
             frequency_probes: RefCell::new(Vec::new()),
             host: RefCell::new(HostCounters::default()),
             issue_rate: Cell::new(Some(4.0)),
+            slow_entries: Cell::new(0),
         }
     }
 
@@ -80,7 +83,9 @@ impl Instruments for Fake {
     }
 
     fn kernel_entry_ns(&self) -> f64 {
-        100.0
+        let slow = self.slow_entries.get();
+        self.slow_entries.set(slow.saturating_sub(1));
+        if slow > 0 { 6000.0 } else { 100.0 }
     }
 
     fn host(&self) -> HostCounters {

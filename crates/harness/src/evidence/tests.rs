@@ -84,6 +84,32 @@ fn what_enters_the_kernel_takes_a_quarter_of_a_system_call() {
 }
 
 #[test]
+fn a_measurement_of_the_entry_that_load_lengthened_breaks_no_proof() {
+    let info = Info::new("syscall.test");
+    // 253 ns a call, which a quarter of 6000 ns would make impossible.
+    let of = |slow: u32, ns: u64| {
+        let ins = Fake::new();
+        ins.slow_entries.set(slow);
+        let mut output = RoundOutput { series: vec![series("", 1.0, &[ns])], ..RoundOutput::default() };
+        of_time(&ins, &info, &HOST, &mut output);
+        (output.proofs.pop().expect("samples"), ins.slow_entries.get())
+    };
+    for slow in [0, 1, 50, ENTRY_AGAIN] {
+        let (proof, left) = of(slow, 253_000);
+        assert_eq!((proof.holds, left), (true, 0), "{slow} lengthened: {proof:?}");
+        near(proof.seen, 253.0 / 25.0);
+        // What is shorter than a call stays impossible.
+        near(of(slow, 19).0.seen, 0.019 / 25.0);
+    }
+    // It ends, and says what it saw.
+    let (proof, left) = of(ENTRY_AGAIN + 5, 253_000);
+    assert_eq!((proof.holds, left), (false, 4), "{proof:?}");
+    near(proof.seen, 253.0 / 1500.0);
+    // Once is enough where the operation is possible.
+    assert_eq!(of(5, 6_000_000).1, 4);
+}
+
+#[test]
 fn a_control_need_not_enter_the_kernel() {
     let raw = Output::MAIN.difference("raw", "control");
     let outputs: &'static [Output] = Box::leak(Box::new([raw]));
