@@ -34,8 +34,8 @@ const KERNEL_FAMILIES: [&str; 3] = ["ready", "signal", "syscall"];
 /// since a fault may enter the kernel more cheaply than a call does: user-mode kernels handle calls
 /// themselves and leave faults to the host.
 const ENTRY_SHARE: f64 = 0.25;
-/// Measurements of the kernel's entry after one that makes an operation impossible: 10 ms where a
-/// call costs 100 ns. All 6 runs of one took 94 us and more in place of 4 on a busy machine.
+/// How many more times the cheapest system call is measured if an operation seems impossible: 10 ms
+/// in all where a call takes 100 ns (docs/methods/timing.md#evidence-floors).
 const ENTRY_AGAIN: u32 = 1000;
 /// The shortest cycle of a core, in nanoseconds: the fastest clock ever reported was 9.1 GHz. Not
 /// the clock that the frequency probes saw: a round of three intervals has one of them, which may
@@ -78,8 +78,8 @@ struct Bound {
     least: String,
 }
 
-/// The cheapest system call, in nanoseconds. Measured again while it exceeds `most_ns`: load can
-/// only lengthen it, so the least of many is as true and not too high.
+/// The time of the cheapest system call, in nanoseconds. It is measured again while it exceeds
+/// `most_ns`: load can only lengthen a measurement, so the least is the best.
 fn kernel_entry_ns(ins: &impl Instruments, most_ns: f64) -> f64 {
     let mut least = ins.kernel_entry_ns();
     for _ in 0..ENTRY_AGAIN {
