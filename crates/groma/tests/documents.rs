@@ -1,9 +1,9 @@
 //! The documents against the program: docs/benchmarks.md matches `groma list`, the commands in the
 //! README work, links and citations name files and sections that exist.
 //!
-//! `GROMA_UPDATE=1 cargo test -p groma --test program documents` rewrites docs/benchmarks.md.
+//! `.ci/update` rewrites docs/benchmarks.md.
 
-use crate::common::{Place, eight_at_a_time, until};
+use crate::common::{Place, eight_at_a_time, root, up_to_date, until};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,10 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const GROMA: &str = env!("CARGO_BIN_EXE_groma");
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
@@ -95,13 +91,7 @@ fn benchmarks() -> String {
 
 #[test]
 fn the_list_of_benchmarks_is_up_to_date() {
-    let wanted = benchmarks();
-    if std::env::var_os("GROMA_UPDATE").is_some() {
-        fs::write(root().join("docs/benchmarks.md"), wanted).expect("the list can be written");
-        return;
-    }
-    let update = "docs/benchmarks.md is stale: GROMA_UPDATE=1 cargo test -p groma --test program documents";
-    assert!(read("docs/benchmarks.md") == wanted, "{update}");
+    up_to_date("docs/benchmarks.md", &benchmarks());
 }
 
 /// The lines of a document's code that begin with `groma `.
@@ -264,11 +254,6 @@ fn anchors(page: &str) -> Vec<String> {
     found
 }
 
-/// The comment in a line of code; a document is text throughout.
-fn prose<'l>(path: &str, line: &'l str) -> Option<&'l str> {
-    if path.ends_with(".rs") { line.find("//").map(|at| &line[at..]) } else { Some(line) }
-}
-
 /// What CONTRIBUTING.md says of prose and comments; tables and code are as wide as they are.
 #[test]
 fn prose_wraps_at_100_columns() {
@@ -354,61 +339,12 @@ fn citations_can_be_opened() {
         "design.md",
         "../shared",
     ];
-    /// Words in the form of a code that are known in the field: Arm's manual has a section D12.
-    const KNOWN: [(&str, &str); 1] = [("crates/sys/src/arch/aarch64/counter.rs", "D12")];
     let mut bad = Vec::new();
     for path in sources().iter().filter(|path| !path.ends_with("tests/documents.rs")) {
-        for (n, line) in read(path).lines().enumerate() {
-            let outside = OUTSIDE.iter().find(|page| line.contains(*page)).map(|page| (*page).to_owned());
-            let code = prose(path, line).filter(|_| path.ends_with(".rs")).and_then(bare_code);
-            let code = code.filter(|code| !KNOWN.contains(&(path, code)));
-            if let Some(what) = outside.or(code) {
-                bad.push(format!("{path}:{}: {what}", n + 1));
-            }
+        for (line, number) in read(path).lines().zip(1..) {
+            let outside = OUTSIDE.iter().filter(|page| line.contains(**page));
+            bad.extend(outside.map(|page| format!("{path}:{number}: {page}")));
         }
     }
     assert!(bad.is_empty(), "readers cannot look these up:\n{}", bad.join("\n"));
-}
-
-/// The first word of a comment that only its author could look up: `V12`, `(3.10)`, `finding 8`.
-fn bare_code(comment: &str) -> Option<String> {
-    let is_code = |word: &str| {
-        let mut chars = word.chars();
-        let letter = chars.next().is_some_and(|c| "VMDNHSBX".contains(c));
-        let digits = chars.as_str();
-        letter && (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
-    };
-    let is_section = |inner: &str| {
-        inner.split(", ").all(|part| {
-            part.split_once('.').is_some_and(|(chapter, section)| {
-                matches!(chapter, "1" | "2" | "3" | "4") && section.parse::<u8>().is_ok_and(|n| n > 0 && n < 30)
-            })
-        })
-    };
-    let words = comment.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '`' | '.' | '-' | '#' | '/')));
-    let code = words.map(|word| word.trim_end_matches('.')).find(|word| is_code(word)).map(str::to_owned);
-    let inner = comment.split('(').skip(1).filter_map(|rest| rest.split_once(')')).map(|(inner, _)| inner);
-    let section = inner.into_iter().find(|inner| is_section(inner)).map(|inner| format!("({inner})"));
-    let finding = comment.contains("finding ").then(|| {
-        comment
-            .split("finding ")
-            .nth(1)
-            .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-            .map(|_| "finding N")
-    });
-    code.or(section).or(finding.flatten().map(str::to_owned))
-}
-
-#[test]
-fn bare_codes_are_distinguished_from_words() {
-    for code in
-        ["// see V12", "/// limit (M5: 64 %)", "// (3.10), label C", "// twice (3.6).", "// N5, D8", "// finding 8"]
-    {
-        assert!(bare_code(code).is_some(), "{code}");
-    }
-    for word in
-        ["// L2 and L3", "// Linux (6.18)", "// `V4(SocketAddrV4)`", "// an M1-like chip", "// 3.10 ns", "// (5.14)"]
-    {
-        assert_eq!(bare_code(word), None, "{word}");
-    }
 }

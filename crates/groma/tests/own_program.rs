@@ -1,75 +1,37 @@
-//! A benchmark in a crate of its own, from `cargo new` to `run`, `show` and `plot`, as
-//! docs/writing-benchmarks.md tells it: outside the workspace, with groma as a dependency by path.
+//! A program of one's own benchmark, as docs/writing-benchmarks.md builds it, has every verb.
+//!
+//! The programs are examples of the crate, so they share what the tests have built. That the same
+//! file builds outside the workspace, `.ci/package --verify` checks: that takes minutes.
 
-mod common;
-use common::{Place, ended, has_value, metric};
+use crate::common::{Place, ended, has_value, metric};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const EXAMPLE: &str = include_str!("../examples/own_benchmark/main.rs");
-/// Its line that starts the program, and the same with the benchmarks of groma.
-const ALONE: &str = "groma::main(&[&BENCH])";
-const BESIDE: &str = "groma::Program::new().with_groma().benchmarks(&[&BENCH]).run()";
-/// The profile of the workspace for crates from elsewhere, so that they are not built again. Ours
-/// are, since cargo tells the crates of a workspace from the same ones outside it.
-const PROFILE: &str = "
-[profile.dev.package.'*']
-opt-level = 2
-debug = 'line-tables-only'
-";
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
-}
 
-/// The directory of the programs of this build, `target/debug`.
-fn built() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_groma")).parent().expect("a directory")
-}
-
-fn cargo(dir: &Path, args: &[&str]) {
+/// The two programs: the example as it is, and the one that has groma's benchmarks as well.
+/// `cargo test` builds them, unless it was told to build one test program alone.
+fn build() -> (PathBuf, PathBuf) {
+    let built = Path::new(env!("CARGO_BIN_EXE_groma")).parent().expect("a directory");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    // The variables by which cargo told this test about groma would mean the same to the new crate.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") || text == "CARGO_TARGET_TMPDIR" {
-            command.env_remove(&name);
-        }
+    command.args(["build", "--package", "groma", "--examples", "--offline"]);
+    if built.ends_with("release") {
+        command.arg("--release");
     }
-    command.env("CARGO_TARGET_DIR", built().parent().expect("the target directory"));
-    let said = ended(command.args(args).arg("--offline").current_dir(dir).output().expect("cargo can be started"));
-    assert_eq!(said.code, Some(0), "cargo {args:?}: {}", said.err);
-}
-
-/// Makes the crate and builds its two programs: the example as it is, and one with all benchmarks.
-fn build(place: &Place) -> (PathBuf, PathBuf) {
-    cargo(&place.path(""), &["new", "--vcs", "none", "groma-outside-example"]);
-    let dir = place.path("groma-outside-example");
-    cargo(&dir, &["add", "--path", &root().join("crates/groma").display().to_string()]);
-    let manifest = fs::read_to_string(dir.join("Cargo.toml")).expect("cargo made it");
-    let quick = |name: &str| format!("\n[profile.dev.package.groma-{name}]\nopt-level = 1\ndebug = false\n");
-    let ours = fs::read_dir(root().join("crates")).expect("the crates").flatten();
-    let ours: String = ours.map(|e| quick(&e.file_name().to_string_lossy())).collect();
-    let ours = ours.replace("groma-groma", "groma");
-    fs::write(dir.join("Cargo.toml"), manifest + PROFILE + &ours).expect("a file");
-    // The same versions as here, which are those that can be had offline.
-    fs::copy(root().join("Cargo.lock"), dir.join("Cargo.lock")).expect("the lock file");
-    fs::write(dir.join("src/main.rs"), EXAMPLE).expect("a file");
-    fs::create_dir(dir.join("src/bin")).expect("a directory");
-    assert!(EXAMPLE.contains(ALONE) && EXAMPLE.lines().filter(|line| !line.starts_with("//!")).count() < 60);
-    let beside = EXAMPLE.replace(ALONE, BESIDE).replace("about!(\"main.rs\")", "about!(\"../main.rs\")");
-    fs::write(dir.join("src/bin/groma-outside-beside.rs"), beside).expect("a file");
-    let release = built().ends_with("release");
-    cargo(&dir, if release { &["build", "--release"] } else { &["build"] });
-    (built().join("groma-outside-example"), built().join("groma-outside-beside"))
+    command.env("CARGO_TARGET_DIR", built.parent().expect("the target directory"));
+    let said = ended(command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo starts"));
+    assert_eq!(said.code, Some(0), "the examples do not build: {}", said.err);
+    (built.join("examples/own_benchmark"), built.join("examples/own_and_groma"))
 }
 
 #[test]
-fn a_crate_of_thirty_lines_has_every_verb_for_its_benchmark() {
+fn a_program_of_thirty_lines_has_every_verb_for_its_benchmark() {
     let place = Place::new();
-    let (own, beside) = build(&place);
+    let (own, beside) = build();
+    assert!(EXAMPLE.lines().filter(|line| !line.starts_with("//!")).count() < 60);
     let ask = |program: &Path, args: &[&str]| {
         let mut command = Command::new(program);
         command.args(args).env_clear().env("HOME", place.path("home")).env("GROMA_STORE", place.store());
@@ -91,11 +53,11 @@ fn a_crate_of_thirty_lines_has_every_verb_for_its_benchmark() {
     assert!(explained.contains("multi-byte characters"), "{explained}");
     let unknown = ask(&own, &["run", "text.utf8_chek"]);
     assert_eq!(unknown.code, Some(2));
-    let hint = "groma-outside-example: no benchmark 'text.utf8_chek'; did you mean 'text.utf8_check'?";
+    let hint = "own_benchmark: no benchmark 'text.utf8_chek'; did you mean 'text.utf8_check'?";
     assert!(unknown.err.starts_with(hint), "{unknown:?}");
     let help = ask(&own, &["--help"]).out;
-    assert!(help.contains("Usage: groma-outside-example <COMMAND>"), "{help}");
-    assert!(help.contains("groma-outside-example explain text.utf8_check"), "{help}");
+    assert!(help.contains("Usage: own_benchmark <COMMAND>"), "{help}");
+    assert!(help.contains("own_benchmark explain text.utf8_check"), "{help}");
     assert!(help.contains("Exit codes:") && !help.contains("hammer") && !help.contains("mem.latency"), "{help}");
 
     // It measures, with rounds, a budget and proofs, and keeps the run.

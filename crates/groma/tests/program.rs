@@ -3,9 +3,8 @@
 //!
 //! Programs of their own are the comparisons with C (`oracles.rs`) and with known durations
 //! (`known_truths.rs`), which others at work would disturb; the peak memory of all children
-//! (`peak_memory.rs`); the build of another program (`own_program.rs`), which at first takes
-//! minutes of both CPUs and would disturb the others; and the replay of the fuzzers' corpus
-//! (`corpus.rs`), which is built from the sources of the parsers.
+//! (`peak_memory.rs`); and the replay of the fuzzers' corpus (`corpus.rs`), which is built from the
+//! sources of the parsers.
 //!
 //! `cargo test -p groma --test program -- trouble::` runs the tests of one file.
 
@@ -32,6 +31,7 @@ mod lineage;
 mod machines;
 mod memory_limits;
 mod names;
+mod own_program;
 mod paper;
 mod parameters;
 mod privacy;

@@ -14,7 +14,7 @@ use groma::prelude::*;
 use std::hint::black_box;
 use std::process::ExitCode;
 
-static BENCH: Benchmark = Benchmark {
+pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Checking that bytes are UTF-8",
         about: about!("main.rs"),

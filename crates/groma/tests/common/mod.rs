@@ -100,6 +100,22 @@ impl Place {
     }
 }
 
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Asserts that a generated file of the repository holds this text; `.ci/update` writes it instead.
+pub(crate) fn up_to_date(path: &str, text: &str) {
+    let file = root().join(path);
+    if std::env::var_os("GROMA_UPDATE").is_some() {
+        std::fs::write(file, text).unwrap_or_else(|e| panic!("{path}: {e}"));
+    } else {
+        let there = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{path}: {e}"));
+        assert!(there == text, "{path} is stale: run .ci/update");
+    }
+}
+
 /// Does something with each, eight at a time: what waits for much of its time takes less.
 pub(crate) fn eight_at_a_time<T: Send>(all: Vec<T>, each: impl Fn(T) + Sync) {
     let left = Mutex::new(all);
