@@ -1,4 +1,4 @@
-//! Known truths, measured in real time (docs/methods/timing.md#tests-of-the-harness): ratios and
+//! Known truths, measured in real time (docs/methods/validation.md#guards): ratios and
 //! identities only, which hold at load 20.
 
 mod common;
@@ -18,7 +18,7 @@ fn value(m: &Value) -> f64 {
 }
 
 /// A spin of known length is measured within 0.5 % or two clock steps
-/// (docs/methods/timing.md#tests-of-the-harness).
+/// (docs/methods/validation.md#guards).
 #[test]
 fn a_spin_of_known_length_is_measured_right() {
     let _alone = alone();
@@ -66,7 +66,7 @@ fn half_width(metric: &Value) -> f64 {
     (end(1) - end(0)) / 2.0 / value(metric)
 }
 
-/// Twice the work takes twice the time (docs/methods/timing.md#tests-of-the-harness).
+/// Twice the work takes twice the time (docs/methods/validation.md#guards).
 #[test]
 fn twice_the_additions_take_twice_as_long() {
     let _alone = alone();

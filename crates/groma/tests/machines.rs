@@ -64,7 +64,7 @@ fn points(machine: &Path, args: &[&str]) -> Vec<String> {
 }
 
 /// What a short round of a point costs: that of the Intel guest in
-/// docs/methods/timing.md#where-the-minute-goes, whose caches are the largest so far, and 0.5 ms
+/// docs/methods/timing.md#how-surveys-agree, whose caches are the largest so far, and 0.5 ms
 /// more for each worker beyond two, of which that guest had no more: a member of a worker group is
 /// a fork, which took 0.083 ms there, and waits for its turn to say that it is ready.
 fn cost(point: &str) -> Duration {

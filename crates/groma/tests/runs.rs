@@ -76,7 +76,7 @@ fn a_run_is_complete_in_every_form() {
     assert_eq!(counted, planned as u64);
 
     // Records recomputed from stored rounds equal the printed ones
-    // (docs/methods/timing.md#tests-of-the-harness).
+    // (docs/methods/validation.md#guards).
     let shown = place.json(&["show", "--format", "json", "--samples"]);
     assert_eq!(shown["metrics"], run["metrics"]);
     assert_eq!(shown["run"], run["run"]);

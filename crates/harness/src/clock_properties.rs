@@ -120,7 +120,7 @@ pub fn assumed_host(clock: &impl Clock) -> Host {
 
 #[cfg(test)]
 mod tests {
-    //! Fake clocks of every bad kind (docs/methods/timing.md#tests-of-the-harness).
+    //! Fake clocks of every bad kind (docs/methods/validation.md#guards).
     use super::*;
     use std::cell::Cell;
 

@@ -1,7 +1,7 @@
 //! The parameters of a metric: their declaration, their values, and the only parser of sizes.
 //!
 //! Every size that a person types goes through [`parse_size`]; lmbench's `1g` that meant one byte
-//! (docs/methods/operating-system.md#options-and-sizes) cannot come back.
+//! (docs/methods/pitfalls.md#options-and-sizes) cannot come back.
 
 use std::fmt;
 

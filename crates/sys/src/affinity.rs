@@ -2,7 +2,7 @@
 //!
 //! Masks are byte vectors of whatever length the kernel accepts. lmbench's 32-bit shift over 64-bit
 //! words was wrong from CPU 31 up, and a fixed 1024-bit set is wrong on the largest machines
-//! (`docs/methods/operating-system.md#placement-and-cpu-masks`).
+//! (`docs/methods/pitfalls.md#placement-and-cpu-masks`).
 //!
 //! # Safety
 //! Each call passes a buffer and its true length.

@@ -89,7 +89,7 @@ pub fn parent_id() -> i32 {
 /// parent has not ended already.
 ///
 /// `parent` is the id that the parent gave. Never compare with 1: the first process of a container
-/// is a legal parent (`docs/methods/operating-system.md#process-control`).
+/// is a legal parent (`docs/methods/pitfalls.md#process-control`).
 ///
 /// # Errors
 /// Those of `prctl`; `Other` when the parent has changed already.

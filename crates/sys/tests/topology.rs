@@ -151,7 +151,7 @@ fn cpus_above_32_64_and_256_are_themselves() {
     let spread = topology.spread(320);
     assert_eq!(spread.iter().collect::<BTreeSet<_>>().len(), 320, "every CPU once");
     // The lmbench defect: with more than 32 CPUs, several copies landed on one
-    // (`docs/methods/operating-system.md#placement-and-cpu-masks`).
+    // (`docs/methods/pitfalls.md#placement-and-cpu-masks`).
     assert_eq!(spread[..4], [0, 160, 8, 168]);
     let caches: BTreeSet<u32> = spread[..40].iter().map(|cpu| cpu / 8).collect();
     assert_eq!(caches.len(), 40, "a last-level cache for each while there are any");

@@ -1,5 +1,5 @@
 //! What becomes of known samples, and that recomputing gives the same:
-//! docs/methods/statistics.md#simulations.
+//! docs/methods/validation.md#guards.
 use super::*;
 use crate::fixtures::{self, HOST};
 use groma_model::{

@@ -12,7 +12,7 @@
 //! 64.
 //!
 //! **Sources:** See docs/methods/operating-system.md#self-tests and
-//! docs/methods/timing.md#tests-of-the-harness.
+//! docs/methods/validation.md#guards.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::arch;

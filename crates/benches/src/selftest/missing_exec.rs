@@ -6,7 +6,7 @@
 //! child cannot execute its program is faster than one whose child can: lmbench `lat_proc exec`
 //! printed 343 us instead of 809 us without its program.
 //!
-//! **Sources:** See docs/methods/operating-system.md#numbers-from-failures and
+//! **Sources:** See docs/methods/pitfalls.md#numbers-from-failures and
 //! docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;

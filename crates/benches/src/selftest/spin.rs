@@ -10,7 +10,7 @@
 //! **Pitfalls:** The clock must be the harness's own, or two clocks are compared.
 //!
 //! **Sources:** See docs/methods/operating-system.md#self-tests and
-//! docs/methods/timing.md#tests-of-the-harness.
+//! docs/methods/validation.md#guards.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};

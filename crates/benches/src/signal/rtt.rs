@@ -17,8 +17,8 @@
 //! - Only real-time signals are queued; of two others the second is lost.
 //! - For a signal sent to a process the kernel has to choose a thread. Here it is sent to a thread.
 //! - libMicro and others send signals to themselves, or divide by a wrong number of them
-//!   (docs/methods/operating-system.md#work-that-was-not-done,
-//!   docs/methods/operating-system.md#timing-and-calibration).
+//!   (docs/methods/pitfalls.md#work-that-was-not-done,
+//!   docs/methods/pitfalls.md#timing-and-calibration).
 //!
 //! **Sources:** See docs/methods/operating-system.md#signals.
 

@@ -1,5 +1,5 @@
 //! How often intervals of the median contain the true median, on eight distributions
-//! (docs/methods/statistics.md#simulations, docs/methods/statistics.md#rejected-intervals).
+//! (docs/methods/statistics.md#rejected-intervals).
 
 use groma_stats::interval::{Interval, median_interval_interpolated_sorted, median_interval_sorted};
 use groma_stats::{Rng, headline, order, sorted};

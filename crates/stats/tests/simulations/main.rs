@@ -1,5 +1,5 @@
 //! Simulations with a known truth: whether the methods keep their promises. Seeds are fixed, so
-//! results never change (docs/methods/statistics.md#simulations).
+//! results never change (docs/methods/validation.md#guards).
 //!
 //! `cargo test -p groma-stats --test simulations -- --nocapture` prints the tables.
 
