@@ -11,8 +11,8 @@
 //!
 //! A module uses only modules of lines above its own:
 //!
-//! 1. `error`, [`instruments`], [`clock_properties`], [`protocol`], [`handshake`], [`remote`],
-//!    [`session`]
+//! 1. `error`, [`instruments`], [`clock_properties`], [`protocol`], [`observed`], [`handshake`],
+//!    [`remote`], [`session`]
 //! 2. `stopwatch`, `variant`, `labels`, `iterations`: one timed interval
 //! 3. [`sampler`], `probe`, `board`, `member`, `evidence`, `mutation`: the samples of a round
 //! 4. `ctx`, [`rendezvous`], `benchmark`: what a benchmark sees, and is
@@ -38,6 +38,7 @@ mod labels;
 mod member;
 mod mutation;
 mod needs;
+pub mod observed;
 pub mod preflight;
 mod probe;
 pub mod protocol;

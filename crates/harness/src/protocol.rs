@@ -22,7 +22,7 @@ pub const BEHIND_A_COMMAND: i32 = 0;
 
 /// One line of JSON. A value of the model always is JSON: its maps have texts as keys, and numbers
 /// that are not finite are null.
-fn line(value: &impl Serialize) -> String {
+pub(crate) fn line(value: &impl Serialize) -> String {
     match serde_json::to_string(value) {
         Ok(text) => text + "\n",
         Err(e) => unreachable!("a value of the model is no JSON: {e}"),

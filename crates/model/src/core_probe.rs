@@ -1,9 +1,8 @@
-//! The probe of the core: how many operations it begins in a cycle, and which of its answers are
-//! those of a core to itself (docs/methods/neighbour.md#probe).
-//!
-//! Not here: the probe itself (`groma-harness`), and how modes are found (`groma-stats`).
+//! The core probe: the operations per cycle that it measures, and the boundary between those of a
+//! shared core and others (docs/methods/neighbour.md#probe). Not here: the probe itself
+//! (`groma-harness`), and how modes are found (`groma-stats`).
 
-/// The block of independent operations that a probe of the core times.
+/// The block of independent operations that a core probe times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum IssueBlock {
@@ -13,21 +12,21 @@ pub enum IssueBlock {
     Moves,
     /// Loads of one word into eight registers.
     Loads,
-    /// Additions, loads and moves by turns.
+    /// Additions, loads and moves in turn.
     Mixed,
 }
 
-/// A probe of how many operations the core begins in a cycle, and what its answer means.
+/// A probe of the operations that a core issues per cycle, and the meaning of its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CoreProbe {
     /// What it times.
     pub block: IssueBlock,
-    /// How many times as long as the shortest it is, for counters that step slowly.
+    /// Its length as a multiple of the shortest, for counters with a large step.
     pub length: u32,
-    /// Operations per cycle of a core that is not shared, as far as is known.
+    /// The best known rate of an unshared core, in operations per cycle.
     pub best: f64,
-    /// At a lower rate the core is shared; `None` while nothing slower was seen.
+    /// The core is shared at rates below this; `None` until a slower mode was seen.
     #[cfg_attr(feature = "serde", serde(default))]
     pub shared_below: Option<f64>,
 }
@@ -36,8 +35,8 @@ impl CoreProbe {
     /// Best modes within this factor are the same.
     const SAME: f64 = 0.97;
 
-    /// Takes the best mode of all probes so far and where it ends, unless they only met a core that
-    /// is slower than what is known.
+    /// Adopts the best mode of all probes so far and its lower end, unless it is slower than the
+    /// best known rate: then the core was always shared.
     pub fn learn(&mut self, best: f64, ends_at: Option<f64>) {
         if best >= CoreProbe::SAME * self.best {
             self.best = self.best.max(best);
@@ -45,9 +44,8 @@ impl CoreProbe {
         }
     }
 
-    /// Takes from earlier runs on the same processor what two of them agree on and this one has not
-    /// seen: a core that is shared all the time has one mode, and nothing tells it from a core of
-    /// its own.
+    /// Adopts from earlier runs on the same processor a better rate on which two of them agree: a
+    /// core that is shared all the time has one mode, like an unshared one.
     pub fn recall(&mut self, earlier: &[CoreProbe]) {
         let of_same_probe = |known: &&CoreProbe| (known.block, known.length) == (self.block, self.length);
         let mut known: Vec<&CoreProbe> = earlier.iter().filter(of_same_probe).collect();
@@ -58,15 +56,15 @@ impl CoreProbe {
         if is_same(self.best, best) {
             self.shared_below = self.shared_below.or(boundary);
         } else if self.best < best {
-            // Where no run met both modes, the boundary is in the middle between them.
+            // If no run saw both modes, the boundary is halfway between them.
             let between = boundary.filter(|at| *at > self.best).unwrap_or((self.best * best).sqrt());
             (self.best, self.shared_below) = (best, Some(between));
         }
     }
 }
 
-/// How many probes of the core had which rate: pairs of the logarithm of the operations per cycle,
-/// in hundredths, and a number of probes; sorted.
+/// A histogram of core probes: sorted pairs of 100 times the logarithm of the operations per cycle
+/// and a number of probes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct RateCounts(pub Vec<(i16, u32)>);
@@ -80,44 +78,44 @@ impl RateCounts {
         }
     }
 
-    /// Adds what other probes saw.
+    /// Adds the results of other probes.
     pub fn add(&mut self, more: &RateCounts) {
         for (bin, probes) in &more.0 {
             self.count(*bin, *probes);
         }
     }
 
-    /// How many probes there were.
+    /// The number of probes.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|(_, probes)| u64::from(*probes)).sum()
     }
 }
 
-/// What the probes of the core saw in a round (docs/methods/neighbour.md#probe).
+/// The results of the core probes of a round (docs/methods/neighbour.md#probe).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CoreRates {
     /// Their rates.
     pub rates: RateCounts,
-    /// Nanoseconds that the round waited for the core to be its own.
+    /// Nanoseconds that the round waited for an unshared core.
     #[cfg_attr(feature = "serde", serde(default))]
     pub waited_ns: u64,
 }
 
 impl CoreRates {
-    /// Whether nothing was probed.
+    /// Whether there were no probes.
     pub fn is_empty(&self) -> bool {
         self.rates.0.is_empty()
     }
 
-    /// Adds what other probes saw.
+    /// Adds the results of other probes.
     pub fn add(&mut self, more: &CoreRates) {
         self.rates.add(&more.rates);
         self.waited_ns = self.waited_ns.saturating_add(more.waited_ns);
     }
 }
 
-/// Whether two rates are those of one mode.
+/// Whether two rates belong to one mode.
 fn is_same(a: f64, b: f64) -> bool {
     a.min(b) >= CoreProbe::SAME * a.max(b)
 }
@@ -130,7 +128,7 @@ mod tests {
         CoreProbe { block: IssueBlock::Additions, length: 1, best, shared_below }
     }
 
-    /// What is left of `now` after earlier runs were recalled.
+    /// `now` after it has adopted earlier runs.
     fn recalled(now: CoreProbe, earlier: &[CoreProbe]) -> (f64, Option<f64>) {
         let mut core = now;
         core.recall(earlier);
@@ -142,10 +140,10 @@ mod tests {
         let shared = probe(2.4, None);
         let (own, same) = (probe(3.72, Some(3.4)), probe(3.7, None));
         assert_eq!(recalled(shared, &[own, same]), (3.7, Some(3.4)));
-        // One run is no rule, and the best of all may have been a fluke.
+        // One run is not enough, and the best of all may be an outlier.
         assert_eq!(recalled(shared, &[own]), (2.4, None));
         assert_eq!(recalled(shared, &[probe(4.4, None), own, same]), (3.7, Some(3.4)));
-        // Where none had a boundary, or one that says nothing here, it is between the modes.
+        // Without a usable boundary, it is between the modes.
         for earlier in [[same, same], [same, probe(3.72, Some(2.0))]] {
             let (best, boundary) = recalled(shared, &earlier);
             assert!(best > 3.6 && boundary.is_some_and(|at| (2.9..3.1).contains(&at)), "{boundary:?}");

@@ -1,9 +1,8 @@
-//! What a family of benchmarks says about itself: a summary, a sentence about a run, rows of the
+//! The description of a family of benchmarks: a summary, a sentence about a run, rows of the
 //! hardware page.
 //!
-//! A family is data, so that a page is extended where the benchmark is, in the `mod.rs` of its
-//! family, and so that a test can compare every id in it with the catalogue ([`Family::metrics`]).
-//! How a number becomes text is decided by the views.
+//! It is data in the family's `mod.rs`, beside the benchmarks, so that a test can compare every id
+//! with the catalogue ([`Family::metrics`]). Views format the numbers.
 
 use crate::Pages;
 
@@ -14,8 +13,8 @@ pub struct Family {
     pub name: &'static str,
     /// What its benchmarks measure, in one line without a full stop.
     pub summary: &'static str,
-    /// What a run says about it, without a full stop. Where nothing can be said, views count its
-    /// metrics by state.
+    /// The sentence about a run, without a full stop. If it is empty, views count the metrics by
+    /// state.
     pub says: Say,
     /// Its rows on the hardware page.
     pub rows: &'static [Row],
@@ -26,15 +25,14 @@ pub struct Family {
 pub enum Say {
     /// Nothing.
     Nothing,
-    /// A text in which each `{}` stands for one of the figures, in order. It is left out unless all
-    /// of them are known.
+    /// A text with a `{}` for each figure, in order; left out unless all figures are known.
     Text(&'static str, &'static [Figure]),
     /// The first of these that is not left out.
     FirstOf(&'static [Say]),
-    /// All of these that are not left out, with a semicolon between them.
+    /// All of these that are not left out, separated by semicolons.
     Each(&'static [Say]),
-    /// The first of these and whatever of the others is known, appended as it stands; nothing
-    /// without the first.
+    /// The first of these, followed by those of the others that are known; left out without the
+    /// first.
     Led(&'static [Say]),
 }
 
@@ -49,7 +47,7 @@ pub enum Figure {
     Percent(Pick),
     /// A ratio in words: `14 times`.
     Times(Pick),
-    /// The parameters of the record that the same pick chooses: `size=64 KiB`.
+    /// The parameters of the picked record: `size=64 KiB`.
     Params(Pick),
     /// The first value divided by the second, in words: `14 times`.
     Quotient(Pick, Pick),
@@ -60,8 +58,8 @@ pub enum Figure {
     Range(Select),
     /// The least and the greatest value: `25.0–100 ns`.
     Span(Select),
-    /// The levels of the memory hierarchy that a latency by size shows: `L1 48 KiB at 5.00 cy,
-    /// memory at 95.0 ns`.
+    /// The levels of the memory hierarchy in a latency by size: `L1 48 KiB at 5.00 cy, memory at
+    /// 95.0 ns`.
     Levels(&'static str),
     /// A fact of any metric of a benchmark; known only if its text is `text`.
     FactIs {
@@ -77,7 +75,7 @@ pub enum Figure {
 /// Picks one measured record from a selection.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
-    /// Which of them.
+    /// Which record.
     pub which: Which,
     /// The selection.
     pub of: Select,
@@ -133,7 +131,7 @@ pub const fn greatest(metric: &'static str) -> Pick {
 }
 
 impl Figure {
-    /// The selections that it is made from.
+    /// The selections that it uses.
     pub fn selections(&self) -> Vec<Select> {
         match *self {
             Figure::Value(pick)
@@ -161,8 +159,8 @@ impl Say {
     }
 }
 
-/// Rows of the hardware page, by the metrics that they are made of. The page shows them in the
-/// order of this list, whichever family they belong to.
+/// Rows of the hardware page with their metrics. The page shows them in the order of this list,
+/// regardless of their family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Row {
     /// The core clock, with the lowest and highest among the CPUs.
@@ -180,7 +178,7 @@ pub enum Row {
     Caches(&'static str),
     /// The amount of memory.
     Memory(&'static str),
-    /// The size of a cache line, and of a pair of lines.
+    /// The size of a cache line and of a pair of lines.
     CacheLine {
         /// The size of a line.
         line: &'static str,
@@ -227,7 +225,7 @@ pub enum Row {
 }
 
 impl Row {
-    /// The ids of the metrics that it is made from.
+    /// The ids of its metrics.
     pub fn metrics(&self) -> Vec<&'static str> {
         match *self {
             Row::CoreClock { rate, lowest, highest } => vec![rate, lowest, highest],
@@ -257,13 +255,13 @@ impl Family {
     }
 }
 
-/// The families that a view knows, and the pages made from their metrics. It shows records of
-/// others as well, without a sentence of their own.
+/// The families that a view knows, and the pages. Records of other families are shown without a
+/// sentence.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Families<'a> {
     /// The families.
     pub all: &'a [&'a Family],
-    /// What a run shows first.
+    /// The pages of a run.
     pub pages: Pages<'a>,
 }
 
@@ -273,7 +271,7 @@ impl<'a> Families<'a> {
         self.all.iter().copied().find(|family| family.name == name)
     }
 
-    /// The rows of the hardware page, in the order in which it shows them.
+    /// The rows of the hardware page, in order.
     pub fn rows(self) -> Vec<&'a Row> {
         let mut rows: Vec<&Row> = self.all.iter().flat_map(|family| family.rows).collect();
         rows.sort();

@@ -1,15 +1,15 @@
 //! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the
-//! plan and the reports know of it.
+//! plan and the reports know about it.
 
 use crate::{AUTO, Auto, Better, Composition, Label, Labels, Param, Params, Placement, Quantity, Tier};
 
-/// The text of a benchmark's module comment: what it measures and what not, its method, its traps,
-/// its source.
+/// A benchmark's module comment: what it measures and what not, its method, its pitfalls, its
+/// source.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The comment, without its marks.
+    /// The comment, without `//!`.
     pub text: &'static str,
-    /// The file it was taken from, as the compiler names it: from the root of the workspace.
+    /// Its file, relative to the root of the workspace.
     pub file: &'static str,
 }
 
@@ -18,7 +18,7 @@ impl About {
     pub const NONE: About = About { text: "", file: "" };
 }
 
-/// Whether a metric is one of a benchmark: the main one, which has its id, or `id.output`.
+/// Whether a metric belongs to a benchmark: its id is that of the benchmark, or `id.output`.
 pub fn is_metric_of(metric: &str, benchmark: &str) -> bool {
     metric.strip_prefix(benchmark).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -28,13 +28,13 @@ pub fn is_metric_of(metric: &str, benchmark: &str) -> bool {
 pub struct Info {
     /// `family.name`; the file is `family/name.rs`.
     pub id: &'static str,
-    /// Grows when a change of the definition makes old and new values incomparable.
+    /// Increases when a change of the definition makes old and new values incomparable.
     pub version: u32,
     /// What it measures, in one line.
     pub summary: &'static str,
     /// The module comment.
     pub about: About,
-    /// What the main value is.
+    /// The quantity of the main value.
     pub quantity: Quantity,
     /// Which direction is an improvement, if it differs from the quantity's.
     pub better: Option<Better>,
@@ -60,15 +60,14 @@ pub struct Info {
     /// The smallest run that, on a hybrid machine, measures a task that runs on one CPU on a core
     /// of every other class as well.
     pub class_tier: Tier,
-    /// The placements that make sense. Those that a machine does not offer are reported as
-    /// `unsupported`.
+    /// The placements that make sense. Those that a machine does not have are `unsupported`.
     pub placements: &'static [Placement],
     /// What it needs.
     pub needs: &'static [Need],
     /// The papers' tables and the programs that it corresponds to: `lmbench3:lat_pipe`,
     /// `ousterhout1990:table2`.
     pub lineage: &'static [&'static str],
-    /// The measured costs that its values are made of; empty for what is itself a primitive.
+    /// The measured costs that its values consist of; empty for a primitive.
     pub composed_of: &'static [Composition],
     /// Which labels drop a sample.
     pub interference: Interference,
@@ -118,7 +117,7 @@ impl Info {
         of_values.max((self.combination_tier)(params))
     }
 
-    /// Whether a run with these parameters has to look for the end of the caches.
+    /// Whether the preflight of a run with these parameters must find the end of the caches.
     pub fn needs_end_of_caches(&self, params: &Params) -> bool {
         let follows = |param: &Param| {
             matches!(param.auto(), Some(Auto::BeyondCaches(_))) && params.word(param.name) == Some(AUTO)
@@ -126,7 +125,7 @@ impl Info {
         self.needs.contains(&Need::EndOfCaches) || self.params.iter().any(follows)
     }
 
-    /// The parameters of all points that a run of this tier measures of a selected benchmark. For
+    /// The parameters of all points of a selected benchmark in a run of this tier. For
     /// [`Tier::Named`], all combinations of the declared values.
     pub fn points(&self, tier: Tier) -> Vec<Params> {
         let parsed = |param: &Param| param.values(tier).iter().filter_map(|text| param.parse(text).ok()).collect();
@@ -150,7 +149,7 @@ impl Info {
         if output.suffix.is_empty() { self.id.to_owned() } else { format!("{}.{}", self.id, output.suffix) }
     }
 
-    /// What the values of an output are.
+    /// The quantity of an output.
     pub const fn quantity_of(&self, output: &Output) -> Quantity {
         match output.quantity {
             Some(quantity) => quantity,
@@ -167,8 +166,8 @@ impl Info {
     }
 }
 
-/// The suffix of an output that is the median of the first operations of a round, before its
-/// warm-up has changed what the system does: the harness states it.
+/// The suffix of an output that the harness adds: the median of the first operations of a round,
+/// before the warm-up has changed what the system does.
 pub const FIRST: &str = "first_trips";
 
 /// How iterations are timed.
@@ -184,7 +183,7 @@ pub enum Timing {
     /// Many iterations in an interval of at least 5 ms, for streams whose two sides block on each
     /// other.
     Stream,
-    /// Each operation timed alone: operations of 2 us and more. The headline is the median
+    /// Each operation is timed alone: operations of 2 us and more. The headline is the median
     /// operation.
     Each,
     /// The benchmark computes its values itself.
@@ -198,7 +197,7 @@ pub struct Output {
     pub suffix: &'static str,
     /// What it is, in half a line; empty for the main one.
     pub summary: &'static str,
-    /// How it comes from what was sampled.
+    /// How it is computed from the series.
     pub derivation: Derivation<&'static str>,
     /// Its quantity, if it differs from the benchmark's.
     pub quantity: Option<Quantity>,
@@ -264,7 +263,7 @@ impl Output {
     }
 }
 
-/// How a metric comes from the series of a round.
+/// How a metric is computed from the series of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Derivation<S> {
@@ -286,7 +285,7 @@ pub enum Derivation<S> {
         /// The denominator.
         to: S,
     },
-    /// A series times a number that the worker states as a fact (modelled bytes per program byte).
+    /// A series times a number that the worker reports as a fact (modelled bytes per program byte).
     Scaled {
         /// The series.
         of: S,
@@ -306,7 +305,7 @@ pub enum Derivation<S> {
 }
 
 impl<S> Derivation<S> {
-    /// The series that it comes from; of two, the one that is not the control.
+    /// Its series; of two, the one that is not the control.
     pub fn source(&self) -> &S {
         match self {
             Derivation::Series(of)
@@ -318,15 +317,15 @@ impl<S> Derivation<S> {
         }
     }
 
-    /// Whether all rounds together have one value, instead of each round one of its own. There is
-    /// no interval then.
+    /// Whether there is one value for all rounds instead of one per round. Then there is no
+    /// interval.
     pub fn takes_all_rounds(&self) -> bool {
         matches!(self, Derivation::Max(_) | Derivation::Totals { .. })
     }
 }
 
 impl Derivation<&'static str> {
-    /// The same with owned names, as records keep it.
+    /// A copy with owned names, for records.
     pub fn owned(&self) -> Derivation<String> {
         match *self {
             Derivation::Series(of) => Derivation::Series(of.to_owned()),
@@ -374,7 +373,7 @@ pub enum Need {
     Cpus(u32),
     /// A directory to write in.
     WorkDir,
-    /// The same, when a parameter has one of these values.
+    /// A directory to write in, if a parameter has one of these values.
     WorkDirFor {
         /// The parameter's name.
         param: &'static str,
@@ -391,13 +390,13 @@ pub enum Need {
     System(&'static str),
     /// Loopback networking.
     Loopback,
-    /// That the run has looked for the end of the caches, in vain or not
-    /// ([`crate::Host::beyond_caches`]). A parameter that is `auto` needs no more than that.
+    /// That the preflight has looked for the end of the caches ([`crate::Host::beyond_caches`]),
+    /// whether it found it or not. A parameter that is `auto` implies this need.
     EndOfCaches,
 }
 
 impl Need {
-    /// Whether it is a directory to write in when the benchmark runs with these parameters.
+    /// Whether it means a directory to write in if the benchmark runs with these parameters.
     pub fn is_work_dir(&self, params: &Params) -> bool {
         match self {
             Need::WorkDir => true,
@@ -416,8 +415,8 @@ pub enum Interference {
     Faults,
     /// Blocks by nature: context switches are part of the operation.
     Blocking,
-    /// Creates processes or threads: switches and faults belong to it; time that nobody of the
-    /// family had spoils it.
+    /// Creates processes or threads: switches and faults are part of the operation. CPU time that
+    /// neither parent nor child received invalidates the sample.
     Tasks,
 }
 
@@ -433,8 +432,8 @@ impl Interference {
         }
     }
 
-    /// The labels that drop a sample when there are more members than CPUs: waiting for a CPU is
-    /// then the subject.
+    /// The labels that drop a sample if there are more members than CPUs: waiting for a CPU is then
+    /// part of what is measured.
     pub const fn drops_crowded(self) -> Labels {
         Labels::of(&[Label::Clock, Label::Overlap])
     }
@@ -454,15 +453,15 @@ impl Interference {
     }
 }
 
-/// How much time a run spends.
+/// How much time a run takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Profile {
     /// About 10 s for the most common questions; too coarse for decisions.
     Quick,
-    /// About 60 s for what stands on the pages.
+    /// About 60 s for what the pages show.
     Standard,
-    /// Everything, in as long as it takes.
+    /// Everything, in the time that it takes.
     Complete,
     /// Until each metric is precise enough, at most 10 minutes.
     Rigorous,

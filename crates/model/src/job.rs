@@ -1,22 +1,21 @@
-//! Jobs and their results: what the supervisor sends a worker for a round, and the answer.
+//! Jobs and results: what the supervisor sends to a worker for a round, and the answer.
 
 use crate::{CoreProbe, CoreRates, Fact, Params, Placement, Proof, Remark, Series, State};
 
-/// The fact of a round that says how long it took, the start and end of its worker included, in
-/// milliseconds.
+/// The key of a round's fact: its wall time including start and end of the worker, in milliseconds.
 pub const ROUND_WALL: &str = "round.wall_ms";
 
-/// The fact of a round that says how much of [`ROUND_WALL`] no later round spends again (filling
-/// the [`RunFile`]), in milliseconds.
+/// The key of a round's fact: the part of [`ROUND_WALL`] that no later round repeats (filling the
+/// [`RunFile`]), in milliseconds.
 pub const ROUND_ONCE: &str = "round.once_ms";
 
-/// A file for all rounds of a run: what takes seconds to write is written once.
+/// A file that all rounds of a run share, because writing it takes seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RunFile {
-    /// Where a worker opens it. It has no name in any directory.
+    /// The path by which a worker opens it. It has no name in any directory.
     pub path: String,
-    /// How long the round may write to make it longer, in nanoseconds.
+    /// How long the round may write to extend it, in nanoseconds.
     pub fill_ns: u64,
 }
 
@@ -40,8 +39,8 @@ impl WorkerKind {
     }
 }
 
-/// What a preflight found out about the host's instruments, given to every job so that no worker
-/// measures it again.
+/// The properties of the host's clocks that the preflight measured. Every job contains them, so
+/// that no worker measures them again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Host {
@@ -64,12 +63,12 @@ pub struct Host {
     pub proportionality: Option<f64>,
     /// Ticks per second of the cycle counter, if it may be used to cross-check the clock.
     pub counter_hz: Option<f64>,
-    /// Bytes of which the caches that one CPU reaches hold little: what `size=auto` means
-    /// (docs/methods/memory.md#beyond-the-caches). `None` where that could not be told.
+    /// A size in bytes far beyond the caches that one CPU reaches, for `size=auto`
+    /// (docs/methods/memory.md#beyond-the-caches). `None` if it is unknown.
     #[cfg_attr(feature = "serde", serde(default))]
     pub beyond_caches: Option<u64>,
-    /// How to tell whether the core is shared (docs/methods/neighbour.md#probe). `None` where there
-    /// is no counter to probe it with.
+    /// The probe for a shared core (docs/methods/neighbour.md#probe). `None` without a cycle
+    /// counter.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub core: Option<CoreProbe>,
 }
@@ -83,7 +82,7 @@ impl Host {
         self.proportionality.is_some_and(|error| error <= Host::PROPORTIONALITY_LIMIT)
     }
 
-    /// Nothing is known: the value in the preflight's own job.
+    /// All unknown: the value in the preflight's own job.
     pub const UNKNOWN: Host = Host {
         clock_step_ns: 0.0,
         clock_cost_ns: 0.0,
@@ -101,40 +100,40 @@ impl Host {
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Remote {
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: std::net::SocketAddr,
     /// The token that both sides must have; may be empty.
     pub token: String,
 }
 
 impl std::fmt::Debug for Remote {
-    /// Omits the token, because this may be printed.
+    /// Without the token, because this may be printed.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Remote({})", self.address)
     }
 }
 
-/// Everything that a worker has to know for one round of one point.
+/// Everything that a worker needs for one round of one point.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Job {
     /// The benchmark's id.
     pub id: String,
-    /// Its chosen parameters.
+    /// Its parameters.
     pub params: Params,
     /// Where it runs.
     pub placement: Placement,
-    /// The CPUs that `placement` stands for here, one a side or member; empty: not pinned, or, as a
-    /// single task, pinned where it starts.
+    /// The CPUs of `placement`, one for each side or member. Empty: not pinned, except for a single
+    /// task, which is pinned to the CPU on which it starts.
     pub cpus: Vec<u32>,
     /// The number of members of the worker group.
     pub workers: u32,
-    /// Whether it runs as a worker group: always with several members, and with one where that is
-    /// the baseline of a scaling run.
+    /// Whether it runs as a worker group: of several members, or of one as the baseline of a
+    /// scaling run.
     pub group: bool,
     /// What the members are.
     pub worker_kind: WorkerKind,
-    /// Which round this is, from 0.
+    /// The number of the round, from 0.
     pub round: u32,
     /// The seed of all random choices in the round.
     pub seed: u64,
@@ -144,16 +143,16 @@ pub struct Job {
     pub time_limit_ns: u64,
     /// The shortest warm-up, in nanoseconds.
     pub warm_ns: u64,
-    /// Iterations per interval, by series, as an earlier round of the same point chose them.
+    /// Iterations per interval, by series, chosen by an earlier round of the same point.
     pub frozen: Vec<(String, u64)>,
-    /// The private directory in which this round may write.
+    /// The directory in which this round may write.
     #[cfg_attr(feature = "serde", serde(with = "path"))]
     pub work_dir: Option<std::path::PathBuf>,
-    /// The file that this round shares with the others of the run.
+    /// The file that all rounds share.
     pub run_file: Option<RunFile>,
-    /// The machine of the peer, if that is another one.
+    /// The machine of the peer, if it is another one.
     pub remote: Option<Remote>,
-    /// What the preflight found.
+    /// The results of the preflight.
     pub host: Host,
 }
 
@@ -188,15 +187,15 @@ mod path {
     }
 }
 
-/// What a preflight found. Only the preflight's own round contains one.
+/// The results of a preflight. Only the preflight's own round contains them.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Preflight {
-    /// What is copied into every job.
+    /// The part that is copied into every job.
     pub host: Host,
     /// The time lost to other tasks; `None` if no CPU could be observed.
     pub noise: Option<Noise>,
-    /// The same for each CPU that was observed, with its number.
+    /// The share of time lost on each observed CPU, with its number.
     pub lost: Vec<(u32, f64)>,
 }
 
@@ -207,7 +206,7 @@ pub struct Preflight {
 pub struct Noise {
     /// The share of the time lost in gaps of more than 5 us, from 0 to 1: the mean over CPUs.
     pub lost: f64,
-    /// The same for the CPU that lost most.
+    /// The share on the CPU that lost most.
     pub worst_cpu_lost: f64,
     /// The longest gap, in nanoseconds.
     pub longest_gap_ns: u64,
@@ -217,7 +216,7 @@ pub struct Noise {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RoundOutput {
-    /// The series that were sampled or stated.
+    /// The series.
     pub series: Vec<Series>,
     /// The evidence.
     pub proofs: Vec<Proof>,
@@ -228,10 +227,10 @@ pub struct RoundOutput {
     pub remarks: Vec<Remark>,
     /// The core clock in this round as the frequency probe measured it, in hertz.
     pub core_hz: Option<f64>,
-    /// What the probes of the core saw.
+    /// The results of the core probes.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "CoreRates::is_empty"))]
     pub core: CoreRates,
-    /// The findings, if this is the preflight's round; that round is not stored.
+    /// Set only in the preflight's round, which is not stored.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub preflight: Option<Box<Preflight>>,
 }
@@ -252,7 +251,7 @@ impl RoundOutput {
         self.preflight = self.preflight.take().or(more.preflight);
     }
 
-    /// Whether the round says of an output that it could not determine it.
+    /// Whether the round could not determine an output.
     pub fn is_unresolved(&self) -> bool {
         self.remarks.iter().any(|remark| matches!(remark, Remark::Unresolved { .. }))
     }
@@ -267,8 +266,8 @@ impl RoundOutput {
         Fact::find(&self.facts, key)
     }
 
-    /// Why this very output has no value; of the empty name, why none has that gives no reason of
-    /// its own.
+    /// The reason why this output has no value; with the empty name, the reason of all outputs
+    /// without their own.
     pub fn unresolved(&self, output: &str) -> Option<&Remark> {
         self.remarks.iter().find(|r| matches!(r, Remark::Unresolved { output: of, .. } if of == output))
     }
@@ -293,8 +292,8 @@ pub struct RoundResult {
 
 #[cfg(feature = "serde")]
 mod flat {
-    //! A result as it is read: with the fields of its output among its own. To read them into a
-    //! flattened field, serde keeps every sample in a buffer first, and that took most of the time.
+    //! The form in which a result is read: one struct with the fields of its output. For a
+    //! flattened field, serde would buffer every sample first, which took most of the time.
     use super::{CoreRates, Fact, Preflight, Proof, Remark, RoundOutput, RoundResult, Series, State};
 
     #[derive(serde::Deserialize)]

@@ -1,9 +1,7 @@
-//! Labels: what happened to a sample while it was taken, one bit each.
-//!
-//! They come from readings outside the timed region. docs/methods/timing.md#labels gives the
-//! thresholds.
+//! Labels: what happened during a sample, one bit each. They come from readings outside the timed
+//! region; docs/methods/timing.md#labels gives the thresholds.
 
-/// One thing that can happen to a sample (docs/methods/timing.md#labels).
+/// An event during a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Label {
@@ -25,7 +23,7 @@ pub enum Label {
     Host = 1 << 7,
     /// `O`: not all members of the worker group were working during the whole sample.
     Overlap = 1 << 8,
-    /// `N`: another hardware thread was at work on the same core, right before or right after.
+    /// `N`: another hardware thread was busy on the same core right before or right after.
     Shared = 1 << 9,
 }
 
@@ -121,34 +119,5 @@ impl Labels {
     /// The letters of the set, for instance `"PM"`; empty for the empty set.
     pub fn letters(self) -> String {
         Label::ALL.into_iter().filter(|&l| self.has(l)).map(Label::letter).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_and_letters_are_distinct() {
-        let mut bits = 0u16;
-        let mut letters = String::new();
-        for label in Label::ALL {
-            assert_eq!(bits & label as u16, 0, "{label:?} shares a bit");
-            bits |= label as u16;
-            assert!(!letters.contains(label.letter()), "{label:?} shares a letter");
-            letters.push(label.letter());
-        }
-        assert_eq!(letters, "PVMFSTCHON");
-        assert_eq!(Labels(bits).letters(), letters);
-    }
-
-    #[test]
-    fn a_set_knows_its_members() {
-        let mut set = Labels::NONE;
-        assert!(!set.has(Label::Migrated));
-        set.add(Label::Migrated);
-        assert!(set.has(Label::Migrated) && !set.has(Label::Preempted));
-        assert!(set.meets(Labels::of(&[Label::Migrated, Label::Stolen])));
-        assert!(!set.meets(Labels::of(&[Label::Stolen])));
     }
 }

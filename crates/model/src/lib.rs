@@ -1,9 +1,7 @@
 //! What a benchmark, a plan, a sample and a record *are*: the nouns that every other crate shares.
 //!
-//! Plain data. Nothing here does I/O, reads a clock, or computes a statistic; whoever wants the
-//! numbers that a view shows asks `groma-stats` for them. The words are those of the design
-//! (benchmark, metric, round, worker group, interval, sample, record, run), and a type is named for
-//! the word.
+//! Plain data: nothing here does I/O, reads a clock, or computes a statistic. Types have the names
+//! of ARCHITECTURE.md's "Terms".
 #![forbid(unsafe_code)]
 
 mod composition;
@@ -11,14 +9,11 @@ mod core_probe;
 pub mod family;
 mod info;
 mod job;
-#[cfg(feature = "serde")]
-mod json;
 mod label;
 pub mod lineage;
 pub mod page;
 mod param;
 mod placement;
-mod price;
 mod quantity;
 mod record;
 mod remark;
@@ -29,7 +24,7 @@ mod text;
 mod verdict;
 mod watch;
 
-pub use composition::{Composition, Part, Times};
+pub use composition::{Composition, Part, Price, Spent, Times};
 pub use core_probe::{CoreProbe, CoreRates, IssueBlock, RateCounts};
 pub use family::{Families, Family};
 pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing, is_metric_of};
@@ -41,7 +36,6 @@ pub use lineage::Repeat;
 pub use page::Pages;
 pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
 pub use placement::{OneCpu, Placement};
-pub use price::{Price, Spent};
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{
     AtOneClock, End, Fact, InTurns, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader,
@@ -57,5 +51,5 @@ pub use watch::{CpuShare, Second, Watched};
 
 /// The version of all output formats; store rows and NDJSON lines contain it.
 ///
-/// It grows when a field is removed or changes its meaning, but not when one is added.
+/// It increases when a field is removed or changes its meaning, but not when one is added.
 pub const SCHEMA: u32 = 1;

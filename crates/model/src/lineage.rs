@@ -1,4 +1,5 @@
-//! What a measurement repeats: a row of a suite or paper that came before, and the command for it.
+//! The lineage of measurements: rows of earlier suites and papers, and the commands that repeat
+//! them.
 
 /// A row or column of a document, and the command that repeats it.
 #[derive(Clone, Copy, Debug)]

@@ -1,21 +1,21 @@
-//! What a person sees of a run: which metrics stand on its pages, and what they are called there.
+//! The pages of a run: the metrics that they show, and their names there.
 //!
-//! A page is data, written down beside the benchmarks (`groma-benches`), so that every id in it can
-//! be compared with the catalogue. It also says what a survey measures: what stands on a page, and
-//! the parts that explain it. How a number becomes text is decided by the views.
+//! A page is data in `groma-benches`, so that a test can compare every id with the catalogue. It
+//! also decides what a survey measures: the metrics on the pages, and the parts that explain them.
+//! Views format the numbers.
 
 use crate::{Metric, Params, Placement, Record};
 
 /// The pages of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pages<'a> {
-    /// The blocks of the system page, in the order in which they are read.
+    /// The blocks of the system page, in order.
     pub system: &'a [Block],
     /// The blocks of the hardware page.
     pub hardware: &'a [Block],
-    /// What the rest of the hardware page is made from: its rows are those of the families.
+    /// The metrics of the rest of the hardware page, whose rows are those of the families.
     pub rows: &'a [Shown],
-    /// What a survey measures besides, on no page: what composed costs on the pages consist of.
+    /// Further metrics of a survey that no page shows: the parts of composed costs on the pages.
     pub parts: &'a [Shown],
 }
 
@@ -24,43 +24,42 @@ pub struct Pages<'a> {
 pub struct Block {
     /// The subject.
     pub title: &'static str,
-    /// The families of its metrics, as they are called on the command line: what stands behind the
-    /// title, as far as there is room.
+    /// The families of its metrics, shown after the title if there is room.
     pub families: &'static [&'static str],
-    /// The heads of its columns; none where each line has one value. With heads a line has a value
-    /// for each, or an empty place.
+    /// The heads of its columns; empty if each line has one value. With heads, a line has a value
+    /// or an empty cell for each.
     pub heads: &'static [&'static str],
-    /// How its values are written.
+    /// The format of its values.
     pub values: Values,
     /// Its lines.
     pub lines: &'static [Line],
 }
 
-/// How the values of a block are written.
+/// The format of the values of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// Each with its unit.
     WithUnits,
-    /// In GB/s, which the title says.
+    /// In GB/s, as the title says.
     Gigabytes,
-    /// As numbers; the title says of what.
+    /// Numbers; the title names the unit.
     Bare,
 }
 
-/// The values that a line has at most.
+/// The most values of a line.
 pub const COLUMNS: usize = 3;
 
 /// A line of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    /// What people call it.
+    /// Its name for people.
     pub name: &'static str,
-    /// Its values, one for each column of the block; `None` leaves the place empty.
+    /// Its values, one for each column of the block; `None` for an empty cell.
     pub values: [Option<Shown>; COLUMNS],
 }
 
 impl Block {
-    /// How many columns of values it has.
+    /// The number of columns of values.
     pub const fn columns(&self) -> usize {
         if self.heads.is_empty() { 1 } else { self.heads.len() }
     }
@@ -71,29 +70,29 @@ impl Block {
 pub struct Shown {
     /// Its id.
     pub metric: &'static str,
-    /// The parameters that tell the point from others, with their values as they are typed.
+    /// The parameters that select the point, with their values as typed.
     pub params: &'static [(&'static str, &'static str)],
-    /// Where it is measured.
+    /// Its placement.
     pub on: On,
     /// Whether a quick survey measures it.
     pub quick: bool,
-    /// Whether its cycles are shown instead of its time.
+    /// Whether to show its cycles instead of its time.
     pub in_cycles: bool,
 }
 
-/// Where a value of a page is measured.
+/// The placement of a value on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
-    /// On one CPU, both sides where there are two.
+    /// On one CPU; if there are two sides, both on it.
     One,
-    /// Between two CPUs: of those that this machine has, the nearest that share a cache and not a
-    /// core.
+    /// Between two CPUs: preferably two cores that share a cache, else the next nearest pair of the
+    /// machine.
     Two,
-    /// Wherever the scheduler puts it.
+    /// Not pinned.
     Any,
-    /// On as many CPUs as there are.
+    /// A worker group on all CPUs.
     All,
-    /// In every place where the plan has it.
+    /// Every placement of the plan.
     Each,
 }
 
@@ -103,22 +102,22 @@ impl Shown {
         Shown { metric, params, on: On::One, quick: false, in_cycles: false }
     }
 
-    /// The same somewhere else.
+    /// With another placement.
     pub const fn on(self, on: On) -> Shown {
         Shown { on, ..self }
     }
 
-    /// The same, which a quick survey measures as well.
+    /// Measured by a quick survey as well.
     pub const fn quick(self) -> Shown {
         Shown { quick: true, ..self }
     }
 
-    /// The same in cycles of the core.
+    /// Shown in core clock cycles.
     pub const fn in_cycles(self) -> Shown {
         Shown { in_cycles: true, ..self }
     }
 
-    /// How well a place fits, the best first; `None` where the value is not measured there.
+    /// The rank of a placement, 0 for the best; `None` if it does not match.
     pub fn rank(&self, placement: &Placement, workers: u32) -> Option<usize> {
         let one = workers == 1;
         match (self.on, placement) {
@@ -135,18 +134,18 @@ impl Shown {
         }
     }
 
-    /// Whether a point has the parameters that are asked for.
+    /// Whether a point has the selected parameters.
     pub fn has(&self, params: &Params) -> bool {
         self.params.iter().all(|(name, text)| params.get(name).is_some_and(|value| value.is_typed(text)))
     }
 
-    /// Whether one of these metrics is meant.
+    /// Whether it is one of these metrics.
     pub fn is_of(&self, metrics: &[Metric]) -> bool {
         metrics.iter().any(|metric| metric.id == self.metric)
     }
 
-    /// The record that is shown: the first that was measured, in the place that fits best, else the
-    /// first that was tried there.
+    /// The record to show: the best-ranked one with a value, else the best-ranked one; the first of
+    /// several.
     pub fn find<'r>(&self, records: &'r [Record]) -> Option<&'r Record> {
         let fits = |record: &&Record| record.id == self.metric && self.has(&record.params);
         let ranked = records.iter().filter(fits).filter_map(|r| Some((self.rank(&r.placement, r.workers)?, r)));
@@ -160,12 +159,12 @@ impl Pages<'_> {
         of_blocks(self.system).chain(self.of_hardware())
     }
 
-    /// All that a survey measures: what is on the pages, and the parts of that.
+    /// All metrics that a survey measures: those on the pages, and their parts.
     pub fn measured(&self) -> impl Iterator<Item = &Shown> {
         self.shown().chain(self.parts)
     }
 
-    /// Those of the hardware page.
+    /// The metrics of the hardware page.
     pub fn of_hardware(&self) -> impl Iterator<Item = &Shown> {
         of_blocks(self.hardware).chain(self.rows)
     }

@@ -1,7 +1,7 @@
 //! The parameters of a metric: their declaration, their values, and the only parser of sizes.
 //!
-//! Every size that a person types goes through [`parse_size`]; lmbench's `1g` that meant one byte
-//! (docs/methods/pitfalls.md#options-and-sizes) cannot come back.
+//! Every size on a command line goes through [`parse_size`]: lmbench took `1g` for one byte
+//! (docs/methods/pitfalls.md#options-and-sizes).
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub enum Memory {
     PerMember(u64),
     /// As `PerMember`, multiplied by the value of the parameter of that name.
     Times(u64, &'static str),
-    /// No more than there is room for: of a size beyond it, the benchmark takes less and says so.
+    /// At most the available memory: the benchmark reduces a larger size and says so.
     Fitted,
     /// Files in the work directory.
     Files {
@@ -56,12 +56,12 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// The bytes of a task that only sleeps or spins: for a thread its stack of 128 KiB and its
-    /// kernel stack, for a forked process its page tables and private pages.
+    /// The bytes of a task that only sleeps or spins: the stack of 128 KiB and the kernel stack of
+    /// a thread, the page tables and private pages of a forked process.
     pub const TASK: u64 = 256 << 10;
 
-    /// What a size takes whose author did not say: a buffer to send from and one to receive into,
-    /// in every side.
+    /// The memory of a size without a declaration: one buffer to send from and one to receive into,
+    /// on each side.
     pub const UNDECLARED: Memory = Memory::PerSide(2);
 }
 
@@ -100,7 +100,7 @@ pub enum Tier {
 pub struct Param {
     /// Its name, as in `--param name=value`.
     pub name: &'static str,
-    /// What it is, in half a line, for help and tables.
+    /// Its meaning, in half a line, for help and tables.
     pub help: &'static str,
     /// How its values are read.
     pub kind: ParamKind,
@@ -112,15 +112,15 @@ pub struct Param {
     past_caches: bool,
 }
 
-/// The value that stands for what follows from the machine ([`Param::or_auto`]).
+/// The value that stands for a number computed for the machine ([`Param::or_auto`]).
 pub const AUTO: &str = "auto";
 
-/// What `auto` stands for.
+/// The meaning of `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auto {
-    /// This many times the bytes of which the caches hold little ([`crate::Host::beyond_caches`]).
+    /// This many times [`crate::Host::beyond_caches`], in bytes.
     BeyondCaches(u64),
-    /// As many as there are CPUs for this process.
+    /// The number of CPUs that this process may use.
     Cpus,
 }
 
@@ -153,7 +153,7 @@ impl Params {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
-    /// Gives a parameter that is there another value.
+    /// Changes the value of a parameter that exists.
     pub fn set(&mut self, name: &str, value: Value) {
         for (_, old) in self.0.iter_mut().filter(|(n, _)| n == name) {
             *old = value.clone();
@@ -191,8 +191,7 @@ impl Params {
     }
 }
 
-/// Writes `size=65536 kind=read`: the exact values, as the worker protocol and the key of the store
-/// need them.
+/// The exact values: `size=65536 kind=read`.
 impl fmt::Display for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (name, value)) in self.0.iter().enumerate() {
@@ -207,7 +206,7 @@ impl fmt::Display for Params {
 
 #[cfg(feature = "serde")]
 mod as_map {
-    //! In JSON, parameters are an object, in their declared order.
+    //! Parameters as a JSON object, in their declared order.
     use super::{Params, Value};
     use serde::de::{MapAccess, Visitor};
     use serde::ser::SerializeMap;
@@ -311,7 +310,7 @@ impl Param {
         self
     }
 
-    /// Takes `auto` as well.
+    /// Accepts `auto` as well.
     pub const fn or_auto(mut self, auto: Auto) -> Param {
         self.auto = Some(auto);
         self
@@ -328,7 +327,7 @@ impl Param {
         self.past_caches
     }
 
-    /// What `auto` stands for; `None` where it is no value.
+    /// The meaning of `auto`; `None` if it is not accepted.
     pub const fn auto(&self) -> Option<Auto> {
         self.auto
     }
@@ -366,7 +365,7 @@ impl Param {
         }
         let within = lists.iter().filter(|(of, _)| *of <= tier);
         let mut values: Vec<&str> = within.flat_map(|(_, values)| values.iter().copied()).collect();
-        // Words follow the numbers; a text that is neither sorts first, and `check` refuses it.
+        // Words after numbers. A text that is neither sorts first; `check` refuses it.
         values.sort_by_key(|text| match self.parse(text) {
             Ok(Value::Int(n)) => n,
             Ok(Value::Word(_)) => u64::MAX,
@@ -379,7 +378,7 @@ impl Param {
     /// Checks the declaration.
     ///
     /// # Errors
-    /// Says what is wrong: a listed value that cannot be read, or no value for a standard run.
+    /// A listed value cannot be read, or there is no value for a standard run.
     pub fn check(&self) -> Result<(), String> {
         for text in [self.quick, self.standard, self.full, self.named].iter().copied().flatten() {
             self.parse(text)?;
@@ -421,7 +420,7 @@ impl Param {
 
     /// Reads one value as the user typed it.
     ///
-    /// Zero is a value only of a parameter that lists it: to most operations, a size or a count of
+    /// Zero is accepted only if the declaration lists it: for most operations, a size or count of
     /// zero is an error or leaves nothing to measure.
     ///
     /// # Errors
@@ -478,7 +477,7 @@ impl Param {
 }
 
 impl Value {
-    /// Whether it is what somebody typed: a word as it stands, a number as a size or a time.
+    /// Whether it equals a typed value: a word, or a number as a size or a time.
     pub fn is_typed(&self, text: &str) -> bool {
         match self {
             Value::Word(word) => word == text,
@@ -491,8 +490,7 @@ impl Value {
 /// `2G` or `1T`.
 ///
 /// # Errors
-/// Says what was expected when the text is no size, is not a whole number of bytes, or does not fit
-/// in 64 bits.
+/// The text is not a size, not a whole number of bytes, or does not fit in 64 bits.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let bad = || format!("'{text}' is not a size (write 4096, 64K, 1.5M or 2GiB)");
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
@@ -510,8 +508,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
         return Err(bad());
     }
-    // The fraction as exact decimal digits: a float would round 1.00000000000000000001 to a whole
-    // number.
+    // As exact decimal digits: a float would round 1.00000000000000000001 to a whole number.
     let mut digits: Vec<u8> = fraction.trim_end_matches('0').bytes().map(|b| b - b'0').collect();
     let odd = || format!("'{text}' is not a whole number of bytes");
     // The last of the n digits is not 0, so fewer than n doublings cannot make the fraction whole.
@@ -533,8 +530,8 @@ const TIMES: [(&str, u32); 4] = [("s", 9), ("ms", 6), ("us", 3), ("ns", 0)];
 /// Reads a length of time such as `100us`, `1.5ms` or `2s`, in nanoseconds.
 ///
 /// # Errors
-/// Says what was expected when the text is no time with a unit, is not a whole number of
-/// nanoseconds, or does not fit in 64 bits.
+/// The text is not a time with a unit, not a whole number of nanoseconds, or does not fit in 64
+/// bits.
 pub fn parse_nanoseconds(text: &str) -> Result<u64, String> {
     let bad = || format!("'{text}' is not a time (write 500ns, 100us, 1.5ms or 2s)");
     let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(bad)?);
@@ -552,8 +549,7 @@ pub fn parse_nanoseconds(text: &str) -> Result<u64, String> {
     nanoseconds.ok_or_else(|| format!("'{text}' does not fit in 64 bits"))
 }
 
-/// A time in the largest unit that divides it: `100us`, `1500us`, `2s`. It reads back as the same
-/// number.
+/// A time in the largest unit that divides it: `100us`, `1500us`, `2s`.
 fn time_text(ns: u64) -> String {
     let (name, zeros) = TIMES.iter().find(|(_, zeros)| ns.is_multiple_of(10u64.pow(*zeros))).unwrap_or(&TIMES[3]);
     format!("{}{name}", ns / 10u64.pow(*zeros))
@@ -569,7 +565,7 @@ fn double(fraction: &mut [u8]) -> u64 {
     carry.into()
 }
 
-/// A size as people read it: the largest binary unit that divides it (`64 KiB`), else one with two
+/// A size for people: in the largest binary unit that divides it (`64 KiB`), else with two
 /// decimals.
 pub fn size_text(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];

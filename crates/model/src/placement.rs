@@ -3,13 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The class of core and the NUMA node of a task that runs on one CPU, as far as the machine has
-/// several.
+/// The class of core and the NUMA node of a task on one CPU, each only if the machine has several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OneCpu {
-    /// The class: `performance`, `efficiency`; `None` where all cores are of one kind.
+    /// The class: `performance`, `efficiency`; `None` if all cores are of one class.
     pub class: Option<String>,
-    /// The node; `None` where one has all CPUs.
+    /// The node; `None` if one node has all CPUs.
     pub node: Option<u32>,
 }
 
@@ -24,17 +23,16 @@ impl fmt::Display for OneCpu {
     }
 }
 
-/// Where the tasks of a round are put.
+/// The CPUs of the tasks of a round.
 ///
-/// Those up to `Remote` say how the two sides of a benchmark stand to each other; `Compact`,
-/// `Spread` and `List` say how the members of a worker group are laid out, and a `List` of two is a
-/// pair that somebody names. `EveryPair` and `EveryNodePair` are in descriptors only: a plan has
-/// the pairs of its machine in their place, and no record ever holds one.
+/// `SameCpu` to `Remote` relate the two sides of a benchmark. `Compact`, `Spread` and `List` place
+/// the members of a worker group; a `List` of two is also a pair of sides. `EveryPair` and
+/// `EveryNodePair` occur in descriptors only: a plan replaces them with the pairs of its machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
     /// One task, pinned to a CPU that the run chooses.
     Pinned,
-    /// The same on a machine with several classes of core or NUMA nodes: on one of this class and
+    /// `Pinned` on a machine with several classes of core or NUMA nodes: to a CPU of this class and
     /// node.
     On(OneCpu),
     /// Both tasks on one CPU.
@@ -57,16 +55,16 @@ pub enum Placement {
     Spread,
     /// A worker group on exactly these CPUs, in turn.
     List(Vec<u32>),
-    /// On a CPU of one NUMA node, with memory of one that may be the same or another.
+    /// On a CPU of one NUMA node, with memory of the same or another node.
     Nodes {
         /// The node of the CPU.
         cpu: u32,
         /// The node of the memory.
         memory: u32,
     },
-    /// Each pair of CPUs, with a point for every pair.
+    /// A point for each pair of CPUs.
     EveryPair,
-    /// Each node with CPUs combined with each node with memory, with a point for every combination.
+    /// A point for each combination of a node with CPUs and a node with memory.
     EveryNodePair,
 }
 
@@ -167,7 +165,7 @@ fn one_cpu(text: &str) -> Option<Placement> {
     };
     let class = class.map(|text| text.strip_prefix("core=").filter(|name| is_name(name)).map(str::to_owned));
     let node = node.map(|text| text.strip_prefix("node=").and_then(|number| number.parse().ok()));
-    // What is there must be right.
+    // A part that is present must be valid.
     let one = OneCpu {
         class: class.map_or(Some(None), |class| class.map(Some))?,
         node: node.map_or(Some(None), |node| node.map(Some))?,

@@ -13,7 +13,7 @@ pub enum Quantity {
     Bandwidth,
     /// Events per second.
     Rate,
-    /// A number of things.
+    /// A count.
     Count,
     /// Bytes (binary multiples when printed: 64 KiB).
     Size,
@@ -70,12 +70,12 @@ impl Quantity {
         }
     }
 
-    /// Whether a value is an amount of work per second, the inverse of a time per iteration.
+    /// Whether a value is work per second, the inverse of a time per iteration.
     pub const fn is_rate(self) -> bool {
         matches!(self, Quantity::Bandwidth | Quantity::Rate)
     }
 
-    /// The direction that is an improvement unless a descriptor says otherwise.
+    /// The default direction of improvement.
     pub const fn better(self) -> Better {
         match self {
             Quantity::Latency | Quantity::TimePerGigabyte => Better::Lower,

@@ -1,8 +1,7 @@
-//! What is kept: the run, its points, their rounds, and the record that statistics make of a
-//! metric.
+//! What is kept of a run: its head, its points, their rounds, and the records of its metrics.
 //!
-//! Rounds are the truth; a [`Record`] is recomputed from them by one function (in `groma-report`),
-//! for a live run and for one read back from the store alike.
+//! Rounds are the primary data. A [`Record`] is recomputed from them by one function (in
+//! `groma-analysis`), for a live run and a stored one alike.
 
 use crate::{
     Better, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Remark, RoundResult, State, Tag,
@@ -14,7 +13,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fact {
-    /// Dotted: `kernel.release`, `cpu.l1d.size`, `fork.rss`.
+    /// Its key, with dots: `kernel.release`, `cpu.l1d.size`, `fork.rss`.
     pub key: String,
     /// Its value as text. Sizes are in bytes.
     pub value: String,
@@ -26,14 +25,13 @@ impl Fact {
         Fact { key: key.into(), value: value.to_string() }
     }
 
-    /// The value of the first of these facts with this key.
+    /// The value of the first fact with this key.
     pub(crate) fn find<'a>(facts: &'a [Fact], key: &str) -> Option<&'a str> {
         facts.iter().find(|f| f.key == key).map(|f| f.value.as_str())
     }
 }
 
-/// What is known about where a run took place: a flat list, so that two of them can be laid side by
-/// side.
+/// The facts about a machine: a flat list, so that two machines can be compared line by line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Machine {
@@ -104,8 +102,7 @@ pub struct Metric {
     pub detail: bool,
 }
 
-/// A benchmark with all its choices made: what a plan lists, a round runs, and the store keeps. Its
-/// outputs are metrics.
+/// A benchmark with all its choices made: what a plan lists, a round runs, and the store keeps.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Point {
@@ -155,21 +152,21 @@ impl Point {
     }
 }
 
-/// One round of a point, as stored.
+/// A round of a point, as stored.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Round {
-    /// Which round, from 0.
+    /// The number of the round, from 0.
     pub round: u32,
-    /// How it ended, and its results.
+    /// Its result.
     pub result: RoundResult,
 }
 
-/// What a metric is beside a busy sibling thread (docs/methods/neighbour.md#headline).
+/// The value of a metric beside a busy sibling thread (docs/methods/neighbour.md#headline).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SharedCore {
-    /// The median of its rounds, of the samples whose core was shared; `None` where they are too
+    /// The median of its rounds over the samples whose core was shared; `None` if there are too
     /// few.
     pub value: Option<f64>,
     /// The share of the samples whose core was shared, from 0 to 1.
@@ -179,7 +176,7 @@ pub struct SharedCore {
     pub round_values: Vec<f64>,
 }
 
-/// How precise a metric is besides what the clock of the core did to it
+/// The precision of a metric without the effect of the core's changing clock
 /// (docs/methods/statistics.md#one-clock).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -249,8 +246,7 @@ pub struct Record {
     /// The mean of all samples divided by their median: how much the run was disturbed, although
     /// the headline is not affected.
     pub interference: Option<f64>,
-    /// The headline in cycles of the core's clock, where it is a latency and the clock was seen
-    /// beside it.
+    /// The headline in core clock cycles, if it is a latency and the clock was measured.
     pub cycles: Option<f64>,
     /// The precision at one clock; absent unless rounds differ because the clock of the core did.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
@@ -263,10 +259,10 @@ pub struct Record {
     pub clean: u64,
     /// How often each label was set, by letter.
     pub labels: LabelCounts,
-    /// What it is beside a busy sibling thread; absent where no sample was.
+    /// Its value beside a busy sibling thread; absent if no sample was.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub shared: Option<SharedCore>,
-    /// The evidence; if rounds differ, the worst.
+    /// The proofs; if rounds differ, the worst.
     pub proofs: Vec<Proof>,
     /// The value of each round, in order.
     pub round_values: Vec<f64>,
@@ -283,14 +279,15 @@ pub struct Record {
 }
 
 impl Record {
-    /// The half-width of the interval that is shown, as a fraction of the value. `None` without an
+    /// The half-width of the displayed interval, as a fraction of the value. `None` without an
     /// interval.
     pub fn half_width(&self) -> Option<f64> {
         let half = self.ci_display.zip(self.value).map(|([low, high], value)| (high - low) / 2.0 / value.abs());
         half.filter(|half| half.is_finite() && *half >= 0.0)
     }
 
-    /// The same at one clock where the clock explains why rounds differ.
+    /// The half-width at one clock if the clock explains why rounds differ, else
+    /// [`Self::half_width`].
     pub fn precision(&self) -> Option<f64> {
         self.at_one_clock.as_ref().map(|at| at.half_width).or_else(|| self.half_width())
     }
@@ -300,15 +297,14 @@ impl Record {
         Fact::find(&self.facts, key)
     }
 
-    /// The number that a parameter was: of a size that was asked for as `auto`, the bytes that were
-    /// used.
+    /// The number of a parameter; for a size of `auto`, the bytes that were used.
     pub fn number(&self, param: &str) -> Option<u64> {
         let used = || self.fact(&auto_fact(param))?.parse().ok();
         self.params.int(param).or_else(used)
     }
 }
 
-/// The key of the fact that says how many bytes a size was that was asked for as `auto`.
+/// The key of the fact with the bytes that were used for a size of `auto`.
 pub fn auto_fact(param: &str) -> String {
     format!("auto.{param}")
 }
@@ -333,22 +329,22 @@ pub struct RunHeader {
     pub build: String,
     /// The command line without the program's name.
     pub args: Vec<String>,
-    /// What the user calls it. A stored run can get further ones and lose them.
+    /// Its tags. Those of a stored run can change.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "BTreeSet::is_empty"))]
     pub tags: BTreeSet<Tag>,
-    /// The run that was made in turns with this one, and the condition of this one; absent where a
-    /// run was made alone.
+    /// The run that was measured in turns with this one, and the condition of this one; absent for
+    /// a run alone.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub in_turns: Option<InTurns>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// How much time it may spend.
+    /// Its profile.
     pub profile: Profile,
     /// The time budget in seconds.
     pub budget_s: f64,
     /// The facts about the machine.
     pub environment: Machine,
-    /// What the preflight measured of clock and scheduler.
+    /// The measurements of the preflight.
     pub host: Host,
     /// How disturbed the host was before the run; `None` if that could not be measured.
     pub noise: Option<NoiseVerdict>,
@@ -359,19 +355,19 @@ pub struct RunHeader {
     pub remarks: Vec<Remark>,
 }
 
-/// One of two runs whose rounds were made in turns, round by round.
+/// One of two runs that were measured in turns, round by round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InTurns {
     /// The id of the other run.
     pub with: String,
-    /// What workers of this run were started behind; empty for nothing.
+    /// The command in front of this run's workers; empty for none.
     pub command: String,
-    /// The files that were set for its rounds, and what they held then; absent for none.
+    /// The files that were set for its rounds with their content; absent for none.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub set: Vec<Fact>,
-    /// The shell command that was run before its rounds, where the other run's had been before;
-    /// absent for none.
+    /// The shell command that was run before its rounds, after rounds of the other run; absent for
+    /// none.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "String::is_empty"))]
     pub prepared_by: String,
 }
@@ -395,7 +391,7 @@ pub struct StateCounts(pub Vec<(State, u64)>);
 
 #[cfg(feature = "serde")]
 mod as_maps {
-    //! In JSON, counts are objects: `{"P": 3}`, `{"ok": 120, "noisy": 2}`.
+    //! Counts as JSON objects: `{"P": 3}`, `{"ok": 120, "noisy": 2}`.
     use super::{LabelCounts, StateCounts};
     use crate::State;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

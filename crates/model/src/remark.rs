@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How the text of a [`Remark::Unresolved`] begins, after the name of the output.
+/// The text of a [`Remark::Unresolved`] between the name of the output and the reason.
 const CANNOT_TELL: &str = "cannot tell: ";
 
 /// A remark. It has a variant of its own if code depends on it.
@@ -16,7 +16,7 @@ pub enum Remark {
     /// The intervals of a worker group were shorter than the rule for its size requires
     /// (docs/methods/timing.md#intervals-of-a-worker-group).
     ShortInterval,
-    /// A place of a disk that was never read took no longer than one that had just been read
+    /// Reading a block of a disk for the first time took no longer than reading it again
     /// (docs/methods/operating-system.md#disk-caches).
     Cache,
     /// Too few samples were clean, so the sampler halved the interval and sampled again.
@@ -26,8 +26,8 @@ pub enum Remark {
         /// Samples taken.
         taken: usize,
     },
-    /// There were enough CPUs for all members of a worker group, but they did not have them
-    /// throughout.
+    /// The members of a worker group did not have a CPU each all the time, although there were
+    /// enough.
     GroupCpuShare {
         /// The share of the time in which a member had a CPU, in percent.
         percent: u32,
@@ -48,7 +48,7 @@ pub enum Remark {
     },
     /// An output has no value in this round.
     Unresolved {
-        /// The suffix of the output; empty for all outputs that have no reason of their own.
+        /// The suffix of the output; empty for all outputs without their own reason.
         output: String,
         /// Why it has none.
         reason: String,
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remark_is_its_text_and_comes_back_typed() {
+    fn a_remark_reads_back_from_its_text() {
         let unresolved =
             |output: &str, reason: &str| Remark::Unresolved { output: output.into(), reason: reason.into() };
         for (remark, text) in [

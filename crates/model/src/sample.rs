@@ -5,7 +5,7 @@ use crate::Labels;
 /// One timed interval of one member of a worker group: the times as read, never a quotient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// The member of the worker group that took it; 0 if it works alone.
+    /// The member of the worker group that took it; 0 without a group.
     pub worker: u32,
     /// The CPU on which it ended.
     pub cpu: u32,
@@ -19,14 +19,14 @@ pub struct Sample {
     pub cpu_ns: u64,
     /// What happened during the interval.
     pub labels: Labels,
-    /// Nanoseconds by which the whole worker group's work reached beyond this sample on the tighter
-    /// side; `None` when alone. Negative means that the worker group was not complete.
+    /// Nanoseconds by which the work of the whole worker group extends beyond this sample, on the
+    /// side where it is less; negative if the group was not complete, `None` without a group.
     pub margin_ns: Option<i64>,
 }
 
-/// A stretch of time in which one member of a worker group did nothing but measure one series:
-/// timed parts and what lies between them. The rate of a group comes from these, since the timed
-/// parts of its members need not overlap.
+/// The whole time that one member of a worker group spent on one series: the timed parts and the
+/// gaps between them. The rate of a group comes from these, since the timed parts of its members
+/// need not overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Span {
     /// The member of the worker group.
@@ -39,11 +39,11 @@ pub struct Span {
     pub timed_ns: u64,
     /// The number of iterations.
     pub iters: u64,
-    /// What happened during the stretch.
+    /// What happened during that time.
     pub labels: Labels,
 }
 
-/// The samples or the values of one named part of a round: the raw ring, its control, or simply the
+/// The samples or the values of one loop of a round: the raw ring, its control, or simply the
 /// metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(
@@ -59,21 +59,20 @@ pub struct Series {
     /// The work of one iteration: operations for a latency or a rate, bytes for a bandwidth.
     pub per_iter: f64,
     /// What reading the clock adds to an iteration, in nanoseconds: about the cost of one reading
-    /// where each operation is timed alone. The times of the samples contain it, values do not.
+    /// if each operation is timed alone. The times of samples contain it, values do not.
     pub clock_ns: f64,
-    /// The samples, in the order in which they were taken. A member of a worker group that takes
-    /// more than there is room for keeps some of them, chosen at random.
+    /// The samples, in order. A member of a worker group keeps a random choice if it takes more
+    /// than there is room for.
     pub samples: Vec<Sample>,
-    /// All the time of each member of a worker group that it spent on this series; empty when
-    /// alone.
+    /// The spans of the members of a worker group; empty without a group.
     pub spans: Vec<Span>,
-    /// Values stated outright, in SI units, by benchmarks whose result is not a time per iteration
-    /// (a clock step).
+    /// Values in SI units that the benchmark computes itself, because its result is not a time per
+    /// iteration (a clock step).
     pub values: Vec<f64>,
 }
 
 impl Series {
-    /// A series whose values are stated outright, in SI units.
+    /// A series of values in SI units that the benchmark computes itself.
     pub fn stated(name: &str, values: Vec<f64>) -> Series {
         Series { name: name.to_owned(), iters: 1, per_iter: 1.0, values, ..Series::default() }
     }
@@ -85,32 +84,46 @@ impl Series {
 pub struct Proof {
     /// What was counted: `minor faults per touch`.
     pub name: String,
-    /// What it has to be, in words: `0.99..1.01`.
+    /// The expected value, in words: `0.99..1.01`.
     pub expected: String,
-    /// What was seen. JSON has no number for what is not finite: it is written as null and read as
-    /// NaN.
-    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::json::number"))]
+    /// The actual value. If it is not finite, JSON has null, which is read as NaN.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "null_as_nan::number"))]
     pub seen: f64,
     /// Whether it holds. A metric with a broken proof is `failed`.
     pub holds: bool,
 }
 
+/// JSON has neither NaN nor infinities: they are written as null, and null is read as NaN.
+#[cfg(feature = "serde")]
+mod null_as_nan {
+    use serde::{Deserialize, Deserializer};
+
+    pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+    }
+
+    pub(super) fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+        let numbers: Vec<Option<f64>> = Deserialize::deserialize(deserializer)?;
+        Ok(numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect())
+    }
+}
+
 #[cfg(feature = "serde")]
 mod columns {
-    //! Samples are written as columns: a tenth of the size of an array of objects, and ready for a
-    //! data frame. Columns that hold nothing but zeros or nulls are left out.
-    use super::{Sample, Series, Span};
+    //! Samples as columns: a tenth of the size of an array of objects, and ready for a data frame.
+    //! Columns of zeros or nulls only are left out.
+    use super::{Sample, Series, Span, null_as_nan};
     use crate::Labels;
 
     #[derive(serde::Serialize, serde::Deserialize)]
     pub(super) struct Columns {
         name: String,
         iters: u64,
-        #[serde(deserialize_with = "crate::json::number")]
+        #[serde(deserialize_with = "null_as_nan::number")]
         per_iter: f64,
-        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::json::numbers")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_nan::numbers")]
         values: Vec<f64>,
-        #[serde(default, skip_serializing_if = "nothing", deserialize_with = "crate::json::number")]
+        #[serde(default, skip_serializing_if = "nothing", deserialize_with = "null_as_nan::number")]
         clock: f64,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         t0: Vec<u64>,

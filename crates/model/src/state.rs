@@ -11,16 +11,15 @@ pub enum State {
     /// Measured, proofs hold, but fewer than half of the samples were undisturbed, or the rounds
     /// differ.
     Noisy,
-    /// Not told apart from nothing: too few clean samples, a net value whose interval spans zero,
-    /// or not reached.
+    /// No value: too few clean samples, a difference whose interval contains zero, or not reached.
     Unresolved,
-    /// This machine cannot do it. The reason says what is missing.
+    /// Not possible on this machine; the reason says what is missing.
     Unsupported,
-    /// The system refused it. The reason names the privilege and the errno.
+    /// Refused by the system; the reason names the privilege and the errno.
     Denied,
-    /// It did not end before its deadline.
+    /// Not finished before its deadline.
     Timeout,
-    /// It failed, crashed, or a proof does not hold.
+    /// Failed or crashed, or a proof does not hold.
     Failed,
 }
 
@@ -47,7 +46,7 @@ impl State {
         State::ALL.into_iter().find(|s| s.word() == word)
     }
 
-    /// Whether the run's exit code must show it (exit code 4).
+    /// Whether it makes the run exit with code 4.
     pub const fn fails_run(self) -> bool {
         matches!(self, State::Denied | State::Timeout | State::Failed)
     }

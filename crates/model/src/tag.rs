@@ -4,15 +4,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Characters of a tag at most: a column of a list has room for it.
+/// Longest tag in characters, so that it fits a column of a list.
 const LONGEST: usize = 40;
 
-/// The name of a user for runs: `before`, `patch-2.1`. Several runs may have the same tag, and a
-/// run several tags.
+/// A user's name for runs: `before`, `patch-2.1`. Several runs may have the same tag, and a run
+/// several tags.
 ///
 /// A letter, then letters, digits and `-_.`, so that it is neither an id, which begins with a
-/// digit, nor an option, and needs no quotes in a shell. What refers to runs or files in another
-/// way is no tag: `latest`, `host:NAME`, `run.ndjson`.
+/// digit, nor an option, and needs no quotes in a shell. Other references to runs or files are
+/// refused: `latest`, `host:NAME`, `run.ndjson`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_a_word_that_means_nothing_else() {
+    fn a_tag_has_no_other_meaning() {
         let longest = "a".repeat(40);
         for text in ["before", "B", "patch-2.1", "x_y", "latest2", "Latest", "host", "ndjson", &longest] {
             assert_eq!(text.parse::<Tag>().map(String::from), Ok(text.to_owned()));

@@ -1,5 +1,5 @@
-//! Text from outside, made fit to be shown: which characters may reach a terminal, and what stands
-//! for the others.
+//! Sanitises text from outside: which characters may reach a terminal, and the escapes of the
+//! others.
 //!
 //! Names, facts, reasons and arguments come from other programs, other machines and stored files.
 //! Printed unescaped, they could move the cursor, set the window title, insert terminal input, or
@@ -35,9 +35,9 @@ pub const fn is_plain(c: char) -> bool {
     )
 }
 
-/// The text in one line of plain characters: a line break or a tab becomes a space, every other
-/// character that is not plain its escape, such as `\u{202e}`. It is not dropped: a name that holds
-/// one should look odd.
+/// The text in one line of plain characters: a line break or a tab becomes a space, any other
+/// character that is not plain its escape, such as `\u{202e}`. Dropping them was rejected: a name
+/// that contains one should look suspicious.
 pub fn plain(text: &str) -> Cow<'_, str> {
     with_escapes(text, is_plain, |out, c| match c {
         '\n' | '\t' => out.push(' '),
@@ -73,8 +73,8 @@ pub fn plain_json(json: &str) -> Cow<'_, str> {
     )
 }
 
-/// The text with `escape` instead of every character that must not stay; most texts have none and
-/// are not copied.
+/// The text with every character that is not plain replaced by `escape`; a text without any is not
+/// copied.
 fn with_escapes(text: &str, stays: impl Fn(char) -> bool, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
     let Some(first) = text.find(|c| !stays(c)) else { return Cow::Borrowed(text) };
     let mut out = String::with_capacity(text.len() + 16);

@@ -1,14 +1,13 @@
-//! Flags and reasons of a record: what the statistics say about a metric, for people.
+//! Flags and reasons of a record: verdicts of the statistics, for people.
 
 use crate::{AtOneClock, Remark};
 use std::fmt;
 
-/// A property of a record that does not decide how the metric ended. In records and in JSON it is
-/// its text, whose first word, up to a colon, is the same for all flags of a kind.
+/// A property of a record that does not decide its state. Records and JSON contain its text, whose
+/// part before the colon identifies the kind of flag.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Flag {
-    /// The interval is wider than the benchmark wants: half the width wanted, relative to the
-    /// value.
+    /// The interval is wider than the target.
     Imprecise {
         /// The target half-width, as a fraction of the value.
         wanted: f64,
@@ -43,22 +42,22 @@ pub enum Flag {
         /// The mean divided by the median.
         ratio: f64,
     },
-    /// Reading the clock took a large part of what was timed; it was taken off.
+    /// Reading the clock took a large part of what was timed, and was subtracted.
     ClockCost {
-        /// Its share of the time of an operation as read.
+        /// Its share of the time of an operation before subtraction.
         share: f64,
     },
     /// Rounds differ because the clock of the core did.
     ClockMoved(AtOneClock),
-    /// The value lies far beyond those of all earlier runs of this machine.
+    /// The value is far from those of all earlier runs of this machine.
     Contradicts {
         /// The value divided by their median.
         ratio: f64,
         /// The number of these runs.
         runs: usize,
     },
-    /// The core was shared with a busy sibling thread for so much of the time that the value is
-    /// that of a shared core (docs/methods/neighbour.md#headline).
+    /// The core was shared with a busy sibling thread most of the time, so the value is that of a
+    /// shared core (docs/methods/neighbour.md#headline).
     SharedCore {
         /// The share of the samples, as a fraction.
         share: f64,
@@ -67,7 +66,7 @@ pub enum Flag {
     LeftProcesses(Remark),
 }
 
-/// The text of [`Flag::SharedCore`], before its percentage and behind it.
+/// The text of [`Flag::SharedCore`] before and after the percentage.
 const SHARED_CORE: &str = "shared core: the sibling thread was busy in ";
 const OF_THE_SAMPLES: &str = " % of the samples";
 
@@ -104,8 +103,8 @@ impl fmt::Display for Flag {
 }
 
 impl Flag {
-    /// The modes that the text of a flag names, as [`Flag::Modes`] holds them; `None` of any other
-    /// text. A record holds its flags as text.
+    /// Parses the text of [`Flag::Modes`], because a record holds its flags as text; `None` for
+    /// other texts.
     pub fn modes_of(text: &str) -> Option<Vec<(f64, f64)>> {
         let (_, list) = text.split_once(" modes: ")?;
         let mode = |part: &str| {
@@ -115,16 +114,15 @@ impl Flag {
         list.split(", ").skip(1).map(mode).collect()
     }
 
-    /// The share of the samples beside a busy sibling thread that the text of a flag names, as
-    /// [`Flag::SharedCore`] holds it; `None` of any other text.
+    /// Parses the share in the text of [`Flag::SharedCore`]; `None` for other texts.
     pub fn shared_core_of(text: &str) -> Option<f64> {
         let percent = text.strip_prefix(SHARED_CORE)?.strip_suffix(OF_THE_SAMPLES)?;
         Some(percent.parse::<f64>().ok()? / 100.0)
     }
 }
 
-/// Where some samples were disturbed, fewer clean ones than this give no value, and a round goes on
-/// for them or starts again (docs/methods/timing.md#clean-samples).
+/// The fewest clean samples that give a value if others were disturbed. A round with fewer
+/// continues or starts again (docs/methods/timing.md#clean-samples).
 pub const FEWEST_CLEAN: usize = 6;
 
 /// Why a metric did not end `ok`.

@@ -1,6 +1,6 @@
-//! What a watch of the CPUs found: how much of each core others take.
+//! The results of a watch of the CPUs: how much of each core other threads use.
 
-/// What a CPU was in one second, or in all of them.
+/// The state of a CPU in one second, or in all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CpuShare {
@@ -8,14 +8,14 @@ pub struct CpuShare {
     pub cpu: u32,
     /// Probes that were not interrupted.
     pub probes: u64,
-    /// The share of them that found a busy sibling thread; `None` where none was taken, or nothing
-    /// slower than the best is known so far.
+    /// The share of them that found a busy sibling thread; `None` without probes, or until a slower
+    /// mode was seen.
     pub shared: Option<f64>,
     /// The share of the time in which the host ran another guest, as the kernel counts it.
     pub stolen: Option<f64>,
     /// The core's clock, in hertz.
     pub core_hz: Option<f64>,
-    /// The longest time without a probe that found the core its own, in seconds.
+    /// The longest series of probes that found the core shared, in seconds.
     pub longest_s: f64,
 }
 
@@ -23,7 +23,7 @@ pub struct CpuShare {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Second {
-    /// Seconds since the watch began, at its end.
+    /// Its end, in seconds since the watch began.
     pub at_s: f64,
     /// The CPUs, by number.
     pub cpus: Vec<CpuShare>,
@@ -35,17 +35,16 @@ pub struct Second {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Watched {
-    /// How long it was.
+    /// Length of the watch, in seconds.
     pub wall_s: f64,
-    /// The CPUs, by number, with the boundary as it was known in the end.
+    /// The CPUs, by number, judged by the final boundary.
     pub cpus: Vec<CpuShare>,
     /// The CPU time that the watch took, as a share of one CPU.
     pub cost: f64,
 }
 
 impl Watched {
-    /// The share of all probes that found a busy sibling thread; `None` where nothing slower than
-    /// the best was seen.
+    /// The share of all probes that found a busy sibling thread; `None` if no slower mode was seen.
     pub fn shared(&self) -> Option<f64> {
         let known = || self.cpus.iter().filter_map(|cpu| Some((cpu.shared?, cpu.probes as f64)));
         let probes: f64 = known().map(|(_, probes)| probes).sum();

@@ -1,5 +1,4 @@
-//! The shapes that types have in JSON, where they are written by hand: objects in their order,
-//! columns, words.
+//! The JSON of types with hand-written (de)serialisation: ordered objects, columns, words.
 #![cfg(feature = "serde")]
 
 use groma_model::{
@@ -30,7 +29,7 @@ fn a_placement_is_its_text() {
     assert!(from_str::<Placement>(r#""near""#).is_err() && from_str::<Placement>("7").is_err());
 }
 
-/// Counts come back in the order of `Label::ALL`, whatever order the object had.
+/// In the order of `Label::ALL`, regardless of the order in the object.
 #[test]
 fn counts_are_objects_and_come_back_in_order() {
     let labels = LabelCounts(vec![('P', 3), ('M', 8), ('O', 1)]);
@@ -67,9 +66,9 @@ fn samples_are_columns_and_idle_columns_are_left_out() {
     assert_eq!(from_str::<Series>(&json).expect("it reads back"), stated);
 }
 
-/// The column of times gives the number of samples; shorter columns are filled with zeros.
+/// Shorter columns are filled with zeros.
 #[test]
-fn there_are_as_many_samples_as_times() {
+fn the_column_of_times_decides_the_number_of_samples() {
     let json = r#"{"name":"","iters":1,"per_iter":1.0,"t0":[1,2,3],"dt":[4,5],"n":[9],"cpu":[]}"#;
     let series: Series = from_str(json).expect("it reads");
     let read: Vec<_> = series.samples.iter().map(|s| (s.t0_ns, s.elapsed_ns, s.iters, s.cpu)).collect();
@@ -77,7 +76,7 @@ fn there_are_as_many_samples_as_times() {
 }
 
 #[test]
-fn a_record_knows_its_facts() {
+fn a_record_reads_from_json_and_finds_its_facts() {
     let json = r#"{"id":"a.b","version":2,"summary":"s","params":{"size":64},"params_text":"size=64 B",
         "placement":"same-cpu","workers":1,"crew":"processes","state":"noisy","reason":"r","quantity":"latency",
         "unit":"s","better":"lower","timing":"batched","value":4.1e-6,"ci":[4e-6,5e-6],"ci_display":null,"p10":null,

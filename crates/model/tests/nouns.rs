@@ -57,7 +57,7 @@ fn quantities_have_their_units_and_directions() {
 
 /// A share of exactly 0.5 % is no longer quiet; one of exactly 20 % is still noisy.
 #[test]
-fn the_noise_verdict_changes_at_its_thresholds() {
+fn noise_verdicts_change_at_their_thresholds() {
     use NoiseVerdict::{Fine, Hostile, Noisy, Quiet};
     for (share, verdict) in [
         (0.0, Quiet),
@@ -75,7 +75,7 @@ fn the_noise_verdict_changes_at_its_thresholds() {
 }
 
 #[test]
-fn a_descriptor_answers_for_itself() {
+fn a_descriptor_has_defaults_and_overrides() {
     let info = Info::new("ipc.pipe_rtt");
     assert_eq!((info.family(), info.better()), ("ipc", Better::Lower));
     assert_eq!(info.params_tier(&Params::default()), Tier::Quick, "all combinations, unless it says otherwise");
@@ -179,6 +179,8 @@ fn fractions_of_a_unit_are_exact() {
         ("0.0009765625K", 1),
         ("0.00000000000090949470177292823791503906250T", 1),
         ("16383.5T", 16383 * (1 << 40) + (1 << 39)),
+        ("0", 0),
+        ("64KiB", 65536),
         ("18446744073709551615", u64::MAX),
         ("17179869183.9990234375G", u64::MAX - (1 << 20) + 1),
         ("000001.50M", 1_572_864),
@@ -197,7 +199,7 @@ fn fractions_of_a_unit_are_exact() {
         assert!(refused == fits(text) || refused == whole(text), "{text}: {refused:?}");
     }
     assert_eq!(parse_size("16777216T"), fits("16777216T"));
-    for text in [".", ".K", "1.2.3K", "1..5K", "b", "ib", "1Ki", "1bb", "+1", "1K "] {
+    for text in ["", "K", "64Q", "-1", "1e3", ".", ".K", "1.2.3K", "1..5K", "b", "ib", "1Ki", "1bb", "+1", "1K "] {
         assert_eq!(parse_size(text), Err(format!("'{text}' is not a size (write 4096, 64K, 1.5M or 2GiB)")));
     }
 }
@@ -259,7 +261,7 @@ fn a_token_is_not_printed() {
 }
 
 #[test]
-fn a_point_is_named_by_what_sets_it_apart() {
+fn the_name_of_a_point_omits_defaults() {
     let mut point = Point {
         bench: "ipc.pipe_rtt".into(),
         version: 1,

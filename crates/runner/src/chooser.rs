@@ -1,37 +1,37 @@
-//! Which of its CPUs a single task gets in a round: one drawn at random from the least busy
+//! Draws the CPU of a single task for each round from the least busy ones
 //! (docs/methods/timing.md#cpu-of-a-single-task).
 
 use groma_harness::sys::load::CpuTime;
 use std::collections::BTreeMap;
 
-/// A CPU counts as one of the least busy up to this share of its time above the least: less is what
-/// a tick or two of the kernel's accounting make of an idle CPU within a round.
+/// A CPU is one of the least busy if its busy share is at most this much above the least: within a
+/// round, one or two ticks of the kernel's accounting can make an idle CPU look this busy.
 const NEAR: f64 = 0.25;
-/// A share is taken over this many ticks (of 10 ms, mostly) and more.
+/// A busy share needs at least this many ticks (usually of 10 ms).
 const FEWEST_TICKS: u64 = 5;
 
-/// What is known of how busy CPUs are with the work of others.
+/// How busy the CPUs are with the work of other processes.
 #[derive(Debug)]
 pub(crate) struct Chooser {
-    /// The share of its time that a CPU was busy when last seen without a worker of this run.
+    /// The busy share of each CPU when last seen without a worker of this run.
     busy: BTreeMap<u32, f64>,
-    /// The times at the last look.
+    /// The times at the last update.
     times: Vec<CpuTime>,
-    /// Where workers of this run were since the last look; `None`: they may have been anywhere.
+    /// The CPUs of this run's workers since the last update; `None` if they may have been anywhere.
     ours: Option<Vec<u32>>,
 }
 
 impl Chooser {
-    /// With the share of its time that each CPU lost to others in the preflight.
+    /// A chooser that starts with the share of time that each CPU lost to others in the preflight.
     pub(crate) fn new(lost: &[(u32, f64)]) -> Chooser {
         Chooser { busy: lost.iter().copied().collect(), times: Vec::new(), ours: None }
     }
 
     /// A CPU for the next round, given the times of all CPUs now and a random number.
     pub(crate) fn pick(&mut self, of: &[u32], now: &[CpuTime], draw: u64) -> u32 {
-        self.look(now);
-        // One that was taken offline after the plan was made is no longer listed. In some
-        // containers the file numbers CPUs otherwise; then it says nothing.
+        self.update(now);
+        // A CPU that went offline after the plan was made is no longer listed. In some containers
+        // the file numbers CPUs differently; then it is ignored.
         let online = |cpu: &&u32| now.iter().any(|time| time.cpu == **cpu);
         let listed: Vec<u32> = of.iter().filter(online).copied().collect();
         let of = if listed.is_empty() { of } else { &listed };
@@ -41,7 +41,7 @@ impl Chooser {
         near[(draw % near.len() as u64) as usize]
     }
 
-    /// Notes where a round runs: on any CPU where the list is empty.
+    /// Notes the CPUs of a round; an empty list means any CPU.
     pub(crate) fn runs_on(&mut self, cpus: &[u32]) {
         match &mut self.ours {
             Some(ours) if !cpus.is_empty() => ours.extend(cpus),
@@ -49,13 +49,14 @@ impl Chooser {
         }
     }
 
-    fn look(&mut self, now: &[CpuTime]) {
+    /// Updates the busy shares, unless too little time has passed.
+    fn update(&mut self, now: &[CpuTime]) {
         let before = |cpu: u32| self.times.iter().find(|time| time.cpu == cpu);
         let shares: Vec<(u32, u64, u64)> = now
             .iter()
             .filter_map(|time| {
                 let before = before(time.cpu)?;
-                // Idle and waiting time may run backwards a little.
+                // Idle and waiting time may run backwards slightly.
                 Some((time.cpu, time.busy.saturating_sub(before.busy), time.total.saturating_sub(before.total)))
             })
             .collect();
@@ -76,8 +77,8 @@ impl Chooser {
 mod tests {
     use super::*;
 
-    /// The times of CPUs 0, 1, ... that were busy for so many of 100 ticks since the start, `n`
-    /// looks ago.
+    /// The times of CPUs 0, 1, ... after `n` periods of 100 ticks, in each of which they were busy
+    /// for these.
     fn after(n: u64, busy: &[u64]) -> Vec<CpuTime> {
         let time = |(cpu, busy): (u32, &u64)| CpuTime { cpu, busy: busy * n, total: 100 * n };
         (0..).zip(busy).map(time).collect()
@@ -92,17 +93,17 @@ mod tests {
     }
 
     #[test]
-    fn all_that_are_about_as_busy_as_the_least_can_be_drawn_and_no_other() {
+    fn only_the_least_busy_cpus_are_drawn() {
         let mut chooser = Chooser::new(&[(0, 0.1), (1, 0.36), (2, 0.35), (3, 0.9)]);
         assert_eq!(drawn(&mut chooser, &[0, 1, 2, 3], &[]), [0, 2]);
         assert_eq!(drawn(&mut chooser, &[1, 3], &[]), [1]);
-        // What nobody has seen is taken for idle.
+        // An unknown CPU counts as idle.
         assert_eq!(drawn(&mut chooser, &[3, 7], &[]), [7]);
         assert_eq!((0..4).map(|draw| chooser.pick(&[0, 2], &[], draw)).collect::<Vec<_>>(), [0, 2, 0, 2]);
     }
 
     #[test]
-    fn who_became_busy_is_left_out_and_comes_back() {
+    fn a_busy_cpu_is_left_out_until_it_is_idle_again() {
         let mut chooser = Chooser::new(&[]);
         assert_eq!(chooser.pick(&[0, 1, 2], &after(1, &[0, 0, 0]), 0), 0);
         chooser.runs_on(&[0]);
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_may_have_run_anywhere_and_a_short_time_say_nothing() {
+    fn a_round_on_any_cpu_and_a_short_time_change_nothing() {
         let mut chooser = Chooser::new(&[]);
         let _ = chooser.pick(&[0, 1], &after(1, &[0, 0]), 0);
         chooser.runs_on(&[]);
@@ -121,13 +122,13 @@ mod tests {
         assert_eq!(drawn(&mut chooser, &[0, 1], &after(2, &[0, 50])), [0, 1]);
         let short = [CpuTime { cpu: 0, busy: 0, total: 204 }, CpuTime { cpu: 1, busy: 104, total: 204 }];
         assert_eq!(drawn(&mut chooser, &[0, 1], &short), [0, 1]);
-        // The short time counts with the next one.
+        // The short time is added to the next one.
         let long = [CpuTime { cpu: 0, busy: 0, total: 210 }, CpuTime { cpu: 1, busy: 104, total: 210 }];
         assert_eq!(drawn(&mut chooser, &[0, 1], &long), [0]);
     }
 
     #[test]
-    fn a_cpu_that_is_gone_is_not_drawn_where_others_are_listed() {
+    fn an_offline_cpu_is_not_drawn_if_others_are_listed() {
         let mut chooser = Chooser::new(&[]);
         assert_eq!(drawn(&mut chooser, &[0, 1, 9], &after(1, &[0, 0])), [0, 1]);
         assert_eq!(drawn(&mut chooser, &[8, 9], &after(2, &[0, 0])), [8, 9]);

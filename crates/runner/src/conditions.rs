@@ -1,9 +1,9 @@
-//! The states of the machine that two sides are measured in: what is written or run before a round
-//! of either, and how all of it is undone at the end.
+//! The machine states of two sides: the files that are set and the commands that are run before a
+//! round of either, and how they are undone at the end.
 //!
-//! Before the first change a journal says how to undo it (`conditions/journal.rs`); it goes when
-//! that is done, on every way out of a run. After SIGKILL the next start does it ([`recover`]).
-//! Nothing here is in the timed path of a worker.
+//! A journal (`conditions/journal.rs`) is written before the first change and removed when
+//! everything is restored, on every way out of a run. After SIGKILL the next start restores
+//! ([`recover`]). Nothing here is in the timed path of a worker.
 
 mod file;
 mod journal;
@@ -17,41 +17,42 @@ use journal::{Journal, Undo};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The longest that a command may take that puts back what a killed run changed.
+/// The time limit of a command that restores what a killed run changed.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The state of the machine that one side is measured in.
+/// The machine state of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// Files, and the values that they have then.
+    /// Files and their values.
     pub set: Vec<(PathBuf, String)>,
-    /// A shell command that makes the rest of it; for the first side also that of before the run.
+    /// A shell command for the rest of the state. That of the first side also restores the state at
+    /// the end.
     pub command: Option<String>,
 }
 
 impl Condition {
-    /// Whether it says nothing.
+    /// Whether it sets nothing.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty() && self.command.is_none()
     }
 }
 
-/// The options that name the files of a side.
+/// The options that set the files of a side.
 const SET_FLAGS: [&str; 2] = ["--set-a", "--set-b"];
 
 /// Why a side was not entered.
 #[derive(Debug)]
 pub(crate) enum NotEntered {
-    /// This signal came.
+    /// This signal arrived.
     Signal(i32),
-    /// It cannot be made; in one line.
+    /// It failed; the error is one line.
     Failed(anyhow::Error),
 }
 
-/// What is kept of one side.
+/// The state of one side.
 #[derive(Debug)]
 struct Wanted {
-    /// What each of the files holds.
+    /// The content of each file.
     contents: Vec<Vec<u8>>,
     command: Option<String>,
 }
@@ -59,23 +60,23 @@ struct Wanted {
 /// The conditions of two sides. Dropping it undoes them.
 #[derive(Debug)]
 pub(crate) struct Conditions {
-    /// All files that one of the sides names.
+    /// The files of both sides.
     files: Vec<StateFile>,
     sides: [Wanted; 2],
     /// The side whose command was run last.
     side: Option<usize>,
     undo: Undo,
     journal: Journal,
-    /// Whether there is something to undo.
+    /// Whether anything was changed.
     changed: bool,
     deadline: Duration,
 }
 
 impl Conditions {
-    /// Holds the journal below `state` and looks at the files; changes nothing.
+    /// Locks the journal below `state` and reads the files; changes nothing.
     ///
     /// # Errors
-    /// In one line, with the file that cannot be read or written.
+    /// Names the file that cannot be read or written, in one line.
     pub(crate) fn new(sides: &[Condition; 2], state: &Path, deadline: Duration) -> Result<Conditions> {
         let journal = Journal::hold(state).context("the journal of what is changed")?;
         let mut files: Vec<StateFile> = Vec::new();
@@ -107,12 +108,12 @@ impl Conditions {
         Ok(Conditions { sides: [wanted(0), wanted(1)], files, side: None, undo, journal, changed: false, deadline })
     }
 
-    /// Whether a command of the first side is what makes the machine as it was.
+    /// Whether a command of the first side restores the machine.
     pub(crate) fn is_undone_by_a_command(&self) -> bool {
         self.sides[0].command.is_some()
     }
 
-    /// Makes the state of a side, as far as it is not there.
+    /// Sets the state of a side, as far as it differs from the current one.
     pub(crate) fn enter(&mut self, side: usize, signals: &Watch) -> Result<(), NotEntered> {
         let command = self.sides[side].command.clone().filter(|_| self.side != Some(side));
         if let Some(command) = command {
@@ -123,8 +124,8 @@ impl Conditions {
                 Ok(None) => {}
                 Ok(Some(signal)) => return Err(NotEntered::Signal(signal)),
                 Err(e) => {
-                    // The command that would restore the state is the one that failed, before
-                    // anything else was changed: to demand it of every later start would never end.
+                    // The command that failed is the one that restores, and nothing was changed
+                    // before it. If the journal kept it, every later start would fail.
                     if first && side == 0 {
                         self.undo.command = None;
                     }
@@ -136,7 +137,7 @@ impl Conditions {
         self.set(side).map_err(|e| NotEntered::Failed(e.context(SET_FLAGS[side])))
     }
 
-    /// Writes the files of a side that do not hold what they should.
+    /// Writes the files of a side whose content differs.
     fn set(&mut self, side: usize) -> Result<()> {
         for at in 0..self.files.len() {
             if !self.files[at].is_same(&self.files[at].read()?, &self.sides[side].contents[at]) {
@@ -156,10 +157,10 @@ impl Conditions {
         Ok(())
     }
 
-    /// Puts back what was there before, once.
+    /// Restores the previous state, once.
     ///
     /// # Errors
-    /// In one line, with what could not be put back; the next start tries it again.
+    /// Names what could not be restored, in one line; the next start tries again.
     pub(crate) fn restore(&mut self) -> Result<()> {
         if !std::mem::take(&mut self.changed) {
             return Ok(());
@@ -170,7 +171,7 @@ impl Conditions {
         self.journal.remove()
     }
 
-    /// The files, and what they hold for a side.
+    /// The files with their content for a side.
     pub(crate) fn facts(&self, side: usize) -> Vec<Fact> {
         let all = self.files.iter().zip(&self.sides[side].contents);
         all.map(|(file, content)| Fact::new(file.path().display().to_string(), shown(content))).collect()
@@ -179,16 +180,16 @@ impl Conditions {
 
 impl Drop for Conditions {
     fn drop(&mut self) {
-        // Who wants to know calls it before; the journal stays where it fails.
+        // To see an error, call `restore` before; the journal stays if it fails.
         let _ = self.restore();
     }
 }
 
-/// Restores what a killed run changed; the line that says so, or `None` where there was nothing.
-/// `state` is the directory for the state of programs, as of [`crate::RunRequest::state_dir`].
+/// Restores what a killed run changed. Returns a line that says so, or `None` if there was nothing.
+/// `state` is [`crate::RunRequest::state_dir`].
 ///
 /// # Errors
-/// In one line: what cannot be restored, or a journal that is not ours to follow.
+/// In one line: what cannot be restored, or why the journal is not trusted.
 pub fn recover(state: &Path) -> Result<Option<String>> {
     journal::recover(state, DEADLINE)
 }
@@ -198,8 +199,7 @@ mod tests {
     use super::*;
     use crate::signals::watch_signals;
 
-    /// A directory of its own, gone when it is dropped, its name, and a file `a` in it that holds
-    /// `before`.
+    /// A temporary directory, its path, and a file `a` in it that holds `before`.
     fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let own = tempfile::tempdir().expect("a directory");
         let dir = own.path().canonicalize().expect("it is there");
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_restores_what_was_there() {
+    fn a_panic_restores_the_state() {
         let (_own, dir, file) = place();
         let panicked = std::panic::catch_unwind(|| {
             let mut all = Conditions::new(&sides(&file), &dir, DEADLINE).expect("conditions");
@@ -233,7 +233,7 @@ mod tests {
         assert!(recover(&dir).expect("a journal").is_none(), "there is none");
     }
 
-    /// A journal that only the failing command could end would be followed by every later start.
+    /// Every later start would run the failing command again.
     #[test]
     fn a_first_command_that_fails_leaves_no_journal_and_a_later_one_does() {
         let (_own, dir, file) = place();
@@ -243,14 +243,14 @@ mod tests {
         };
         let begin = |before: &str| {
             let sides = commands(before.to_owned());
-            patiently(|| unlocked(Conditions::new(&sides, &dir, DEADLINE))).expect("conditions")
+            retry(|| unlocked(Conditions::new(&sides, &dir, DEADLINE))).expect("conditions")
         };
         let mut all = begin("exit 1");
         assert!(matches!(all.enter(0, &signals), Err(NotEntered::Failed(_))));
         all.restore().expect("there is nothing to restore");
         drop(all);
         assert!(recover(&dir).expect("no journal").is_none());
-        // Once it has worked, or the other side's has, it is owed.
+        // If it has worked before, or the command of the other side has, the journal stays.
         let once = format!("test -e {0} && rm {0}", file.display());
         for first in [0, 1] {
             std::fs::write(&file, "before").expect("a file");
@@ -264,14 +264,14 @@ mod tests {
             assert!(error.starts_with("not everything is restored"), "{error}");
             drop(all);
             // A journal is left.
-            patiently(|| recover(&dir).err());
+            retry(|| recover(&dir).err());
             std::fs::remove_file(journal_in(&dir)).expect("it is there");
         }
     }
 
-    /// What is tried again until it gives something: a process that another test is about to start
-    /// holds a copy of the lock of a journal until it has started.
-    fn patiently<T>(mut tried: impl FnMut() -> Option<T>) -> T {
+    /// Retries until there is a value: a process that another test is starting holds a copy of the
+    /// journal's lock until it has executed its program.
+    fn retry<T>(mut tried: impl FnMut() -> Option<T>) -> T {
         let until = std::time::Instant::now() + DEADLINE;
         loop {
             if let Some(value) = tried() {
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Nothing while the lock is held.
+    /// `None` while the lock is held.
     fn unlocked(begun: Result<Conditions>) -> Option<Result<Conditions>> {
         let is_held = |e: &anyhow::Error| format!("{e:#}").contains("another groma is changing the state");
         if begun.as_ref().is_err_and(is_held) { None } else { Some(begun) }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_restored_stays_in_the_journal_until_it_can() {
+    fn the_journal_stays_until_everything_is_restored() {
         let (_own, dir, file) = place();
         let mut all = Conditions::new(&sides(&file), &dir, DEADLINE).expect("conditions");
         let signals = watch_signals().expect("signals");
@@ -306,22 +306,21 @@ mod tests {
         assert!(error.starts_with("not everything is restored (the next run tries it again: "), "{error}");
         assert!(recover(&dir).expect("a journal").is_none(), "while its owner lives, it is left alone");
         drop(all);
-        // A link in its place is not followed.
+        // A symbolic link in its place is not followed.
         std::os::unix::fs::symlink(&away, &file).expect("a link");
-        let error = format!("{:#}", patiently(|| recover(&dir).err()));
+        let error = format!("{:#}", retry(|| recover(&dir).err()));
         assert!(error.contains("a symbolic link"), "{error}");
         assert_eq!(read(&away), "2\n");
-        let begun = patiently(|| unlocked(Conditions::new(&sides(&file), &dir, DEADLINE)));
+        let begun = retry(|| unlocked(Conditions::new(&sides(&file), &dir, DEADLINE)));
         let error = format!("{:#}", begun.expect_err("a journal is left"));
         assert!(error.contains("what a killed run changed is not restored"), "{error}");
         std::fs::rename(&away, &file).expect("it moves back");
-        let said = patiently(|| recover(&dir).expect("it works now"));
+        let said = retry(|| recover(&dir).expect("it works now"));
         assert_eq!((read(&file).as_str(), said.ends_with("restored")), ("before", true));
     }
 
-    /// A file that one side alone names has for the other what it held before.
     #[test]
-    fn a_side_has_its_values_and_of_the_other_files_what_was_there() {
+    fn a_file_of_one_side_keeps_its_content_for_the_other() {
         let (_own, dir, file) = place();
         let other = dir.join("b");
         std::fs::write(&other, "other").expect("a file");
@@ -346,9 +345,8 @@ mod tests {
         assert_eq!([read(&file), read(&other)], ["before", "other"]);
     }
 
-    /// By any of its names, for one side; and what is no file at all.
     #[test]
-    fn what_cannot_be_set_is_refused_before_anything_is_changed() {
+    fn unusable_files_are_refused_before_anything_is_changed() {
         let (_own, dir, file) = place();
         let link = dir.join("link");
         std::os::unix::fs::symlink(&file, &link).expect("a link");
@@ -357,7 +355,7 @@ mod tests {
             Condition { set, command: None }
         };
         let refused = |sides: [Condition; 2]| {
-            let begun = patiently(|| unlocked(Conditions::new(&sides, &dir, DEADLINE)));
+            let begun = retry(|| unlocked(Conditions::new(&sides, &dir, DEADLINE)));
             format!("{:#}", begun.expect_err("it is refused"))
         };
         let twice = refused([Condition::default(), set(&[&file, &link])]);

@@ -1,24 +1,25 @@
-//! How much is done in a round, and how many rounds there are: a profile, and how its sampling time
-//! shrinks to fit a budget.
+//! The effort of a profile: the length of a round and the number of rounds, and how both are
+//! adapted to a request and a budget.
 
 use groma_harness::model::Profile;
 use groma_stats::rounds::checkpoints;
 use std::time::Duration;
 
-/// The most intervals in a round. A worker has the memory of all its samples before it begins, and
-/// a fork copies the tables of that memory: 400 intervals of 20 operations timed alone are 2 MiB.
+/// Intervals of a round at most. A worker allocates the memory of all its samples before it begins,
+/// and a fork copies the page tables of that memory: 400 intervals of 20 operations that are timed
+/// one by one take 2 MiB.
 const MOST_INTERVALS: u32 = 400;
 
-/// How much is done in a round, and how many rounds there are.
+/// The length of a round and the number of rounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Rounds for every point, where the budget has room.
+    /// Rounds for every point, if they fit the budget.
     pub(crate) rounds: u32,
     /// Rounds at most, for points that are not precise enough.
     pub(crate) most_rounds: u32,
     /// Intervals in a round.
     pub(crate) intervals: u32,
-    /// The longest sampling in a round.
+    /// The sampling time of a round at most.
     pub(crate) sampling: Duration,
     /// The shortest warm-up.
     pub(crate) warm_up: Duration,
@@ -28,19 +29,19 @@ pub(crate) struct Effort {
     pub(crate) budget: Duration,
 }
 
-/// Rounds of a survey: what a minute has for 150 points on two CPUs, some of which fill memory.
+/// Rounds of a survey: as many as fit into a minute for 150 points on two CPUs.
 const SURVEY: u32 = 25;
-/// Rounds of a quick one.
+/// Rounds of a quick survey.
 const QUICK_SURVEY: u32 = 15;
 
-/// A quarter of it is for the time slice: 25 ms hold nine slices of 2.8 ms.
+/// A quarter of it is spent on the time slice: 25 ms hold nine slices of 2.8 ms.
 const LEAST_PREFLIGHT: Duration = Duration::from_millis(100);
 
-/// What a point takes of a complete run: nine rounds that sample for 40 ms, the start of their
-/// workers, and the part of those that fill memory for longer.
+/// The time of a point in a complete run: nine rounds that sample for 40 ms, and the start of their
+/// workers; some points fill memory for longer.
 const COMPLETE: Duration = Duration::from_millis(900);
 
-/// The budget of a complete run of so many points.
+/// The budget of a complete run of N points.
 pub fn complete_budget(points: usize) -> Duration {
     COMPLETE * points as u32
 }
@@ -70,7 +71,7 @@ impl Effort {
                 preflight: ms(1500),
                 budget: ms(60_000),
             },
-            // The budget goes with the plan: `complete_budget`.
+            // Its budget depends on the plan: `complete_budget`.
             Profile::Complete => Effort::of(Profile::Standard),
             Profile::Rigorous => Effort {
                 rounds: 17,
@@ -84,9 +85,9 @@ impl Effort {
         }
     }
 
-    /// The effort of a survey with this profile: rounds as short as those of a quick run, and as
-    /// many as its time allows. Beside a neighbour that comes and goes, 30 rounds of 4 ms agree
-    /// better than 9 of 20 ms in the same time (docs/methods/timing.md#effort).
+    /// The effort of a survey with this profile: short rounds as in a quick run, and more of them.
+    /// Beside an intermittent neighbour, 30 rounds of 4 ms agree better than 9 of 20 ms in the same
+    /// time (docs/methods/timing.md#effort).
     pub(crate) fn of_survey(profile: Profile) -> Effort {
         let (short, all) = (Effort::of(Profile::Quick), Effort::of(profile));
         let rounds = if profile == Profile::Quick { QUICK_SURVEY } else { SURVEY };
@@ -94,14 +95,14 @@ impl Effort {
         Effort { rounds, most_rounds, preflight: all.preflight, budget: all.budget, ..short }
     }
 
-    /// The effort of a run of so many points: its preflight takes no longer than all rounds may
-    /// sample (docs/methods/timing.md#host-noise).
+    /// The effort of a run of N points: its preflight takes no longer than all rounds may sample
+    /// (docs/methods/timing.md#host-noise).
     pub(crate) fn of_points(self, points: usize) -> Effort {
         let all = (self.sampling + self.warm_up) * self.most_rounds * points as u32;
         Effort { preflight: self.preflight.min(all.max(LEAST_PREFLIGHT)), ..self }
     }
 
-    /// The effort with rounds that sample for `length`: longer ones take more intervals, shorter
+    /// The effort with rounds that sample for `length`. Longer rounds take more intervals; shorter
     /// ones end before they have all.
     pub(crate) fn of_length(self, length: Duration) -> Effort {
         let longer = (length.as_secs_f64() / self.sampling.as_secs_f64()).max(1.0);
@@ -112,7 +113,7 @@ impl Effort {
         }
     }
 
-    /// The effort with `share` of the sampling time, but not less than a quick run has.
+    /// The effort with `share` of the sampling time, but not less than that of a quick run.
     pub(crate) fn thinned(self, share: f64) -> Effort {
         let floor = Effort::of(Profile::Quick);
         let thin = |time: Duration, floor: Duration| time.mul_f64(share).clamp(floor.min(time), time);
@@ -124,7 +125,7 @@ impl Effort {
         }
     }
 
-    /// The longest time that a round spends on warm-up and sampling.
+    /// The time of a round for warm-up and sampling, at most.
     pub(crate) fn length(&self) -> Duration {
         self.sampling + self.warm_up
     }
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_preflight_is_no_longer_than_the_rounds_it_is_for() {
+    fn a_preflight_is_no_longer_than_all_rounds() {
         let preflight = |profile, points| Effort::of(profile).of_points(points).preflight.as_millis();
         // 6 rounds of 5 ms for each point.
         assert_eq!([1, 5, 13, 40].map(|points| preflight(Profile::Quick, points)), [100, 150, 390, 400]);
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_round_has_as_many_more_intervals_up_to_a_bound() {
+    fn a_longer_round_has_more_intervals_up_to_a_bound() {
         let standard = Effort::of(Profile::Standard);
         let of = |length: Duration| standard.of_length(length);
         let long = of(standard.sampling * 4);
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_thinned_has_its_share_but_not_less_than_a_quick_round() {
+    fn a_thinned_round_is_no_shorter_than_a_quick_one() {
         let thinned = |profile, share| {
             let effort = Effort::of(profile).thinned(share);
             (effort.intervals, effort.sampling.as_millis(), effort.warm_up.as_millis(), effort.rounds)
@@ -181,7 +182,7 @@ mod tests {
 
     /// The table of docs/methods/timing.md#effort.
     #[test]
-    fn every_profile_has_its_own_effort() {
+    fn the_effort_of_each_profile() {
         let of = |profile| {
             let effort = Effort::of(profile);
             let ms = [effort.sampling, effort.warm_up, effort.preflight, effort.budget].map(|time| time.as_millis());

@@ -1,5 +1,5 @@
-//! What a run records about itself: its id, its seed, the build of the program, the machine, and
-//! the process that writes it.
+//! The identity of a run: its id, its seed, the build of the program, the machine, the process that
+//! writes it.
 
 use groma_harness::Rng;
 use groma_harness::model::{Fact, Machine};
@@ -17,8 +17,8 @@ pub fn machine() -> Machine {
     Machine { facts: facts::facts().into_iter().map(|(key, value)| Fact { key, value }).collect() }
 }
 
-/// A random seed from the kernel. Where that has no random numbers, one from clock and process id:
-/// a seed only has to vary.
+/// A random seed from the kernel or, if that fails, from clock and process id: a seed only has to
+/// vary.
 pub fn random_seed() -> u64 {
     random::bytes().map(u64::from_ne_bytes).unwrap_or_else(|_| {
         let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
@@ -26,19 +26,19 @@ pub fn random_seed() -> u64 {
     })
 }
 
-/// A run's id: its start in UTC and a random tail, so that ids sort by time and differ between runs
-/// of one second.
+/// A run's id: its start in UTC and a random tail, so that ids sort by time and runs of the same
+/// second differ.
 pub fn run_id(now: jiff::Timestamp, tail: u64) -> String {
     format!("{}-{:04x}", now.strftime("%Y%m%dT%H%M%SZ"), tail & 0xffff)
 }
 
-/// The process that writes a run, as `PID START BOOT`: enough to tell later whether it still lives.
+/// This process as `PID START BOOT`: enough to tell later whether it still lives.
 pub fn owner() -> String {
     let pid = process::id();
     format!("{pid} {} {}", start_time(pid).unwrap_or_default(), boot_id())
 }
 
-/// Whether the process that [`owner`] named still runs.
+/// Whether the process described by [`owner`] still runs.
 pub fn is_alive(owner: &str) -> bool {
     let mut parts = owner.split(' ');
     let (pid, start, boot) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
@@ -64,7 +64,7 @@ fn start_in(stat: &str) -> Option<String> {
     after_name.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
 
-/// What changes with each start of the kernel.
+/// The id of this boot of the kernel.
 pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|s| s.trim().to_owned()).unwrap_or_default()
 }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_lives_and_one_with_another_start_does_not() {
+    fn an_owner_is_identified_by_pid_start_and_boot() {
         let owner = owner();
         assert!(is_alive(&owner));
         let parts: Vec<&str> = owner.split(' ').collect();
@@ -91,13 +91,13 @@ mod tests {
             parts.join(" ")
         };
         assert!(!is_alive(&other(1, "1")));
-        // After a restart another process may have its number and its start.
+        // After a reboot, another process may have the same pid and start time.
         assert!(!is_alive(&other(2, "00000000-0000-4000-8000-000000000000")));
         assert!(!is_alive(""));
     }
 
     #[test]
-    fn the_start_of_a_process_is_found_behind_any_name() {
+    fn the_start_time_is_found_after_any_name() {
         let fields: Vec<String> = (4..=52).map(|field| (100 * field).to_string()).collect();
         for name in ["sh", "a) S 1 (b", ""] {
             assert_eq!(start_in(&format!("12 ({name}) S {}\n", fields.join(" "))).as_deref(), Some("2200"), "{name}");
@@ -125,9 +125,8 @@ mod tests {
         );
     }
 
-    /// Of a process that has ended, and of one that never was.
     #[test]
-    fn who_has_ended_is_not_alive() {
+    fn a_process_that_has_ended_is_not_alive() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
         let pid = child.id() as i32;
         let owner = format!("{pid} {} {}", start_time(pid).unwrap_or_default(), boot_id());

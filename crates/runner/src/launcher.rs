@@ -1,4 +1,4 @@
-//! How the workers of a run are started: by themselves, or behind a command of the user.
+//! How the workers of a run are started: directly, or behind a command of the user.
 
 use groma_harness::protocol;
 use groma_harness::sys::process;
@@ -12,14 +12,13 @@ use std::process::Command;
 /// What starts a worker. The default starts this program itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launcher {
-    /// The command in front of the worker, such as `taskset -c 1`: it is followed by the path of
-    /// the program and one argument, and has to pass standard input, output and error on. Empty for
-    /// none.
+    /// The command in front of the worker, such as `taskset -c 1`; empty for none. It gets the path
+    /// of the program and one argument, and must pass on standard input, output and error.
     pub command: Vec<OsString>,
-    /// The groma that is the worker, where it is not this one.
+    /// The groma that is the worker; `None` for this program.
     pub program: Option<PathBuf>,
     /// Whether the worker inherits the environment of this process: a command in front of it may
-    /// need it, and what it is compared with must have the same one.
+    /// need it, and both sides of a comparison must have the same.
     pub inherits: bool,
 }
 
@@ -32,7 +31,7 @@ impl fmt::Display for Launcher {
 }
 
 impl Launcher {
-    /// What was typed for it: the command, and the program.
+    /// The words that were typed for it: the command and the program.
     pub fn words(&self) -> impl Iterator<Item = OsString> {
         self.command.iter().cloned().chain(self.program.clone().map(OsString::from))
     }
@@ -47,7 +46,7 @@ impl Launcher {
                 command
             }
             Some((first, rest)) => {
-                // Behind the command `/proc/self/exe` would be the command.
+                // `/proc/self/exe` would be the command.
                 let this = self.program.clone().or_else(|| std::env::current_exe().ok());
                 let mut command = Command::new(first);
                 command.args(rest).arg(this.unwrap_or_else(|| "groma".into()));
@@ -59,12 +58,12 @@ impl Launcher {
             // A fixed environment.
             command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
         }
-        // Its size is random: it moves the stack, and with it which addresses collide in a cache.
+        // Of random size: it moves the stack, and with it the addresses that collide in a cache.
         command.env("GROMA_PADDING", "x".repeat(padding));
         command
     }
 
-    /// The process that a worker takes for the one that gives its job.
+    /// The process id that a worker expects of its supervisor.
     pub(crate) fn parent(&self) -> i32 {
         if self.command.is_empty() { process::id() } else { protocol::BEHIND_A_COMMAND }
     }
@@ -74,7 +73,7 @@ impl Launcher {
 mod tests {
     use super::*;
 
-    /// The environment that a worker starts with, as the program `env` prints it behind a shell.
+    /// The environment of a worker, as the program `env` prints it behind a shell.
     fn environment(inherits: bool, padding: usize) -> Vec<(String, String)> {
         let command = ["/bin/sh", "-c", "exec /usr/bin/env"].map(OsString::from).to_vec();
         let launcher = Launcher { command, program: None, inherits };
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_has_a_fixed_environment_but_for_its_padding() {
+    fn the_environment_of_a_worker_is_fixed_except_for_its_padding() {
         let padding = |all: &[(String, String)]| {
             let of_it = |(key, value): &(String, String)| (key == "GROMA_PADDING").then_some(value.len());
             all.iter().find_map(of_it)
@@ -92,7 +91,7 @@ mod tests {
         let fixed = environment(false, 777);
         assert_eq!(padding(&fixed), Some(777));
         assert_eq!(padding(&environment(false, 12)), Some(12));
-        // A shell adds some of its own.
+        // A shell adds some variables.
         let known = ["PATH", "GROMA_PADDING", "PWD", "OLDPWD", "SHLVL", "_"];
         assert!(fixed.iter().all(|(key, _)| known.contains(&key.as_str())), "{fixed:?}");
         let foreign = std::env::vars().any(|(key, _)| !known.contains(&key.as_str()));
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_the_program_of_its_side_behind_its_command() {
+    fn a_worker_is_started_by_its_command_and_program() {
         let started = |command: &[&str], program: Option<&str>| {
             let command = command.iter().map(OsString::from).collect();
             let launcher = Launcher { command, program: program.map(PathBuf::from), inherits: false };
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launcher_is_shown_as_it_was_typed() {
+    fn a_launcher_is_displayed_as_typed() {
         let shown = |command: &[&str], program: Option<&str>| {
             let command = command.iter().map(OsString::from).collect();
             Launcher { command, program: program.map(PathBuf::from), inherits: false }.to_string()

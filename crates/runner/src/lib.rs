@@ -1,19 +1,19 @@
 //! Plans a run and measures it: which points, in worker processes, within a time budget.
 //!
-//! The steps of a run: [`select`](fn@select) finds the benchmarks that are named; [`plan`](fn@plan)
-//! makes points of them; [`prepare`] and [`Prepared::start`] do whatever can be refused, then gauge
-//! the machine; [`Run::work`] measures rounds and hands over each one as it ends. Nothing here
-//! writes to a terminal, a store or a file of the user: an [`Observer`] learns what comes next,
-//! and rounds go to a callback.
+//! The steps of a run: [`select`](fn@select) finds the benchmarks; [`plan`](fn@plan) expands them
+//! into points; [`prepare`] and [`Prepared::start`] check everything that can be refused and run
+//! the preflight; [`Run::work`] measures rounds and hands over each one as it ends. Nothing here
+//! writes to a terminal, a store or a file of the user: progress goes to an [`Observer`], rounds to
+//! a callback.
 //!
-//! A worker is this very program started again, so `main` of a program that uses this crate begins
-//! with [`groma_harness::worker::main`] where its first argument is
+//! A worker is this program started again, so `main` of a program that uses this crate calls
+//! [`groma_harness::worker::main`] first if its first argument is
 //! [`groma_harness::worker::ARGUMENT`].
 //!
 //! Order of the modules: `chooser`, `effort`, `launcher`, `places`, `shares`, `signals`,
-//! `supervise` and `workdir` know nothing of the others (`plan` uses `places`); `preflight`,
-//! `observe` and `shell` use `supervise`; `conditions` uses `shell`; `survey` uses all of these;
-//! `run` uses `survey`.
+//! `supervise` and `workdir` use none of the others (`plan` uses `places`); `preflight`, `observe`
+//! and `shell` use `supervise`; `conditions` uses `shell`; `survey` uses all of these; `run` uses
+//! `survey`.
 #![forbid(unsafe_code)]
 
 mod chooser;
@@ -22,7 +22,6 @@ mod effort;
 pub mod identity;
 mod launcher;
 pub mod observe;
-mod observer;
 mod places;
 pub mod plan;
 mod preflight;
@@ -42,7 +41,6 @@ mod workdir;
 pub use conditions::{Condition, recover};
 pub use effort::complete_budget;
 pub use launcher::Launcher;
-pub use observer::Observer;
 pub use places::Cpus;
 pub use plan::{Planned, on_both_sides, plan};
 pub use preflight::{NotMeasured, gauge};
@@ -50,5 +48,5 @@ pub use request::{RunRequest, Setting};
 pub use run::{Prepared, Run, prepare};
 pub use select::{UnknownBenchmark, select};
 pub use shares::rounds_in_budget;
-pub use survey::RunOutcome;
+pub use survey::{Observer, RunOutcome};
 pub use survey_points::of_pages;

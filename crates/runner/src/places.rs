@@ -1,7 +1,5 @@
-//! The CPUs that a placement means on a machine.
-//!
-//! Which CPUs those are is decided by `groma_sys::topology`; this is the bridge from the words of a
-//! plan to it.
+//! Translates the placements of a plan into the CPUs of a machine. Which CPUs have which relation
+//! is decided by `groma_sys::topology`.
 
 use groma_harness::model::{Info, OneCpu, Placement};
 use groma_harness::sys::topology::{Relation, Site, Topology, format_cpus};
@@ -10,11 +8,11 @@ use std::fmt;
 /// The CPUs of a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cpus {
-    /// Whichever the scheduler takes.
+    /// The scheduler chooses.
     Any,
     /// One for each side, or for the members of the worker group in turn.
     Each(Vec<u32>),
-    /// One for each round, which the run takes from these.
+    /// One of these, drawn anew for each round.
     OneOf(Site),
 }
 
@@ -30,34 +28,34 @@ impl fmt::Display for Cpus {
     }
 }
 
-/// Where a single task of that class and node runs here: said only as far as the machine has
-/// several of them, so that the metrics of a machine that has not keep their names.
+/// The placement of a single task of this class and node. It names them only if the machine has
+/// several, so that metrics of other machines keep their names.
 pub(crate) fn on_one_cpu(wanted: &OneCpu, topology: &Topology) -> Placement {
     match topology.site(wanted.class.as_deref(), wanted.node) {
         Ok(Site { class: None, node: None, .. }) => Placement::Pinned,
         Ok(Site { class, node, .. }) => Placement::On(OneCpu { class, node }),
-        // Kept for its reason.
+        // The point stays in the plan, with the error as its reason.
         Err(_) if *wanted == OneCpu::default() => Placement::Pinned,
         Err(_) => Placement::On(wanted.clone()),
     }
 }
 
-/// A core of each class that a single task is not put on by itself.
+/// The placements of a single task on each class of core but the default one.
 pub(crate) fn on_other_classes(topology: &Topology) -> Vec<Placement> {
     let classes = topology.usable_classes();
     let other = |class: &&str| on_one_cpu(&OneCpu { class: Some((*class).to_owned()), node: None }, topology);
     classes.iter().skip(1).map(other).collect()
 }
 
-/// Up to this many CPUs every pair is measured by default: 28 pairs
+/// Up to this many CPUs, all pairs (28) are measured by default
 /// (docs/methods/processor.md#choice-of-pairs).
 const FEW_CPUS: usize = 8;
-/// The number of pairs chosen where there are more CPUs.
+/// The number of pairs chosen of more CPUs.
 const CHOSEN_PAIRS: usize = 32;
 
-/// A placement that stands for many, as those of this machine; where there are none, one is kept
-/// for its reason.
-pub(crate) fn spelled_out(placement: Placement, full: bool, topology: &Topology) -> Vec<Placement> {
+/// Expands `every-pair` and `every-node-pair` for this machine. Where it has no pair, one placement
+/// stays in the plan with its reason.
+pub(crate) fn expand(placement: Placement, full: bool, topology: &Topology) -> Vec<Placement> {
     match placement {
         Placement::EveryPair => {
             let usable = topology.usable();
@@ -80,9 +78,9 @@ pub(crate) fn spelled_out(placement: Placement, full: bool, topology: &Topology)
     }
 }
 
-/// The pairs of CPUs to measure: all where there are few CPUs or all were asked for. Otherwise one
-/// of each kind, and the first CPU with others evenly spaced, which shows the distances in bounded
-/// time (576 CPUs have 165 600 pairs).
+/// The pairs of CPUs to measure: all of few CPUs or with `full`. Otherwise one of each kind, and
+/// the first CPU with others evenly spaced, which shows the distances in bounded time (576 CPUs
+/// have 165 600 pairs).
 fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
     let Some((&first, others)) = usable.split_first() else { return Vec::new() };
     if full || usable.len() <= FEW_CPUS {
@@ -91,7 +89,7 @@ fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
     }
     let mut chosen: Vec<(u32, u32)> = kinds.to_vec();
     let room = CHOSEN_PAIRS.saturating_sub(chosen.len()).min(others.len());
-    // The last CPU is among them: the farthest one where CPUs are numbered in order.
+    // Includes the last CPU, the farthest one if CPUs are numbered in order.
     let spaced = (1..=room).map(|i| (first, others[i * others.len() / room - 1]));
     for pair in spaced {
         if !chosen.contains(&pair) {
@@ -101,8 +99,7 @@ fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
     chosen
 }
 
-/// The CPUs that a placement means on this machine, or why there are none. `group`: for a worker
-/// group.
+/// The CPUs of a placement on this machine, or why there are none. `group`: for a worker group.
 pub(crate) fn cpus(
     info: &Info,
     placement: &Placement,
@@ -154,8 +151,8 @@ pub(crate) fn cpus(
     }
 }
 
-/// Whether a benchmark has two sides that can be on a pair of CPUs; alone and free is one that the
-/// scheduler places.
+/// Whether a benchmark has two sides that can be placed on a pair of CPUs. `Free` does not count:
+/// it also places a single task.
 pub(crate) fn two_sided(info: &Info) -> bool {
     info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p))
 }
@@ -168,7 +165,7 @@ mod tests {
     use groma_harness::model::{Params, Profile};
 
     #[test]
-    fn all_pairs_of_few_cpus_and_a_bounded_choice_of_many() {
+    fn few_cpus_have_all_pairs_and_many_a_bounded_choice() {
         assert_eq!(pairs(&[3, 5], &[(3, 5)], false), [(3, 5)]);
         assert_eq!(pairs(&[0, 1, 2], &[], false), [(0, 1), (0, 2), (1, 2)]);
         let eight: Vec<u32> = (0..8).collect();
@@ -186,9 +183,9 @@ mod tests {
         assert_eq!(pairs(&[7], &[], false), []);
     }
 
-    /// A tree of `/sys` with six cores of two threads, of which three share a last cache each.
+    /// Six cores with two threads each; three cores share a last-level cache.
     #[test]
-    fn the_chosen_pairs_hold_one_of_each_kind() {
+    fn the_chosen_pairs_include_one_of_each_kind() {
         let root = tempfile::tempdir().expect("a directory");
         let write = |path: String, text: String| {
             let path = root.path().join("sys/devices/system/cpu").join(path);
@@ -206,7 +203,7 @@ mod tests {
             write(format!("cpu{cpu}/cache/index0/shared_cpu_list"), format!("{a}-{},{b}-{}\n", a + 2, b + 2));
         }
         let topology = Topology::from_tree(root.path(), &(0..12).collect::<Vec<u32>>());
-        let relations: Vec<Relation> = spelled_out(Placement::EveryPair, false, &topology)
+        let relations: Vec<Relation> = expand(Placement::EveryPair, false, &topology)
             .iter()
             .filter_map(|placement| match placement {
                 Placement::List(pair) => topology.relation(pair[0], pair[1]),
@@ -221,7 +218,7 @@ mod tests {
     fn what_stands_for_many_is_never_planned() {
         let topology = Topology::read();
         for placement in [Placement::EveryPair, Placement::EveryNodePair] {
-            let all = spelled_out(placement, false, &topology);
+            let all = expand(placement, false, &topology);
             assert!(!all.is_empty());
             let concrete = |p: &Placement| matches!(p, Placement::List(_) | Placement::Nodes { .. });
             assert!(all.iter().all(concrete), "{all:?}");
@@ -276,9 +273,9 @@ mod tests {
         assert_eq!(layouts(&info, &Params::default(), &request, &topology), [(list(&pair), 1, false)]);
     }
 
-    /// Of four CPUs on two nodes.
+    /// Four CPUs on two nodes.
     #[test]
-    fn a_worker_group_lies_on_the_nodes_that_its_placement_means() {
+    fn compact_and_spread_groups_use_the_right_nodes() {
         let root = tempfile::tempdir().expect("a directory");
         let write = |path: &str, text: &str| {
             let path = root.path().join("sys/devices/system").join(path);
@@ -302,7 +299,7 @@ mod tests {
         assert_eq!(on_one, [2, 2, 3, 3]);
     }
 
-    /// Four CPUs on two nodes, of which these have memory.
+    /// Four CPUs on two nodes; `has_memory` lists the nodes with memory.
     fn two_nodes(has_memory: &str) -> Topology {
         let root = tempfile::tempdir().expect("a directory");
         let system = root.path().join("sys/devices/system");
@@ -320,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_on_its_node_and_its_memory_on_the_other() {
+    fn a_node_pair_selects_the_cpus_of_one_node_and_the_memory_of_another() {
         let (both, one) = (two_nodes("0-1"), two_nodes("1"));
         let info = Info { placements: &[Placement::EveryNodePair], ..Info::new("test.nodes") };
         let on = |topology: &Topology, cpu, memory| match cpus(
@@ -341,16 +338,16 @@ mod tests {
         assert_eq!((on(&one, 0, 1), on(&one, 1, 1)), (Ok(vec![0, 1]), Err("one NUMA node".to_owned())));
         let pair = |cpu, memory| Placement::Nodes { cpu, memory };
         let all = [pair(0, 0), pair(0, 1), pair(1, 0), pair(1, 1)];
-        assert_eq!(spelled_out(Placement::EveryNodePair, false, &both), all);
-        assert_eq!(spelled_out(Placement::EveryNodePair, false, &one), [pair(0, 1), pair(1, 1)]);
-        assert_eq!(spelled_out(Placement::Free, false, &both), [Placement::Free]);
-        // A machine without nodes has its reason.
+        assert_eq!(expand(Placement::EveryNodePair, false, &both), all);
+        assert_eq!(expand(Placement::EveryNodePair, false, &one), [pair(0, 1), pair(1, 1)]);
+        assert_eq!(expand(Placement::Free, false, &both), [Placement::Free]);
+        // A machine without nodes keeps one point, with its reason.
         let none = Topology::from_tree(std::path::Path::new("/nowhere"), &[0]);
-        assert_eq!(spelled_out(Placement::EveryNodePair, false, &none), [pair(0, 0)]);
+        assert_eq!(expand(Placement::EveryNodePair, false, &none), [pair(0, 0)]);
     }
 
     #[test]
-    fn where_a_single_task_runs_is_named_as_far_as_there_is_a_choice() {
+    fn a_single_task_names_its_node_only_if_there_are_several() {
         let both = two_nodes("0-1");
         let on = |node| OneCpu { class: None, node };
         assert_eq!(on_one_cpu(&OneCpu::default(), &both), Placement::On(on(Some(0))));
@@ -362,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_shown_as_what_they_are_for() {
+    fn cpus_as_text() {
         let site = |cpus: &[u32]| Site { class: None, node: None, cpus: cpus.to_vec(), without_cpu0: false };
         assert_eq!(Cpus::Any.to_string(), "any CPU");
         assert_eq!([Cpus::Each(vec![4]), Cpus::Each(vec![0, 4])].map(|cpus| cpus.to_string()), ["CPU 4", "CPUs 0,4"]);
@@ -370,9 +367,9 @@ mod tests {
         assert_eq!(Cpus::OneOf(site(&[1, 2, 3])).to_string(), "one of CPUs 1-3");
     }
 
-    /// The first class is where a task is put by itself.
+    /// The first class is the default.
     #[test]
-    fn every_class_of_core_but_the_first_is_another_place() {
+    fn every_class_of_core_but_the_first_is_another_placement() {
         let root = tempfile::tempdir().expect("a directory");
         let files = [("system/cpu/online", "0-3"), ("cpu_core/cpus", "0-1"), ("cpu_atom/cpus", "2-3")];
         for (path, text) in files {

@@ -1,10 +1,9 @@
-//! Everything that a run will measure, fixed before it starts: which points, where, in worker
-//! groups of which sizes.
+//! The plan of a run, made before it starts: its points, their CPUs and worker groups.
 //!
 //! A point that cannot be measured on this machine stays in the plan with its reason, so that no
-//! line of a table goes missing silently.
+//! line of a table is missing silently.
 
-use crate::places::{Cpus, cpus, on_one_cpu, on_other_classes, spelled_out, two_sided};
+use crate::places::{Cpus, cpus, expand, on_one_cpu, on_other_classes, two_sided};
 use crate::request::{RunRequest, Setting};
 use crate::select::names_metric;
 use anyhow::{Context, Result, bail};
@@ -22,22 +21,22 @@ pub struct Planned {
     pub point: Point,
     /// Where it runs.
     pub cpus: Cpus,
-    /// Whether it runs as a worker group: with several members, and with one as the baseline of a
+    /// Whether it runs as a worker group: of several members, or of one as the baseline of a
     /// scaling run.
     pub group: bool,
     /// Whether its sides wake each other on different CPUs.
     pub wakes: bool,
     /// Whether it needs a directory to write in.
     pub work_dir: bool,
-    /// Whether it asks where the caches end.
+    /// Whether it needs the end of the caches (the preflight finds it).
     pub end_of_caches: bool,
-    /// Which of the sides of the request it is on.
+    /// The side of the request that it belongs to.
     pub side: usize,
     /// Why it cannot be measured here.
     pub unsupported: Option<String>,
 }
 
-/// The points that were asked for, in the catalogue's order.
+/// The requested points, in the order of the catalogue.
 ///
 /// # Errors
 /// Names the option or the parameter that no benchmark takes, and what was expected.
@@ -59,7 +58,7 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
     for bench in benches {
         for params in combinations(bench, args, topology)? {
             for (layout, workers, group) in layouts(&bench.info, &params, args, topology) {
-                for placement in spelled_out(layout, args.tier() == Tier::Full, topology) {
+                for placement in expand(layout, args.tier() == Tier::Full, topology) {
                     let kind = (workers, group, args.threads);
                     points.push(planned(&bench.info, params.clone(), placement, kind, topology));
                 }
@@ -72,12 +71,12 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
     Ok(points)
 }
 
-/// Each point twice, one behind the other: on the first side and on the second.
+/// Each point twice in succession: on the first side and on the second.
 pub fn on_both_sides(plan: Vec<Planned>) -> Vec<Planned> {
     plan.into_iter().flat_map(|planned| [0, 1].map(|side| Planned { side, ..planned.clone() })).collect()
 }
 
-/// Refuses a setting that would change nothing, or that another one contradicts.
+/// Refuses a setting that has no effect or is given twice.
 fn check_settings(benches: &[&'static Benchmark], settings: &[Setting]) -> Result<()> {
     for (i, setting) in settings.iter().enumerate() {
         if settings[..i].iter().any(|other| (&other.of, &other.name) == (&setting.of, &setting.name)) {
@@ -105,15 +104,15 @@ fn check_settings(benches: &[&'static Benchmark], settings: &[Setting]) -> Resul
     Ok(())
 }
 
-/// The setting of a parameter of a benchmark: the last one that names the benchmark, else the one
-/// for all.
+/// The setting of a parameter for a benchmark: the last one that names the benchmark, else the one
+/// without a name.
 fn setting_of<'a>(settings: &'a [Setting], bench: &Benchmark, name: &str) -> Option<&'a Setting> {
     let of_name = || settings.iter().filter(|setting| setting.name == name);
     let named = of_name().rfind(|setting| setting.of.as_ref().is_some_and(|of| names_metric(of, bench.info.id)));
     named.or_else(|| of_name().find(|setting| setting.of.is_none()))
 }
 
-/// All combinations of the wanted values of a benchmark's parameters.
+/// All combinations of the requested values of a benchmark's parameters.
 fn combinations(bench: &Benchmark, args: &RunRequest, topology: &Topology) -> Result<Vec<Params>> {
     let info = &bench.info;
     let setting = |name: &str| setting_of(&args.params, bench, name);
@@ -121,11 +120,11 @@ fn combinations(bench: &Benchmark, args: &RunRequest, topology: &Topology) -> Re
     if !info.params.iter().any(|param| typed(param.name).is_some()) {
         return Ok(past_caches(info, info.points(args.tier()), args.tier(), topology));
     }
-    // With values that somebody names, every combination is measured.
+    // With values from the command line, every combination is measured.
     let mut wanted = Vec::new();
     for param in info.params {
         let typed = typed(param.name);
-        // A text is one value, commas and all.
+        // A text is one value, even with commas.
         let whole = typed.filter(|_| param.kind == ParamKind::Text).map(|values| values.join(","));
         let texts: Vec<&str> = match typed {
             Some(_) if whole.is_some() => whole.as_deref().into_iter().collect(),
@@ -141,13 +140,13 @@ fn combinations(bench: &Benchmark, args: &RunRequest, topology: &Topology) -> Re
     Ok(Params::combinations(&wanted))
 }
 
-/// How many times the last cache the sizes of a curve reach.
+/// Multiple of the last-level cache that the sizes of a curve reach.
 const PAST: u64 = 4;
 
-/// The points, and on a machine whose last cache is large those beyond: the sizes of a curve go on,
-/// doubling, from the largest that is listed, until one is [`PAST`] times the last cache or lacks
-/// less than a ninth of that. Of a cache of 260 MiB the last size is 1 GiB: a round of 2 GiB takes
-/// 4.6 s, a thirteenth of a survey, and shows the same memory.
+/// The points, with more sizes on a machine with a large last-level cache: the largest size of a
+/// curve is doubled until it reaches 8/9 of [`PAST`] times that cache. The tolerance ends the curve
+/// of a cache of 260 MiB at 1 GiB: a round of 2 GiB takes 4.6 s, a thirteenth of a survey, and
+/// shows the same memory.
 fn past_caches(info: &Info, mut points: Vec<Params>, tier: Tier, topology: &Topology) -> Vec<Params> {
     let Some(param) = info.params.iter().find(|param| param.goes_past_caches() && tier >= Tier::Standard) else {
         return points;
@@ -168,7 +167,8 @@ fn past_caches(info: &Info, mut points: Vec<Params>, tier: Tier, topology: &Topo
     points
 }
 
-/// A value that a benchmark does not take. What was meant for others can be said to be.
+/// The error for a value that a benchmark does not take, with the syntax that limits a setting to
+/// some benchmarks.
 fn refused(info: &Info, setting: Option<&Setting>, why: &str) -> anyhow::Error {
     match setting {
         Some(Setting { of: None, name, .. }) => {
@@ -179,14 +179,14 @@ fn refused(info: &Info, setting: Option<&Setting>, why: &str) -> anyhow::Error {
     }
 }
 
-/// How many of the CPUs that a compact group takes first are of one NUMA node.
+/// The size of the compact worker group that fills its first NUMA node.
 fn of_first_node(topology: &Topology) -> u32 {
     let node = |id: &u32| topology.cpus().iter().find(|cpu| cpu.id == *id).and_then(|cpu| cpu.node);
     let order = topology.compact(topology.usable().len());
     order.iter().take_while(|id| node(id) == node(&order[0])).count() as u32
 }
 
-/// Where, by how many, and whether as a worker group a benchmark is to be run.
+/// Placement, number of workers, and whether they are a worker group, of each point of a benchmark.
 pub(crate) fn layouts(
     info: &Info,
     params: &Params,
@@ -198,9 +198,9 @@ pub(crate) fn layouts(
     let (of_pairs, of_nodes) =
         (info.placements.contains(&Placement::EveryPair), info.placements.contains(&Placement::EveryNodePair));
     let placements: Vec<Placement> = match &args.placement {
-        // Whoever names another machine asks for it alone; whoever names none has none.
+        // With `--host`, only the placement on the other machine is measured; else never.
         _ if args.remote.is_some() => vec![Placement::Remote],
-        // A pair is named by its CPUs or by how they lie to each other.
+        // A pair is requested by its CPUs or by their relation.
         Some(placement @ Placement::List(_)) if of_pairs => vec![placement.clone()],
         Some(placement) if of_pairs && Placement::TWO_SIDED[1..5].contains(placement) => vec![placement.clone()],
         Some(_) if of_pairs => info.placements.to_vec(),
@@ -223,8 +223,8 @@ pub(crate) fn layouts(
         args.parallel.clone()
     };
     workers.dedup();
-    // The curve of a scaling run begins with a group of one: one that runs alone is timed by other
-    // means where its value is a rate.
+    // The curve of a scaling run begins with a group of one: a worker alone is timed differently if
+    // its value is a rate.
     let scales = if args.threads { info.scaling.threads } else { info.scaling.processes };
     let is_scaling = args.parallel.len() > 1 && scales;
     let mut all = Vec::new();
@@ -236,13 +236,13 @@ pub(crate) fn layouts(
         }
         for placement in &here {
             let placement = match placement {
-                // A worker group that nobody placed: one CPU a member where each is to have its
-                // own, else the scheduler's choice.
+                // A worker group without a requested placement: one CPU for each member if its size
+                // comes from the machine, else the scheduler's choice.
                 Placement::Pinned if n > 1 && args.parallel.is_empty() => Placement::Compact,
                 Placement::Pinned if n > 1 || is_scaling => Placement::Free,
                 Placement::Pinned => on_one_cpu(&OneCpu::default(), topology),
                 Placement::On(one) => match on_one_cpu(one, topology) {
-                    // All CPUs are of that class and node.
+                    // The machine has one class and one node.
                     Placement::Pinned if !alone => Placement::Compact,
                     on => on,
                 },
@@ -259,7 +259,7 @@ pub(crate) fn layouts(
     all
 }
 
-/// One sentence on what the plan leaves out on purpose, if it does.
+/// A sentence on pairs of CPUs that the plan leaves out, if it does.
 pub fn left_out(plan: &[Planned], topology: &Topology) -> Option<String> {
     let mut pairs: BTreeMap<&str, BTreeSet<&[u32]>> = BTreeMap::new();
     for planned in plan {
@@ -269,7 +269,7 @@ pub fn left_out(plan: &[Planned], topology: &Topology) -> Option<String> {
     }
     let n = topology.usable().len();
     let all = n * n.saturating_sub(1) / 2;
-    // A single pair was named by the user.
+    // A single pair was requested.
     let (bench, some) = pairs.into_iter().find(|(_, pairs)| pairs.len() > 1 && pairs.len() < all)?;
     Some(format!("{bench}: {} of {all} pairs of CPUs (all of them with --full)", some.len()))
 }
@@ -303,7 +303,7 @@ fn planned(
     // (docs/methods/timing.md#intervals-of-a-worker-group).
     let shares = workers as usize > topology.usable().len() || (group && cpus == Ok(Cpus::Any));
     let mut drops = if shares { info.interference.drops_crowded() } else { info.interference.drops() };
-    // A worker group, or a pair on two threads of a core, keeps the sibling threads busy itself.
+    // A worker group, or a pair on two threads of a core, keeps sibling threads busy itself.
     if !group && placement != Placement::Smt {
         drops.add(Label::Shared);
     }
@@ -368,7 +368,7 @@ mod tests {
         run: Run::NotHere("a test"),
     };
 
-    /// The parameters of the points that settings give, or why they are refused.
+    /// The parameters of the points that the settings select, or the error.
     fn set(settings: &[(Option<&str>, &str, &str)]) -> Result<Vec<String>, String> {
         let mut request = RunRequest::new(Profile::Quick);
         request.params = settings
@@ -384,13 +384,13 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_reaches_all_benchmarks_or_those_that_it_names() {
+    fn a_setting_applies_to_all_benchmarks_or_to_those_that_it_names() {
         assert_eq!(set(&[(None, "n", "7")]), Ok(vec!["one.call n=7".into(), "two.copy n=7 op=a".into()]));
         assert_eq!(set(&[(None, "op", "b")]), Ok(vec!["one.call n=1".into(), "two.copy n=2 op=b".into()]));
         let both = vec!["one.call n=7".into(), "two.copy n=8 op=a".into(), "two.copy n=9 op=a".into()];
         assert_eq!(set(&[(Some("two.copy"), "n", "8,9"), (None, "n", "7")]), Ok(both.clone()));
         assert_eq!(set(&[(None, "n", "7"), (Some("two"), "n", "8,9")]), Ok(both.clone()));
-        // Of those that name a benchmark the last one counts.
+        // The last setting that names a benchmark wins.
         assert_eq!(set(&[(Some("*"), "n", "7"), (Some("t*"), "n", "8,9")]), Ok(both));
     }
 
@@ -409,9 +409,8 @@ mod tests {
         }
     }
 
-    /// Sizes of a curve end at four times the last cache or later, whatever the machine.
     #[test]
-    fn a_curve_goes_past_the_last_cache_of_a_large_machine() {
+    fn a_curve_reaches_four_times_the_last_cache() {
         const SIZE: Param = Param::size("size", "").past_caches().quick(&["64M"]).standard(&["16K", "256M"]);
         let info = Info { params: &[SIZE], ..Info::new("test.curve") };
         let root = tempfile::tempdir().expect("a directory");
@@ -436,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_last_caches_the_largest_counts() {
+    fn a_curve_goes_past_the_largest_of_several_last_caches() {
         const SIZE: Param = Param::size("size", "").past_caches().quick(&["64M"]).standard(&["256M"]);
         let info = Info { params: &[SIZE], ..Info::new("test.curve") };
         let root = tempfile::tempdir().expect("a directory");
@@ -455,7 +454,7 @@ mod tests {
         assert_eq!(points.iter().filter_map(|p| p.int("size")).max(), Some(1 << 30));
     }
 
-    /// A machine with two CPUs, of which nothing else is known.
+    /// A machine with two CPUs and no other information.
     fn two_cpus() -> Topology {
         let root = tempfile::tempdir().expect("a directory");
         let cpu = root.path().join("sys/devices/system/cpu");
@@ -465,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_sibling_is_no_disturbance_where_it_is_a_side_or_a_member() {
+    fn a_busy_sibling_drops_no_sample_of_smt_pairs_and_worker_groups() {
         let info = Info { placements: &Placement::TWO_SIDED, ..Info::new("test.sides") };
         let drops = |placement: Placement, workers: u32| {
             let kind = (workers, workers > 1, false);
@@ -475,9 +474,9 @@ mod tests {
         assert!(!drops(Placement::Smt, 1) && !drops(Placement::Free, 2));
     }
 
-    /// Such sides get a longer warm-up, in which the kernel adapts to them.
+    /// They get a longer warm-up, in which the kernel adapts to them.
     #[test]
-    fn sides_that_wake_each_other_on_two_cpus_are_told_from_all_others() {
+    fn blocking_sides_on_two_cpus_wake_each_other_and_no_others_do() {
         let wakes = |interference: Interference, cpus: [u32; 2], workers: u32| {
             let info = Info { placements: &Placement::TWO_SIDED, interference, ..Info::new("test.sides") };
             let kind = (workers, workers > 1, false);
@@ -489,10 +488,10 @@ mod tests {
         assert!(!wakes(Interference::Blocking, [0, 1], 2));
     }
 
-    /// Members that the scheduler places share CPUs even where there are enough of them; members
-    /// with a CPU each do not, and what takes theirs away is a disturbance.
+    /// Members that the scheduler places share CPUs even if there are enough. For members with one
+    /// CPU each, preemption is a disturbance.
     #[test]
-    fn waiting_for_a_cpu_is_no_disturbance_of_members_that_share_them() {
+    fn preemption_drops_no_sample_of_members_that_share_cpus() {
         let info = Info { placements: &[Placement::Pinned], ..Info::new("test.members") };
         let drops = |placement: Placement, workers: u32| {
             let kind = (workers, workers > 1, false);

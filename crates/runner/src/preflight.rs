@@ -1,4 +1,4 @@
-//! Starts the preflight, which finds out about clock, scheduler and noise in a worker of its own.
+//! Runs the preflight in a worker: clock, scheduler, noise.
 
 use crate::launcher::Launcher;
 use crate::supervise::{Ended, Supervisor};
@@ -8,13 +8,13 @@ use groma_harness::preflight as host_preflight;
 use std::fmt;
 use std::time::Duration;
 
-/// What the preflight may take beyond the time it is given.
+/// How much longer than its time the preflight may take.
 const PREFLIGHT_DEADLINE: Duration = Duration::from_secs(20);
 
-/// Why nothing is measured.
+/// Why nothing was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NotMeasured {
-    /// This signal came.
+    /// This signal arrived.
     Signal(i32),
     /// The preflight failed, for this reason.
     Failed(String),
@@ -44,12 +44,11 @@ impl fmt::Display for NotMeasured {
 
 impl std::error::Error for NotMeasured {}
 
-/// Gauges clock, scheduler and noise of this machine within about `time`; the share of the time
-/// that was lost to others, from 0 to 1, where it could be gauged.
+/// Runs the preflight for about `time`. Returns the share of the time that was lost to others, from
+/// 0 to 1, if it could be measured. Standard input and output are not touched.
 ///
 /// # Errors
-/// A signal that came meanwhile, and whatever the preflight failed at. Standard input and output
-/// are left alone.
+/// When a signal arrives or the preflight fails.
 pub fn gauge(time: Duration) -> Result<Option<f64>, NotMeasured> {
     let failed = |e: std::io::Error| NotMeasured::Failed(format!("the supervisor cannot start: {e}"));
     let supervisor = Supervisor::new().map_err(failed)?;
@@ -57,8 +56,8 @@ pub fn gauge(time: Duration) -> Result<Option<f64>, NotMeasured> {
     found.map(|(found, _)| found.noise.map(|noise| noise.lost))
 }
 
-/// Finds out about clock, scheduler and noise in a worker; about the clock on these CPUs, where any
-/// are named; about the end of the caches, where it is asked for.
+/// Runs the preflight in a worker, for the clock on one of these CPUs if there are any. It looks
+/// for the end of the caches if `end_of_caches` is set.
 pub(crate) fn preflight(
     supervisor: &Supervisor,
     launcher: &Launcher,
@@ -105,9 +104,9 @@ pub(crate) fn preflight(
 mod tests {
     use super::*;
 
-    /// A job that no pipe holds, so that its reader is gone while it is written.
+    /// The job is larger than a pipe, so its reader is gone while it is written.
     #[test]
-    fn a_command_that_ends_before_it_reads_is_quoted() {
+    fn a_command_that_ends_before_reading_its_job_is_quoted() {
         let supervisor = Supervisor::new().expect("a supervisor");
         let command = ["sh", "-c", "echo no room >&2; exit 7"].map(Into::into).to_vec();
         let launcher = Launcher { command, ..Launcher::default() };
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preflight_is_told_where_for_how_long_and_what_to_look_for() {
+    fn the_job_of_a_preflight_holds_its_cpus_time_and_seed() {
         let place = tempfile::tempdir().expect("a directory");
         let kept = place.path().join("job");
         let supervisor = Supervisor::new().expect("a supervisor");
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn why_nothing_is_measured_is_said_in_a_line() {
+    fn errors_are_one_line() {
         let noisy = |seen, lost| NotMeasured::TooNoisy { seen, lost, limit: NoiseVerdict::Quiet }.to_string();
         assert_eq!(NotMeasured::Signal(15).to_string(), "ended by signal 15");
         assert_eq!(NotMeasured::Failed("no clock".to_owned()).to_string(), "this machine cannot be measured: no clock");

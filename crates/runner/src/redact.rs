@@ -1,45 +1,45 @@
-//! Removes from a run what says who measured it: names and home directories of users, addresses,
-//! secrets.
+//! Removes from a run what identifies the person who measured it: names and home directories of
+//! users, addresses, secrets.
 //!
-//! Runs are shown to others. Every text in one that was typed, or that quotes what was typed,
-//! passes through here before it reaches the store, the stream and the views, which therefore show
-//! the same. The job of the worker is not changed.
+//! Runs are shown to others. Every text that was typed, or quotes what was typed, passes through
+//! here before it reaches the store, the stream and the views, which therefore agree. The worker's
+//! job is not changed.
 
 use groma_harness::model::{Fact, Param, ParamKind, Point, Remark, Round, RunHeader, Value};
 use groma_harness::sys::facts::{HIDDEN, hide_addresses, user};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The directories that hold those of users.
+/// The parents of home directories.
 const ABOVE_HOMES: [&str; 2] = ["/home/", "/Users/"];
 
 /// Users that are not persons.
-const NOBODY: [&str; 2] = ["root", "nobody"];
+const SYSTEM_USERS: [&str; 2] = ["root", "nobody"];
 
-/// Options whose value is an address of another machine, or a secret.
+/// Options whose value is an address or a secret.
 const HIDDEN_OPTIONS: [&str; 3] = ["--host", "--bind", "--token"];
 
-/// Knows which names and directories to hide.
+/// The names and directories to hide.
 #[derive(Debug)]
 pub struct Redactor {
-    /// Absolute, without a slash at the end, the longest first.
+    /// Home directories: absolute, without a trailing slash, the longest first.
     homes: Vec<String>,
     users: Vec<String>,
 }
 
 impl Redactor {
-    /// Of the user who runs this program, also through `sudo` or `doas`.
+    /// A redactor for the user who runs this program, also through `sudo` or `doas`.
     pub fn of_this_user() -> Redactor {
         let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         Redactor::of(|name| std::env::var(name).ok(), &passwd, user())
     }
 
-    /// Of the user of this number, with these variables and this `/etc/passwd`.
+    /// A redactor for this user id, with these variables and this `/etc/passwd`.
     fn of(variable: impl Fn(&str) -> Option<String>, passwd: &str, uid: u32) -> Redactor {
         let mut users: Vec<String> =
             ["USER", "LOGNAME", "SUDO_USER", "DOAS_USER"].into_iter().filter_map(&variable).collect();
         let mut homes: Vec<String> = variable("HOME").into_iter().collect();
-        // The variables may still be those of another user.
+        // The variables may be those of another user.
         let uid = uid.to_string();
         for line in passwd.lines() {
             let fields: Vec<&str> = line.split(':').collect();
@@ -50,7 +50,7 @@ impl Redactor {
                 homes.push(home.to_owned());
             }
         }
-        // A home directory may have a second path, through a symbolic link.
+        // A home directory may have a second path without symbolic links.
         let real = |home: &String| PathBuf::from(home).canonicalize().ok()?.into_os_string().into_string().ok();
         homes.extend(homes.iter().filter_map(real).collect::<Vec<_>>());
         Redactor::new(homes, users)
@@ -63,24 +63,24 @@ impl Redactor {
         homes.retain(|home| home.starts_with('/'));
         homes.sort_by_key(|home| std::cmp::Reverse(home.len()));
         homes.dedup();
-        // A number does not identify anybody, and would be hidden in half of all texts.
-        users.retain(|user| user.contains(|c: char| !c.is_ascii_digit()) && !NOBODY.contains(&user.as_str()));
+        // A number identifies no person, and would be hidden in half of all texts.
+        users.retain(|user| user.contains(|c: char| !c.is_ascii_digit()) && !SYSTEM_USERS.contains(&user.as_str()));
         users.sort();
         users.dedup();
         Redactor { homes, users }
     }
 
-    /// A text that was typed, or quotes what was.
+    /// Redacts a text that was typed, or quotes what was typed.
     pub fn text(&self, text: &str) -> String {
         hide_addresses(&self.person(text))
     }
 
-    /// A text without names of users. Facts of the machine hold no addresses, but versions that
-    /// look like them.
+    /// Redacts a text without looking for addresses: facts of the machine hold none, but versions
+    /// that look like addresses.
     fn person(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for home in &self.homes {
-            // `/mnt/home/ann` is hers as well; `/dev/root` is not that of a user.
+            // `/mnt/home/ann` is a home directory as well; `/dev/root` is not.
             let below = if home.matches('/').count() > 1 { "/(hidden)" } else { home };
             text = replace(&text, home, ends_name, |before| if is_path(before) { below } else { "~" });
         }
@@ -95,7 +95,7 @@ impl Redactor {
         text
     }
 
-    /// What was typed after the program's name.
+    /// Redacts the arguments of the program.
     pub fn args(&self, args: impl Iterator<Item = OsString>) -> Vec<String> {
         let mut before = String::new();
         args.map(|arg| {
@@ -115,19 +115,19 @@ impl Redactor {
         .collect()
     }
 
-    /// The value of a parameter that takes any text.
+    /// Redacts the value of a parameter that takes any text.
     fn param(&self, name: &str, text: &str) -> String {
         if name == "command" { self.text(&named(text)) } else { self.text(text) }
     }
 
-    /// The header of a run. Facts that another machine reported may hold addresses as well.
+    /// Redacts the header of a run. Facts that another machine reported may hold addresses.
     pub fn header(&self, head: &mut RunHeader) {
         for Fact { key, value } in &mut head.environment.facts {
             *value = if key.starts_with("remote.") { self.text(value) } else { self.person(value) };
         }
     }
 
-    /// A point as it is kept; `params` are those of its benchmark.
+    /// Returns a redacted point; `params` are those of its benchmark.
     pub fn point(&self, point: &Point, params: &[Param]) -> Point {
         let mut point = point.clone();
         for (name, value) in &mut point.params.0 {
@@ -144,7 +144,7 @@ impl Redactor {
         point
     }
 
-    /// A round as it is kept.
+    /// Redacts a round.
     pub fn round(&self, round: &mut Round) {
         let result = &mut round.result;
         let remarks = result.output.remarks.iter_mut().filter_map(Remark::text_mut);
@@ -155,22 +155,22 @@ impl Redactor {
     }
 }
 
-/// A command as it is kept: the name of its program, and where it has more than that a fingerprint
-/// of all of it. Its words may be files, addresses and passwords; runs of different commands must
-/// not be taken for runs of one.
+/// A command, redacted: the name of its program and, if it has arguments, a fingerprint of the
+/// whole. Arguments may be files, addresses and passwords, but runs of different commands must
+/// remain distinguishable.
 fn named(command: &str) -> String {
     let program = command.split_whitespace().next().unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or_default();
     if name == command {
         return name.to_owned();
     }
-    // A text that begins with anything but the name of a program is a script for a shell.
+    // A text that does not begin with the name of a program is a shell script.
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
     format!("{} #{:08x}", if is_name { name } else { "sh" }, fingerprint(command))
 }
 
-/// FNV-1a of 64 bits folded to 32: the same on every machine and in every version. It tells
-/// commands apart, and is no protection: whoever guesses the command can check the guess.
+/// FNV-1a of 64 bits folded to 32: the same on every machine and in every version. It distinguishes
+/// commands but does not protect them: a guess can be verified.
 fn fingerprint(text: &str) -> u32 {
     let hash = text
         .bytes()
@@ -178,8 +178,8 @@ fn fingerprint(text: &str) -> u32 {
     (hash >> 32) as u32 ^ hash as u32
 }
 
-/// Replaces a part of a text wherever `ends` accepts what follows it, by what `with` makes of what
-/// stands before it.
+/// Replaces `part` wherever `ends` accepts the text after it. `with` computes the replacement from
+/// the text before it.
 fn replace<'r>(text: &str, part: &str, ends: impl Fn(&str) -> bool, with: impl Fn(&str) -> &'r str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
@@ -194,7 +194,7 @@ fn replace<'r>(text: &str, part: &str, ends: impl Fn(&str) -> bool, with: impl F
     out + &text[done..]
 }
 
-/// Hides the name that follows `above`, wherever that stands.
+/// Hides every name that follows `above`.
 fn hide_behind(text: &str, above: &str) -> String {
     let mut parts = text.split(above);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -207,18 +207,18 @@ fn hide_behind(text: &str, above: &str) -> String {
     out
 }
 
-/// What ends the name of a directory in a text that was typed: names with spaces end too soon, and
-/// what follows is hidden as well as any other text.
+/// Whether a character ends the name of a directory in a text. Names with spaces end too soon; the
+/// rest is redacted like any other text.
 fn ends_path_name(c: char) -> bool {
     c == '/' || c.is_whitespace() || "'\":;,".contains(c)
 }
 
-/// Whether a path that ended here was whole: `/root` is not in `/rootfs`.
+/// Whether a path ends before this text: `/root` is not part of `/rootfs`.
 fn ends_name(after: &str) -> bool {
     !after.starts_with(|c: char| c.is_alphanumeric() || "._-".contains(c))
 }
 
-/// Whether what stands before a path is a part of it: in `/mnt/root`, not in `if=/root` or
+/// Whether the text before a path belongs to it: in `/mnt/root`, but not in `if=/root` or
 /// `-o/root/x`.
 fn is_path(before: &str) -> bool {
     let bare_option = before.len() == 2 && before.starts_with('-');
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn homes_and_names_of_users_are_hidden_and_words_that_hold_them_are_not() {
+    fn homes_and_names_of_users_are_hidden_as_whole_words() {
         for (text, shown) in [
             ("/home/ann", "~"),
             ("/home/ann/x y", "~/x y"),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_does_not_tell_where_and_whose() {
+    fn arguments_are_redacted() {
         let args = |text: &str| ann().args(text.split(' ').map(OsString::from)).join(" ");
         assert_eq!(args("run net --token abc --full"), "run net --token (hidden) --full");
         assert_eq!(args("run net --token=abc -P 2"), "run net --token=(hidden) -P 2");
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_named_and_told_apart() {
+    fn commands_are_reduced_to_name_and_fingerprint() {
         assert_eq!(named("gzip"), "gzip");
         assert_ne!(named("gzip -1 data"), named("gzip -9 data"));
         assert_eq!(named("gzip -1 data"), named("gzip -1 data"));
@@ -291,9 +291,9 @@ mod tests {
         }
     }
 
-    /// Versions look like addresses, so only what another machine said is searched for them.
+    /// Versions look like addresses, which are hidden only in facts of another machine.
     #[test]
-    fn facts_of_a_machine_keep_their_versions_and_those_of_another_no_address() {
+    fn facts_keep_versions_and_those_of_another_machine_lose_addresses() {
         let facts = [
             ("kernel.release", "5.10.0.7-ann"),
             ("work_dir.device", "/home/ann/disk"),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_of_a_round_is_searched() {
+    fn every_text_of_a_round_is_redacted() {
         let mut output = RoundOutput { facts: vec![Fact::new("file", "/home/ann/x")], ..RoundOutput::default() };
         output.remarks = vec![Remark::Note("ann at 192.0.2.7".to_owned()), Remark::Unsteady];
         let mut round = Round { round: 3, result: RoundResult::ok(output) };
@@ -334,9 +334,9 @@ mod tests {
         assert_eq!(output.remarks, [Remark::Note("(hidden) at (hidden)".to_owned()), Remark::Unsteady]);
     }
 
-    /// A word of a list says nothing of anybody, and is what results are found by.
+    /// A word from a list identifies no person, and is needed to find results.
     #[test]
-    fn only_parameters_that_take_any_text_are_searched() {
+    fn only_parameters_that_take_any_text_are_redacted() {
         let params = [Param::text("on", ""), Param::text("command", ""), Param::word("op", "", &["ann"])];
         let values = [("on", "/home/ann/x"), ("command", "/bin/true"), ("op", "ann")];
         let point = Point {
@@ -359,13 +359,13 @@ mod tests {
         assert_eq!(point.params_text, "on=/home/ann/x command=/bin/true op=ann", "the job keeps what was typed");
     }
 
-    /// The variables of this process, which tests do not change.
+    /// With the variables of this process, which tests do not change.
     #[test]
-    fn who_runs_this_is_known_by_its_variables() {
+    fn the_user_is_found_by_variables() {
         let redactor = Redactor::of_this_user();
         for name in ["USER", "LOGNAME"] {
             let Ok(user) = std::env::var(name) else { continue };
-            let identifies = !NOBODY.contains(&user.as_str()) && user.contains(|c: char| !c.is_ascii_digit());
+            let identifies = !SYSTEM_USERS.contains(&user.as_str()) && user.contains(|c: char| !c.is_ascii_digit());
             assert_eq!(redactor.text(&format!("<{user}>")) == "<(hidden)>", identifies, "{name}");
         }
         if let Some(home) = std::env::var("HOME").ok().filter(|home| home.len() > 1 && home.starts_with('/')) {
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_runs_this_is_known_by_number_and_by_name() {
+    fn the_user_is_found_by_id_and_by_name() {
         const PASSWD: &str = "root:x:0:0:root:/none/root:/bin/sh\nann:x:1000:1000:Ann:/none/ann:/bin/sh\n\
                               bob:x:1001:1001::/none/bob:/bin/sh\neve:x:1002:1002::/none/eve:/bin/sh\nbroken:x:1000\n";
         let of = |variables: &[(&str, &str)], uid| {
@@ -386,7 +386,7 @@ mod tests {
         let both = |homes: &str, users: &str| (homes.to_owned(), users.to_owned());
         assert_eq!(of(&[], 1000), both("/none/ann", "ann"));
         assert_eq!(of(&[("HOME", "/none/somewhere/")], 1000), both("/none/somewhere /none/ann", "ann"));
-        // Who became root by either program is known as well.
+        // The user behind `sudo` or `doas` is found as well.
         assert_eq!(of(&[("SUDO_USER", "bob"), ("USER", "root")], 0), both("/none/root /none/bob", "bob"));
         assert_eq!(of(&[("DOAS_USER", "eve")], 0), both("/none/root /none/eve", "eve"));
         assert_eq!(of(&[("LOGNAME", "mia")], 1003), both("", "mia"));

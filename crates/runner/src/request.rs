@@ -1,4 +1,4 @@
-//! What a run is asked for.
+//! The request for a run.
 
 use crate::conditions::Condition;
 use crate::effort::Effort;
@@ -9,11 +9,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The values of a parameter that somebody named.
+/// Values of a parameter from the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The benchmarks that are meant, as in a selection: an id, a family or a pattern. `None` means
-    /// all that have the parameter and no setting of their own.
+    /// The benchmarks that it applies to: an id, a family or a pattern. `None` means all that have
+    /// the parameter and no other setting.
     pub of: Option<String>,
     /// The parameter.
     pub name: String,
@@ -21,7 +21,7 @@ pub struct Setting {
     pub values: Vec<String>,
 }
 
-/// Writes `size` or `mem.*:size`, as it was typed.
+/// `size` or `mem.*:size`, as typed.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.of {
@@ -31,53 +31,53 @@ impl fmt::Display for Setting {
     }
 }
 
-/// What a run is asked for: which points of the selected benchmarks, and how they are measured.
+/// The request for a run: which points of the selected benchmarks, and how to measure them.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
-    /// How much is spent where nothing else is said.
+    /// The effort, unless other fields override it.
     pub profile: Profile,
-    /// Whether it is a survey: many short rounds of what stands on the pages.
+    /// Whether it is a survey: many short rounds of what the pages show.
     pub survey: bool,
-    /// The full set of each parameter instead of that of the profile.
+    /// Measures the full set of values of each parameter instead of the profile's.
     pub full: bool,
-    /// Parameters with all the values to measure.
+    /// Parameters with the values to measure.
     pub params: Vec<Setting>,
-    /// Where to run, instead of where each benchmark says.
+    /// The placement, instead of those of each benchmark.
     pub placement: Option<Placement>,
     /// Sizes of worker groups, instead of those of each benchmark.
     pub parallel: Vec<u32>,
     /// Whether the members of worker groups are threads.
     pub threads: bool,
-    /// The machine where the peers of network benchmarks run, when it is another one.
+    /// The machine of the peers of network benchmarks, if it is another one.
     pub remote: Option<Remote>,
-    /// The time for the whole run, instead of that of the profile.
+    /// The time for the whole run, instead of the profile's.
     pub budget: Option<Duration>,
-    /// What workers are started behind, one for each side of a plan whose points come in pairs;
-    /// none for a plan without sides.
+    /// The launchers of the sides, for a plan whose points come in pairs; empty for a plan without
+    /// sides.
     pub sides: Vec<Launcher>,
-    /// The states of the machine that the two sides are measured in; `None` where they have one.
+    /// The machine states of the two sides; `None` if no side sets any.
     pub conditions: Option<[Condition; 2]>,
-    /// The directory for the state of programs (XDG_STATE_HOME), where it is written down what
-    /// `conditions` change; they need it.
+    /// The directory for program state (XDG_STATE_HOME), for the journal of what `conditions`
+    /// change; required by them.
     pub state_dir: Option<PathBuf>,
-    /// Rounds for each point at most, instead of those of the profile.
+    /// The number of rounds of each point, instead of the profile's.
     pub rounds: Option<u32>,
-    /// How long a round samples, instead of the time of the profile.
+    /// The sampling time of a round, instead of the profile's.
     pub round_length: Option<Duration>,
-    /// The longest that one round may take before it is killed [10 s, more for longer rounds].
+    /// The time after which a round is killed; default 10 s, more for longer rounds.
     pub deadline: Option<Duration>,
     /// The seed of every random choice, instead of a random one.
     pub seed: Option<u64>,
-    /// Refuse to measure on a machine that is noisier than this.
+    /// Refuses to measure on a machine that is noisier than this.
     pub require: Option<NoiseVerdict>,
-    /// The directory for benchmarks that need files, instead of the temporary one.
+    /// The parent of the work directory, instead of the temporary directory.
     pub work_dir: Option<PathBuf>,
-    /// What the run is called.
+    /// The tags of the run.
     pub tags: BTreeSet<Tag>,
 }
 
 impl RunRequest {
-    /// A run of this profile with nothing else asked for.
+    /// A request with this profile and no overrides.
     pub fn new(profile: Profile) -> RunRequest {
         RunRequest {
             profile,
@@ -102,12 +102,12 @@ impl RunRequest {
         }
     }
 
-    /// The highest tier that the run measures.
+    /// The largest tier that the run measures.
     pub fn tier(&self) -> Tier {
         if self.full { Tier::Full } else { self.profile.tier() }
     }
 
-    /// The time for the whole run: what was asked for, or that of the profile.
+    /// The time for the whole run.
     pub fn total_budget(&self) -> Duration {
         self.budget.unwrap_or_else(|| Effort::of(self.profile).budget)
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_has_the_time_and_the_tier_of_its_profile_unless_others_were_named() {
+    fn a_request_overrides_the_time_and_the_tier_of_its_profile() {
         let mut request = RunRequest::new(Profile::Quick);
         assert_eq!((request.total_budget(), request.tier()), (Duration::from_secs(10), Tier::Quick));
         (request.budget, request.full) = (Some(Duration::from_secs(3)), true);

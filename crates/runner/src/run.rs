@@ -1,17 +1,16 @@
-//! A run from its first refusal to its last round.
+//! One run, from checking its request to its last round.
 
 use crate::chooser::Chooser;
 use crate::conditions::{Condition, Conditions, NotEntered};
 use crate::effort::Effort;
 use crate::identity;
 use crate::launcher::Launcher;
-use crate::observer::Observer;
 use crate::places::Cpus;
 use crate::plan::Planned;
 use crate::preflight::{NotMeasured, preflight};
 use crate::request::RunRequest;
 use crate::supervise::Supervisor;
-use crate::survey::{RunOutcome, Survey, fill_time};
+use crate::survey::{Observer, RunOutcome, Survey, fill_time};
 use crate::workdir::{self, WorkDir};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -26,36 +25,36 @@ use std::time::{Duration, Instant};
 
 /// The longest that one round may take unless the request says otherwise.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// What a worker measures to show that it can be started.
+/// Length of the preflight that tries out a launcher.
 const TRIAL: Duration = Duration::from_millis(20);
-/// How many times its length a round may take beyond that: disturbed ones sample four times as
-/// long.
+/// The deadline of a longer round grows by this many times its length: disturbed rounds sample four
+/// times as long.
 const DISTURBED: u32 = 5;
 
-/// A run that nothing speaks against so far. No signal is held yet, so whatever may block comes
-/// before [`Prepared::start`].
+/// A validated request. No signal is blocked yet, so whatever may block is done before
+/// [`Prepared::start`].
 #[derive(Debug)]
 pub struct Prepared<'r> {
     request: &'r RunRequest,
-    /// Where the work directory is made.
-    place: PathBuf,
-    /// What the other machine says of itself.
-    of_remote: Vec<Fact>,
-    /// The states of the sides, of which none is made yet.
+    /// The parent of the work directory.
+    parent: PathBuf,
+    /// The facts of the other machine.
+    remote_facts: Vec<Fact>,
+    /// The states of the sides; none is set yet.
     conditions: Option<Conditions>,
 }
 
-/// Where the work directory is unless a place was named: the temporary directory, or `/var/tmp`
-/// where the first is in memory and nobody chose it. Files are measured in memory as well
-/// (`where=tmpfs`); what a user asks first is the disk.
-fn default_place() -> PathBuf {
+/// The default parent of the work directory: the temporary directory, or `/var/tmp` if the first is
+/// in memory and `TMPDIR` is not set. File benchmarks should measure a disk by default; memory has
+/// its own parameter value (`where=tmpfs`).
+fn default_parent() -> PathBuf {
     let chosen = std::env::var_os("TMPDIR").is_some();
     let on_disk = |place: &Path| disk::has_disk(place).ok();
-    place_of(std::env::temp_dir(), chosen, on_disk, disk::is_writable)
+    parent_of(std::env::temp_dir(), chosen, on_disk, disk::is_writable)
 }
 
-/// The same, of a system of which `on_disk` and `is_writable` tell.
-fn place_of(
+/// [`default_parent`] with its queries injected.
+fn parent_of(
     temporary: PathBuf,
     chosen: bool,
     on_disk: impl Fn(&Path) -> Option<bool>,
@@ -66,52 +65,52 @@ fn place_of(
     if better && !chosen { lasting.to_owned() } else { temporary }
 }
 
-/// Checks what a request names: the other machine answers, the work directory's place is there,
-/// what sides set can be written.
+/// Checks what a request names: the other machine answers, the parent of the work directory exists,
+/// the files that sides set can be written.
 ///
 /// # Errors
 /// Names the option and what is wrong with it.
 pub fn prepare(request: &RunRequest) -> Result<Prepared<'_>> {
-    let of_remote = match &request.remote {
+    let remote_facts = match &request.remote {
         Some(remote) => {
             Control::open(remote).and_then(|mut control| control.facts()).map_err(|e| anyhow!("--host {e}"))?
         }
         None => Vec::new(),
     };
-    let place = request.work_dir.clone().unwrap_or_else(default_place);
-    if request.work_dir.is_some() && !place.is_dir() {
-        bail!("--work-dir: {}: not a directory", place.display());
+    let parent = request.work_dir.clone().unwrap_or_else(default_parent);
+    if request.work_dir.is_some() && !parent.is_dir() {
+        bail!("--work-dir: {}: not a directory", parent.display());
     }
     let conditions = request.conditions.as_ref().map(|sides| open_conditions(sides, request)).transpose()?;
-    Ok(Prepared { request, place, of_remote, conditions })
+    Ok(Prepared { request, parent, remote_facts, conditions })
 }
 
 impl Prepared<'_> {
-    /// Removes what killed runs left, holds the signals that end a run, and gauges the machine.
-    /// `started` is when the budget began.
+    /// Removes what killed runs left behind, blocks the signals that end a run, and runs the
+    /// preflight. `started` is when the budget began.
     ///
     /// # Errors
-    /// A [`NotMeasured`] where the preflight fails, a signal comes, or the machine is too noisy;
-    /// anything else where workers cannot be started at all.
+    /// A [`NotMeasured`] if the preflight fails, a signal arrives, or the machine is too noisy; any
+    /// other error if workers cannot be started at all.
     pub fn start(self, plan: &[Planned], started: Instant, observer: &mut dyn Observer) -> Result<Run> {
         let request = self.request;
         let budget = request.total_budget();
         let (effort, deadline) = effort_of(request, plan.len());
         let seed = request.seed.unwrap_or_else(identity::random_seed);
 
-        workdir::sweep(&self.place);
+        workdir::sweep(&self.parent);
         let supervisor = Supervisor::new().context("the supervisor cannot start")?;
-        // What is not made cannot be left.
+        // Without need there is no directory, so that none can be left behind.
         let wanted = |of: fn(&Planned) -> bool| plan.iter().any(|planned| planned.unsupported.is_none() && of(planned));
         let work_dir =
-            if wanted(|planned| planned.work_dir) { open_work_dir(&self.place, seed, observer) } else { None };
+            if wanted(|planned| planned.work_dir) { open_work_dir(&self.parent, seed, observer) } else { None };
 
         observer.next("gauging the machine");
         let places = places(plan);
         let measuring = measuring(&places);
         let launchers = if request.sides.is_empty() { vec![Launcher::default()] } else { request.sides.clone() };
         try_out(&supervisor, &launchers, seed)?;
-        // Here, because what is declared last is dropped first: before signals act as usual again.
+        // Declared after the supervisor, so that it is dropped before signals are unblocked.
         let mut conditions = self.conditions;
         let of_second = conditions.as_mut().map(|all| try_conditions(all, &supervisor)).transpose()?;
         let end_of_caches = wanted(|planned| planned.end_of_caches);
@@ -125,8 +124,8 @@ impl Prepared<'_> {
             return Err(NotMeasured::TooNoisy { seen: noise, lost: noise_lost, limit }.into());
         }
         let mut header = header(request, seed, host, noise_lost, work_dir.as_ref());
-        header.environment.facts.extend(self.of_remote);
-        // Which CPUs a metric comes from is no part of its name.
+        header.environment.facts.extend(self.remote_facts);
+        // The CPUs of a placement are facts, not a part of a metric's identity.
         let fact = |(placement, cpus): (&Placement, &Cpus)| Fact::new(format!("placement.{placement}"), cpus);
         header.environment.facts.extend(places.into_iter().map(fact));
         header.remarks = remarks;
@@ -153,22 +152,23 @@ impl Prepared<'_> {
     }
 }
 
-/// A run whose rounds can be measured. While it lives, the signals that end a run are held for it.
+/// A run whose rounds can be measured. While it lives, the signals that end a run are blocked and
+/// delivered to it.
 #[derive(Debug)]
 pub struct Run {
     header: RunHeader,
-    /// What the machine says of itself in the state of the second side.
+    /// The machine's facts in the state of the second side.
     of_second: Option<Machine>,
     survey: Survey,
 }
 
 impl Run {
-    /// What is known of the run before its first round. Arguments are left to whoever parsed them.
+    /// The head of the run as known before its first round, without arguments.
     pub fn header(&self) -> &RunHeader {
         &self.header
     }
 
-    /// The machine in the state of a side, and the files that were set for it.
+    /// The machine's facts in the state of a side, and the files that are set for it.
     pub fn side(&self, side: usize) -> (Machine, Vec<Fact>) {
         let mut machine = self.header.environment.clone();
         if let Some(second) = self.of_second.as_ref().filter(|_| side == 1) {
@@ -179,22 +179,22 @@ impl Run {
         (machine, self.survey.conditions.as_ref().map_or_else(Vec::new, |all| all.facts(side)))
     }
 
-    /// Readable when a signal has come that ends the run.
+    /// Readable when a signal that ends the run is pending.
     pub fn signals(&self) -> BorrowedFd<'_> {
         self.survey.supervisor.signals()
     }
 
-    /// Takes what earlier runs on this processor knew of a core to itself. The header keeps what
-    /// this run saw, so that no run repeats what another only recalled.
+    /// Adopts the core probes of earlier runs on this processor. The header keeps what this run
+    /// measured, so that values are not handed on from run to run.
     pub fn recall(&mut self, earlier: &[CoreProbe]) {
         if let Some(core) = &mut self.survey.host.core {
             core.recall(earlier);
         }
     }
 
-    /// Measures the plan within the budget. Each round goes to `keep` as it ends, with the index of
-    /// its point, and what `keep` makes of it is in the outcome as well. At the end the work
-    /// directory is removed, and the machine is as it was before.
+    /// Measures the plan within the budget. `keep` is called with each round as it ends and the
+    /// index of its point, and may change the round, in the outcome as well. At the end the work
+    /// directory is removed and the machine's state restored.
     ///
     /// # Errors
     /// Those of `keep`.
@@ -211,8 +211,8 @@ impl Run {
     }
 }
 
-/// How much is done in a round of a plan of so many points, and the longest that a round may take:
-/// the profile's, as far as nothing else was asked for.
+/// The effort for a plan of N points, and the deadline of a round: those of the profile unless the
+/// request overrides them.
 fn effort_of(request: &RunRequest, points: usize) -> (Effort, Duration) {
     let of = if request.survey { Effort::of_survey } else { Effort::of };
     let mut effort = of(request.profile);
@@ -224,7 +224,7 @@ fn effort_of(request: &RunRequest, points: usize) -> (Effort, Duration) {
         effort = effort.of_length(length);
         deadline += length * DISTURBED;
     }
-    // Whoever asks how noisy the machine is gets the longest look.
+    // With `--require` the preflight keeps its full length.
     if request.require.is_none() {
         effort = effort.of_points(points);
     }
@@ -232,8 +232,8 @@ fn effort_of(request: &RunRequest, points: usize) -> (Effort, Duration) {
     (effort, request.deadline.unwrap_or(deadline))
 }
 
-/// Starts a worker behind each command, so that one that does not start it, or keeps its output, is
-/// named before anything is measured.
+/// Starts a worker behind each command, so that a command that does not start it, or swallows its
+/// output, is reported before anything is measured.
 fn try_out(supervisor: &Supervisor, launchers: &[Launcher], seed: u64) -> Result<()> {
     for launcher in launchers.iter().filter(|launcher| **launcher != Launcher::default()) {
         match preflight(supervisor, launcher, TRIAL, seed, &[], false) {
@@ -244,15 +244,15 @@ fn try_out(supervisor: &Supervisor, launchers: &[Launcher], seed: u64) -> Result
     Ok(())
 }
 
-/// What the sides need of the machine, looked at and not changed.
+/// Opens the conditions of the sides; changes nothing.
 fn open_conditions(sides: &[Condition; 2], request: &RunRequest) -> Result<Conditions> {
     let state = request.state_dir.as_deref().context("there is no directory for the journal of what is changed")?;
     Conditions::new(sides, state, request.deadline.unwrap_or(DEADLINE))
 }
 
-/// Makes both states, so that one that cannot be made is named before anything is measured. The
-/// second is first: the machine is gauged in the state of the first. What it says of itself in the
-/// second.
+/// Enters both states, so that one that cannot be entered is reported before anything is measured.
+/// The first state is entered last, because the preflight runs in it. Returns the machine's facts
+/// in the second.
 fn try_conditions(conditions: &mut Conditions, supervisor: &Supervisor) -> Result<Machine> {
     let by_command = conditions.is_undone_by_a_command();
     let mut enter = |side| match conditions.enter(side, supervisor.watch()) {
@@ -260,8 +260,8 @@ fn try_conditions(conditions: &mut Conditions, supervisor: &Supervisor) -> Resul
         Err(NotEntered::Signal(signal)) => Err(NotMeasured::Signal(signal).into()),
         Err(NotEntered::Failed(why)) => Err(why),
     };
-    // The command of the first side is what undoes that of the second, so it has to work before the
-    // other has changed anything.
+    // The command of the first side undoes that of the second, so it must work before the second
+    // changes anything.
     if by_command {
         enter(0)?;
     }
@@ -271,8 +271,8 @@ fn try_conditions(conditions: &mut Conditions, supervisor: &Supervisor) -> Resul
     Ok(machine)
 }
 
-/// Where single tasks and pairs run, each placement once. A list says it itself, and worker groups
-/// of each size have CPUs of their own.
+/// The placements of single tasks and pairs with their CPUs, each once. Not lists, which name their
+/// CPUs themselves, and not worker groups, whose CPUs depend on their size.
 fn places(plan: &[Planned]) -> Vec<(&Placement, &Cpus)> {
     let mut all = Vec::new();
     for planned in plan.iter().filter(|planned| planned.unsupported.is_none() && !planned.group) {
@@ -285,7 +285,7 @@ fn places(plan: &[Planned]) -> Vec<(&Placement, &Cpus)> {
     all
 }
 
-/// The CPUs of the first single task among these places: on one of them the clock is looked at.
+/// The CPUs of the first single task; the preflight measures the clock on one of them.
 fn measuring(places: &[(&Placement, &Cpus)]) -> Vec<u32> {
     let of_single = |(_, cpus): &(&Placement, &Cpus)| match cpus {
         Cpus::OneOf(site) => Some(site.cpus.clone()),
@@ -294,8 +294,8 @@ fn measuring(places: &[(&Placement, &Cpus)]) -> Vec<u32> {
     places.iter().find_map(of_single).unwrap_or_default()
 }
 
-/// The run's directory for files. A place that cannot be written is no reason not to measure the
-/// rest: the benchmarks that need one come back `unsupported`, and it is said at once.
+/// The work directory. If it cannot be made, a warning says so, and benchmarks that need it are
+/// `unsupported`.
 fn open_work_dir(parent: &Path, seed: u64, observer: &mut dyn Observer) -> Option<WorkDir> {
     let made = WorkDir::new(parent, seed);
     if let Err(e) = &made {
@@ -336,7 +336,7 @@ fn header(
     }
 }
 
-/// Whether a machine is noisier than `--require` allows. One that could not be looked at may be.
+/// Whether a machine is noisier than `--require` allows; unknown noise counts as too noisy.
 fn is_too_noisy(seen: Option<NoiseVerdict>, limit: NoiseVerdict) -> bool {
     seen.is_none_or(|seen| seen > limit)
 }
@@ -346,10 +346,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_on_a_disk_where_nobody_chose_memory() {
+    fn the_work_directory_is_on_a_disk_unless_tmpdir_is_set() {
         let place = |memory: &'static str, chosen, writable| {
             let on_disk = move |path: &Path| Some(!memory.split(' ').any(|m| Path::new(m) == path));
-            place_of(PathBuf::from("/tmp"), chosen, on_disk, move |_| writable)
+            parent_of(PathBuf::from("/tmp"), chosen, on_disk, move |_| writable)
         };
         assert_eq!(place("", false, true), Path::new("/tmp"));
         assert_eq!(place("/tmp", false, true), Path::new("/var/tmp"));
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_the_effort_that_was_asked_for() {
+    fn a_request_overrides_the_effort_of_its_profile() {
         use groma_harness::model::Profile;
         type Change = fn(&mut RunRequest);
         let of = |profile, points, change: Change| {
@@ -374,17 +374,17 @@ mod tests {
         assert_eq!(of(Profile::Standard, 100, |_| {}), (9, most, [40, 1500, 10_000]));
         // A survey has the short rounds of a quick run, and many of them.
         assert_eq!(of(Profile::Standard, 100, |r| r.survey = true), (25, most, [4, 1500, 10_000]));
-        // Rounds that are named are all there are.
+        // A number of rounds is exact.
         assert_eq!(of(Profile::Standard, 100, |r| r.rounds = Some(12)), (12, 12, [40, 1500, 10_000]));
-        // Longer rounds have longer until they are killed, unless that was named as well.
+        // The deadline grows with the length of a round, unless it is set as well.
         let long: Change = |r| r.round_length = Some(Duration::from_secs(3));
         assert_eq!(of(Profile::Standard, 100, long), (9, most, [3000, 1500, 25_000]));
         let named: Change = |r| {
             (r.round_length, r.deadline) = (Some(Duration::from_secs(3)), Some(Duration::from_secs(4)));
         };
         assert_eq!(of(Profile::Standard, 100, named), (9, most, [3000, 1500, 4000]));
-        // The preflight goes with the rounds it is for and with the budget; one that decides
-        // whether anything is measured does not go with the rounds.
+        // The preflight shrinks with the number of rounds and the budget; with `--require` only
+        // with the budget.
         assert_eq!(of(Profile::Standard, 4, |r| r.rounds = Some(1)), (1, 1, [40, 200, 10_000]));
         let required: Change = |r| (r.rounds, r.require) = (Some(1), Some(NoiseVerdict::Fine));
         assert_eq!(of(Profile::Standard, 4, required), (1, 1, [40, 1500, 10_000]));
@@ -392,10 +392,9 @@ mod tests {
         assert_eq!(of(Profile::Standard, 100, short), (9, most, [40, 500, 10_000]));
     }
 
-    /// Not that of a worker group, nor where the scheduler chooses, nor what cannot be measured
-    /// here.
+    /// Without worker groups, `free`, and placements that this machine does not have.
     #[test]
-    fn each_place_of_single_tasks_and_pairs_is_stated_once() {
+    fn each_placement_of_single_tasks_and_pairs_is_listed_once() {
         use groma_harness::model::{Info, Param, Profile, Tier};
         use groma_harness::sys::topology::Topology;
         static SIDES: groma_harness::Benchmark = groma_harness::Benchmark {
@@ -423,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_of_unknown_noise_is_not_quiet_enough() {
+    fn unknown_noise_is_too_noisy() {
         use NoiseVerdict::{Fine, Hostile, Noisy, Quiet};
         assert!([Quiet, Fine].map(Some).iter().all(|seen| !is_too_noisy(*seen, Fine)));
         assert!([None, Some(Noisy), Some(Hostile)].iter().all(|seen| is_too_noisy(*seen, Fine)));
@@ -431,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_of_a_run_holds_what_was_asked_for_and_found() {
+    fn the_header_holds_the_request_and_the_preflight() {
         use groma_harness::model::Profile;
         let mut request = RunRequest::new(Profile::Quick);
         request.budget = Some(Duration::from_secs(77));
@@ -439,7 +438,7 @@ mod tests {
         let head = header(&request, 42, Host { timeslice_ns: 7.0, ..Host::UNKNOWN }, Some(0.5), None);
         assert_eq!((head.seed, head.profile, head.budget_s, head.schema), (42, Profile::Quick, 77.0, SCHEMA));
         assert_eq!((head.noise, head.noise_lost, head.host.timeslice_ns), (Some(noise), Some(0.5), 7.0));
-        // The id begins with the start, without what separates its parts.
+        // The id begins with the digits of the start.
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
         assert_eq!(digits(&head.run[..16]), digits(&head.started));
         let fact = |head: &RunHeader, key: &str| head.environment.get(key).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Finds the benchmarks that texts name: ids, groups, patterns, and a suggestion where none fits.
+//! Selects benchmarks by id, family, metric or pattern, and suggests the closest id for a typo.
 
 use groma_harness::Benchmark;
 use groma_harness::model::{Tier, is_metric_of, lineage};
@@ -9,7 +9,7 @@ use std::fmt;
 pub struct UnknownBenchmark {
     /// The text.
     pub text: String,
-    /// The id that is most like it, where one is close.
+    /// The most similar id, if one is close.
     pub suggestion: Option<&'static str>,
 }
 
@@ -22,11 +22,11 @@ impl fmt::Display for UnknownBenchmark {
 
 impl std::error::Error for UnknownBenchmark {}
 
-/// The benchmarks that the texts name, in the order of the catalogue. No text means what a run
-/// of this tier measures.
+/// The benchmarks that the texts select, in the order of the catalogue. Without texts, those that a
+/// run of this tier measures.
 ///
 /// # Errors
-/// Names the first text that fits nothing, with the closest id.
+/// Names the first text that selects nothing, with the closest id.
 pub fn select(
     all: &[&'static Benchmark],
     texts: &[String],
@@ -35,7 +35,7 @@ pub fn select(
     if texts.is_empty() {
         return Ok(all.iter().copied().filter(|b| b.info.tier <= tier).collect());
     }
-    // Not for each benchmark anew: a text may be long.
+    // Once, not for each benchmark: a text may be long.
     let texts: Vec<(&str, How)> = texts.iter().map(|text| (text.as_str(), How::of(text, all))).collect();
     for &(text, how) in &texts {
         if !all.iter().any(|b| fits(text, how, b)) {
@@ -45,7 +45,7 @@ pub fn select(
     Ok(all.iter().copied().filter(|b| texts.iter().any(|&(text, how)| fits(text, how, b))).collect())
 }
 
-/// How a text names benchmarks.
+/// How a text selects benchmarks.
 #[derive(Clone, Copy)]
 enum How {
     /// As an id or a family: nothing else is meant, though perf bench has a `syscall fork`.
@@ -76,8 +76,8 @@ fn is_exactly(text: &str, bench: &Benchmark) -> bool {
     text == bench.info.id || (text == bench.info.family() && bench.info.tier != Tier::Named)
 }
 
-/// Whether a text names a benchmark: its id or family; a pattern; one of its metrics, a test of
-/// another tool that it repeats (`lat_pipe`), or a word of its id (`pipe`).
+/// Whether a text selects a benchmark: as its id or family, a pattern, one of its metrics, a test
+/// of another tool that it repeats (`lat_pipe`), or a word of its id (`pipe`).
 fn fits(text: &str, how: How, bench: &Benchmark) -> bool {
     let info = &bench.info;
     match how {
@@ -93,20 +93,20 @@ fn fits(text: &str, how: How, bench: &Benchmark) -> bool {
     }
 }
 
-/// Whether a text names a metric or benchmark of this id: for views of records, and for
-/// parameters of benchmarks that are selected already.
+/// Whether a text names the metric or benchmark with this id: for views of records, and for
+/// parameters of selected benchmarks.
 pub fn names_metric(text: &str, id: &str) -> bool {
     is_metric_of(id, text) || (is_pattern(text) && glob(text.as_bytes(), id.as_bytes()))
 }
 
-/// `*` fits any run of characters, `?` any one; everything else itself.
+/// Matches a pattern: `*` any characters, `?` one.
 ///
-/// Only the last `*` is ever tried again, since an earlier one that takes more leaves less for the
-/// rest: the time is the product of the two lengths at most. Plain recursion took hours for twenty
-/// of them in a row.
+/// Only the last `*` is retried, because a longer match of an earlier one leaves less for the rest.
+/// So the time is at most the product of the two lengths; plain recursion took hours for a pattern
+/// with twenty `*`.
 fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // What follows the last `*`, and where the text continues if that takes one byte more.
+    // The position after the last `*`, and the end of its match in the text.
     let mut again = None;
     while t < text.len() {
         match pattern.get(p) {
@@ -125,7 +125,7 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|c| *c == b'*')
 }
 
-/// Below this Jaro-Winkler similarity a suggestion confuses more than it helps.
+/// The least Jaro-Winkler similarity of a suggestion.
 const CLOSE: f64 = 0.8;
 
 fn suggestion(all: &[&'static Benchmark], text: &str) -> Option<&'static str> {
@@ -137,7 +137,7 @@ fn suggestion(all: &[&'static Benchmark], text: &str) -> Option<&'static str> {
         _ => strsim::jaro_winkler(text, id),
     };
     let ids = all.iter().map(|b| {
-        // "pipe" should find "ipc.pipe_rtt": compare with the last part as well.
+        // Compare with the last part as well: "pipe" should find "ipc.pipe_rtt".
         let name = b.info.id.split('.').next_back().unwrap_or(b.info.id);
         (similarity(b.info.id).max(similarity(name)), b.info.id)
     });
@@ -147,9 +147,9 @@ fn suggestion(all: &[&'static Benchmark], text: &str) -> Option<&'static str> {
         .map(|(_, id)| id)
 }
 
-/// The most that the Jaro-Winkler similarity can be, from the lengths and the first four letters
-/// alone: all of the shorter text occurs in the longer one, in order. The similarity itself takes
-/// time in proportion to the product of the lengths, for each of the benchmarks.
+/// An upper bound of the Jaro-Winkler similarity from the lengths and the first four letters: as if
+/// all of the shorter text occurred in the longer one, in order. The similarity itself takes time
+/// proportional to the product of the lengths, for each benchmark.
 fn most_similar(text: &str, length: usize, id: &str) -> f64 {
     let (shorter, longer) = (length.min(id.len()), length.max(id.len()));
     let jaro = (shorter as f64 / longer.max(1) as f64 + 1.0 + 1.0) / 3.0;
@@ -161,9 +161,8 @@ fn most_similar(text: &str, length: usize, id: &str) -> f64 {
 mod tests {
     use super::*;
 
-    /// A text that is left out for its length alone is never close.
     #[test]
-    fn the_bound_of_the_similarity_holds() {
+    fn no_similarity_exceeds_its_bound() {
         let words = ["", "m", "mem", "latency", "mem.latency", "ipc.pipe_rtt", "pipe_rtt", "lat", "μμ", "me", "memory"];
         let long: Vec<String> = (1..40).map(|n| "mem.latency".repeat(n)).collect();
         for text in words.into_iter().chain(long.iter().map(String::as_str)) {
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_for_what_is_below_it() {
+    fn a_name_includes_what_is_below_it() {
         for (text, id, expected) in [
             ("mem", "mem.latency", true),
             ("mem.latency", "mem.latency", true),
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns() {
+    fn patterns_match() {
         for (pattern, text, expected) in [
             ("mem.*", "mem.latency", true),
             ("*", "", true),

@@ -1,19 +1,19 @@
-//! Allocates the budget: after the first round it is known what each point costs.
+//! Allocates the budget, once the first round has shown what each point costs.
 //!
 //! Pure arithmetic; reads no clock. [`most_rounds`] and [`allocate_rounds`] give each point its
-//! rounds, [`sampling`] gives all points their sampling time. Both are done again after each round,
-//! since on a machine that others use what a round costs changes while the run goes on. There are
-//! four steps, each taken only when the one before did not suffice:
+//! rounds, [`sampling`] gives all points their sampling time. Both are repeated after each round,
+//! because on a machine with other load the cost of a round changes during the run. There are four
+//! steps, each taken only if the previous ones do not suffice:
 //!
-//! 1. No point may take more than a share, so that one that takes seconds (a shell, a compiler)
-//!    does not use the time of hundreds that take milliseconds.
-//! 2. All points sample for a shorter time, in the same proportion, down to that of a quick run.
-//! 3. Rounds go by the square root of what they cost: a point that takes four times as long has
-//!    half as many, but not fewer than an interval needs. That is the division at which the sum of
-//!    all variances is least. Once all have an interval they also go by its width
-//!    ([`need`](groma_stats::need)).
-//! 4. Where not all can have an interval, as many as possible have one: the cheap points. The
-//!    others share what that leaves.
+//! 1. No point may take more than a fixed share, so that a point that takes seconds (a shell, a
+//!    compiler) does not use the time of hundreds that take milliseconds.
+//! 2. All points sample for a shorter time, in proportion, down to that of a quick run.
+//! 3. The number of rounds is inversely proportional to the square root of their cost, which
+//!    minimises the sum of all variances: a point that takes four times as long has half as many,
+//!    but not fewer than an interval needs. Once all points have an interval, its width counts as
+//!    well ([`need`](groma_stats::need)).
+//! 4. If not all can have an interval, as many as possible have one: the cheap points. The others
+//!    share the rest.
 //!
 //! Sources: docs/methods/timing.md#budget.
 
@@ -23,52 +23,52 @@ use groma_stats::{median, useful_rounds};
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
-/// The largest share of the time left after the first round that one point of many may take. Of few
-/// points each may take an equal part. 7 % of a minute are nine rounds of 0.45 s, which is what the
-/// most expensive points of a survey take (translation buffers, a build).
+/// The largest share of the time after the first round that one of many points may take; each of
+/// few may take an equal part. 7 % of a minute are nine rounds of 0.45 s, the cost of the most
+/// expensive points of a survey (TLBs, a build).
 const LARGEST_SHARE: f64 = 0.07;
 
-/// The fewest rounds that have an interval.
+/// The fewest rounds with an interval.
 pub(crate) const WITH_INTERVAL: u32 = useful_rounds()[0] as u32;
 
-/// Kept back from the budget for statistics and output: of everything, and for each point besides.
+/// Reserved for statistics and output of the whole run.
 const CLOSING: Duration = Duration::from_millis(500);
-/// See [`CLOSING`]: a complete run of 376 points took 5 s for its statistics.
+/// Reserved for those of each point: a complete run of 376 points took 5 s for its statistics.
 const CLOSING_POINT: Duration = Duration::from_millis(10);
 
-/// What the end of a run of so many points takes.
+/// The time reserved for statistics and output of a run of N points.
 pub(crate) fn closing(points: usize) -> Duration {
     CLOSING + CLOSING_POINT * points as u32
 }
 
-/// The rounds of the median point are searched in steps of 2 %, from one to 380 times as many as an
-/// interval needs: then a point has all of its rounds that takes 8,000 times as long.
+/// The number of rounds of the median point is searched in steps of 2 %, from one to 380 times as
+/// many as an interval needs: enough to give all rounds to a point that costs 8,000 times as much.
 const STEP: f64 = 1.02;
 const STEPS: Range<i32> = -91..300;
 
-/// The effort of the first round: half of an equal part of the budget for each round of each point.
-/// The other half is for the worker, whose start takes about as long as the sampling where there
-/// are many points.
+/// The effort of the first round: it samples for half of the time that an equal division of the
+/// budget gives each round of each point. The other half is for starting the worker, which takes
+/// about as long in a run of many points.
 pub(crate) fn first(full: Effort, points: usize, budget: Duration) -> Effort {
     let rounds = points.max(1) as f64 * f64::from(full.rounds.max(1));
     full.thinned(budget.as_secs_f64() / 2.0 / rounds / full.length().as_secs_f64().max(1e-9))
 }
 
-/// What the allocation knows of a point.
+/// The input of the allocation for one point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
     /// The wall time of its last round.
     pub(crate) cost: Duration,
     /// Its rounds so far.
     pub(crate) done: u32,
-    /// The rounds that it may have in all.
+    /// Its rounds in all, at most.
     pub(crate) most: u32,
-    /// See [`need`](groma_stats::need); 1 before that is known.
+    /// See [`need`](groma_stats::need); 1 until it is known.
     pub(crate) need: f64,
 }
 
-/// The rounds in all that each point may have, where it took `spent` for its first with the effort
-/// `tried` and `left` is the time for all others.
+/// The most rounds in all that each point may have. `spent` is the cost of its first round with the
+/// effort `tried`, `left` the time for all other rounds.
 pub(crate) fn most_rounds(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<u32> {
     let left = left.as_secs_f64();
     let cap = (left * LARGEST_SHARE).max(left / spent.len().max(1) as f64);
@@ -77,15 +77,14 @@ pub(crate) fn most_rounds(full: &Effort, tried: &Effort, spent: &[Duration], lef
     spent.iter().map(|spent| full.rounds.min(affordable(spent).saturating_add(1))).collect()
 }
 
-/// What the allocation knows after the first round; see [`most_rounds`].
+/// The input of the allocation after the first round; see [`most_rounds`].
 fn after_first(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<Share> {
     let most = most_rounds(full, tried, spent, left);
     spent.iter().zip(most).map(|(cost, most)| Share { cost: *cost, done: 1, most, need: 1.0 }).collect()
 }
 
-/// The rounds that points would have in a survey with this profile's budget if a short round of
-/// each cost what is given for it: for the plans of machines that are not at hand. Measures
-/// nothing.
+/// The rounds that points would get in a survey with this profile if a short round of each had
+/// these costs: for plans of other machines. Measures nothing.
 pub fn rounds_in_budget(profile: Profile, costs: &[Duration]) -> Vec<u32> {
     let full = Effort::of_survey(profile);
     let spent: Duration = costs.iter().sum();
@@ -94,8 +93,8 @@ pub fn rounds_in_budget(profile: Profile, costs: &[Duration]) -> Vec<u32> {
     allocate_rounds(&full, &thin, &after_first(&full, &thin, costs, left), left)
 }
 
-/// How many rounds in all each point gets, of which those that are `done` are over and the others
-/// have the time `left`. The costs are those of rounds with the effort `tried`.
+/// The number of rounds in all that each point gets, including those that are `done`, if `left` is
+/// the time for the others. The costs are those of rounds with the effort `tried`.
 pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, points: &[Share], left: Duration) -> Vec<u32> {
     let left = left.as_secs_f64();
     let thin: Vec<f64> = points.iter().map(|point| cost(point.cost, tried, &full.thinned(0.0)).as_secs_f64()).collect();
@@ -104,7 +103,7 @@ pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, points: &[Share], l
         owed.map(|((point, cost), rounds)| cost * f64::from(rounds.saturating_sub(point.done))).sum::<f64>() <= left
     };
     let middle = median(&thin).unwrap_or(0.0);
-    // Of each point, where the median one has `scale` rounds and all are within a range.
+    // The rounds of each point if the median one has `scale`, clamped to a range.
     let of_scale = |scale: f64, range: &RangeInclusive<u32>| -> Vec<u32> {
         let rounds = |(point, cost): (&Share, &f64)| {
             let rounds =
@@ -119,8 +118,8 @@ pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, points: &[Share], l
         };
         points.iter().zip(&thin).map(rounds).collect()
     };
-    // All have theirs; or all have an interval; or else as many as can, and the others share what
-    // that leaves.
+    // All have all of theirs; or all have an interval; or as many as possible have one, and the
+    // others share the rest.
     let all = points.iter().map(|point| point.most).collect();
     let scales = || STEPS.rev().map(|step| f64::from(WITH_INTERVAL) * STEP.powi(step));
     let fewer = scales().map(|scale| of_scale(scale, &(WITH_INTERVAL..=u32::MAX)));
@@ -132,15 +131,15 @@ pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, points: &[Share], l
     std::iter::once(all).chain(fewer).chain(some).find(fits).unwrap_or(least)
 }
 
-/// The rounds in all at which the most points have an interval in the time `left`, where a round of
-/// each takes the seconds of `cost`: those that are nearest to one get it, the others keep what
-/// they have. Two to five rounds have none.
+/// The numbers of rounds with which the most points have an interval after the time `left`, with
+/// the cost of a round of each in seconds. Those for which it costs least get one; the others keep
+/// what they have, because two to five rounds have no interval.
 fn most_intervals(points: &[Share], cost: &[f64], mut left: f64) -> Vec<u32> {
     let missing = |i: usize| f64::from(WITH_INTERVAL.saturating_sub(points[i].done)) * cost[i];
-    let mut nearest: Vec<usize> = (0..points.len()).filter(|&i| points[i].most >= WITH_INTERVAL).collect();
-    nearest.sort_by(|&a, &b| missing(a).total_cmp(&missing(b)));
+    let mut cheapest: Vec<usize> = (0..points.len()).filter(|&i| points[i].most >= WITH_INTERVAL).collect();
+    cheapest.sort_by(|&a, &b| missing(a).total_cmp(&missing(b)));
     let mut rounds: Vec<u32> = points.iter().map(|point| point.done).collect();
-    for i in nearest {
+    for i in cheapest {
         left -= missing(i);
         if left < 0.0 {
             break;
@@ -150,10 +149,9 @@ fn most_intervals(points: &[Share], cost: &[f64], mut left: f64) -> Vec<u32> {
     rounds
 }
 
-/// The share of the full sampling time, from 0 to 1, with which the rounds still owed fit into what
-/// is `left`. `owed` holds for each point what a round took with the effort `tried`, and how many
-/// are still to come. Called again after each round: what a point's sampling costs is known once it
-/// was tried, and a round of every point is worth more than longer rounds of some.
+/// The share of the full sampling time, from 0 to 1, with which all remaining rounds fit into the
+/// time `left`. `owed` holds, for each point, the cost of a round with the effort `tried` and the
+/// number of remaining rounds. Repeated after each round, when the costs are known better.
 pub(crate) fn sampling(full: &Effort, tried: &Effort, owed: &[(Duration, u32)], left: Duration) -> f64 {
     let total = |effort: &Effort| -> f64 {
         owed.iter().map(|(spent, rounds)| cost(*spent, tried, effort).as_secs_f64() * f64::from(*rounds)).sum()
@@ -164,20 +162,19 @@ pub(crate) fn sampling(full: &Effort, tried: &Effort, owed: &[(Duration, u32)], 
         return 1.0;
     }
     let beyond = ((left - least) / (wanted - least).max(1e-9)).clamp(0.0, 1.0);
-    // Between the least sampling, which is not zero, and all of it.
+    // Between the least sampling time, which is not zero, and the full one.
     let floor = thin.length().as_secs_f64() / full.length().as_secs_f64().max(1e-9);
     floor + (1.0 - floor) * beyond
 }
 
-/// Loops that a round may sample one after another, each for the whole time: a control, a second
-/// measure. Most benchmarks have one, some have more, and the cost of a change is estimated on the
-/// safe side: one loop where sampling becomes shorter, three where it becomes longer. An estimate
-/// that is too high leaves time over, which goes into more rounds; one that is too low costs every
-/// point a round.
+/// The number of loops that a round is assumed to sample one after another, each for the whole
+/// time, when sampling becomes shorter and when it becomes longer. Most benchmarks have one loop,
+/// some have a control and a second measure, so both assumptions overestimate the cost: time that
+/// is left over goes into more rounds, but an estimate that is too low costs every point a round.
 const LOOPS: [f64; 2] = [1.0, 3.0];
 
-/// How long a round that took `spent` with the effort `tried` takes with another one: its sampling
-/// grows or shrinks, the rest stays.
+/// The cost with another effort of a round that took `spent` with the effort `tried`: its sampling
+/// scales, the rest is constant.
 fn cost(spent: Duration, tried: &Effort, other: &Effort) -> Duration {
     let loops = LOOPS[usize::from(other.length() > tried.length())];
     let sampled = spent.min(tried.length().mul_f64(loops));
@@ -185,8 +182,8 @@ fn cost(spent: Duration, tried: &Effort, other: &Effort) -> Duration {
     (spent - sampled) + sampled.mul_f64(stretch)
 }
 
-/// What the budget cost in rounds, one sentence each; none when it cost nothing. Of each point its
-/// rounds and what one took; `name` names the point at an index.
+/// What was cut to fit the budget, one sentence each; empty if nothing was. `points` holds the
+/// rounds of each point and the cost of one; `name` returns the name of the point at an index.
 pub(crate) fn costs(points: &[(u32, Duration)], rounds: u32, name: impl Fn(usize) -> String) -> Vec<String> {
     let mut costs = Vec::new();
     let most = points.iter().map(|(own, _)| *own).max().unwrap_or(rounds);
@@ -215,7 +212,7 @@ mod tests {
         Effort::of(Profile::Standard)
     }
 
-    /// The rounds that are owed after the first, and the effort that they have.
+    /// The rounds that remain after the first, and their effort.
     fn shared(tried: &Effort, spent: &[Duration], left: Duration) -> (Vec<u32>, Effort) {
         let points = after_first(&standard(), tried, spent, left);
         let rounds = allocate_rounds(&standard(), tried, &points, left);
@@ -225,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_given_in_full() {
+    fn everything_is_allocated_if_it_fits() {
         let (more, effort) = shared(&standard(), &[60 * MS; 10], 60_000 * MS);
         assert_eq!(more, [8; 10]);
         assert_eq!(effort.length(), standard().length());
@@ -233,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expensive_point_does_not_take_the_rounds_of_the_others() {
+    fn an_expensive_point_does_not_take_the_rounds_of_others() {
         let mut spent = vec![20 * MS; 100];
         spent[7] = 5_000 * MS;
         spent[9] = 400 * MS;
@@ -248,29 +245,31 @@ mod tests {
     }
 
     #[test]
-    fn expensive_points_have_fewer_rounds_before_the_others_sample_less() {
+    fn expensive_points_lose_rounds_first() {
         // Like a whole survey: three quarters cost little, the rest have memory to fill.
         let first = standard().thinned(0.0);
         let spent: Vec<Duration> = (0..300).map(|i| if i % 4 == 0 { 80 * MS } else { 10 * MS }).collect();
         let (more, effort) = shared(&first, &spent, 55_000 * MS);
         assert_eq!((more[0], more[1]), (5, 8));
         assert!(effort.length() > first.length(), "what that saves is sampled");
-        // On a machine a third as fast the others still have enough rounds for an interval, and as
-        // many as possible of these: what is left is no round of one of them.
+        // On a machine a third as fast, the cheap points still have enough rounds for an interval,
+        // and so do as many expensive ones as possible.
         let slow: Vec<Duration> = spent.iter().map(|s| *s * 3).collect();
         let (more, _) = shared(&first, &slow, 55_000 * MS);
         assert!((0..300).all(|i| i % 4 == 0 || more[i] == 5), "{more:?}");
-        let dear: Vec<u32> = more.iter().copied().step_by(4).collect();
-        assert!(dear.contains(&5) && dear.iter().filter(|more| **more < 5).all(|more| *more < 2), "{dear:?}");
-        // Where everything fits, they keep theirs.
+        let expensive: Vec<u32> = more.iter().copied().step_by(4).collect();
+        let without_interval = |more: &&u32| **more < 5;
+        assert!(expensive.contains(&5), "{expensive:?}");
+        assert!(expensive.iter().filter(without_interval).all(|more| *more < 2), "{expensive:?}");
+        // If everything fits, they keep all of theirs.
         let (more, _) = shared(&first, &spent, 600_000 * MS);
         assert_eq!((more[0], more[1]), (8, 8));
     }
 
     #[test]
-    fn what_costs_more_than_expected_is_sampled_for_a_shorter_time() {
+    fn sampling_is_shortened_if_rounds_cost_more_than_expected() {
         let full = standard();
-        // Three loops each: a round that samples three times as long as the model assumes.
+        // Three loops each: rounds sample three times as long as the model assumes.
         let real = |effort: &Effort| 5 * MS + 3 * effort.length();
         let mut tried = full.thinned(0.0);
         let mut left = 55_000 * MS;
@@ -298,7 +297,7 @@ mod tests {
             let round = |s: &Duration| cost(*s, &first, &effort);
             let total: Duration = spent.iter().zip(&more).map(|(s, n)| round(s) * *n).sum();
             assert!(total <= left * MS + MS, "{points} points of {ms} ms: {total:?} of {left} ms");
-            // And no fewer than fit: the next number that narrows an interval would not.
+            // The next number of rounds that narrows an interval would not fit.
             let next = if more[0] < WITH_INTERVAL - 1 { more[0] + 1 } else { 8 };
             let more_of_all: Duration = spent.iter().map(|s| round(s) * next).sum();
             assert!(more[0] == 8 || more_of_all > left * MS, "{points} points of {ms} ms");
@@ -306,26 +305,24 @@ mod tests {
     }
 
     #[test]
-    fn few_points_have_equal_parts() {
+    fn few_points_may_take_equal_parts() {
         assert_eq!(shared(&standard(), &[3_000 * MS, 3_000 * MS], 60_000 * MS).0, [8, 8]);
         assert_eq!(shared(&standard(), &[3_000 * MS, 3_000 * MS], 12_000 * MS).0, [2, 2]);
     }
 
     #[test]
-    fn nothing_left_is_nothing_more() {
+    fn without_time_no_rounds_are_added() {
         assert_eq!(shared(&standard(), &[50 * MS; 3], Duration::ZERO).0, [0; 3]);
         assert!(shared(&standard(), &[], 5 * MS).0.is_empty());
     }
 
-    /// The costs of a survey on two CPUs: 100 points that take 15 ms, 25 of 40 ms, 15 of 100 ms, 10
-    /// of 400 ms.
+    /// The costs of the points of a survey on two CPUs.
     fn of_survey() -> Vec<Duration> {
         [(100, 15), (25, 40), (15, 100), (10, 400)].into_iter().flat_map(|(n, ms)| vec![ms * MS; n]).collect()
     }
 
-    /// 25 at most.
     #[test]
-    fn rounds_go_by_the_square_root_of_what_they_cost() {
+    fn rounds_follow_the_square_root_of_their_cost() {
         let survey = Effort::of_survey(Profile::Standard);
         let spent = of_survey();
         let rounds = |left: u32| {
@@ -333,22 +330,21 @@ mod tests {
             let all = allocate_rounds(&survey, &survey, &points, left * MS);
             [0, 100, 125, 140, 149].map(|i| all[i])
         };
-        // Each of 9 rounds and more is one that leaves out one more at each end.
+        // From 9 rounds on, only numbers that narrow the interval are used.
         assert_eq!(rounds(60_000), [17, 9, 6, 6, 6]);
         assert_eq!(rounds(90_000), [25, 17, 12, 6, 6]);
-        // What an interval needs is left to all before anybody has more.
+        // All have an interval before any has more rounds.
         assert_eq!(rounds(42_000), [6, 6, 6, 6, 6]);
-        // Below that the expensive ones give first, one after the other.
+        // Below that, the expensive points lose theirs first.
         assert_eq!(rounds(30_000), [6, 6, 6, 6, 1]);
     }
 
-    /// The survey above on a machine where others begin to work in the middle of it, so that each
-    /// round costs twice as much: rounds of all points in turn until the time is over.
+    /// The survey above, on a machine where each round costs twice as much from some round on.
     #[test]
-    fn when_rounds_become_dearer_the_expensive_points_give_first() {
+    fn expensive_points_lose_rounds_first_when_costs_rise() {
         let survey = Effort::of_survey(Profile::Standard);
         let quiet = of_survey();
-        let rounds = |dearer: Range<u32>| {
+        let rounds = |doubled: Range<u32>| {
             let mut left = 60_000 * MS;
             let mut points = after_first(&survey, &survey, &quiet, left);
             let mut all = allocate_rounds(&survey, &survey, &points, left);
@@ -359,7 +355,7 @@ mod tests {
                     break;
                 }
                 for i in next {
-                    points[i].cost = quiet[i] * if dearer.contains(&round) { 2 } else { 1 };
+                    points[i].cost = quiet[i] * if doubled.contains(&round) { 2 } else { 1 };
                     if points[i].cost <= left {
                         left -= points[i].cost;
                         points[i].done += 1;
@@ -373,16 +369,15 @@ mod tests {
             [0, 100, 125, 140, 149].map(|i| points[i].done)
         };
         assert_eq!(rounds(0..0), [17, 9, 6, 6, 6]);
-        // Rounds given once would end with 5 or 6 of each, whatever it costs.
+        // A single allocation would end with 5 or 6 rounds of each.
         assert_eq!(rounds(3..99), [6, 6, 6, 6, 4]);
-        // Where that ends after a round, the cheap ones have more again.
+        // If the load lasts for one round only, the cheap points have more again.
         assert_eq!(rounds(3..4), [12, 9, 6, 6, 6]);
     }
 
-    /// Of three loops where more is sampled, of one where less is: both estimates are the higher
-    /// one.
+    /// Three loops are assumed if sampling grows, one if it shrinks.
     #[test]
-    fn what_a_round_costs_with_another_effort_is_estimated_on_the_safe_side() {
+    fn the_cost_with_another_effort_is_overestimated() {
         let (thin, full) = (standard().thinned(0.0), standard());
         let ms = |spent: u32, tried: &Effort, other: &Effort| cost(spent * MS, tried, other).as_secs_f64() * 1e3;
         for (estimate, expected) in [
@@ -396,16 +391,16 @@ mod tests {
         }
     }
 
-    /// Two rounds of 100 ms, of which 50 are sampling: at least 110 ms, with all of it 200.
+    /// Two rounds of 100 ms, half of it sampling, take 110 ms with the least sampling.
     #[test]
-    fn sampling_has_the_part_of_its_time_that_there_is_room_for() {
+    fn sampling_is_scaled_to_the_time_left() {
         let share = |left: u32| sampling(&standard(), &standard(), &[(100 * MS, 2)], left * MS);
         for (left, expected) in [(50, 0.1), (110, 0.1), (155, 0.55), (200, 1.0), (900, 1.0)] {
             assert!((share(left) - expected).abs() < 1e-6, "{left} ms: {}", share(left));
         }
     }
 
-    /// 10 points of 9 rounds of 50 ms are 4.5 s: with as much, half of the time is for sampling.
+    /// 10 points of 9 rounds of 50 ms take 4.5 s.
     #[test]
     fn the_first_round_samples_for_half_of_an_equal_part() {
         let length = |budget_ms: u32| first(standard(), 10, budget_ms * MS).length();
@@ -415,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn statistics_and_output_have_time_of_their_own_for_each_point() {
+    fn the_time_for_statistics_grows_with_the_points() {
         assert_eq!(closing(0), 500 * MS);
         assert_eq!(closing(150), 2_000 * MS);
     }

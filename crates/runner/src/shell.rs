@@ -1,5 +1,5 @@
-//! Runs a command: with a deadline, as a process group, and never for longer than until a signal
-//! comes. It is the user's in a shell, or a program that a verb needs. Measures nothing.
+//! Runs a command, the user's in a shell or a program that a verb needs, as a process group that is
+//! killed at a deadline or on a signal. Measures nothing.
 
 use crate::supervise::{GRACE, Source, WorkerOutput, reap, wait_for};
 use anyhow::{Context, Result, bail};
@@ -11,17 +11,17 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a command that says nothing is looked at.
+/// How often a silent command is checked for its end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Runs a line of a shell; else as [`run_program`], whose time limit is that of `--deadline`.
+/// [`run_program`] for a shell command, with the time limit of `--deadline`.
 pub(crate) fn run(line: &str, deadline: Duration, signals: Option<&Watch>) -> Result<Option<i32>> {
     run_program(Command::new("sh").args(["-c", line]), line, (deadline, " (--deadline)"), signals)
 }
 
-/// Runs a program without input and output, and ends whatever is left of its process group; the
-/// signal that ended it early, if one of `signals` came. `name` and what stands behind the time
-/// limit are for the message.
+/// Runs a program without input and output, and kills what is left of its process group. Returns
+/// the signal of `signals` that ended it early, if any. `name` and `of_what`, a suffix of the time
+/// limit, are for messages.
 ///
 /// # Errors
 /// One line with the command, how it ended, and the last line of its standard error.
@@ -43,7 +43,7 @@ pub fn run_program(
     let mut err = child.stderr.take();
     let mut output = WorkerOutput::default();
     let (mut signal, mut late) = (None, false);
-    // What it leaves in the background may hold the pipe open, so its end is not that of the pipe.
+    // A background process may hold the pipe open, so the end of the pipe is not awaited.
     while signal.is_none() && !late && !process::has_ended(group).unwrap_or(true) {
         late = Instant::now() >= until;
         let mut sources: Vec<(Source, BorrowedFd<'_>)> = signals.iter().map(|s| (Source::Signals, s.as_fd())).collect();
@@ -83,7 +83,7 @@ pub fn run_program(
 fn listen(err: &mut Option<impl Read>, output: &mut WorkerOutput) {
     let mut block = [0u8; 4096];
     match err.as_mut().map(|err| err.read(&mut block)) {
-        Some(Ok(n)) if n > 0 => output.complain(&block[..n]),
+        Some(Ok(n)) if n > 0 => output.add_stderr(&block[..n]),
         _ => *err = None,
     }
 }
@@ -95,7 +95,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn how_a_command_ended_is_said_in_a_line() {
+    fn errors_say_how_a_command_ended() {
         assert_eq!(run("true", LONG, None).expect("it ends well"), None);
         let error = |command: &str, deadline| format!("{:#}", run(command, deadline, None).expect_err(command));
         let twice = "echo one >&2; echo two >&2; exit 7";
@@ -107,13 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_leaves_in_the_background_is_ended_and_not_waited_for() {
+    fn background_processes_of_a_command_are_killed() {
         let dir = tempfile::tempdir().expect("a directory");
         let file = dir.path().join("id");
         let command = format!("sleep 1000 & echo $! > {}", file.display());
         assert_eq!(run(&command, LONG, None).expect("it ends well"), None);
         let left = std::fs::read_to_string(&file).expect("a process id").trim().parse().expect("a number");
-        // Whoever adopts it may take a moment to reap it.
+        // Its new parent may take a moment to reap it.
         let stat = || std::fs::read_to_string(format!("/proc/{left}/stat")).unwrap_or_default();
         let until = Instant::now() + LONG;
         while process::exists(left) && !stat().contains(") Z ") {

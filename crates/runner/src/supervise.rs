@@ -1,10 +1,10 @@
-//! Runs one round in one worker process, and always returns: with a result, at the deadline, or at
+//! Runs one round in one worker process, and always returns: with a result, at the deadline, or on
 //! a signal.
 //!
-//! The supervisor never forks: it starts its own program again. One `poll` waits for the worker's
-//! result, its standard error and our own signals; its time-out is the deadline. A worker is ended
-//! as a process group by SIGKILL, never by a signal that it could ignore. Processes that it leaves
-//! in other groups and sessions become our children, and are ended as well.
+//! The supervisor never forks: it executes its own program again. One `poll` waits for the worker's
+//! result, its standard error and signals; its time-out is the deadline. A worker is killed as a
+//! process group by SIGKILL, never by a signal that it could ignore. Processes that it leaves in
+//! other groups and sessions become children of the supervisor, and are killed as well.
 
 use crate::launcher::Launcher;
 use crate::signals::watch_signals;
@@ -20,14 +20,14 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How a round ended, as the supervisor sees it.
+/// How a round ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// With a result, good or bad.
     Result(RoundResult),
     /// By the end of the run's budget; the round has no result.
     OutOfBudget,
-    /// By this signal to the supervisor.
+    /// By this signal, sent to the supervisor.
     Signal(i32),
 }
 
@@ -36,36 +36,35 @@ pub(crate) enum Ended {
 pub(crate) struct Supervisor {
     program: PathBuf,
     signals: Watch,
-    /// Whether all children are workers or descendants of workers.
+    /// Whether orphaned descendants of workers become children of this process; see [`adopt`].
     adopts: bool,
 }
 
-/// After its result a worker has this long to exit by itself.
+/// How long a worker may take to exit after its result.
 pub(crate) const GRACE: Duration = Duration::from_millis(500);
-/// A killed process has this long to end: one that waits for a device or a server that is gone may
-/// never end.
+/// How long a killed process may take to end: one that waits for a device or a server that is gone
+/// may never end.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of a worker's standard error that are kept, for the reason of a failure.
-const MOST_COMPLAINTS: usize = 4096;
-/// Bytes of the longest result that is read: 4096 members with eight samples each stay far below
-/// it.
+const LONGEST_STDERR: usize = 4096;
+/// Longest result in bytes: 4096 members with eight samples each take far less.
 const LONGEST_RESULT: usize = 64 << 20;
 
-/// Makes this process adopt what workers leave behind; whether it does.
+/// Makes this process a subreaper, which adopts the orphans of workers; returns whether it is one.
 ///
-/// It does not where it may get children that no worker started: a program that executed this one
-/// in its place may have had some, and the first process of a container inherits all orphans of it.
-/// These must not be ended. In a container everything ends with its first process anyway.
+/// It must not be one where it may have children that no worker started, which would be killed: a
+/// program that replaced itself with this one may have had some, and the first process of a
+/// container inherits all orphans of the container.
 pub(crate) fn adopt() -> bool {
-    // In a test program the children of other tests would be ended as left behind.
+    // In a test program, the children of other tests would be killed.
     !cfg!(test)
         && process::id() != 1
         && process::children().is_some_and(|all| all.is_empty())
         && process::adopt_orphans().is_ok()
 }
 
-/// Whether a process is a guardian (`sys/guardian.rs`) of a dead worker: it removes what it guards
-/// and ends by itself.
+/// Whether a process is the guardian of a dead worker (`sys/guardian.rs`), which ends by itself
+/// once it has removed what it guards.
 fn is_guardian(pid: i32) -> bool {
     let command_line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     command_line.starts_with(format!("groma\0{}\0", worker::ARGUMENT).as_bytes())
@@ -81,7 +80,7 @@ impl Supervisor {
         Ok(Supervisor { program, signals: watch_signals()?, adopts: adopt() })
     }
 
-    /// The signal that has come since the last look, if one has.
+    /// The next pending signal, if there is one.
     pub(crate) fn signal(&self) -> Option<i32> {
         self.signals.next()
     }
@@ -91,12 +90,13 @@ impl Supervisor {
         self.signals.as_fd()
     }
 
-    /// The signals, for whoever waits for something else.
+    /// The signals, for waits elsewhere.
     pub(crate) fn watch(&self) -> &Watch {
         &self.signals
     }
 
-    /// Runs one round in a worker that is started so. `deadline` is its own, `end` that of the run.
+    /// Runs one round in a worker started by `launcher`. `deadline` is the length of the round at
+    /// most, `end` the end of the run.
     pub(crate) fn run(
         &self,
         (job, launcher): (&Job, &Launcher),
@@ -119,8 +119,8 @@ impl Supervisor {
         if !matches!(how, Listening::Complete | Listening::Silent) {
             process::kill_group(group);
         }
-        // How a worker ended that says nothing is all that is known of it. It may have given its
-        // output away and be at work: on a machine with a load of 13 it ended a second later.
+        // Without a result, the exit status is the only evidence, so wait longer for it: on a
+        // machine with a load of 13, a worker ended a second after its output.
         let grace = if matches!(how, Listening::Silent) { PATIENCE } else { GRACE };
         let status = reap(&mut child, group, grace);
         if self.adopts {
@@ -165,7 +165,7 @@ impl Supervisor {
             .process_group(0)
             .spawn()?;
         let written = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
-        // Who ends without reading says why by its exit code and on standard error.
+        // A worker that ends without reading its job says why on standard error.
         if let Err(e) = written
             && e.kind() != ErrorKind::BrokenPipe
         {
@@ -211,12 +211,12 @@ impl Supervisor {
                     },
                     Source::Err => match err.read(&mut block) {
                         Ok(0) | Err(_) => err_open = false,
-                        Ok(n) => output.complain(&block[..n]),
+                        Ok(n) => output.add_stderr(&block[..n]),
                     },
                 }
             }
-            // The mark at the end of a result ends the round, not the end of the file: a helper
-            // process may still hold the pipe open.
+            // The newline ends the round, not the end of the file: a helper process may still hold
+            // the pipe open.
             if protocol::is_complete(&output.result) {
                 return Listening::Complete;
             }
@@ -228,7 +228,7 @@ impl Supervisor {
                 while err_open && !wait_for(&[(Source::Err, err.as_fd())], Duration::from_millis(20)).is_empty() {
                     match err.read(&mut block) {
                         Ok(0) | Err(_) => err_open = false,
-                        Ok(n) => output.complain(&block[..n]),
+                        Ok(n) => output.add_stderr(&block[..n]),
                     }
                 }
                 return Listening::Silent;
@@ -241,20 +241,20 @@ impl Supervisor {
 #[derive(Debug, Default)]
 pub(crate) struct WorkerOutput {
     result: Vec<u8>,
-    complaints: Vec<u8>,
+    stderr: Vec<u8>,
 }
 
 impl WorkerOutput {
     /// Keeps the end of its standard error: the last line says why it failed.
-    pub(crate) fn complain(&mut self, bytes: &[u8]) {
-        self.complaints.extend_from_slice(bytes);
-        let excess = self.complaints.len().saturating_sub(MOST_COMPLAINTS);
-        self.complaints.drain(..excess);
+    pub(crate) fn add_stderr(&mut self, bytes: &[u8]) {
+        self.stderr.extend_from_slice(bytes);
+        let excess = self.stderr.len().saturating_sub(LONGEST_STDERR);
+        self.stderr.drain(..excess);
     }
 
     /// The last line of its standard error.
     pub(crate) fn last_line(&self) -> Option<String> {
-        let text = String::from_utf8_lossy(&self.complaints);
+        let text = String::from_utf8_lossy(&self.stderr);
         text.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
     }
 }
@@ -275,14 +275,14 @@ pub(crate) enum Source {
     Err,
 }
 
-/// The sources that can be read, or have ended, within the time.
+/// Waits until a source can be read or has ended; returns all that are ready.
 pub(crate) fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> Vec<Source> {
     let fds: Vec<BorrowedFd<'_>> = sources.iter().map(|(_, fd)| *fd).collect();
     groma_harness::sys::io::readable(&fds, wait).into_iter().map(|i| sources[i].0).collect()
 }
 
-/// Lets the worker exit, ends it when it does not within `grace`, and ends what is left of its
-/// group. `None` when it cannot be ended.
+/// Waits for the worker to exit, up to `grace`, then kills its process group. `None` if it cannot
+/// be killed.
 pub(crate) fn reap(child: &mut Child, group: i32, grace: Duration) -> Option<ExitStatus> {
     let ends_within = |time: Duration| {
         let until = Instant::now() + time;
@@ -295,15 +295,15 @@ pub(crate) fn reap(child: &mut Child, group: i32, grace: Duration) -> Option<Exi
         }
     };
     ends_within(grace);
-    // Before the worker is reaped: until then no other group can have its number.
+    // Before the worker is reaped: until then its number is not reused for another group.
     process::kill_group(group);
     if ends_within(PATIENCE) { child.wait().ok() } else { None }
 }
 
-/// What stands before a result, which begins with a brace: the words of a command in front of the
-/// worker, as one quotes them. `None` where there is nothing of that kind.
+/// Output before a result, which begins with a brace, quoted: the command in front of the worker
+/// wrote it. `None` if there is none.
 fn noise(output: &[u8]) -> Option<String> {
-    /// Characters that are quoted.
+    /// Characters quoted at most.
     const MOST: usize = 40;
     let text = String::from_utf8_lossy(output);
     let before = text.trim().split('{').next().unwrap_or_default().trim();
@@ -314,7 +314,7 @@ fn noise(output: &[u8]) -> Option<String> {
     Some(format!("'{shown}'"))
 }
 
-/// How a worker ended that wrote no result.
+/// How a worker without a result ended.
 fn describe_exit(status: Option<ExitStatus>, output: &WorkerOutput) -> String {
     let how = match status {
         Some(s) => match (s.signal(), s.code()) {
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_before_a_result_are_quoted_and_dots_say_that_there_are_more() {
+    fn output_before_a_result_is_quoted_and_shortened() {
         let quoted = |output: &str| noise(output.as_bytes());
         assert_eq!(quoted(" {\"state\""), None);
         assert_eq!(quoted("hello\n{"), Some("'hello'".to_owned()));
@@ -346,25 +346,25 @@ mod tests {
     }
 
     #[test]
-    fn the_last_complaint_is_kept_of_many() {
+    fn the_last_line_of_a_long_standard_error_is_kept() {
         let mut output = WorkerOutput::default();
         for n in 0..1000 {
-            output.complain(format!("complaint {n}\n").as_bytes());
+            output.add_stderr(format!("complaint {n}\n").as_bytes());
         }
         assert_eq!(output.last_line().as_deref(), Some("complaint 999"));
-        assert!(output.complaints.len() <= MOST_COMPLAINTS);
+        assert!(output.stderr.len() <= LONGEST_STDERR);
     }
 
     #[test]
-    fn how_a_worker_ended_is_told_with_its_last_complaint() {
-        let told = |status: Option<i32>, complaint: &str| {
+    fn the_end_of_a_worker_is_described_with_its_last_line() {
+        let described = |status: Option<i32>, stderr: &str| {
             let mut output = WorkerOutput::default();
-            output.complain(complaint.as_bytes());
+            output.add_stderr(stderr.as_bytes());
             describe_exit(status.map(ExitStatus::from_raw), &output)
         };
-        assert_eq!(told(Some(3 << 8), ""), "exited with code 3 and no result");
-        assert_eq!(told(Some(0), "first\n last \n\n"), "exited with code 0 and no result: last");
-        assert_eq!(told(Some(11), "x"), "was ended by signal 11 (SIGSEGV): x");
-        assert_eq!(told(None, ""), "vanished or cannot be ended");
+        assert_eq!(described(Some(3 << 8), ""), "exited with code 3 and no result");
+        assert_eq!(described(Some(0), "first\n last \n\n"), "exited with code 0 and no result: last");
+        assert_eq!(described(Some(11), "x"), "was ended by signal 11 (SIGSEGV): x");
+        assert_eq!(described(None, ""), "vanished or cannot be ended");
     }
 }

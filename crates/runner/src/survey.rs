@@ -1,62 +1,73 @@
-//! Measures a plan within its budget: rounds of all points in fresh random order, each in a fresh
-//! worker.
+//! Measures a plan within its budget: rounds of all points, in a new random order each time, each
+//! in a fresh worker.
 //!
-//! The budget is a contract: the run ends within it. The first round is cheap and shows what each
-//! point costs. The rest of the budget is then allocated (`shares.rs`), and again after each round.
-//! When all points have had their rounds, what is left goes to those whose interval is still too
-//! wide, at the checkpoints of the stopping rule. Each round is handed over as it ends, so that a
-//! crash loses at most the one in flight.
+//! The run always ends within its budget. The first round is cheap and shows what each point costs.
+//! Then the rest of the budget is allocated (`shares.rs`), and again after each round. When all
+//! points have had their rounds, the remaining time goes to those whose interval is still too wide,
+//! at the checkpoints of the stopping rule. Each round is handed over as it ends, so that a crash
+//! loses at most the round in flight.
 //!
 //! Sources: docs/methods/timing.md#order-of-rounds, docs/methods/timing.md#budget,
 //! docs/methods/statistics.md#stopping.
 
-mod going;
+mod progress;
 
 use crate::chooser::Chooser;
 use crate::conditions::{Conditions, NotEntered};
 use crate::effort::Effort;
 use crate::launcher::Launcher;
-use crate::observer::Observer;
 use crate::places::Cpus;
 use crate::plan::Planned;
 use crate::shares;
 use crate::supervise::{Ended, Supervisor};
 use crate::workdir::WorkDir;
 use anyhow::Result;
-use going::Going;
 use groma_harness::Rng;
 use groma_harness::model::{
-    CoreRates, Fact, Host, Job, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State,
+    CoreRates, Fact, Host, Job, Point, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State,
 };
 use groma_harness::stats::best_mode::best_mode;
 use groma_harness::sys::load;
+use progress::Progress;
 use std::time::{Duration, Instant};
 
-/// A run that can begin.
+/// Callbacks that report the progress of a run. Called between rounds, never during one.
+pub trait Observer {
+    /// What is measured next.
+    fn next(&mut self, what: &str);
+
+    /// The rounds of a point so far; the last has just ended.
+    fn measured(&mut self, _point: &Point, _rounds: &[Round], _host: &Host) {}
+
+    /// A warning: the run continues without something.
+    fn warn(&mut self, text: &str);
+}
+
+/// A run that is ready to begin.
 #[derive(Debug)]
 pub(crate) struct Survey {
-    /// Before the supervisor, because fields are dropped in order: the supervisor lets held signals
-    /// through, and one of them could end the process before the directory is removed.
+    /// Before the supervisor, because fields are dropped in order: the supervisor unblocks signals,
+    /// and one of them could end the process before the directory is removed.
     pub(crate) work_dir: Option<WorkDir>,
     /// Before the supervisor for the same reason.
     pub(crate) conditions: Option<Conditions>,
     pub(crate) supervisor: Supervisor,
-    /// What starts the workers of each side.
+    /// The launchers of the sides.
     pub(crate) launchers: Vec<Launcher>,
     pub(crate) effort: Effort,
     pub(crate) host: Host,
-    /// What all probes of the core saw so far.
+    /// The results of all core probes so far.
     pub(crate) core: CoreRates,
     pub(crate) seed: u64,
-    /// Says which CPU a single task gets.
+    /// Draws the CPUs of single tasks.
     pub(crate) chooser: Chooser,
     pub(crate) started: Instant,
     pub(crate) budget: Duration,
     /// The longest that one round may take.
     pub(crate) deadline: Duration,
-    /// How long workers may still write to fill the file that the rounds share.
+    /// The time that workers may still take to fill the file that the rounds share.
     pub(crate) fill: Duration,
-    /// The machine of the peers of network benchmarks, when it is another one.
+    /// The machine of the peers of network benchmarks, if it is another one.
     pub(crate) remote: Option<Remote>,
 }
 
@@ -67,40 +78,39 @@ pub struct RunOutcome {
     pub rounds: Vec<Vec<Round>>,
     /// The signal that ended the run, if one did.
     pub signal: Option<i32>,
-    /// What the budget cost in precision, one sentence each.
+    /// What was cut to fit the budget, one sentence each.
     pub costs: Vec<String>,
-    /// Why the run ended before its time: the state of a side could not be made.
+    /// Why the run ended early: the state of a side could not be entered.
     pub stopped: Option<String>,
-    /// What of the machine could not be restored.
+    /// What could not be restored of the machine's state.
     pub unrestored: Option<String>,
 }
 
-/// How long all rounds together may write to fill the file that they share: a share of the budget,
-/// and not so long that the round would meet its deadline (docs/methods/operating-system.md#disk).
+/// The time that all rounds together may take to fill the file that they share: a part of the
+/// budget, well below the deadline of a round (docs/methods/operating-system.md#disk).
 pub(crate) fn fill_time(budget: Duration, deadline: Duration) -> Duration {
     (budget / 20).min(deadline / 4)
 }
 
-/// What a round spent that no later one will.
+/// The time that a round spent on work that is done once a run.
 fn once(result: &RoundResult) -> Duration {
     let ms: f64 = result.output.fact(ROUND_ONCE).and_then(|ms| ms.parse().ok()).unwrap_or(0.0);
     Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default()
 }
 
-/// What became of a round.
+/// The outcome of a round.
 enum Step {
     Measured,
-    /// There was no time for it.
+    /// There was no time left for it.
     LeftOut,
     /// This signal ended the run.
     Signal(i32),
-    /// The state of its side could not be made.
+    /// The state of its side could not be entered, for this reason.
     Stopped(String),
 }
 
 impl Survey {
-    /// Measures the plan. `keep` is called with each round as it ends, and may change what is kept
-    /// of it.
+    /// Measures the plan. `keep` is called with each round as it ends, and may change it.
     ///
     /// # Errors
     /// Those of `keep`.
@@ -111,68 +121,68 @@ impl Survey {
         mut keep: impl FnMut(usize, &mut Round) -> Result<()>,
     ) -> Result<RunOutcome> {
         let mut rng = Rng::new(self.seed);
-        let mut going = Going::new(self, plan);
-        // What cannot be measured here needs no worker, but a round, which holds the reason.
+        let mut progress = Progress::new(self, plan);
+        // A point that cannot be measured here gets a round that holds the reason, without a
+        // worker.
         for (i, planned) in plan.iter().enumerate() {
             if let Some(why) = &planned.unsupported {
-                going.points[i].close(i, 0, State::Unsupported, why.clone(), &mut keep)?;
+                progress.points[i].close(i, 0, State::Unsupported, why.clone(), &mut keep)?;
             }
         }
-        going.effort = shares::first(self.effort, going.open().count(), self.budget);
+        progress.effort = shares::first(self.effort, progress.open().count(), self.budget);
         'rounds: loop {
-            let (order, allocated) = going.next_points(&self.effort);
+            let (order, allocated) = progress.next_points(&self.effort);
             if order.is_empty() {
                 break;
             }
-            let order = going.in_random_order(&order, &mut rng);
+            let order = progress.in_random_order(&order, &mut rng);
             let mut left_out = 0;
             for &i in &order {
-                // Both sides of a pair draw the same: the seed of the benchmark, its CPU, its
-                // stack.
+                // Both sides of a pair draw the same numbers: for the seed, the CPU, the stack.
                 let mut of_pair = rng.fork((i / 2) as u64);
-                let draws = if going.sides == 2 { &mut of_pair } else { &mut rng };
-                match self.round(&mut going, i, allocated, draws, observer, &mut keep)? {
+                let draws = if progress.sides == 2 { &mut of_pair } else { &mut rng };
+                match self.round(&mut progress, i, allocated, draws, observer, &mut keep)? {
                     Step::Measured => {}
                     Step::LeftOut => left_out += 1,
                     Step::Signal(signal) => {
-                        going.outcome.signal = Some(signal);
+                        progress.outcome.signal = Some(signal);
                         break 'rounds;
                     }
                     Step::Stopped(why) => {
-                        going.outcome.stopped = Some(why);
+                        progress.outcome.stopped = Some(why);
                         break 'rounds;
                     }
                 }
             }
-            going.round += 1;
+            progress.round += 1;
             if left_out == order.len() {
                 break;
             }
             if allocated {
-                going.allocate(&self.effort);
+                progress.allocate(&self.effort);
             }
         }
-        Ok(going.end(&self.effort))
+        Ok(progress.end(&self.effort))
     }
 
-    /// Measures one round of a point, where there is time for it.
+    /// Measures one round of a point, if there is time.
     fn round(
         &mut self,
-        going: &mut Going<'_>,
+        progress: &mut Progress<'_>,
         i: usize,
         allocated: bool,
         rng: &mut Rng,
         observer: &mut dyn Observer,
         keep: &mut impl FnMut(usize, &mut Round) -> Result<()>,
     ) -> Result<Step> {
-        let (now, round, planned) = (Instant::now(), going.round, &going.plan[i]);
-        // A round that the end of the budget would cut is not begun. What a point's first one takes
-        // is not known: it is begun while there is any time.
-        if now + going.points[i].cost >= going.until {
-            // This point no longer fits; cheaper ones go on.
+        let (now, round, planned) = (Instant::now(), progress.round, &progress.plan[i]);
+        // A round that the end of the budget would cut off is not begun. The cost of a first round
+        // is unknown, so it is begun while there is any time.
+        if now + progress.points[i].cost >= progress.until {
+            // This point no longer fits; cheaper ones continue.
             if allocated {
-                going.short += 1;
-                going.no_longer_fits(i);
+                progress.short += 1;
+                progress.no_longer_fits(i);
             }
             return Ok(Step::LeftOut);
         }
@@ -182,29 +192,29 @@ impl Survey {
             Err(NotEntered::Signal(signal)) => return Ok(Step::Signal(signal)),
             Err(NotEntered::Failed(why)) => return Ok(Step::Stopped(format!("{why:#}"))),
         }
-        let of = going.points[i].target.max(round + 1);
+        let of = progress.points[i].target.max(round + 1);
         observer.next(&format!("round {}/{of}  {}", round + 1, planned.point.name()));
-        let job = match self.job(planned, going.frozen(i), round, (&going.warmed(i), going.plan.len()), rng) {
+        let job = match self.job(planned, progress.frozen(i), round, (&progress.warmed(i), progress.plan.len()), rng) {
             Ok(job) => job,
             Err(e) => {
-                going.points[i].close(i, round, State::Failed, format!("{e:#}"), keep)?;
+                progress.points[i].close(i, round, State::Failed, format!("{e:#}"), keep)?;
                 return Ok(Step::Measured);
             }
         };
         let padding = rng.below(4096) as usize;
         let launcher = &self.launchers[planned.side];
-        let ended = self.supervisor.run((&job, launcher), padding, self.deadline_of(planned), Some(going.until));
+        let ended = self.supervisor.run((&job, launcher), padding, self.deadline_of(planned), Some(progress.until));
         if job.work_dir.is_some()
             && let Some(dir) = &self.work_dir
         {
-            // Whatever the benchmark left there is removed with its round.
+            // Removes everything that the benchmark left there.
             dir.end_round();
         }
         let took = now.elapsed();
         let step = match ended {
             Ended::Signal(signal) => return Ok(Step::Signal(signal)),
             Ended::OutOfBudget => {
-                going.short += u32::from(allocated);
+                progress.short += u32::from(allocated);
                 Step::LeftOut
             }
             Ended::Result(mut result) => {
@@ -213,19 +223,19 @@ impl Survey {
                 let once = once(&result);
                 self.fill = self.fill.saturating_sub(once);
                 self.learn_of_core(&result.output.core);
-                going.points[i].learn(&result, took.saturating_sub(once));
+                progress.points[i].learn(&result, took.saturating_sub(once));
                 let mut round = Round { round, result };
                 keep(i, &mut round)?;
-                going.points[i].rounds.push(round);
-                observer.measured(&planned.point, &going.points[i].rounds, &self.host);
+                progress.points[i].rounds.push(round);
+                observer.measured(&planned.point, &progress.points[i].rounds, &self.host);
                 Step::Measured
             }
         };
-        // A signal that came between two rounds ends the run as well.
+        // A signal between two rounds ends the run as well.
         Ok(self.supervisor.signal().map_or(step, Step::Signal))
     }
 
-    /// Takes the boundary between a core of its own and a shared one from all probes so far.
+    /// Updates the boundary between an unshared and a shared core from all probes so far.
     fn learn_of_core(&mut self, seen: &CoreRates) {
         self.core.add(seen);
         if let (Some(core), Some(found)) = (&mut self.host.core, best_mode(&self.core.rates.0)) {
@@ -239,8 +249,8 @@ impl Survey {
     }
 
     fn deadline_of(&self, planned: &Planned) -> Duration {
-        /// A crowded worker group needs a time slice for each phase of each member (14 s for 1024
-        /// members on two CPUs).
+        /// Per member: a worker group with more members than CPUs needs a time slice for each phase
+        /// of each member (14 s for 1024 members on two CPUs).
         const CROWD: Duration = Duration::from_millis(60);
         if planned.point.workers > 1 { self.deadline + CROWD * planned.point.workers } else { self.deadline }
     }
@@ -287,9 +297,9 @@ impl Survey {
         })
     }
 
-    /// Worker groups take intervals of 20 ms to 30 s
-    /// (docs/methods/timing.md#intervals-of-a-worker-group): their time limit is the interval that
-    /// the rule wants, as far as nine of them fit into the point's part of the budget.
+    /// The sampling time of a worker group, whose intervals take 20 ms to 30 s
+    /// (docs/methods/timing.md#intervals-of-a-worker-group): a twelfth of the point's part of the
+    /// budget, so that nine rounds fit.
     fn group_sampling(&self, effort: &Effort, points: usize) -> Duration {
         effort.sampling.max(self.budget / 12 / points.max(1) as u32)
     }

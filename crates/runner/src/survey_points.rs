@@ -1,13 +1,12 @@
-//! The points of a survey: what stands on the pages that a run ends with, and nothing else.
+//! The points of a survey: those that the pages at its end show, and no others.
 
 use crate::Planned;
 use groma_analysis::point::family;
 use groma_harness::model::Pages;
 use groma_harness::model::page::{On, Shown};
 
-/// Keeps the points of a plan that the pages show, of a quick survey those that it has time for,
-/// and those of benchmarks of families that no page shows: whoever adds benchmarks of his own wants
-/// to see them.
+/// Keeps the points of a plan that the pages show (in a quick survey, those marked as quick), and
+/// all points of families that no page knows: a user's own benchmarks.
 pub fn of_pages(plan: Vec<Planned>, pages: Pages<'_>, quick: bool) -> Vec<Planned> {
     let known: Vec<&str> = pages.shown().map(|shown| family(shown.metric)).collect();
     let mut keep: Vec<bool> = plan.iter().map(|planned| !known.contains(&family(&planned.point.bench))).collect();
@@ -17,8 +16,8 @@ pub fn of_pages(plan: Vec<Planned>, pages: Pages<'_>, quick: bool) -> Vec<Planne
     plan.into_iter().zip(keep).filter_map(|(planned, keep)| keep.then_some(planned)).collect()
 }
 
-/// The points at which a value of a page is measured: the one in the place that fits best, of those
-/// that this machine has, or all.
+/// The points at which a value of a page is measured: the best-ranked placement that this machine
+/// has, or all of them for [`On::Each`].
 fn points_of(shown: &Shown, plan: &[Planned]) -> Vec<usize> {
     let fits = plan.iter().enumerate().filter_map(|(i, planned)| {
         let point = &planned.point;
@@ -74,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_place_that_this_machine_has_is_measured() {
+    fn the_best_placement_that_this_machine_has_is_measured() {
         let shown = Shown::of("test.pair", &[]).on(On::Two);
         let of = |near: bool, far: bool| {
             let plan = [(Placement::CrossNode, far), (Placement::SameLlc, near), (Placement::CrossLlc, false)];
@@ -83,9 +82,9 @@ mod tests {
         assert_eq!((of(false, false), of(true, false)), (vec![1], vec![2]));
     }
 
-    /// The families `test`, of which the pages show something, and `own`, of which they do not.
+    /// The pages know the family `test` and not the family `own`.
     #[test]
-    fn a_survey_measures_what_is_shown_and_its_parts_and_what_no_page_knows() {
+    fn a_survey_measures_what_is_shown_its_parts_and_unknown_families() {
         const SHOWN: &[Shown] = &[Shown::of("test.shown", &[]).quick(), Shown::of("test.slow", &[])];
         const PARTS: &[Shown] = &[Shown::of("test.part", &[]).quick()];
         let of = |bench: &&str| {

@@ -1,8 +1,7 @@
-//! How shared each CPU is, second by second: a thread on each probes the core every 10 ms
-//! (docs/methods/neighbour.md#watch).
+//! Watches how much of each core other threads use, second by second: a thread on each CPU probes
+//! the core every 10 ms (docs/methods/neighbour.md#watch).
 //!
-//! It measures no benchmark and starts no worker. What the probe is, and what tells a shared core
-//! from another, is `groma_harness`'s.
+//! Measures no benchmark and starts no worker. The probe itself is in `groma_harness`.
 
 use groma_harness::core_probe;
 use groma_harness::instruments::{FREQUENCY_PROBE_OPS, Instruments, Real};
@@ -18,18 +17,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// From one probe of a CPU to the next. The probe takes 3 us and its wake-up 14 (KVM guest): at 2
-/// ms both CPUs together cost 3.4 % of one.
+/// The period of the probes of a CPU. A probe takes 3 us and its wake-up 14 us (KVM guest): at 2
+/// ms, two CPUs would cost 3.4 % of one.
 const EVERY: Duration = Duration::from_millis(10);
-/// How long the blocks are tried before the first second.
+/// The time to choose the block of the probe, before the first second.
 const TRIAL: Duration = Duration::from_millis(400);
-/// The stack of a thread that only probes.
+/// Stack of a probing thread, in bytes.
 const STACK: usize = 64 << 10;
 /// A tick of the kernel's count of stolen time (USER_HZ).
 const TICK_S: f64 = 0.01;
 
-/// What a thread saw since it was last asked: the bin of each probe that was not interrupted, and
-/// the clock.
+/// The results of a thread since the last call: the bin of each undisturbed probe, and the core
+/// clock.
 #[derive(Debug, Default)]
 struct Seen {
     bins: Vec<i16>,
@@ -42,10 +41,10 @@ struct Probed {
     cpu: u32,
     seen: Arc<Mutex<Seen>>,
     thread: Option<JoinHandle<()>>,
-    /// Of the whole watch.
+    /// All probes of the whole watch.
     counts: RateCounts,
     clocks: Vec<f64>,
-    /// Probes in a row that found the core shared, and the most of them.
+    /// The current and the longest series of probes in a row that found the core shared.
     streak: u64,
     longest: u64,
     stolen_first: Option<u64>,
@@ -53,14 +52,14 @@ struct Probed {
 }
 
 impl Probed {
-    /// The share of the time since the last call that was stolen, from the ticks of now.
+    /// The share of time stolen since the last call, from the current count of ticks.
     fn stolen(&mut self, ticks: Option<u64>, wall_s: f64) -> Option<f64> {
         let before = std::mem::replace(&mut self.stolen_last, ticks);
         share_of_ticks(before, ticks, wall_s)
     }
 }
 
-/// A watch that goes on.
+/// A running watch.
 #[derive(Debug)]
 pub struct Watch {
     probe: CoreProbe,
@@ -76,7 +75,7 @@ impl Watch {
     /// Begins to watch the allowed CPUs.
     ///
     /// # Errors
-    /// Where there is no counter to probe with, or no thread can be started.
+    /// When there is no cycle counter, or no thread can be started.
     pub fn begin() -> io::Result<Watch> {
         let cpus = affinity::allowed()?;
         let tried = cpus.clone();
@@ -112,7 +111,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// What the CPUs were since the last call.
+    /// The state of the CPUs since the last call.
     pub fn second(&mut self) -> Second {
         let (now, stolen) = (Instant::now(), steal_by_cpu());
         let wall_s = now.duration_since(self.last).as_secs_f64();
@@ -165,7 +164,7 @@ impl Watch {
         Watched { wall_s, cpus: cpus.collect(), cost }
     }
 
-    /// The boundary from all probes so far, of all CPUs.
+    /// Updates the boundary from all probes of all CPUs so far.
     fn learn(&mut self) {
         let mut all = RateCounts::default();
         self.cpus.iter().for_each(|probed| all.add(&probed.counts));
@@ -177,7 +176,7 @@ impl Watch {
     fn stop_threads(&mut self) {
         self.stop.store(true, Relaxed);
         for thread in self.cpus.iter_mut().filter_map(|probed| probed.thread.take()) {
-            // Its last sleep takes no longer than a probe is due.
+            // It sleeps for at most one period.
             let _ = thread.join();
         }
     }
@@ -189,7 +188,7 @@ impl Drop for Watch {
     }
 }
 
-/// What was seen since the last call, and how many probes had which rate.
+/// The results since the last call, and the number of probes by rate.
 fn take(seen: &Mutex<Seen>) -> (Seen, RateCounts) {
     let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
     let mut counts = RateCounts::default();
@@ -197,16 +196,16 @@ fn take(seen: &Mutex<Seen>) -> (Seen, RateCounts) {
     (seen, counts)
 }
 
-/// Probes a CPU until told to stop, and its clock once a second.
+/// Probes a CPU until `stop` is set, and its clock once a second.
 fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen>) {
     if affinity::pin(cpu).is_err() {
-        // It went offline meanwhile: no reason to give up the others.
+        // It went offline; the others are still watched.
         return;
     }
     let every = EVERY.as_nanos() as u64;
     let (mut next, mut clock_next) = (sleep::now_ns(), sleep::now_ns());
     while !stop.load(Relaxed) {
-        // Missed probes are not made up for: a CPU that was taken away would be busy with them.
+        // Missed probes are skipped: catching up would keep a CPU busy that others need.
         next = (next + every).max(sleep::now_ns());
         let _ = sleep::until(next);
         let bin = Real.issue_rate(probe).and_then(log_bin);
@@ -220,7 +219,7 @@ fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen
     }
 }
 
-/// The CPUs that this process kept busy.
+/// The CPU time that this process used, as a number of CPUs.
 fn cost(used: &Usage, wall_s: f64) -> f64 {
     (used.user_ns + used.system_ns) as f64 * 1e-9 / wall_s
 }
@@ -229,19 +228,19 @@ fn is_shared(bin: i16, boundary: Option<f64>) -> bool {
     boundary.is_some_and(|boundary| bin_rate(bin) < boundary)
 }
 
-/// The share of these probes below the boundary.
+/// The share of probes below the boundary.
 fn shared(counts: &RateCounts, boundary: Option<f64>) -> Option<f64> {
     let all = counts.total();
     let below: u64 = counts.0.iter().filter(|(bin, _)| is_shared(*bin, boundary)).map(|(_, n)| u64::from(*n)).sum();
     (boundary.is_some() && all > 0).then(|| below as f64 / all as f64)
 }
 
-/// The share of the time in ticks that were counted meanwhile.
+/// The share of the time in the ticks counted between two readings.
 fn share_of_ticks(then: Option<u64>, now: Option<u64>, wall_s: f64) -> Option<f64> {
     Some(now?.saturating_sub(then?) as f64 * TICK_S / wall_s.max(TICK_S))
 }
 
-/// The share of the time in microseconds that were counted meanwhile.
+/// The share of the time in the microseconds counted between two readings.
 fn share_of_microseconds(then: Option<u64>, now: Option<u64>, wall_s: f64) -> Option<f64> {
     Some(now?.saturating_sub(then?) as f64 * 1e-6 / wall_s)
 }
@@ -255,7 +254,7 @@ mod tests {
     fn every_allowed_cpu_is_probed() {
         let Ok(mut watch) = Watch::begin() else { return println!("no counter here") };
         let allowed = affinity::allowed().expect("allowed CPUs");
-        // Until each has been probed: on a crowded machine a thread may get no turn for a while.
+        // Until each has been probed: on a busy machine a thread may have to wait.
         let mut probes = BTreeMap::new();
         let until = Instant::now() + Duration::from_secs(30);
         while Instant::now() < until && allowed.iter().any(|cpu| probes.get(cpu).is_none_or(|n| *n < 20)) {
@@ -278,7 +277,7 @@ mod tests {
         assert_eq!(shared(&RateCounts::default(), Some(3.0)), None);
         assert_eq!(share_of_ticks(Some(100), Some(150), 2.0), Some(0.25));
         assert_eq!(share_of_ticks(None, Some(150), 2.0), None);
-        // Steal runs backwards when a machine is migrated.
+        // Steal time can run backwards when a guest is migrated.
         assert_eq!(share_of_ticks(Some(100), Some(50), 2.0), Some(0.0));
         assert_eq!(share_of_microseconds(Some(1_000_000), Some(1_500_000), 2.0), Some(0.25));
         assert_eq!(share_of_microseconds(Some(9), Some(5), 2.0), Some(0.0));
@@ -287,7 +286,7 @@ mod tests {
         assert_eq!(cost(&used, 2.0), 0.25);
     }
 
-    /// A CPU that no thread probes.
+    /// A CPU without a probing thread.
     fn unprobed(seen: &Arc<Mutex<Seen>>, stolen: Option<u64>) -> Probed {
         Probed {
             cpu: 0,
@@ -303,17 +302,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stolen_is_counted_in_the_second_in_which_it_was() {
+    fn stolen_time_is_counted_in_its_second() {
         let mut probed = unprobed(&Arc::default(), Some(100));
         assert_eq!(probed.stolen(Some(150), 1.0), Some(0.5));
         assert_eq!(probed.stolen(Some(150), 1.0), Some(0.0));
         assert_eq!(probed.stolen(Some(160), 1.0), Some(0.1));
     }
 
-    /// A watch of a CPU that no thread probes, which began a hundred seconds ago, and what it sees.
+    /// A watch of one CPU without a probing thread that began 100 s ago, and the results to feed
+    /// it.
     fn watch_of_one() -> (Watch, Arc<Mutex<Seen>>) {
         use groma_harness::model::IssueBlock;
-        // So high a best rate that nothing is learnt from what is seen.
+        // The best rate is so high that the boundary is not updated.
         let probe = CoreProbe { block: IssueBlock::Mixed, length: 1, best: 100.0, shared_below: Some(3.0) };
         let seen = Arc::new(Mutex::new(Seen::default()));
         let begun = Instant::now().checked_sub(Duration::from_secs(100)).unwrap_or_else(Instant::now);
@@ -329,9 +329,9 @@ mod tests {
         (watch, seen)
     }
 
-    /// What was seen in a second is that of this second; at the end it is all of it.
+    /// The end covers all seconds.
     #[test]
-    fn a_second_begins_where_the_one_before_ended() {
+    fn a_second_covers_the_time_since_the_previous_one() {
         let (mut watch, seen) = watch_of_one();
         let (own, shared) = (log_bin(4.0).expect("a rate"), log_bin(2.0).expect("a rate"));
         let begun = watch.last;
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_beside_a_neighbour_goes_on_from_one_second_into_the_next() {
+    fn a_series_of_shared_probes_continues_into_the_next_second() {
         let (mut watch, seen) = watch_of_one();
         let (own, shared) = (log_bin(4.0).expect("a rate"), log_bin(2.0).expect("a rate"));
         let mut longest = |bins: Vec<i16>| {

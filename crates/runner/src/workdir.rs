@@ -1,16 +1,16 @@
-//! The private directory of a run, for benchmarks that need files, and the removal of directories
-//! that killed runs left.
+//! The work directory of a run, for benchmarks that need files, and the removal of those that
+//! killed runs left behind.
 //!
-//! A run holds a lock on its directory. A directory whose lock is free belongs to no run any more:
-//! the next run removes it, so that even SIGKILL leaves nothing for long.
+//! A run holds a lock on its directory. A directory whose lock is free belongs to no run any more,
+//! and the next run removes it: even SIGKILL leaves nothing for long.
 //!
-//! The directory is often made where everybody may write, and removal cannot be undone. So a
-//! directory is removed only if a run made it: its whole name has our form, this user owns it,
-//! nobody holds its lock, and a file in it, the mark, contains its name. It is created under
-//! another name and renamed once it is locked and marked, so that no other run ever sees one that
-//! is not; before the mark is removed it gets the other name again. What a kill leaves under the
-//! other name holds the mark at most, and is removed when it is old. All of it goes by descriptors
-//! ([`groma_harness::sys::dirs`]), never by path.
+//! The directory is often in a place that all users may write to, and removal cannot be undone. So
+//! a directory is removed only if a run made it: its whole name has the right form, this user owns
+//! it, its lock is free, and a file in it, the mark, contains its name. It is created under another
+//! name and renamed once it is locked and marked, so that no other run sees it earlier; before the
+//! mark is removed it gets the other name again. A kill leaves at most the mark under the other
+//! name, which is removed when it is old. All operations use descriptors
+//! ([`groma_harness::sys::dirs`]), never paths.
 
 use anyhow::{Context, Result};
 use groma_harness::sys::dirs::Dir;
@@ -22,17 +22,17 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The names of such directories: this, the process id, `-`, 16 hexadecimal digits.
+/// The name of a work directory is this, the process id, `-`, and 16 hexadecimal digits.
 const PREFIX: &str = "groma-work-";
-/// Their names before they are marked, and after: this and the rest of the name.
+/// Replaces the prefix while a directory is not marked.
 const UNMARKED: &str = "groma-unmarked-";
-/// The file that marks one; it holds the directory's name.
+/// The mark: a file that holds the name of its directory.
 const MARK: &str = "groma-work-directory";
-/// No mark is longer: prefix, ten digits of a process id, 17 characters, a line's end.
+/// Longest mark in bytes: prefix, ten digits of a process id, 17 characters, a newline.
 const LONGEST_MARK: usize = 64;
-/// Between its creation and its renaming a directory is unmarked for some microseconds, or for as
-/// long as the process is stopped; one that is older than this was left by a kill. Only the mark is
-/// removed from it, so a mistake costs that run its work directory and no data.
+/// An unmarked directory older than this was left by a kill: between its creation and its renaming
+/// there are microseconds, unless the process is stopped. At most a mark is removed with it, so a
+/// mistake costs that run its work directory and no data.
 const OLD: Duration = Duration::from_secs(600);
 
 /// A directory that is removed with everything in it when this is dropped.
@@ -44,8 +44,8 @@ pub(crate) struct WorkDir {
     dir: Dir,
     path: PathBuf,
     rounds: u64,
-    /// The file that the rounds share ([`groma_harness::model::RunFile`]). It has no name: killed
-    /// at any moment, a run leaves none of its gigabytes.
+    /// The file that the rounds share ([`groma_harness::model::RunFile`]). It has no name, so a
+    /// killed run leaves none of its gigabytes.
     file: Option<File>,
 }
 
@@ -60,8 +60,7 @@ impl WorkDir {
         let make = || -> io::Result<(Dir, Dir)> {
             let place = Dir::open(parent)?;
             let dir = place.make(&unmarked)?;
-            // A file system without locks keeps its directories until somebody removes them by
-            // hand.
+            // Without locks, directories of killed runs stay until they are removed by hand.
             let _ = dir.try_lock();
             let named = dir.write_new(OsStr::new(MARK), mark_of(&name).as_bytes());
             if let Err(e) = named.and_then(|()| place.rename(&unmarked, &name)) {
@@ -92,21 +91,21 @@ impl WorkDir {
         Ok(path)
     }
 
-    /// Where a worker opens the file that the rounds share: by our descriptor.
+    /// The path by which a worker opens the shared file: that of our descriptor.
     pub(crate) fn file(&self) -> Option<String> {
         self.file.as_ref().map(|file| format!("/proc/{}/fd/{}", process::id(), file.as_raw_fd()))
     }
 
-    /// Removes the directory of the last round, with whatever its benchmark left there.
+    /// Removes the directory of the last round with everything in it.
     pub(crate) fn end_round(&self) {
-        // What cannot be removed now is tried again when the run ends.
+        // If this fails, it is tried again when the run ends.
         let _ = self.dir.remove(OsStr::new(&self.rounds.to_string()));
     }
 }
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
-        // A network file system gives an open file another name instead of removing it.
+        // Closed first: a network file system renames an open file instead of removing it.
         drop(self.file.take());
         let _ = remove(&self.parent, &self.name, &self.dir);
     }
@@ -117,24 +116,23 @@ fn mark_of(name: &OsStr) -> String {
     format!("{}\n", name.display())
 }
 
-/// The process id and the digits of a name that starts with `prefix`, where it has our form to the
-/// last character.
+/// The rest of a name after `prefix`, if all of it has the right form.
 fn tail_of<'n>(name: &'n OsStr, prefix: &str) -> Option<&'n str> {
     let tail = name.to_str()?.strip_prefix(prefix)?;
     let (pid, tag) = tail.split_once('-')?;
     let number = pid.parse::<u32>().ok()?;
     let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-    // Only what `format` would write: neither signs nor leading zeros nor capitals.
+    // Exactly what `new` writes: no sign, leading zero or capital letter.
     (number.to_string() == pid && tag.len() == 16 && tag.chars().all(hex)).then_some(tail)
 }
 
-/// Removes a directory that is ours, marked and locked by us. Killed at any moment it leaves what
-/// the next sweep removes.
+/// Removes a directory that is marked and locked by us. If it is killed, the next sweep removes
+/// what is left.
 fn remove(parent: &Dir, name: &OsStr, dir: &Dir) -> io::Result<()> {
     dir.clear(Some(OsStr::new(MARK)))?;
     let tail = tail_of(name, PREFIX).ok_or(io::ErrorKind::InvalidInput)?;
     let unmarked = OsString::from(format!("{UNMARKED}{tail}"));
-    // Where others may rename our directory, the name may lead to something of theirs by now.
+    // If others may rename our directory, the name may lead to something else by now.
     if !parent.leads_to(name, dir)? {
         return Err(io::ErrorKind::NotFound.into());
     }
@@ -142,7 +140,7 @@ fn remove(parent: &Dir, name: &OsStr, dir: &Dir) -> io::Result<()> {
     remove_unmarked(parent, &unmarked, dir)
 }
 
-/// Removes a directory that holds a mark at most.
+/// Removes a directory that holds at most a mark.
 fn remove_unmarked(parent: &Dir, name: &OsStr, dir: &Dir) -> io::Result<()> {
     match dir.unlink(OsStr::new(MARK)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -151,7 +149,7 @@ fn remove_unmarked(parent: &Dir, name: &OsStr, dir: &Dir) -> io::Result<()> {
     parent.remove_empty(name, dir)
 }
 
-/// Removes what killed runs of this user left below `parent`; returns how many directories.
+/// Removes the directories that killed runs of this user left below `parent`; returns their number.
 pub(crate) fn sweep(parent: &Path) -> usize {
     let Ok(parent) = Dir::open(parent) else { return 0 };
     let ours = |name: &OsStr| tail_of(name, PREFIX).is_some() || tail_of(name, UNMARKED).is_some();
@@ -159,7 +157,7 @@ pub(crate) fn sweep(parent: &Path) -> usize {
     names.iter().filter(|name| sweep_one(&parent, name).unwrap_or(false)).count()
 }
 
-/// Removes one of these if a run has left it; whether it did.
+/// Removes a directory if a killed run left it; returns whether it did.
 fn sweep_one(parent: &Dir, name: &OsStr) -> io::Result<bool> {
     let dir = parent.directory(name)?;
     if !dir.is_ours()? {
@@ -190,7 +188,7 @@ mod tests {
     const DEAD: &str = "groma-work-1-0123456789abcdef";
     const DEAD_UNMARKED: &str = "groma-unmarked-1-0123456789abcdef";
 
-    /// What a killed run left.
+    /// The directory of a killed run.
     fn leave(parent: &Path, name: &str, mark: &str) -> PathBuf {
         let dead = parent.join(name);
         fs::create_dir_all(dead.join("1/member-0")).expect("a directory");
@@ -207,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn removes_itself_and_what_dead_runs_left() {
+    fn the_directory_and_those_of_killed_runs_are_removed() {
         let parent = tempfile::tempdir().expect("a temporary directory");
         let mut alive = WorkDir::new(parent.path(), 1).expect("a work directory");
         let round = alive.round().expect("a round's directory");
@@ -226,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_no_run_made_stays() {
+    fn a_directory_that_no_run_made_is_kept() {
         let parent = tempfile::tempdir().expect("a temporary directory");
         let (place, other) = (parent.path(), tempfile::tempdir().expect("a temporary directory"));
         fs::write(other.path().join("file"), b"x").expect("a file");
@@ -244,8 +242,8 @@ mod tests {
             leave(place, &name, &name);
         }
         leave(place, &format!("{PREFIX}results-2"), DEAD);
-        // Names of our form without a mark, with another one's mark, and with a mark that is no
-        // file.
+        // Names of the right form without a mark, with the mark of another directory, and with a
+        // symbolic link as mark.
         fs::remove_file(leave(place, "groma-work-2-0123456789abcdef", "").join(MARK)).expect("a mark");
         leave(place, "groma-work-3-0123456789abcdef", DEAD);
         let linked = leave(place, "groma-work-4-0123456789abcdef", "");
@@ -268,7 +266,7 @@ mod tests {
         }
     }
 
-    /// As if it was last changed so long ago.
+    /// Sets the modification time to this long ago.
     fn changed(dir: &Path, ago: Duration) {
         File::open(dir).and_then(|dir| dir.set_modified(SystemTime::now() - ago)).expect("times can be set");
     }
@@ -278,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kill_left_between_two_steps_is_swept_when_it_is_old() {
+    fn an_unmarked_directory_is_swept_when_it_is_old() {
         let parent = tempfile::tempdir().expect("a temporary directory");
         let dir = parent.path().join(DEAD_UNMARKED);
         for marked in [false, true] {
@@ -300,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn links_in_what_was_left_are_removed_and_not_followed() {
+    fn symbolic_links_are_removed_and_not_followed() {
         let (parent, other) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
         fs::write(other.path().join("file"), b"x").expect("a file");
         let dead = leave(parent.path(), DEAD, DEAD);
@@ -311,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_work_directory_that_was_replaced_is_left_to_whoever_replaced_it() {
+    fn what_replaced_a_work_directory_is_kept() {
         let (parent, other) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
         fs::write(other.path().join("file"), b"x").expect("a file");
         let mut work = WorkDir::new(parent.path(), 1).expect("a work directory");
@@ -320,12 +318,12 @@ mod tests {
         fs::rename(&path, parent.path().join("elsewhere")).expect("renamed");
         symlink(other.path(), &path).expect("a link");
         drop(work);
-        assert!(other.path().join("file").exists(), "what the link leads to is nobody's to remove");
-        assert!(path.is_symlink(), "the link is theirs");
-        assert!(!parent.path().join("elsewhere/1").exists(), "what the run made is gone, wherever it is");
+        assert!(other.path().join("file").exists(), "the target of the link was removed");
+        assert!(path.is_symlink(), "the link was removed");
+        assert!(!parent.path().join("elsewhere/1").exists(), "the moved directory was not cleared");
     }
 
-    /// A worker opens it by the number that its supervisor has for it.
+    /// A worker opens it by the descriptor of its supervisor.
     #[test]
     fn the_file_that_rounds_share_has_no_name_and_can_be_opened() {
         let parent = tempfile::tempdir().expect("a temporary directory");

@@ -1,7 +1,7 @@
-//! A baseline: what runs found, small and stable enough for version control. Lines of JSON: a
-//! `baseline` line, a `fact` line for each fact about the machine, a `metric` line for each metric,
-//! in the order of their names, so that a diff shows what changed. It holds the values of rounds,
-//! no samples and no proofs: it can be compared with, and cannot become a run.
+//! A baseline: the results of runs in a form that is small and stable enough for version control.
+//! Lines of JSON: one `baseline`, a `fact` for each fact about the machine, a `metric` for each
+//! metric, sorted, so that a diff shows what changed. It holds the values of rounds, but no samples
+//! and no proofs: runs can be compared with it, and it cannot become a run.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::StoreError;
 
-/// The fields of a record that a comparison needs; the others stay out of the file.
+/// The fields of a record that a comparison needs; the file has no others.
 const KEPT: [&str; 20] = [
     "id",
     "version",
@@ -38,31 +38,31 @@ const KEPT: [&str; 20] = [
     "round_values",
 ];
 
-/// The facts of a record that are part of its identity, by the beginning of their keys.
+/// The prefixes of the keys of facts that are part of a record's identity.
 const IDENTITY: [&str; 2] = ["work_dir.", "auto."];
 
-/// Significant digits of a number in the file: two orders finer than the noise of a quiet host.
+/// Significant digits of a number: two orders of magnitude finer than the noise of a quiet host.
 const DIGITS: usize = 6;
 
-/// What a metric was.
+/// A metric of a baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaselineMetric {
-    /// The rounds of all runs of the baseline, and the headline of these. Samples, quantiles,
-    /// labels and proofs are empty.
+    /// The values of the rounds of all runs, and their headline. Samples, quantiles, labels and
+    /// proofs are empty.
     pub record: Record,
-    /// The headlines of other runs of this machine in the same state: how runs differ when nothing
-    /// has changed.
+    /// The headlines of other runs of this machine in the same state, which show how runs differ
+    /// when nothing has changed.
     pub runs: Vec<f64>,
 }
 
-/// What runs found.
+/// The results of one or more runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baseline {
     /// The head of the newest run.
     pub head: RunHeader,
     /// The ids of the runs whose rounds it holds, the newest last.
     pub runs: Vec<String>,
-    /// What they found.
+    /// Their metrics.
     pub metrics: Vec<BaselineMetric>,
 }
 
@@ -81,7 +81,7 @@ struct Kind {
     groma: Option<String>,
 }
 
-/// Whether a file begins as a baseline does; what cannot be read is none.
+/// Whether a file begins like a baseline; false if it cannot be read.
 pub fn is_baseline(path: &Path) -> bool {
     let mut start = String::new();
     let begun = File::open(path).map(|file| std::io::Read::take(file, 64)).map(BufReader::new);
@@ -92,7 +92,7 @@ impl Baseline {
     /// Writes the baseline.
     ///
     /// # Errors
-    /// When `out` cannot be written; `name` is what the error calls it.
+    /// When `out` cannot be written; the error calls it `name`.
     pub fn write(&self, mut out: impl Write, name: &str) -> Result<(), StoreError> {
         let mut head = self.head.clone();
         let facts = std::mem::take(&mut head.environment).facts;
@@ -112,13 +112,13 @@ impl Baseline {
     /// Reads a baseline.
     ///
     /// # Errors
-    /// When the file cannot be read or is none; a line that is malformed is named.
+    /// When the file cannot be read or is no baseline; names a malformed line.
     pub fn read(path: &Path) -> Result<Baseline, StoreError> {
         let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), reason: e.to_string() };
         Baseline::of_lines(BufReader::new(File::open(path).map_err(unreadable)?), path)
     }
 
-    /// Reads the lines of a baseline; `path` is what errors call it.
+    /// Reads the lines of a baseline; errors call it `path`.
     ///
     /// # Errors
     /// As [`Baseline::read`].
@@ -162,14 +162,14 @@ fn kinded<T: Serialize>(kind: &str, body: &T) -> Map<String, Json> {
     all
 }
 
-/// The line of a metric, and what it is sorted by.
+/// The line of a metric, and its sort key.
 fn line(metric: &BaselineMetric) -> (String, Map<String, Json>) {
     let record = &metric.record;
     let mut line = kinded("metric", record);
     line.retain(|key, value| key == "kind" || (KEPT.contains(&key.as_str()) && !value.is_null()));
     let facts = record.facts.iter().filter(|fact| IDENTITY.iter().any(|start| fact.key.starts_with(start)));
     let facts: BTreeMap<&str, &str> = facts.map(|fact| (fact.key.as_str(), fact.value.as_str())).collect();
-    // What is not finite is null, and no value that a comparison can use.
+    // A number that is not finite is null, which no comparison can use.
     if let Some(Json::Array(rounds)) = line.get_mut("round_values") {
         rounds.retain(|value| !value.is_null());
     }
@@ -180,7 +180,7 @@ fn line(metric: &BaselineMetric) -> (String, Map<String, Json>) {
     (key, line)
 }
 
-/// Leaves so many digits of each number that is no integer.
+/// Rounds each number that is not an integer to [`DIGITS`] digits.
 fn shorten(value: &mut Json) {
     match value {
         Json::Array(all) => all.iter_mut().for_each(shorten),
@@ -195,7 +195,7 @@ fn shorten(value: &mut Json) {
     }
 }
 
-/// The metric of a line: what the file does not have is empty.
+/// The metric of a line; fields that the file does not have are empty.
 fn metric(line: &str) -> serde_json::Result<BaselineMetric> {
     let mut line: Map<String, Json> = serde_json::from_str(line)?;
     let facts: BTreeMap<String, String> =

@@ -18,11 +18,8 @@ pub enum StoreError {
         /// What it is instead.
         what: String,
     },
-    /// A newer groma wrote the file: it can be read but must not be written.
-    #[error(
-        "{}: written by a newer groma (store version {found}, this one knows {known}): it can be read, not written",
-        path.display()
-    )]
+    /// A newer groma wrote the file.
+    #[error("{}: written by a newer groma (store version {found}, this one knows {known})", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -30,6 +27,30 @@ pub enum StoreError {
         found: u32,
         /// The newest that this groma knows.
         known: u32,
+    },
+    /// An older groma wrote the file, and it cannot be migrated because it is opened read-only.
+    #[error(
+        "{}: has store version {found}, this groma reads {known}: open it once where it can be written",
+        path.display()
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The only one that this groma reads.
+        known: u32,
+    },
+    /// A version of groma before the first release wrote the file.
+    #[error(
+        "{}: written by a development version of groma (store version {version}): 'export' its runs with that version",
+        path.display()
+    )]
+    Development {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
     },
     /// A run whose schema is newer than this groma knows.
     #[error("{}: run {run} was written by groma {groma} (schema {found}, this one knows {known})", path.display())]
@@ -107,7 +128,7 @@ pub enum StoreError {
         /// All tags.
         tags: Vec<String>,
     },
-    /// No run is of this host.
+    /// No run was made on this host.
     #[error("{}: no run of host '{host}'{}", path.display(), named("; hosts: ", hosts))]
     NoHost {
         /// The file.
@@ -137,17 +158,17 @@ pub enum StoreError {
         /// All runs with this prefix, newest first.
         candidates: Vec<String>,
     },
-    /// The store has a run with this id that began otherwise.
-    #[error("{}: run {run} is there already, and another one ({what})", path.display())]
+    /// The store has a different run with this id.
+    #[error("{}: run {run} exists already, and is a different one ({what})", path.display())]
     Another {
         /// The file.
         path: PathBuf,
         /// The run.
         run: String,
-        /// Where and when the one in the store began.
+        /// The run in the store: where and when it began.
         what: String,
     },
-    /// A line of a stream is not what it has to be.
+    /// A malformed line of a stream.
     #[error("{}: line {line}: {what}", path.display())]
     Line {
         /// The file.
@@ -163,13 +184,13 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// A store, where the stream of one run is wanted.
+    /// A store, where the stream of one run is expected.
     #[error("{}: a store; name a run of it with --store FILE, or take its runs with 'merge FILE'", path.display())]
     IsAStore {
         /// The file.
         path: PathBuf,
     },
-    /// A baseline, where runs are wanted.
+    /// A baseline, where runs are expected.
     #[error(
         "{}: a baseline, which has no rounds that could become a run; 'compare FILE latest' and 'gate --baseline FILE' \
          take it",
@@ -179,7 +200,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// A stream that holds the records of a run and not its rounds.
+    /// A stream that holds the records of a run without its rounds.
     #[error("{}: holds the records of run {run} and not its rounds ('run --out FILE --samples' keeps them)", path.display())]
     NoRounds {
         /// The file.
@@ -187,14 +208,14 @@ pub enum StoreError {
         /// The run.
         run: String,
     },
-    /// A stream of several runs, where one is wanted.
+    /// A stream of several runs, where one is expected.
     #[error("{}: holds several runs ('merge' takes all of them into a store)", path.display())]
     SeveralRuns {
         /// The file.
         path: PathBuf,
     },
-    /// A value in the store is not in the form that this groma writes, or a value was refused
-    /// because it could not be read back.
+    /// A value in the store cannot be read, or a value was not stored because it would not read
+    /// back.
     #[error("{}: {what} is malformed: {}", path.display(), short(source))]
     Malformed {
         /// The file.
@@ -234,20 +255,25 @@ pub enum StoreError {
     },
 }
 
-/// The first five runs and the number of the others.
+/// The first five texts and the number of the others.
 fn listed(runs: &[String]) -> String {
     let more = runs.len().saturating_sub(5);
     let shown = runs[..runs.len() - more].join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
-/// The texts behind a word; nothing where there are none.
+/// `word` followed by the texts; empty if there are none.
 fn named(word: &str, texts: &[String]) -> String {
     if texts.is_empty() { String::new() } else { word.to_owned() + &listed(texts) }
 }
 
 impl StoreError {
-    /// Maps SQLite's codes to the variants that a caller can act on.
+    /// The store can be read and not written.
+    pub(crate) fn read_only(path: &Path) -> StoreError {
+        StoreError::Unwritable { path: path.to_owned(), reason: "it is read-only".to_owned() }
+    }
+
+    /// Maps an SQLite error to the variants that a caller can act on.
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_owned();
         let rusqlite::Error::SqliteFailure(code, text) = &source else {
@@ -267,7 +293,7 @@ impl StoreError {
         }
     }
 
-    /// Maps the system's error on a stream.
+    /// Maps an I/O error of a stream.
     pub(crate) fn output(name: &str, source: io::Error) -> StoreError {
         match source.kind() {
             io::ErrorKind::BrokenPipe => StoreError::BrokenPipe { name: name.to_owned() },
@@ -276,13 +302,14 @@ impl StoreError {
         }
     }
 }
-/// A parse error in a line: serde quotes the value that it found, however long it is.
+
+/// A parse error, shortened: serde quotes the value that it found, however long it is.
 fn short(source: &serde_json::Error) -> String {
     const LONGEST: usize = 160;
     let text = source.to_string();
-    let place = format!("at line {} column {}", source.line(), source.column());
+    let position = format!("at line {} column {}", source.line(), source.column());
     match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}... {place}", &text[..end]),
+        Some((end, _)) => format!("{}... {position}", &text[..end]),
         None => text,
     }
 }

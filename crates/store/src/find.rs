@@ -1,4 +1,4 @@
-//! Which runs are meant: tags, references to runs as a user types them, and filters of the history.
+//! Finds runs: by tags, by references that a user types, and by filters of the history.
 
 use std::collections::BTreeSet;
 
@@ -10,29 +10,29 @@ use crate::{RunStatus, Store, StoreError};
 /// The reference to the newest run.
 const LATEST: &str = "latest";
 
-/// What stands before the name of a machine in a reference.
+/// Prefix of a machine name in a reference.
 const HOST: &str = "host:";
 
-/// Which runs of the history are wanted. Every part that is there has to fit.
+/// Selects runs of the history. A run must match every field that is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The name of the machine.
     pub host: Option<String>,
-    /// How far it got, as stored.
+    /// How far the run got, as stored.
     pub status: Option<RunStatus>,
-    /// A tag.
+    /// One of its tags.
     pub tag: Option<Tag>,
-    /// The beginning of the kernel's release.
+    /// A prefix of the kernel's release.
     pub kernel: Option<String>,
-    /// The earliest start: RFC 3339 in UTC, or the beginning of one, such as a day.
+    /// The earliest start: RFC 3339 in UTC, or a prefix such as a day.
     pub since: Option<String>,
-    /// The start before which runs are wanted, likewise.
+    /// The end of the range of starts, exclusive, in the same form.
     pub before: Option<String>,
-    /// Ids of benchmarks, of one of which the run has rounds.
+    /// Ids of benchmarks; the run must have rounds of at least one.
     pub benches: Option<Vec<String>>,
 }
 
-/// The condition of a filter on the rows `r` of `runs`; its parameters are those of
+/// The SQL condition of a filter on the rows `r` of `runs`, with the parameters of
 /// [`Filter::params`]. RFC 3339 in UTC sorts as text.
 pub(crate) const CONDITION: &str = "
     (?1 IS NULL OR r.host = ?1)
@@ -62,9 +62,9 @@ impl Filter {
 }
 
 impl Store {
-    /// Resolves what a user typed to a run's id: `latest`, `host:NAME` (the newest run of a
-    /// machine), a whole id, a tag (the newest run that has it), or a unique beginning of an id.
-    /// `~1` behind one of several runs means the run before the newest of them.
+    /// Resolves a reference to a run's id: `latest`, `host:NAME` (the newest run of a machine), an
+    /// id, a tag (the newest run that has it), or a unique prefix of an id. `~1` after a reference
+    /// that matches several runs selects the run before the newest of them.
     ///
     /// # Errors
     /// [`StoreError::Empty`], [`StoreError::NoRun`], [`StoreError::NoHost`], [`StoreError::TooFew`]
@@ -79,7 +79,7 @@ impl Store {
         }
     }
 
-    /// All runs that a reference names, newest first: those with a tag, those of `host:NAME`, or
+    /// All runs that a reference matches, newest first: those with a tag, those of `host:NAME`, or
     /// the one run of any other reference.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl Store {
         }
     }
 
-    /// Up to `most` runs of a reference without `~`, newest first; at least one.
+    /// The first `most` runs of a reference without `~`, newest first; at least one.
     fn named(&self, name: &str, most: usize) -> Result<Vec<String>, StoreError> {
         let all = Filter::default();
         let latest = self.ids_that(&all, if name == LATEST { most } else { 1 })?;
@@ -123,7 +123,7 @@ impl Store {
         }
     }
 
-    /// The ids of up to `most` runs that the filter lets through, newest first.
+    /// The ids of the first `most` runs that match the filter, newest first.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -133,7 +133,7 @@ impl Store {
         self.texts(&sql, filter.params())
     }
 
-    /// The error that names the newest runs and the tags.
+    /// The error for an unknown run, with the newest runs and all tags.
     pub(crate) fn no_run(&self, text: &str) -> Result<StoreError, StoreError> {
         Ok(StoreError::NoRun {
             path: self.path.clone(),
@@ -161,27 +161,27 @@ impl Store {
         tags.iter().map(|tag| self.parse(&serde_json::Value::from(tag.as_str()).to_string(), run, "tag")).collect()
     }
 
-    /// Gives a run of the store tags; those that it has stay.
+    /// Adds tags to a run.
     ///
     /// # Errors
     /// When the store cannot be written.
     pub fn tag<'t>(&self, run: &str, tags: impl IntoIterator<Item = &'t Tag>) -> Result<(), StoreError> {
         self.writable()?;
-        self.in_one(|| self.insert_tags(run, tags))
+        self.in_transaction(|| self.insert_tags(run, tags))
     }
 
-    /// The same within the transaction of the caller.
+    /// [`Store::tag`] within the caller's transaction.
     pub(crate) fn insert_tags<'t>(&self, run: &str, tags: impl IntoIterator<Item = &'t Tag>) -> Result<(), StoreError> {
         self.each_tag("INSERT OR IGNORE INTO tags (run, tag) VALUES (?1, ?2)", run, tags)
     }
 
-    /// Takes tags from a run; those that it does not have are passed over.
+    /// Removes tags from a run; tags that it does not have are ignored.
     ///
     /// # Errors
     /// When the store cannot be written.
     pub fn untag<'t>(&self, run: &str, tags: impl IntoIterator<Item = &'t Tag>) -> Result<(), StoreError> {
         self.writable()?;
-        self.in_one(|| self.each_tag("DELETE FROM tags WHERE run = ?1 AND tag = ?2", run, tags))
+        self.in_transaction(|| self.each_tag("DELETE FROM tags WHERE run = ?1 AND tag = ?2", run, tags))
     }
 
     fn each_tag<'t>(&self, sql: &str, run: &str, tags: impl IntoIterator<Item = &'t Tag>) -> Result<(), StoreError> {
@@ -191,8 +191,8 @@ impl Store {
         })
     }
 
-    /// Does something in one transaction, which is undone if it fails.
-    pub(crate) fn in_one<T>(&self, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    /// Does `work` in one transaction, which is rolled back if it fails.
+    pub(crate) fn in_transaction<T>(&self, work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let all = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate).map_err(|e| self.error(e))?;
         let done = work()?;
         all.commit().map_err(|e| self.error(e))?;

@@ -1,22 +1,22 @@
-//! Removes runs, and gives their space back.
+//! Removes runs and reclaims their space.
 
 use rusqlite::OptionalExtension;
 
 use crate::{Store, StoreError};
 
-/// What runs take in a store.
+/// The space that runs take in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// The number of runs.
     pub runs: u64,
     /// The number of their rounds.
     pub rounds: u64,
-    /// The bytes of their rows, without indexes and unused parts of pages.
+    /// Size of their rows in bytes, without indexes and unused parts of pages.
     pub bytes: u64,
 }
 
 impl Store {
-    /// What these runs take; ids that the store does not have count nothing.
+    /// The space of these runs; unknown ids are ignored.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -42,15 +42,15 @@ impl Store {
         Ok(all)
     }
 
-    /// Removes runs with all that belongs to them, in one transaction. Whether one of them is still
-    /// being written is for the caller to know ([`crate::RunRow::owner`]).
+    /// Removes runs with their points, rounds and tags, in one transaction. The caller checks
+    /// whether one of them is still being written ([`crate::RunRow::owner`]).
     ///
     /// # Errors
-    /// When the store cannot be written; nothing is removed then.
+    /// When the store cannot be written; then nothing is removed.
     pub fn forget(&self, runs: &[String]) -> Result<(), StoreError> {
         self.writable()?;
-        // What refers to the row of a run is deleted with it.
-        self.in_one(|| {
+        // Foreign keys delete the rest of a run with its row.
+        self.in_transaction(|| {
             runs.iter().try_for_each(|run| {
                 let sql = "DELETE FROM runs WHERE run = ?1";
                 let done = self.db.prepare_cached(sql).and_then(|mut delete| delete.execute([run]));
@@ -59,20 +59,18 @@ impl Store {
         })
     }
 
-    /// Gives the space of removed runs back to the file system, by writing the file anew. Meanwhile
-    /// nobody else can write: a run that is being written waits.
+    /// Rewrites the file without the space of removed runs. Other writers wait meanwhile.
     ///
     /// # Errors
     /// When the file cannot be written, or there is no space for a second copy of what is left; the
     /// store is then as before.
     pub fn compact(&self) -> Result<(), StoreError> {
         self.writable()?;
-        // `VACUUM` and not the incremental one, which has to be chosen before the first table is
-        // made (stores that exist would need a `VACUUM` for it) and costs every run a map of its
-        // pages. The order of rows, by which runs of the same second are told apart, stays.
+        // Incremental vacuum was rejected: every run would have to maintain a map of pages.
+        // `VACUUM` keeps the order of rowids, which orders runs that started in the same second.
         self.db.execute_batch("VACUUM").map_err(|e| self.error(e))?;
-        // The file shrinks when the log has been written into it. Whoever reads meanwhile prevents
-        // that; the next writer then does it.
+        // The file shrinks at the next checkpoint. A reader may prevent this one; the next writer
+        // then does it.
         let log = "PRAGMA wal_checkpoint(TRUNCATE)";
         self.db.query_row(log, [], |_| Ok(())).optional().map(|_| ()).map_err(|e| self.error(e))
     }

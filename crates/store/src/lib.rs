@@ -3,16 +3,16 @@
 //! The rounds of a run are the primary data. They are stored as they arrive, one transaction each,
 //! so a program killed at any moment loses at most the round in flight. Records are recomputed from
 //! points and rounds each time they are shown; the store computes no statistics and formats nothing
-//! for people. The schema is documented in `docs/records.md`.
+//! for people. Tables and fields are documented in `docs/records.md`.
 #![forbid(unsafe_code)]
 
 mod baseline;
 mod error;
 mod find;
 mod forget;
-mod json;
 mod merge;
 pub mod ndjson;
+mod open;
 mod schema;
 mod store;
 mod writer;
@@ -23,23 +23,19 @@ pub use baseline::{Baseline, BaselineMetric, is_baseline};
 pub use error::StoreError;
 pub use find::Filter;
 pub use forget::Extent;
-#[doc(hidden)]
-pub use json::read_result;
 pub use merge::{Merged, Source};
 pub use ndjson::Ndjson;
-pub use schema::VERSION;
 pub use store::{HOST_NAME, RunRow, RunStatus, Store, StoredRun};
 pub use writer::RunWriter;
 
 /// A consumer of the parts of a run: head, rounds, records, end, in this order.
 ///
-/// Each call returns when its part is as durable as this sink makes it: committed to the store, or
-/// passed to the system.
+/// A call returns when its part is committed to the store, or written to the stream.
 pub trait Sink {
-    /// Takes the head of the run and everything that it plans to measure.
+    /// Takes the head of the run and its plan.
     ///
     /// # Errors
-    /// When it cannot be written; nothing else of the run can then be written to this sink.
+    /// When they cannot be written; the rest of the run then cannot be written either.
     fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<(), StoreError>;
 
     /// Takes one round of `points[point]`.
@@ -48,7 +44,7 @@ pub trait Sink {
     /// When it cannot be written; what was written before is kept.
     fn round(&mut self, point: usize, round: &Round) -> Result<(), StoreError>;
 
-    /// Takes the statistics of the rounds of one metric.
+    /// Takes the record of one metric.
     ///
     /// # Errors
     /// When it cannot be written; what was written before is kept.
@@ -57,6 +53,6 @@ pub trait Sink {
     /// Takes the end of the run.
     ///
     /// # Errors
-    /// When it cannot be written; the run then appears not to have ended.
+    /// When it cannot be written; the run then has no end.
     fn end(&mut self, end: &End) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Takes runs from elsewhere into a store: from other stores, and from streams with rounds.
+//! Merges runs from other stores, and from streams with rounds, into a store.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -11,17 +11,17 @@ use rusqlite::OptionalExtension;
 use crate::ndjson::Runs;
 use crate::{HOST_NAME, Store, StoreError, StoredRun, ndjson};
 
-/// Where runs come from.
+/// A source of runs to merge.
 #[derive(Debug)]
 pub enum Source {
-    /// Another store, opened to be read.
+    /// Another store, opened read-only.
     Store(Store),
     /// A stream of runs with their rounds.
     Stream(Runs<BufReader<File>>),
 }
 
 impl Source {
-    /// Opens a file; what it begins with tells what it is.
+    /// Opens a file; its first bytes tell which of the two it is.
     ///
     /// # Errors
     /// When it is neither, or cannot be read.
@@ -31,27 +31,28 @@ impl Source {
     }
 }
 
-/// What became of a run that was merged.
+/// What merging a run changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merged {
-    /// It is new.
+    /// The run is new.
     Added,
-    /// The store had its beginning; now it has all of it.
+    /// The store had the run without its end, and now has all of it.
     Completed,
-    /// The store had it; at most tags were added.
+    /// The store had the run; at most tags were added.
     Known,
 }
 
 impl Store {
-    /// Takes a run into the store, in one transaction. The same run twice is one, with the tags of
-    /// both. A run without an end becomes `killed`: whoever writes it, writes it elsewhere.
+    /// Adds a run to the store, in one transaction. A run that the store has already is kept once,
+    /// with the tags of both. A run without an end becomes `killed`: if it is still being written,
+    /// then not to this store.
     ///
     /// # Errors
     /// [`StoreError::Another`] if a different run has its id, or when the store cannot be written.
     /// The store is then as before.
     pub fn merge(&self, run: &StoredRun) -> Result<Merged, StoreError> {
         self.writable()?;
-        self.in_one(|| {
+        self.in_transaction(|| {
             let id = &run.header.run;
             let sql = "SELECT header, ending IS NOT NULL FROM runs WHERE run = ?1";
             let known: Option<(String, bool)> =
@@ -85,7 +86,7 @@ impl Store {
         })
     }
 
-    /// Two runs of one id are the same if they began alike; tags come and go.
+    /// Two runs with one id are the same if their headers are, apart from tags.
     fn assert_same(&self, known: &RunHeader, merged: &RunHeader) -> Result<(), StoreError> {
         let untagged = |head: &RunHeader| RunHeader { tags: BTreeSet::new(), ..head.clone() };
         if untagged(known) == untagged(merged) {

@@ -1,6 +1,6 @@
-//! A run as lines of JSON: `run`, one `metric` for each record, `end`; where rounds are wanted,
-//! also `point` and `round`. Each line is one write and one flush, so readers that follow the
-//! stream see whole lines.
+//! A run as lines of JSON: `run`, one `metric` for each record, `end`; with rounds also `point` and
+//! `round`. Each line is one write and one flush, so readers that follow the stream see whole
+//! lines.
 
 mod read;
 
@@ -46,7 +46,7 @@ impl<W: Write> Ndjson<W> {
         Ndjson { out, name: name.into(), line: Vec::new(), rounds: false }
     }
 
-    /// The same with the plan and the rounds before the records, so that [`read`] gives the run.
+    /// Adds the plan and the rounds before the records, so that [`read`] can read the run back.
     pub fn with_rounds(self) -> Ndjson<W> {
         Ndjson { rounds: true, ..self }
     }

@@ -9,18 +9,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::store::KERNEL_RELEASE;
-use crate::{HOST_NAME, RunStatus, Sink, Store, StoreError, json};
+use crate::{HOST_NAME, RunStatus, Sink, Store, StoreError};
 
-/// How far the log may grow, in pages of 4 KiB, before a commit checkpoints it: SQLite's default,
-/// and 64 MiB during a run.
+/// The length of the log, in pages of 4 KiB, at which a commit checkpoints it: SQLite's default.
 const LOG_PAGES: u32 = 1000;
+/// 64 MiB.
 const LOG_PAGES_DURING_A_RUN: u32 = 16384;
 
 /// Writes one run; created by [`Store::writer`]. When a call has returned, its data survives the
 /// death of this process.
 ///
-/// During the run, rounds go to the write-ahead log only, which does not wait for the disk: a
-/// checkpoint does, and would disturb the next measurement.
+/// During the run, rounds go to the write-ahead log only, which does not wait for the disk. A
+/// checkpoint waits, and would disturb the next measurement.
 ///
 /// A writer that is dropped before the end leaves its run `running`.
 #[derive(Debug)]
@@ -41,14 +41,17 @@ impl<'s> RunWriter<'s> {
 }
 
 impl Store {
+    /// The JSON of a value, checked to read back: a number that is not finite, where one is
+    /// needed, is refused now and not when the run is shown.
     fn checked<T: Serialize + DeserializeOwned>(&self, value: &T, what: String) -> Result<String, StoreError> {
-        json::write_checked(value).map_err(|e| self.malformed(what, e))
+        let text = serde_json::to_string(value).and_then(|text| serde_json::from_str::<T>(&text).map(|_| text));
+        text.map_err(|e| self.malformed(what, e))
     }
 
-    /// Writes the rows of a run that has begun, within the transaction of the caller.
+    /// Writes the rows of a run and of its points, within the caller's transaction.
     pub(crate) fn insert_head(&self, head: &RunHeader, points: &[Point], owner: &str) -> Result<(), StoreError> {
         let run = &head.run;
-        // Tags have a table of their own, because they change.
+        // Tags are in their own table, because they change.
         let untagged = RunHeader { tags: BTreeSet::new(), ..head.clone() };
         let header = self.checked(&untagged, format!("run {run}, header"))?;
         let args = self.checked(&head.args, format!("run {run}, arguments"))?;
@@ -123,7 +126,7 @@ impl Sink for RunWriter<'_> {
     fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<(), StoreError> {
         let store = self.store;
         store.db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES_DURING_A_RUN).map_err(|e| store.error(e))?;
-        store.in_one(|| store.insert_head(head, points, &self.owner))?;
+        store.in_transaction(|| store.insert_head(head, points, &self.owner))?;
         self.run = Some(head.run.clone());
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Runs come from other stores and from streams, and leave.
+//! Runs are merged from other stores and from streams, and removed.
 
 mod common;
 
@@ -10,7 +10,7 @@ use groma_store::{Merged, Ndjson, RunStatus, Sink, Source, Store, StoreError, St
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-fn place() -> (TempDir, PathBuf) {
+fn temp_path() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("tempdir");
     let path = dir.path().join("groma.db");
     (dir, path)
@@ -30,9 +30,9 @@ fn stream(run: &str, ended: bool) -> String {
     String::from_utf8(out.into_inner()).expect("UTF-8")
 }
 
-/// The fixture as a store gives it.
+/// The fixture as loaded from a store.
 fn fixture(run: &str) -> StoredRun {
-    let (_dir, path) = place();
+    let (_dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
     common::write(&store, run);
     store.load(run).expect("load")
@@ -44,7 +44,7 @@ fn written(dir: &TempDir, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// Merges a file; what was merged before an error, and the error.
+/// Merges a file. Returns what was merged before an error, and the error.
 fn merge(store: &Store, path: &Path) -> (Vec<Merged>, Option<StoreError>) {
     let mut merged = Vec::new();
     let done = Source::open(path).and_then(|source| {
@@ -58,10 +58,10 @@ fn merge(store: &Store, path: &Path) -> (Vec<Merged>, Option<StoreError>) {
 }
 
 #[test]
-fn a_stream_with_rounds_is_the_run() {
-    let (dir, _) = place();
+fn a_stream_with_rounds_reads_back_as_the_run() {
+    let (dir, _) = temp_path();
     assert_eq!(ndjson::read(&written(&dir, "a", &stream("10", true))).expect("read"), fixture("10"));
-    // A last line without its end is whole.
+    // The last line need not end with a newline.
     assert_eq!(ndjson::read(&written(&dir, "b", stream("10", true).trim_end())).expect("read"), fixture("10"));
     let killed = ndjson::read(&written(&dir, "c", &stream("10", false))).expect("read");
     assert_eq!(killed, StoredRun { end: None, status: RunStatus::Killed, ..fixture("10") });
@@ -71,23 +71,8 @@ fn a_stream_with_rounds_is_the_run() {
 }
 
 #[test]
-fn numbers_that_are_not_finite_come_back_as_nan_from_a_stream() {
-    let (dir, _) = place();
-    let mut round = common::round_of_two(0);
-    round.result.output.series[1].values = vec![1.5, f64::NAN, f64::INFINITY];
-    let mut out = Ndjson::new(Vec::new(), "").with_rounds();
-    out.begin(&common::header("10"), &common::points()).expect("begin");
-    out.round(1, &round).expect("round");
-    let path = written(&dir, "a", &String::from_utf8(out.into_inner()).expect("UTF-8"));
-    let back = ndjson::read(&path).expect("read");
-    let values = &back.points[1].1[0].result.output.series[1].values;
-    assert!(values[0] == 1.5 && values[1].is_nan() && values[2].is_nan(), "{values:?}");
-}
-
-/// Every way in which a stream can be wrong has its line.
-#[test]
 fn errors_of_a_stream_name_the_line() {
-    let (dir, _) = place();
+    let (dir, _) = temp_path();
     let whole = stream("10", true);
     let lines: Vec<&str> = whole.lines().collect();
     // run, 3 points, 5 rounds, a metric, the end
@@ -147,8 +132,8 @@ fn errors_of_a_stream_name_the_line() {
 }
 
 #[test]
-fn the_same_run_twice_is_one() {
-    let (dir, path) = place();
+fn a_run_merged_twice_is_stored_once() {
+    let (dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
     let other = dir.path().join("other.db");
     {
@@ -171,8 +156,8 @@ fn the_same_run_twice_is_one() {
 }
 
 #[test]
-fn an_end_that_comes_later_completes_a_run() {
-    let (dir, path) = place();
+fn a_run_without_an_end_is_completed_by_the_same_run_with_one() {
+    let (dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
     let begun = written(&dir, "a.ndjson", &stream("10", false));
     let ended = written(&dir, "b.ndjson", &stream("10", true));
@@ -187,22 +172,21 @@ fn an_end_that_comes_later_completes_a_run() {
 }
 
 #[test]
-fn another_run_of_the_same_id_is_refused() {
-    let (_dir, path) = place();
+fn a_different_run_with_the_same_id_is_refused() {
+    let (_dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
     common::write(&store, "10");
     let mut other = fixture("10");
     other.header.seed = 7;
     let error = store.merge(&other).expect_err("another run").to_string();
-    let expected =
-        "run 10 is there already, and another one (of bench-1, begun 2026-01-02T03:04:10Z, seed 18446744073709551615)";
+    let expected = "run 10 exists already, and is a different one (of bench-1, begun 2026-01-02T03:04:10Z, seed 18446744073709551615)";
     assert_eq!(error, format!("{}: {expected}", path.display()));
     assert_eq!(store.load("10").expect("load"), fixture("10"));
 }
 
 #[test]
-fn runs_before_an_error_are_kept_and_the_one_in_it_is_not() {
-    let (dir, path) = place();
+fn runs_before_an_error_are_kept_and_the_broken_one_is_not() {
+    let (dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
     let text = stream("10", true) + &stream("20", true);
     let cut = written(&dir, "cut.ndjson", &text[..text.len() - 20]);
@@ -210,7 +194,7 @@ fn runs_before_an_error_are_kept_and_the_one_in_it_is_not() {
     assert_eq!(merged, [Merged::Added]);
     assert_eq!(error.expect("cut").to_string(), format!("{}: line 22: it is cut off", cut.display()));
     assert_eq!(store.ids_that(&Default::default(), 9).expect("ids"), ["10"]);
-    // A run that the store cannot take leaves nothing behind either.
+    // A run that the store refuses leaves nothing behind either.
     let mut bad = fixture("30");
     bad.points[1].1 = vec![common::round(0, 1), common::round(0, 1)];
     store.merge(&bad).expect_err("a round twice");
@@ -219,8 +203,8 @@ fn runs_before_an_error_are_kept_and_the_one_in_it_is_not() {
 }
 
 #[test]
-fn files_of_others_are_refused() {
-    let (dir, path) = place();
+fn databases_of_other_programs_are_refused() {
+    let (dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
     let theirs = dir.path().join("theirs.db");
     Connection::open(&theirs).expect("open").execute_batch("CREATE TABLE theirs (x)").expect("sql");
@@ -228,13 +212,13 @@ fn files_of_others_are_refused() {
     assert_eq!(merged, []);
     let error = error.expect("another program").to_string();
     assert!(error.ends_with("not a groma store: the database of another program (application id 0x0)"), "{error}");
-    let (_, error) = merge(&store, &written(&dir, "x", "SQLite format 3\0 it says, and lies"));
+    let (_, error) = merge(&store, &written(&dir, "x", "SQLite format 3\0 and no database"));
     assert!(matches!(error, Some(StoreError::NotAStore { .. })), "{error:?}");
 }
 
 #[test]
-fn forgotten_runs_leave_nothing_and_their_space_is_given_back() {
-    let (_dir, path) = place();
+fn forgetting_runs_removes_all_their_rows_and_shrinks_the_file() {
+    let (_dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
     common::write(&store, "10");
     let small = {

@@ -1,19 +1,17 @@
-//! Runs are found by what users call them; files of older versions have no names and can be read.
+//! Runs are found by references, tags and filters.
 
 mod common;
-#[path = "common/old.rs"]
-mod old;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use groma_model::{Fact, RunHeader, Tag};
-use groma_store::{Filter, RunStatus, Sink, Store, StoreError};
+use groma_store::{Filter, RunStatus, Sink, Store};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-fn place() -> (TempDir, PathBuf) {
+fn temp_path() -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("tempdir");
     let path = dir.path().join("groma.db");
     (dir, path)
@@ -42,8 +40,8 @@ fn filled(path: &Path) -> Store {
 }
 
 #[test]
-fn tags_come_and_go() {
-    let (_dir, path) = place();
+fn tags_are_added_and_removed() {
+    let (_dir, path) = temp_path();
     let store = filled(&path);
     let of = |run: &str| store.tags(run).expect("tags").iter().map(Tag::to_string).collect::<Vec<_>>();
     assert_eq!(of("20"), ["after", "before"]);
@@ -55,15 +53,15 @@ fn tags_come_and_go() {
     assert_eq!(of("30"), ["x"]);
     assert_eq!(store.runs().expect("runs")[2].tags, BTreeSet::from([tag("x")]));
     store.tag("7", &[tag("x")]).expect_err("a tag for no run");
-    // A tag that this groma would not have written is named.
+    // An invalid tag in the file is named in the error.
     Connection::open(&path).expect("open").execute_batch("INSERT INTO tags VALUES ('no tag', '40')").expect("sql");
     let error = store.load("40").expect_err("a bad tag").to_string();
     assert!(error.contains("run 40, tag is malformed: 'no tag' is not a tag"), "{error}");
 }
 
 #[test]
-fn references_name_runs() {
-    let (_dir, path) = place();
+fn references_resolve_to_runs() {
+    let (_dir, path) = temp_path();
     let store = filled(&path);
     for (text, run) in [
         ("latest", "50"),
@@ -105,8 +103,8 @@ fn references_name_runs() {
 }
 
 #[test]
-fn ids_win_over_tags_and_tags_over_prefixes() {
-    let (_dir, path) = place();
+fn an_id_precedes_a_tag_and_a_tag_a_prefix() {
+    let (_dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
     for (run, tags) in [("a", ""), ("ab1", "a ab"), ("ab2", "")] {
         begin(&store, run, "h", "k", tags);
@@ -117,19 +115,8 @@ fn ids_win_over_tags_and_tags_over_prefixes() {
 }
 
 #[test]
-fn the_newest_run_with_a_tag_is_the_last_started_and_not_the_last_stored() {
-    let (_dir, path) = place();
-    let store = Store::open(&path).expect("open");
-    for run in ["30", "10", "20"] {
-        begin(&store, run, "h", "k", "x");
-    }
-    assert_eq!(store.find("x").expect("newest"), "30");
-    assert_eq!(store.find_all("host:h").expect("all"), ["30", "20", "10"]);
-}
-
-#[test]
-fn filters_choose_runs() {
-    let (_dir, path) = place();
+fn filters_select_runs() {
+    let (_dir, path) = temp_path();
     let store = filled(&path);
     let mut writer = store.writer("").expect("writer");
     writer.begin(&common::header("55"), &common::points()).expect("begin");
@@ -153,7 +140,7 @@ fn filters_choose_runs() {
     assert_eq!(found(Filter { before: text("2026-01-02T03:04:30Z"), ..none() }), "20 10");
     assert_eq!(found(Filter { before: text("2026-01-03"), since: text("2026-01-02"), ..none() }), "55 50 40 30 20 10");
     assert_eq!(found(Filter { status: Some(RunStatus::Complete), ..none() }), "55");
-    // Planned is not measured.
+    // A benchmark that was planned but not measured does not match.
     let benches = |ids: &[&str]| Some(ids.iter().map(|id| (*id).to_owned()).collect());
     assert_eq!(found(Filter { benches: benches(&["ipc.pipe_rtt", "x"]), ..none() }), "55");
     assert_eq!(found(Filter { benches: benches(&["ctx.switch"]), ..none() }), "");
@@ -161,59 +148,9 @@ fn filters_choose_runs() {
     assert_eq!(store.benches().expect("benches"), ["clock.step", "ctx.switch", "ipc.pipe_rtt"]);
 }
 
-/// What the file holds, whichever version it has: a run, and the head of one that is damaged.
-fn assert_whole(store: &Store) {
-    let stored = store.load("10").expect("load");
-    assert_eq!(stored.header, RunHeader { tags: BTreeSet::new(), ..common::header("10") });
-    assert_eq!(stored.points.iter().map(|(_, rounds)| rounds.len()).sum::<usize>(), common::rounds().len());
-    let runs = store.runs().expect("runs");
-    assert_eq!(runs.iter().map(|row| row.kernel.as_deref()).collect::<Vec<_>>(), [None, Some("6.18.5")]);
-    assert_eq!(store.find("latest~1").expect("find"), "10");
-    assert_eq!(store.find("host:bench-1").expect("find"), "20");
-    let filter = Filter { kernel: Some("6.18".to_owned()), ..Filter::default() };
-    assert_eq!(store.ids_that(&filter, 9).expect("ids"), ["10"]);
-    assert_eq!(store.earlier_runs(&common::header("30"), 9).expect("earlier").len(), 1);
-    store.load("20").expect_err("a damaged header");
-}
-
 #[test]
-fn a_file_of_version_1_is_migrated() {
-    let (_dir, path) = place();
-    old::version_1(&path);
-    let store = Store::open(&path).expect("open");
-    Connection::open(&path)
-        .expect("open")
-        .execute_batch("UPDATE runs SET header = '{}' WHERE run = '20'")
-        .expect("a damaged header that is JSON");
-    assert_whole(&store);
-    store.tag("10", &[tag("old")]).expect("tag");
-    assert_eq!(Store::open(&path).expect("again").find("old").expect("find"), "10");
-    let db = Connection::open(&path).expect("open");
-    let facts: u32 = db.query_row("SELECT count(*) FROM facts WHERE run = '10'", [], |row| row.get(0)).expect("facts");
-    assert_eq!(facts, 2);
-}
-
-#[test]
-fn a_file_of_version_1_that_is_only_read_stays_as_it_is() {
-    let (_dir, path) = place();
-    old::version_1(&path);
-    let before = fs::read(&path).expect("read");
-    let sql = "UPDATE runs SET header = '{}' WHERE run = '20'";
-    let store = Store::open_to_read(&path).expect("open");
-    let error = store.load("20").expect_err("a damaged header");
-    assert!(matches!(error, StoreError::Malformed { .. }), "{error}");
-    assert!(store.tags("10").expect("tags").is_empty());
-    let error = store.tag("10", &[tag("x")]).expect_err("read-only");
-    assert!(error.to_string().ends_with("cannot be written: it is read-only"), "{error}");
-    assert_eq!(fs::read(&path).expect("read"), before);
-    drop(store);
-    Connection::open(&path).expect("open").execute_batch(sql).expect(sql);
-    assert_whole(&Store::open_to_read(&path).expect("open"));
-}
-
-#[test]
-fn nothing_is_made_where_a_store_is_only_read() {
-    let (dir, path) = place();
+fn opening_a_missing_store_to_read_creates_nothing() {
+    let (dir, path) = temp_path();
     let error = Store::open_to_read(&path).expect_err("no file").to_string();
     assert_eq!(error, format!("{}: cannot be read: there is no such file", path.display()));
     assert_eq!(fs::read_dir(dir.path()).expect("the directory").count(), 0);

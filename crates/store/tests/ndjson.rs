@@ -1,4 +1,4 @@
-//! The lines of a stream, byte for byte.
+//! The lines of a stream, byte for byte, and its errors.
 
 mod common;
 
@@ -6,7 +6,6 @@ use std::io::{self, Write};
 
 use groma_model::{Record, RunHeader};
 use groma_store::{Ndjson, Sink, StoreError};
-use serde_json::Value;
 
 fn lines() -> Vec<String> {
     let mut out = Ndjson::new(Vec::new(), "out.ndjson");
@@ -23,7 +22,7 @@ fn lines() -> Vec<String> {
 }
 
 #[test]
-fn lines_byte_for_byte() {
+fn lines_are_byte_for_byte_as_documented() {
     let lines = lines();
     assert_eq!(lines.len(), 4);
     assert_eq!(
@@ -68,15 +67,6 @@ fn lines_byte_for_byte() {
     );
 }
 
-#[test]
-fn a_line_reads_back_as_written() {
-    let lines = lines();
-    let header: RunHeader = serde_json::from_str(&lines[0]).expect("run");
-    assert_eq!(header, common::header("10"));
-    let metric: Value = serde_json::from_str(&lines[1]).expect("metric");
-    assert_eq!(metric["ci"][1].as_f64(), Some(0.1 + 0.2));
-}
-
 /// Counts writes and flushes, and fails after `room` writes.
 #[derive(Default)]
 struct Narrow {
@@ -112,7 +102,7 @@ fn each_line_is_one_write_and_flushed() {
 }
 
 #[test]
-fn a_closed_reader_is_a_broken_pipe() {
+fn write_errors_name_the_stream() {
     let error_of = |error| {
         let mut pipe = Narrow { room: 1, error: Some(error), ..Narrow::default() };
         let mut out = Ndjson::new(&mut pipe, "out.ndjson");

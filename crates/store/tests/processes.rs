@@ -6,8 +6,6 @@
 #![cfg(unix)]
 
 mod common;
-#[path = "common/old.rs"]
-mod old;
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -44,7 +42,7 @@ fn numbered(number: u32) -> groma_model::Round {
 }
 
 /// Asserts that the run holds its first n rounds, alternating between points 0 and 1, each as it
-/// was written; returns n.
+/// was written. Returns n.
 fn intact_rounds(store: &Store, run: &str) -> u32 {
     let stored = store.load(run).expect("load");
     let [even, odd] = [0, 1].map(|point| &stored.points[point].1);
@@ -68,7 +66,7 @@ fn assert_sound(path: &Path) {
 
 /// The task `STORE RUN ROUNDS`: writes a run and prints each acknowledged round to standard error.
 #[test]
-#[ignore = "a part of the other tests"]
+#[ignore = "started by other tests"]
 fn writer() {
     let Some(part) = part() else { return };
     let words: Vec<&str> = part.split('\t').collect();
@@ -99,16 +97,16 @@ fn four_writers_lose_nothing() {
     let runs = ["11", "12", "13", "14"];
     // They also race to create the store.
     let mut writers: Vec<Child> = runs.iter().map(|run| start_writer(&path, run, 200)).collect();
-    // A reader looks meanwhile.
-    let mut looks = 0;
+    // A reader loads snapshots meanwhile.
+    let mut loads = 0;
     let reader = Store::open(&path).expect("a reader");
     while writers.iter_mut().any(|w| w.try_wait().expect("wait").is_none()) {
         for row in reader.runs().expect("runs") {
             intact_rounds(&reader, &row.run);
         }
-        looks += 1;
+        loads += 1;
         // Drain the pipes, so that no writer blocks on them.
-        if looks == 1 {
+        if loads == 1 {
             writers.iter_mut().for_each(|w| {
                 let pipe = w.stderr.take().expect("pipe");
                 std::thread::spawn(|| BufReader::new(pipe).lines().for_each(drop));
@@ -176,9 +174,9 @@ fn a_kill_while_the_store_is_created_does_no_harm() {
     }
 }
 
-/// A directory with a file system of its own that only this process sees. `None` in the process
-/// that the test was started in, after it has run the test in a child.
-fn own_disk(test: &str, size: &str) -> Option<PathBuf> {
+/// A tmpfs that only this process sees. `None` in the process that runs the test: it has then run
+/// the test in a child.
+fn private_tmpfs(test: &str, size: &str) -> Option<PathBuf> {
     if let Some(dir) = part() {
         let mount = Command::new("mount").args(["-t", "tmpfs", "-o", size, "none", &dir]).status().expect("mount");
         assert!(mount.success());
@@ -204,7 +202,7 @@ fn own_disk(test: &str, size: &str) -> Option<PathBuf> {
 
 #[test]
 fn a_full_disk_keeps_acknowledged_rounds_and_resumes_with_space() {
-    let Some(dir) = own_disk("a_full_disk_keeps_acknowledged_rounds_and_resumes_with_space", "size=600k") else {
+    let Some(dir) = private_tmpfs("a_full_disk_keeps_acknowledged_rounds_and_resumes_with_space", "size=600k") else {
         return;
     };
     fs::write(dir.join("ballast"), vec![0; 200 << 10]).expect("ballast");
@@ -239,7 +237,7 @@ fn a_full_disk_keeps_acknowledged_rounds_and_resumes_with_space() {
 
 #[test]
 fn a_read_only_file_system_can_be_read() {
-    let Some(dir) = own_disk("a_read_only_file_system_can_be_read", "size=10m") else { return };
+    let Some(dir) = private_tmpfs("a_read_only_file_system_can_be_read", "size=10m") else { return };
     let remount = |how: &str| {
         let mount = Command::new("mount").arg("-o").arg(format!("remount,{how}")).arg(&dir).status();
         assert!(mount.expect("mount").success());
@@ -256,16 +254,10 @@ fn a_read_only_file_system_can_be_read() {
     for (from, to) in [("killed.db", "lost.db"), ("killed.db-wal", "lost.db-wal")] {
         fs::copy(dir.join(from), dir.join(to)).expect(from);
     }
-    old::version_1(&dir.join("old.db"));
     remount("ro");
-
-    let old = Store::open(&dir.join("old.db")).expect("an older version");
-    assert_eq!(old.load(&old.find("host:bench-1~1").expect("a run")).expect("load").points[0].1.len(), 3);
-    assert!(old.writer("").is_err() && !old.is_newer());
 
     let store = Store::open(&path).expect("open");
     assert_eq!(store.load("10").expect("load").header, common::header("10"));
-    assert!(!store.is_newer());
     let expected = format!("{}: cannot be written: it is read-only", path.display());
     assert_eq!(store.writer("").expect_err("a writer").to_string(), expected);
     assert_eq!(store.mark_killed("10").expect_err("a mark").to_string(), expected);

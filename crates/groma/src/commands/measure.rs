@@ -265,13 +265,7 @@ pub(super) fn open_store(none: bool, args: &StoreArgs) -> Result<Option<Store>> 
         return Ok(None);
     }
     let named = args.store.is_some();
-    let opened = store_path(args).and_then(|path| {
-        let store = Store::open(&path)?;
-        if store.is_newer() {
-            bail!("{}: written by a newer groma: it can be read, not written", path.display());
-        }
-        Ok(store)
-    });
+    let opened = store_path(args).and_then(|path| Ok(Store::open(&path)?));
     match opened {
         Ok(store) => Ok(Some(store)),
         Err(e) if named => Err(e),

@@ -3,7 +3,7 @@
 use super::runs::is_written;
 use super::{print, store_path};
 use crate::flags::MergeArgs;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use groma_harness::model::plain;
 use groma_store::{Merged, Source, Store, StoreError};
 use std::path::Path;
@@ -53,9 +53,6 @@ fn merge_file(store: &Store, file: &Path, counts: &mut Counts) -> Result<()> {
     };
     match Source::open(file)? {
         Source::Store(source) => {
-            if source.is_newer() {
-                bail!("{}: written by a newer groma: its runs can be shown here, not merged", file.display());
-            }
             // The oldest first, as they would have come one by one.
             for row in source.runs()?.into_iter().rev() {
                 if is_written(&row) {

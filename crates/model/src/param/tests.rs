@@ -1,34 +1,6 @@
-//! Values, sizes and times as people type them, and the tiers of values.
+//! Values, sizes and times as typed, and the tiers of values.
 
 use super::*;
-
-#[test]
-fn sizes_are_binary_and_strict() {
-    for (text, bytes) in [
-        ("0", 0),
-        ("4096", 4096),
-        ("64K", 65536),
-        ("64k", 65536),
-        ("64KiB", 65536),
-        ("64kb", 65536),
-        ("1.5M", 1_572_864),
-        ("1g", 1 << 30),
-        ("2T", 2 << 40),
-    ] {
-        assert_eq!(parse_size(text), Ok(bytes), "{text}");
-    }
-    for text in ["", "K", "64Q", "1.3", "-1", "64 K", "1e3", "99999999999999999999", "20000000T"] {
-        assert!(parse_size(text).is_err(), "{text} was taken");
-    }
-}
-
-#[test]
-fn sizes_print_in_their_largest_unit() {
-    assert_eq!(size_text(64), "64 B");
-    assert_eq!(size_text(65536), "64 KiB");
-    assert_eq!(size_text(1_572_864), "1.50 MiB");
-    assert_eq!(size_text(1 << 30), "1 GiB");
-}
 
 #[test]
 fn times_are_whole_nanoseconds_with_a_unit() {
@@ -53,7 +25,7 @@ fn times_are_whole_nanoseconds_with_a_unit() {
 }
 
 #[test]
-fn a_size_or_a_word_is_either() {
+fn a_size_or_a_word_accepts_both() {
     let param = Param::size_or("call", "", &["whole"]).quick(&["4K"]).standard(&["whole", "64"]);
     assert_eq!(param.check(), Ok(()));
     assert_eq!(param.values(Tier::Standard), ["64", "4K", "whole"]);
@@ -64,7 +36,7 @@ fn a_size_or_a_word_is_either() {
 }
 
 #[test]
-fn zero_is_a_value_where_it_is_listed() {
+fn zero_is_accepted_only_if_it_is_listed() {
     for param in [Param::size("size", ""), Param::count("count", ""), Param::time("length", "")] {
         let zero = if param.kind == ParamKind::Time { "0us" } else { "0" };
         let refused = param.quick(&["1s"]).parse(zero).expect_err("listed nowhere");
@@ -74,7 +46,7 @@ fn zero_is_a_value_where_it_is_listed() {
 }
 
 #[test]
-fn a_size_may_be_auto_where_it_is_declared() {
+fn auto_is_accepted_only_if_it_is_declared() {
     let size = Param::size("size", "").takes(Memory::PerMember(1)).quick(&["auto"]).full(&["1M"]);
     assert!(size.check().is_err());
     let size = size.or_auto(Auto::BeyondCaches(3));
@@ -94,7 +66,7 @@ fn words_are_checked() {
 }
 
 #[test]
-fn a_run_measures_the_values_of_its_tier_and_of_those_below() {
+fn a_run_measures_the_values_of_its_tier_and_below() {
     let runs = |param: Param| [Tier::Quick, Tier::Standard, Tier::Full, Tier::Named].map(|tier| param.values(tier));
     let size = Param::size("size", "").quick(&["4K"]).standard(&["1", "1M"]).full(&["64", "64K"]);
     let all = vec!["1", "64", "4K", "64K", "1M"];
@@ -117,7 +89,7 @@ fn a_run_measures_the_values_of_its_tier_and_of_those_below() {
 }
 
 #[test]
-fn a_declaration_that_a_run_could_not_read_is_found() {
+fn an_invalid_declaration_is_found() {
     let size = Param::size("size", "").quick(&["4K"]);
     assert_eq!(size.check(), Ok(()));
     assert!(size.full(&["4Q"]).check().is_err_and(|why| why.contains("4Q")));
@@ -138,7 +110,7 @@ fn combinations_vary_the_last_parameter_first() {
 }
 
 #[test]
-fn what_a_value_takes_is_what_its_kind_says() {
+fn the_memory_of_a_value_follows_its_kind() {
     let memory = |kind: ParamKind| kind.memory();
     assert_eq!(memory(ParamKind::Size), Some(Memory::PerSide(2)));
     assert_eq!(memory(ParamKind::SizeOf(Memory::PerSide(7))), Some(Memory::PerSide(7)));

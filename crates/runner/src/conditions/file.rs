@@ -1,4 +1,4 @@
-//! A file whose content is a state of the machine: a setting of the kernel, or an ordinary file.
+//! A file that is part of the machine's state: a kernel setting or an ordinary file.
 
 use anyhow::{Context, Result, bail};
 use groma_harness::sys::opened::{Identity, Kind, Writing, to_write};
@@ -7,15 +7,15 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-/// No setting is longer.
+/// Longest content of a setting, in bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// A file that can be read and written, by the path that leads to it without symbolic links.
+/// A readable and writable file, by its path without symbolic links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StateFile(PathBuf);
 
 impl StateFile {
-    /// The file that a user named.
+    /// The file at a path that a user typed.
     ///
     /// # Errors
     /// Names the file: it is missing, not a regular file, or cannot be written.
@@ -25,10 +25,10 @@ impl StateFile {
         Ok(found)
     }
 
-    /// The file of this path, which a journal holds.
+    /// The file at a path from a journal.
     ///
     /// # Errors
-    /// When the path leads through a symbolic link by now, or anywhere but to a regular file.
+    /// When the path now contains a symbolic link, or is not a regular file.
     pub(crate) fn recorded(path: &Path) -> Result<StateFile> {
         let file = StateFile(path.to_owned());
         file.open().with_context(|| path.display().to_string())?;
@@ -40,13 +40,13 @@ impl StateFile {
         &self.0
     }
 
-    /// Whether the kernel makes its content up: a value there has a form of its own, and none
-    /// survives a restart.
+    /// Whether the kernel generates its content: it may format a value differently, and keeps none
+    /// across a reboot.
     pub(crate) fn is_kernels(&self) -> bool {
         StateFile::is_kernels_path(&self.0)
     }
 
-    /// The same, of a path.
+    /// [`StateFile::is_kernels`] for a path.
     pub(crate) fn is_kernels_path(path: &Path) -> bool {
         ["/proc", "/sys"].iter().any(|kernel| path.starts_with(kernel))
     }
@@ -66,10 +66,10 @@ impl StateFile {
         Ok(file)
     }
 
-    /// What it holds.
+    /// Its content.
     ///
     /// # Errors
-    /// Names the file: it cannot be read, or holds more or something else than a setting.
+    /// Names the file: it cannot be read, or holds something other than a setting.
     pub(crate) fn read(&self) -> Result<Vec<u8>> {
         let name = || self.0.display().to_string();
         let mut content = Vec::new();
@@ -80,10 +80,10 @@ impl StateFile {
         Ok(content)
     }
 
-    /// Replaces what it holds.
+    /// Replaces its content.
     ///
     /// # Errors
-    /// Names the file: it cannot be written, or does not hold the content afterwards.
+    /// Names the file: it cannot be written, or reads differently afterwards.
     pub(crate) fn write(&self, content: &[u8]) -> Result<()> {
         let name = || format!("{}: writing '{}'", self.0.display(), shown(content));
         let write = || {
@@ -91,7 +91,7 @@ impl StateFile {
             if !self.is_kernels() {
                 file.set_len(0)?;
             }
-            // One call: the kernel takes each for a value of its own.
+            // One call, because the kernel takes each write as a whole value.
             file.write_all(content)
         };
         write().with_context(name)?;
@@ -102,7 +102,7 @@ impl StateFile {
         Ok(())
     }
 
-    /// What has to be written so that the file holds again what it holds now.
+    /// What to write to restore this content.
     pub(crate) fn to_restore(&self, content: &[u8]) -> Vec<u8> {
         if self.is_kernels() {
             format!("{}\n", chosen(&String::from_utf8_lossy(content))).into()
@@ -111,7 +111,7 @@ impl StateFile {
         }
     }
 
-    /// Whether a file that holds `content` has this value.
+    /// Whether `content` stands for this value.
     pub(crate) fn is_same(&self, content: &[u8], value: &[u8]) -> bool {
         let (content, value) = (String::from_utf8_lossy(content), String::from_utf8_lossy(value));
         if self.is_kernels() {
@@ -122,7 +122,7 @@ impl StateFile {
     }
 }
 
-/// The value of a setting of the kernel: of several words, as `always madvise [never]`, that in
+/// The value of a kernel setting: of several words such as `always madvise [never]`, the one in
 /// brackets.
 fn chosen(content: &str) -> &str {
     let mut bracketed = content
@@ -135,7 +135,7 @@ fn chosen(content: &str) -> &str {
     }
 }
 
-/// A content in a line: its first words, or how long it is.
+/// A content for a message: the text if it is short, else its length.
 pub(crate) fn shown(content: &[u8]) -> String {
     const SHORT: usize = 80;
     let text = String::from_utf8_lossy(content);
@@ -163,21 +163,20 @@ mod tests {
         assert!(kernels.is_same(b"4096\t131072\t6291456\n", b"4096 131072 6291456\n"));
         assert!(!kernels.is_same(b"16\n", b"0x10\n"));
         assert_eq!(kernels.to_restore(b"always [madvise] never\n"), b"madvise\n");
-        // Of an ordinary file, brackets are content.
+        // In an ordinary file, brackets are content.
         let ordinary = StateFile("/tmp/procedure".into());
         assert!(!ordinary.is_same(b"a [b]", b"b") && ordinary.is_same(b"a [b]", b"a [b]\n"));
         assert_eq!(ordinary.to_restore(b"a [b] "), b"a [b] ");
     }
 
     #[test]
-    fn a_content_is_shown_in_a_line() {
+    fn a_content_is_shown_in_one_line() {
         assert_eq!((shown(b" madvise\n"), shown(b"a\nb\n")), ("madvise".to_owned(), "(4 bytes)".to_owned()));
         assert_eq!((shown(&[b'x'; 80]).len(), shown(&[b'x'; 81])), (80, "(81 bytes)".to_owned()));
     }
 
-    /// What is shorter than before has nothing of it behind.
     #[test]
-    fn a_file_holds_what_was_written_and_nothing_else() {
+    fn writing_replaces_a_longer_content() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().canonicalize().expect("it is there").join("setting");
         std::fs::write(&path, "a long value\n").expect("a file");

@@ -1,9 +1,9 @@
-//! What a run has changed of the machine, on the disk before it is changed, so that the next start
-//! can restore it after SIGKILL.
+//! The journal of changes to the machine's state, written to disk before the first change, so that
+//! the next start can restore it after SIGKILL.
 //!
-//! There is one journal for each user and machine, in a directory that only this user may enter; a
-//! lock on the directory says that its owner lives. The journal is opened by descriptors and never
-//! through a symbolic link ([`groma_harness::sys::dirs`]).
+//! There is one journal per user and machine, in a directory that only this user may enter; a lock
+//! on the directory shows that its owner lives. It is opened by descriptors, never through a
+//! symbolic link ([`groma_harness::sys::dirs`]).
 
 use super::file::StateFile;
 use crate::{identity, shell};
@@ -17,30 +17,30 @@ use std::time::Duration;
 
 /// The file's name.
 const NAME: &str = "changed";
-/// How it begins, and how it ends: one that is cut off was left before anything was changed.
+/// Its first and last field: a journal without the last was cut off before anything was changed.
 const HEAD: &[u8] = b"groma changed 1";
 const END: &[u8] = b"end";
-/// Bytes of the longest: some hundred files of 64 KiB.
+/// Longest journal in bytes: some hundred files of 64 KiB.
 const LONGEST: usize = 16 << 20;
 
-/// How a machine becomes again what it was.
+/// How to restore the machine's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Undo {
-    /// A shell command, which is run first.
+    /// A shell command, run first.
     pub(super) command: Option<String>,
-    /// Files, and what is written to them.
+    /// Files and their content.
     pub(super) files: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Undo {
-    /// Runs the command and writes what is not as it was. Goes on after an error.
+    /// Runs the command and writes the files whose content differs. Continues after an error.
     ///
     /// # Errors
-    /// All that went wrong, in one line.
+    /// All errors in one line.
     pub(super) fn undo(&self, deadline: Duration, restarted: bool) -> Result<()> {
         let command = self.command.iter().map(|command| shell::run(command, deadline, None).map(drop));
         let write = |(path, content): &(PathBuf, Vec<u8>)| {
-            // A restart has undone what was set in the kernel.
+            // A reboot has reset kernel settings.
             if restarted && StateFile::is_kernels_path(path) {
                 return Ok(());
             }
@@ -48,14 +48,14 @@ impl Undo {
             let is_there = |now: Vec<u8>| if file.is_kernels() { file.is_same(&now, content) } else { now == *content };
             if file.read().is_ok_and(is_there) { Ok(()) } else { file.write(content) }
         };
-        // All of the commands first: one of them may change a file as well.
+        // The command first: it may change a file as well.
         let done: Vec<Result<()>> =
             command.collect::<Vec<_>>().into_iter().chain(self.files.iter().map(write)).collect();
         let wrong: Vec<String> = done.into_iter().filter_map(|one| one.err().map(|e| format!("{e:#}"))).collect();
         if wrong.is_empty() { Ok(()) } else { Err(anyhow!(wrong.join("; "))) }
     }
 
-    /// What it restores, for a sentence.
+    /// A list of what it restores, for messages.
     fn what(&self) -> String {
         let files = self.files.iter().map(|(path, _)| path.display().to_string());
         files
@@ -64,7 +64,7 @@ impl Undo {
             .join(", ")
     }
 
-    /// As fields that end with a NUL, which neither a path nor a setting holds.
+    /// Fields that end with a NUL, which neither a path nor a setting contains.
     fn to_bytes(&self) -> Vec<u8> {
         let boot = identity::boot_id();
         let mut fields: Vec<&[u8]> = vec![HEAD, boot.as_bytes()];
@@ -78,7 +78,7 @@ impl Undo {
         fields.into_iter().flat_map(|field| [field, b"\0"].concat()).collect()
     }
 
-    /// Reads it, and whether the machine was restarted since. `Ok(None)`: it is cut off.
+    /// Reads a journal, and whether the machine was rebooted since. `Ok(None)`: it is cut off.
     fn from_bytes(bytes: &[u8]) -> Result<Option<(Undo, bool)>, &'static str> {
         if bytes.len() < HEAD.len() && HEAD.starts_with(bytes) {
             return Ok(None);
@@ -106,7 +106,7 @@ impl Undo {
     }
 }
 
-/// The place of the journal, and the lock that says that its owner lives.
+/// The directory of the journal and its lock, which shows that the owner lives.
 #[derive(Debug)]
 pub(super) struct Journal {
     dir: Dir,
@@ -114,16 +114,16 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// The directory below `state`, which is made where `make` says so. `Ok(None)` where it is
-    /// missing, or another groma holds it.
+    /// Opens and locks the directory below `state`, created if `make` is set. `Ok(None)` if it is
+    /// missing, or another groma holds the lock.
     fn open(state: &Path, make: bool) -> Result<Option<Journal>> {
-        // Where nothing was ever changed, nothing is opened.
+        // If nothing was ever changed, nothing is opened.
         let missing = |e: io::Error| e.kind() == ErrorKind::NotFound;
         if !make && state.join("groma").symlink_metadata().is_err_and(missing) {
             return Ok(None);
         }
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").context("the name of this machine")?;
-        // A home directory may be shared by machines.
+        // Machines may share a home directory.
         let host = format!("on-{}", host.trim().replace('/', "-"));
         let place = state.join("groma").join(&host);
         let open = || -> io::Result<Dir> {
@@ -156,10 +156,11 @@ impl Journal {
         }
     }
 
-    /// Holds the journal of this machine, which must be empty.
+    /// Locks the journal of this machine, which must not exist yet.
     ///
     /// # Errors
-    /// When another groma holds it, a run was killed and could not be undone, or it cannot be made.
+    /// When another groma holds the lock, a killed run was not restored, or the directory cannot be
+    /// created.
     pub(super) fn hold(state: &Path) -> Result<Journal> {
         let Some(journal) = Journal::open(state, true)? else {
             bail!("another groma is changing the state of this machine: wait until it has ended");
@@ -171,7 +172,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Writes down what is about to be changed.
+    /// Writes the journal.
     ///
     /// # Errors
     /// Those of the file system, naming the file.
@@ -179,7 +180,7 @@ impl Journal {
         self.dir.write_durably(OsStr::new(NAME), &undo.to_bytes()).with_context(|| self.path.display().to_string())
     }
 
-    /// Removes it: everything is as it was.
+    /// Removes it, after everything is restored.
     ///
     /// # Errors
     /// Those of the file system, naming the file.
@@ -187,13 +188,13 @@ impl Journal {
         self.dir.unlink(OsStr::new(NAME)).with_context(|| self.path.display().to_string())
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Restores what a killed run changed, and says so in a line; `None` where there is nothing to do.
+/// Restores what a killed run changed, and returns a line that says so; `None` if there is nothing.
 pub(super) fn recover(state: &Path, deadline: Duration) -> Result<Option<String>> {
     let Some(journal) = Journal::open(state, false)? else { return Ok(None) };
     let path = journal.path.display();
@@ -203,7 +204,7 @@ pub(super) fn recover(state: &Path, deadline: Duration) -> Result<Option<String>
     };
     let Some((undo, restarted)) = Undo::from_bytes(&bytes).map_err(|why| anyhow!("{path}: not followed: {why}"))?
     else {
-        // Killed while it was written: nothing was changed yet.
+        // Killed while writing it: nothing was changed yet.
         journal.remove()?;
         return Ok(None);
     };
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_journal_reads_back_and_one_that_is_cut_off_is_no_danger() {
+    fn a_journal_reads_back_unless_it_is_cut_off() {
         let undo = Undo {
             command: Some("true \n".to_owned()),
             files: vec![("/proc/sys/a".into(), b"1\n".to_vec()), ("/tmp/b c".into(), Vec::new())],
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_journal_is_refused() {
+    fn other_files_are_refused() {
         let malformed = ["\0boot\0walk\0x\0end\0", "\0boot\0write\0relative\0x\0end\0", "\0boot\0write\0/a\0end\0"];
         for text in
             malformed.map(|rest| format!("groma changed 1{rest}")).iter().map(String::as_str).chain(["#!/bin/sh"])
@@ -244,9 +245,8 @@ mod tests {
         }
     }
 
-    /// A restart has given the kernel's files their own values; other files keep what was written.
     #[test]
-    fn only_files_on_a_disk_are_restored_after_a_restart() {
+    fn kernel_settings_are_not_restored_after_a_reboot() {
         let read = |path: &Path| std::fs::read_to_string(path).expect("readable");
         let kernels = PathBuf::from(format!("/proc/{}/comm", std::process::id()));
         let Ok(before) = std::fs::read(&kernels) else { return eprintln!("not here: no {}", kernels.display()) };
@@ -263,7 +263,7 @@ mod tests {
         std::fs::write(&kernels, before.trim_ascii_end()).expect("its name");
     }
 
-    /// Whoever could enter it could have commands run as this user.
+    /// Another user could have commands run as this user.
     #[test]
     fn a_journal_that_others_may_enter_is_not_followed() {
         use std::os::unix::fs::PermissionsExt;
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_restored_is_named() {
+    fn messages_name_what_is_restored() {
         let undo = Undo {
             command: Some("swapon -a".to_owned()),
             files: vec![("/a".into(), Vec::new()), ("/b".into(), Vec::new())],

@@ -1,4 +1,4 @@
-use super::going::{Going, PointProgress};
+use super::progress::{PointProgress, Progress};
 use super::*;
 use groma_harness::model::{
     Derivation, Labels, Metric, Params, Placement, Point, Profile, Quantity, RoundOutput, Series, Timing, WorkerKind,
@@ -30,7 +30,7 @@ fn planned(bench: &str, workers: u32) -> Planned {
     }
 }
 
-fn progress(frozen: Vec<(String, u64)>) -> PointProgress {
+fn point_progress(frozen: Vec<(String, u64)>) -> PointProgress {
     PointProgress {
         rounds: Vec::new(),
         frozen,
@@ -44,7 +44,7 @@ fn progress(frozen: Vec<(String, u64)>) -> PointProgress {
     }
 }
 
-/// A run of a minute with this seed, before its first round, with so many sides.
+/// A run of a minute before its first round, with this seed and this number of sides.
 fn survey(seed: u64, sides: usize) -> Survey {
     Survey {
         core: CoreRates::default(),
@@ -78,7 +78,7 @@ fn jobs(seed: u64, rounds: u32) -> Vec<Job> {
 }
 
 #[test]
-fn every_round_of_every_point_has_a_seed_of_its_own_that_comes_from_the_seed_of_the_run() {
+fn every_round_has_its_own_seed_derived_from_that_of_the_run() {
     let seeds = |run: u64| -> Vec<u64> { jobs(run, 5).iter().map(|job| job.seed).collect() };
     let (one, again, other) = (seeds(1), seeds(1), seeds(2));
     assert_eq!(one, again);
@@ -87,15 +87,15 @@ fn every_round_of_every_point_has_a_seed_of_its_own_that_comes_from_the_seed_of_
 }
 
 #[test]
-fn both_sides_of_a_pair_are_neighbours_in_random_order() {
+fn pairs_stay_together_in_random_order() {
     let survey = survey(5, 2);
     let plan: Vec<Planned> = (0..5).flat_map(|_| [0, 1].map(|side| Planned { side, ..planned("a.one", 1) })).collect();
-    let going = Going::new(&survey, &plan);
+    let progress = Progress::new(&survey, &plan);
     let mut rng = Rng::new(survey.seed);
     let mut orders = BTreeSet::new();
     for _ in 0..50 {
         // The last point has one side left.
-        let order = going.in_random_order(&[0, 1, 2, 3, 4, 5, 8], &mut rng);
+        let order = progress.in_random_order(&[0, 1, 2, 3, 4, 5, 8], &mut rng);
         let mut pairs: Vec<&[usize]> = order.chunk_by(|a, b| a / 2 == b / 2).collect();
         assert_eq!(pairs.len(), 4, "{order:?}");
         pairs.retain(|pair| pair.len() == 2);
@@ -103,11 +103,11 @@ fn both_sides_of_a_pair_are_neighbours_in_random_order() {
         orders.insert((order[0], pairs.iter().map(|pair| pair[0] % 2).collect::<Vec<_>>()));
     }
     assert!(orders.len() > 15, "both the pairs and their sides are shuffled: {}", orders.len());
-    // Iterations are those of whichever side was measured first.
-    let mut going = going;
-    going.points[3].frozen = vec![("a".to_owned(), 9)];
-    assert_eq!((going.frozen(2), going.frozen(3)), (&[("a".to_owned(), 9)][..], &[("a".to_owned(), 9)][..]));
-    assert!(going.frozen(4).is_empty());
+    // Iterations are those of the side that was measured first.
+    let mut progress = progress;
+    progress.points[3].frozen = vec![("a".to_owned(), 9)];
+    assert_eq!((progress.frozen(2), progress.frozen(3)), (&[("a".to_owned(), 9)][..], &[("a".to_owned(), 9)][..]));
+    assert!(progress.frozen(4).is_empty());
 }
 
 fn with_iterations(iters: u64) -> RoundResult {
@@ -116,27 +116,27 @@ fn with_iterations(iters: u64) -> RoundResult {
 }
 
 #[test]
-fn the_iterations_of_the_first_good_round_stay() {
-    let mut progress = progress(Vec::new());
+fn iterations_are_fixed_by_the_first_good_round() {
+    let mut point = point_progress(Vec::new());
     for (iters, ms) in [(12, 5), (13, 7), (14, 9)] {
-        progress.learn(&with_iterations(iters), Duration::from_millis(ms));
-        assert_eq!(progress.frozen, [("a".to_owned(), 12)]);
-        assert_eq!(progress.cost, Duration::from_millis(ms));
+        point.learn(&with_iterations(iters), Duration::from_millis(ms));
+        assert_eq!(point.frozen, [("a".to_owned(), 12)]);
+        assert_eq!(point.cost, Duration::from_millis(ms));
     }
-    assert_eq!((progress.spent, progress.settled), (Duration::from_millis(21), false));
+    assert_eq!((point.spent, point.settled), (Duration::from_millis(21), false));
 }
 
 #[test]
-fn only_what_went_well_is_measured_again() {
+fn a_failed_point_is_not_measured_again() {
     for state in [State::Unsupported, State::Denied, State::Failed, State::Timeout] {
-        let mut progress = progress(Vec::new());
-        progress.learn(&RoundResult::ended(state, "a reason"), Duration::ZERO);
-        assert!(progress.settled && progress.frozen.is_empty(), "{state:?}");
+        let mut point = point_progress(Vec::new());
+        point.learn(&RoundResult::ended(state, "a reason"), Duration::ZERO);
+        assert!(point.settled && point.frozen.is_empty(), "{state:?}");
     }
 }
 
 #[test]
-fn a_job_is_what_was_planned() {
+fn a_job_follows_the_plan() {
     let jobs = jobs(1, 2);
     for (i, job) in jobs.iter().enumerate() {
         assert_eq!((job.round, job.workers), ([0, 1][i / 3], [1, 1, 4][i % 3]));
@@ -144,23 +144,22 @@ fn a_job_is_what_was_planned() {
         assert_eq!((job.cpus.as_slice(), job.frozen.as_slice()), (&[3, 3][..], &[("a".to_owned(), 12)][..]));
         assert_eq!((job.intervals, job.warm_ns, job.worker_kind), (25, 10_000_000, WorkerKind::Threads));
         assert_eq!((job.host.timeslice_ns, job.work_dir.as_ref()), (7.0, None));
-        // A worker group has the interval that its rule wants, as far as the budget has room:
-        // 60 s over 12 over 3 points.
+        // The sampling time of a worker group: 60 s / 12 / 3 points.
         assert_eq!(job.time_limit_ns, if job.workers == 1 { 40_000_000 } else { 1_666_666_666 });
     }
 }
 
 #[test]
-fn both_sides_of_a_pair_have_as_many_rounds_as_the_dearer_one_can_afford() {
+fn both_sides_of_a_pair_have_the_rounds_of_the_more_expensive_one() {
     let survey = survey(5, 2);
     let plan: Vec<Planned> = (0..2).flat_map(|_| [0, 1].map(|side| Planned { side, ..planned("a.one", 1) })).collect();
-    let mut going = Going::new(&survey, &plan);
-    going.round = 1;
-    for (point, ms) in going.points.iter_mut().zip([50, 10_000, 50, 50]) {
+    let mut progress = Progress::new(&survey, &plan);
+    progress.round = 1;
+    for (point, ms) in progress.points.iter_mut().zip([50, 10_000, 50, 50]) {
         point.cost = Duration::from_millis(ms);
     }
-    going.allocate(&survey.effort);
-    let targets: Vec<u32> = going.points.iter().map(|point| point.target).collect();
+    progress.allocate(&survey.effort);
+    let targets: Vec<u32> = progress.points.iter().map(|point| point.target).collect();
     assert!(targets[0] == targets[1] && targets[2] == targets[3], "{targets:?}");
     assert!(targets[1] < targets[3], "ten seconds a round are too many of a minute: {targets:?}");
 }
@@ -180,30 +179,30 @@ fn planned_with_a_latency() -> Planned {
     planned
 }
 
-/// A good round that states this value.
+/// A good round with this value.
 fn round_of(round: u32, value: f64) -> Round {
     let output = RoundOutput { series: vec![Series::stated("", vec![value])], ..RoundOutput::default() };
     Round { round, result: RoundResult::ok(output) }
 }
 
-/// Six rounds of points that cost the same; of the last point they are 40 % apart.
+/// All points cost the same; the rounds of the last one differ.
 #[test]
-fn what_is_imprecise_after_six_rounds_gets_more_of_them_and_only_then() {
+fn an_imprecise_point_gets_more_rounds_after_its_sixth_and_only_then() {
     let survey = Survey { effort: Effort::of_survey(Profile::Standard), ..survey(5, 1) };
     let planned = planned_with_a_latency();
     let plan = vec![planned; 100];
-    let mut going = Going::new(&survey, &plan);
-    let targets = |going: &Going<'_>| [0, 99].map(|i: usize| going.points[i].target);
+    let mut progress = Progress::new(&survey, &plan);
+    let targets = |progress: &Progress<'_>| [0, 99].map(|i: usize| progress.points[i].target);
     let mut seen = Vec::new();
     for round in 0..7 {
-        for (i, point) in going.points.iter_mut().enumerate() {
+        for (i, point) in progress.points.iter_mut().enumerate() {
             let value = 1e-6 * if i == 99 { 1.0 + 0.1 * f64::from(round) } else { 1.0 };
             point.rounds.push(round_of(round, value));
             point.cost = Duration::from_millis(40);
         }
-        going.round += 1;
-        going.allocate(&survey.effort);
-        seen.push(targets(&going));
+        progress.round += 1;
+        progress.allocate(&survey.effort);
+        seen.push(targets(&progress));
     }
     let [before, after] = [seen[4], seen[5]];
     assert_eq!(before[0], before[1], "{seen:?}");
@@ -211,28 +210,28 @@ fn what_is_imprecise_after_six_rounds_gets_more_of_them_and_only_then() {
     assert_eq!(seen[6], after, "looked at once");
 }
 
-/// Nobody looks.
-struct Nobody;
+/// An observer that ignores everything.
+struct Ignore;
 
-impl Observer for Nobody {
+impl Observer for Ignore {
     fn next(&mut self, _: &str) {}
 
     fn warn(&mut self, _: &str) {}
 }
 
-/// A shell in place of a worker, which gets the job on its standard input.
+/// A shell in place of a worker; it gets the job on its standard input.
 fn shell(script: &str) -> Launcher {
     Launcher { command: ["/bin/sh", "-c", script].map(Into::into).to_vec(), ..Launcher::default() }
 }
 
 #[test]
-fn both_sides_of_a_pair_draw_the_same_numbers_and_pairs_do_not() {
+fn both_sides_of_a_pair_draw_the_same_numbers() {
     let place = tempfile::tempdir().expect("a directory");
     let mut survey = survey(5, 2);
     survey.launchers = vec![shell(&format!("cat > '{}/'$$", place.path().display())); 2];
     let pair = |id: &'static str| [0, 1].map(|side| Planned { side, ..planned(id, 1) });
     let plan: Vec<Planned> = ["a.one", "a.two", "a.three"].into_iter().flat_map(pair).collect();
-    survey.work(&plan, &mut Nobody, |_, _| Ok(())).expect("a survey");
+    survey.work(&plan, &mut Ignore, |_, _| Ok(())).expect("a survey");
     let kept = std::fs::read_dir(place.path()).expect("a directory");
     let jobs: Vec<Job> = kept
         .map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("a job"))
@@ -245,10 +244,9 @@ fn both_sides_of_a_pair_draw_the_same_numbers_and_pairs_do_not() {
     assert_eq!(distinct.len(), 3);
 }
 
-/// What is done once a run, such as filling a file, is no cost of later rounds, and takes from the
-/// time that all of them have for it.
+/// Filling the file is not part of the cost of a round, and reduces the time that is left for it.
 #[test]
-fn what_is_done_once_is_no_cost_of_a_round() {
+fn work_that_is_done_once_is_not_a_cost_of_the_point() {
     let place = tempfile::tempdir().expect("a directory");
     let result = place.path().join("result");
     let cost_of = |once_ms: &str| {
@@ -259,11 +257,11 @@ fn what_is_done_once_is_no_cost_of_a_round() {
         survey.launchers = vec![shell(&format!("cat > /dev/null; cat '{}'", result.display()))];
         survey.fill = Duration::from_secs(3);
         let plan = [planned("a.one", 1)];
-        let mut going = Going::new(&survey, &plan);
+        let mut progress = Progress::new(&survey, &plan);
         let mut rng = Rng::new(1);
-        survey.round(&mut going, 0, true, &mut rng, &mut Nobody, &mut |_, _| Ok(())).expect("a round");
-        assert_eq!(going.points[0].rounds[0].result.state, State::Ok);
-        (going.points[0].cost, survey.fill)
+        survey.round(&mut progress, 0, true, &mut rng, &mut Ignore, &mut |_, _| Ok(())).expect("a round");
+        assert_eq!(progress.points[0].rounds[0].result.state, State::Ok);
+        (progress.points[0].cost, survey.fill)
     };
     let (cost, left) = cost_of("0");
     assert!(!cost.is_zero() && left == Duration::from_secs(3), "{cost:?} {left:?}");
@@ -271,9 +269,8 @@ fn what_is_done_once_is_no_cost_of_a_round() {
     assert_eq!(cost_of("1000000"), (Duration::ZERO, Duration::ZERO));
 }
 
-/// A round that the budget ends says nothing of the benchmark; one that its own limit ends does.
 #[test]
-fn a_round_that_the_budget_ends_is_no_time_out() {
+fn a_round_cut_by_the_budget_is_not_a_time_out() {
     let survey = survey(1, 1);
     let (job, sleeps) = (jobs(1, 1).remove(0), shell("exec sleep 60"));
     let ended = |deadline: Duration, end: Option<Instant>| survey.supervisor.run((&job, &sleeps), 0, deadline, end);
@@ -282,13 +279,13 @@ fn a_round_that_the_budget_ends_is_no_time_out() {
     assert!(matches!(ended(short, None), Ended::Result(result) if result.state == State::Timeout));
 }
 
-/// The longer warm-ups take a fifth of the budget, in all rounds of all points together.
+/// All of them together take at most a fifth of the budget.
 #[test]
-fn sides_that_wake_each_other_settle_within_their_part_of_the_budget() {
+fn longer_warm_ups_keep_to_their_part_of_the_budget() {
     let survey = survey(1, 1);
     let settled = |points: usize| {
         let plan = vec![Planned { wakes: true, ..planned("test.sides", 1) }; points];
-        let each = Going::new(&survey, &plan).warmed(0).warm_up;
+        let each = Progress::new(&survey, &plan).warmed(0).warm_up;
         (each, each * survey.effort.rounds * points as u32)
     };
     let (few, many) = (settled(1), settled(200));
@@ -299,40 +296,39 @@ fn sides_that_wake_each_other_settle_within_their_part_of_the_budget() {
     assert!(some < few.0 && all <= part && all > part * 9 / 10, "{some:?} each, {all:?} of {part:?}");
 }
 
-/// A pair goes on until both of its sides are precise.
 #[test]
-fn a_pair_goes_on_while_one_of_its_sides_is_imprecise() {
+fn a_pair_is_measured_until_both_sides_are_precise() {
     let survey = survey(5, 2);
     let planned = planned_with_a_latency();
     let plan: Vec<Planned> = [0, 1].map(|side| Planned { side, ..planned.clone() }).to_vec();
     for wild in [None, Some(0), Some(1)] {
-        let mut going = Going::new(&survey, &plan);
-        for (i, point) in going.points.iter_mut().enumerate() {
+        let mut progress = Progress::new(&survey, &plan);
+        for (i, point) in progress.points.iter_mut().enumerate() {
             let value = |round: u32| 1e-6 * if wild == Some(i) { 1.0 + f64::from(round) } else { 1.0 };
             point.rounds = (0..9).map(|round| round_of(round, value(round))).collect();
         }
         let expected = if wild.is_some() { vec![0, 1] } else { Vec::new() };
-        assert_eq!(going.next_points(&survey.effort), (expected, false), "{wild:?}");
+        assert_eq!(progress.next_points(&survey.effort), (expected, false), "{wild:?}");
     }
 }
 
 #[test]
-fn filling_a_file_has_a_part_of_the_budget_and_of_what_a_round_may_take() {
+fn the_time_to_fill_the_file_is_bounded_by_budget_and_deadline() {
     let of = |budget, deadline| fill_time(Duration::from_secs(budget), Duration::from_secs(deadline));
     assert_eq!((of(60, 40), of(60, 8)), (Duration::from_secs(3), Duration::from_secs(2)));
 }
 
-/// 60 ms for each of its members, which take turns.
+/// By 60 ms per member.
 #[test]
-fn a_crowded_worker_group_has_longer_until_it_is_killed() {
+fn the_deadline_grows_with_the_worker_group() {
     let survey = survey(1, 1);
     let of = |workers| survey.deadline_of(&planned("a.one", workers));
     assert_eq!((of(1), of(50)), (Duration::from_secs(10), Duration::from_secs(13)));
 }
 
-/// CPUs with numbers that no machine has, so that nothing is known of them.
+/// With CPU numbers that no machine has, so that their load is unknown.
 #[test]
-fn a_single_task_is_on_one_of_its_cpus_in_each_round_and_not_always_on_the_same() {
+fn a_single_task_draws_one_of_its_cpus_for_each_round() {
     let mut survey = survey(3, 1);
     let effort = survey.effort;
     let cpus = vec![70_000, 70_001, 70_002];
@@ -348,7 +344,7 @@ fn a_single_task_is_on_one_of_its_cpus_in_each_round_and_not_always_on_the_same(
     assert_eq!(drawn(Cpus::Each(vec![5, 4])), [[5, 4]]);
 }
 
-/// What the probes of one round saw is too little to learn from; what several saw together is not.
+/// The probes of one round alone are too few.
 #[test]
 fn the_boundary_of_a_shared_core_comes_from_the_probes_of_all_rounds() {
     use groma_harness::model::{CoreProbe, IssueBlock, RateCounts};
@@ -365,97 +361,97 @@ fn the_boundary_of_a_shared_core_comes_from_the_probes_of_all_rounds() {
     assert!(boundary(&survey).is_some_and(|at| (2.1..3.9).contains(&at)), "{:?}", survey.host.core);
 }
 
-/// A round that would end after the budget is left out, which is said of those that were allocated.
+/// It is counted if it was an allocated one.
 #[test]
-fn what_no_longer_fits_is_left_out_and_asks_for_no_more_rounds() {
+fn a_round_that_no_longer_fits_is_left_out() {
     let mut survey = survey(1, 1);
     let plan = [planned("a.one", 1), planned("a.two", 1)];
-    let mut going = Going::new(&survey, &plan);
-    going.points[0].rounds = vec![round_of(0, 1e-6), round_of(1, 1e-6)];
-    going.points[0].cost = Duration::from_secs(61);
+    let mut progress = Progress::new(&survey, &plan);
+    progress.points[0].rounds = vec![round_of(0, 1e-6), round_of(1, 1e-6)];
+    progress.points[0].cost = Duration::from_secs(61);
     for (allocated, short, target) in [(false, 0, 9), (true, 1, 2)] {
         let mut rng = Rng::new(1);
-        let step = survey.round(&mut going, 0, allocated, &mut rng, &mut Nobody, &mut |_, _| Ok(())).expect("a step");
+        let step =
+            survey.round(&mut progress, 0, allocated, &mut rng, &mut Ignore, &mut |_, _| Ok(())).expect("a step");
         assert!(matches!(step, Step::LeftOut));
-        let [left_out, other] = [0, 1].map(|i: usize| going.points[i].target);
-        assert_eq!((going.short, left_out, other), (short, target, 9), "allocated: {allocated}");
+        let [left_out, other] = [0, 1].map(|i: usize| progress.points[i].target);
+        assert_eq!((progress.short, left_out, other), (short, target, 9), "allocated: {allocated}");
     }
-    assert_eq!((going.points[0].affordable, going.points[0].most), (2, 2));
+    assert_eq!((progress.points[0].affordable, progress.points[0].most), (2, 2));
 }
 
-/// A side whose round was cut by the end of the budget has the rounds of the other one.
+/// The end of the budget cut off the round of one side.
 #[test]
-fn a_side_that_lacks_its_last_round_is_not_measured_without_the_other() {
+fn a_side_without_its_last_round_gets_no_more_allocated() {
     let survey = survey(5, 2);
     let plan: Vec<Planned> = [0, 1].map(|side| Planned { side, ..planned_with_a_latency() }).to_vec();
-    let mut going = Going::new(&survey, &plan);
-    for (point, rounds) in going.points.iter_mut().zip([3, 2]) {
+    let mut progress = Progress::new(&survey, &plan);
+    for (point, rounds) in progress.points.iter_mut().zip([3, 2]) {
         point.rounds = (0..rounds).map(|round| round_of(round, 1e-6)).collect();
     }
-    going.no_longer_fits(1);
-    assert_eq!(going.points[1].target, 3);
-    assert_eq!(going.next_points(&survey.effort), (vec![0], true));
+    progress.no_longer_fits(1);
+    assert_eq!(progress.points[1].target, 3);
+    assert_eq!(progress.next_points(&survey.effort), (vec![0], true));
 }
 
 #[test]
-fn what_is_imprecise_is_measured_no_more_often_and_no_longer_than_a_point_may() {
+fn an_imprecise_point_keeps_to_the_bounds_of_rounds_and_time() {
     let survey = survey(5, 1);
     let plan = [planned_with_a_latency()];
-    let mut going = Going::new(&survey, &plan);
-    going.points[0].rounds = (0..9).map(|round| round_of(round, 1e-6 * f64::from(1 + round))).collect();
-    let goes_on = |going: &Going<'_>, most_rounds| {
-        let (points, allocated) = going.next_points(&Effort { most_rounds, ..survey.effort });
+    let mut progress = Progress::new(&survey, &plan);
+    progress.points[0].rounds = (0..9).map(|round| round_of(round, 1e-6 * f64::from(1 + round))).collect();
+    let goes_on = |progress: &Progress<'_>, most_rounds| {
+        let (points, allocated) = progress.next_points(&Effort { most_rounds, ..survey.effort });
         assert!(!allocated);
         !points.is_empty()
     };
-    assert!(goes_on(&going, 10) && !goes_on(&going, 9));
-    going.points[0].spent = Duration::from_secs(19);
-    assert!(goes_on(&going, 10));
-    going.points[0].spent = Duration::from_secs(20);
-    assert!(!goes_on(&going, 10));
-    // What did not go well is over, however imprecise it is.
-    going.points[0].spent = Duration::ZERO;
-    going.points[0].settled = true;
-    assert!(!goes_on(&going, 10));
+    assert!(goes_on(&progress, 10) && !goes_on(&progress, 9));
+    progress.points[0].spent = Duration::from_secs(19);
+    assert!(goes_on(&progress, 10));
+    progress.points[0].spent = Duration::from_secs(20);
+    assert!(!goes_on(&progress, 10));
+    // A settled point is done, however imprecise.
+    progress.points[0].spent = Duration::ZERO;
+    progress.points[0].settled = true;
+    assert!(!goes_on(&progress, 10));
 }
 
 #[test]
-fn the_end_leaves_time_for_the_statistics_and_no_more_than_a_tenth() {
+fn time_for_statistics_is_reserved_up_to_a_tenth_of_the_budget() {
     let survey = survey(1, 1);
-    let lasts = |points: usize| Going::new(&survey, &vec![planned("a.one", 1); points]).until - survey.started;
+    let lasts = |points: usize| Progress::new(&survey, &vec![planned("a.one", 1); points]).until - survey.started;
     assert_eq!((lasts(100), lasts(1000)), (Duration::from_millis(58_500), Duration::from_secs(54)));
 }
 
-/// Those that cannot be measured here need no time to settle.
 #[test]
-fn only_sides_that_are_measured_share_the_time_to_settle() {
+fn unsupported_points_take_no_part_of_the_longer_warm_ups() {
     let survey = survey(1, 1);
     let wakes = Planned { wakes: true, ..planned("a.one", 1) };
     let missing = Planned { unsupported: Some("one CPU".to_owned()), ..wakes.clone() };
-    let settled = |plan: &[Planned]| Going::new(&survey, plan).warmed(0).warm_up;
+    let settled = |plan: &[Planned]| Progress::new(&survey, plan).warmed(0).warm_up;
     let alone = settled(&vec![wakes.clone(); 100]);
     assert_eq!(settled(&[vec![wakes; 100], vec![missing; 100]].concat()), alone);
-    assert_eq!(settled(&[planned("a.one", 1)]), survey.effort.warm_up, "nobody wakes anybody");
+    assert_eq!(settled(&[planned("a.one", 1)]), survey.effort.warm_up, "no wake-ups");
 }
 
 #[test]
-fn what_the_budget_cost_is_said_in_numbers() {
+fn the_outcome_says_what_was_cut() {
     let survey = survey(1, 1);
     let plan = vec![planned("a.one", 1); 7];
-    let mut going = Going::new(&survey, &plan);
-    (going.round, going.short, going.least_sampling) = (1, 2, 0.4);
-    going.points.iter_mut().for_each(|point| point.target = 5);
-    let costs = going.end(&survey.effort).costs;
+    let mut progress = Progress::new(&survey, &plan);
+    (progress.round, progress.short, progress.least_sampling) = (1, 2, 0.4);
+    progress.points.iter_mut().for_each(|point| point.target = 5);
+    let costs = progress.end(&survey.effort).costs;
     let expected = ["sampling cut to 40 % to fit", "5 rounds instead of 9 to fit"];
     assert_eq!(costs[..2], expected);
     assert_eq!(costs[2..], ["2 of 7 points not reached in their last rounds"]);
-    // Of a run that ended in its first round nothing was allocated.
-    assert!(Going::new(&survey, &plan).end(&Effort { rounds: 20, ..survey.effort }).costs.is_empty());
+    // A run that ended in its first round has no allocation.
+    assert!(Progress::new(&survey, &plan).end(&Effort { rounds: 20, ..survey.effort }).costs.is_empty());
 }
 
-/// The mark behind a result ends the round: whoever is left may hold the pipe open, and is ended.
+/// Remaining processes may hold the pipe open, and are killed.
 #[test]
-fn a_result_ends_a_round_and_all_that_is_left_of_it() {
+fn a_result_ends_the_round_and_all_its_processes() {
     let place = tempfile::tempdir().expect("a directory");
     let (result, left) = (place.path().join("result"), place.path().join("left"));
     std::fs::write(&result, groma_harness::protocol::write_result(&with_iterations(12))).expect("a file");
@@ -470,7 +466,7 @@ fn a_result_ends_a_round_and_all_that_is_left_of_it() {
     let pids = std::fs::read_to_string(&left).expect("two process ids");
     assert_eq!(pids.split_whitespace().count(), 2, "{pids}");
     for pid in pids.split_whitespace() {
-        // Whoever adopts it may take a moment to reap it.
+        // Its new parent may take a moment to reap it.
         let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let until = Instant::now() + Duration::from_secs(60);
         while !(stat().is_empty() || stat().contains(") Z ")) {
@@ -480,9 +476,8 @@ fn a_result_ends_a_round_and_all_that_is_left_of_it() {
     }
 }
 
-/// What needs no files gets none, so that a place that cannot be written costs it nothing.
 #[test]
-fn a_round_that_needs_files_has_a_directory_and_the_file_that_rounds_share() {
+fn a_round_has_a_directory_and_the_shared_file_only_if_it_needs_them() {
     let place = tempfile::tempdir().expect("a directory");
     let mut survey = survey(1, 1);
     survey.work_dir = Some(WorkDir::new(place.path(), 1).expect("a work directory"));
@@ -503,7 +498,7 @@ fn a_round_that_needs_files_has_a_directory_and_the_file_that_rounds_share() {
 }
 
 #[test]
-fn the_directory_of_a_round_goes_with_its_round() {
+fn the_directory_of_a_round_is_removed_after_it() {
     let place = tempfile::tempdir().expect("a directory");
     let result = place.path().join("result");
     std::fs::write(&result, groma_harness::protocol::write_result(&with_iterations(12))).expect("a file");
@@ -514,25 +509,24 @@ fn the_directory_of_a_round_goes_with_its_round() {
     survey.work_dir = Some(work_dir);
     survey.launchers = vec![shell(&format!("cat > /dev/null; cat '{}'", result.display()))];
     let plan = [Planned { work_dir: true, ..planned("a.one", 1) }];
-    let mut going = Going::new(&survey, &plan);
+    let mut progress = Progress::new(&survey, &plan);
     let mut rng = Rng::new(1);
     for rounds in [1, 2] {
-        survey.round(&mut going, 0, true, &mut rng, &mut Nobody, &mut |_, _| Ok(())).expect("a round");
-        assert_eq!((going.points[0].rounds.len(), names(&dir)), (rounds, before));
+        survey.round(&mut progress, 0, true, &mut rng, &mut Ignore, &mut |_, _| Ok(())).expect("a round");
+        assert_eq!((progress.points[0].rounds.len(), names(&dir)), (rounds, before));
     }
 }
 
-/// A point that was closed has its one round, which holds the reason, and no worker is started for
-/// it.
+/// It has one round, which holds the reason.
 #[test]
-fn what_was_closed_with_a_reason_is_not_measured_nevertheless() {
+fn no_worker_is_started_for_a_closed_point() {
     let place = tempfile::tempdir().expect("a directory");
     let mut survey = survey(5, 1);
     survey.launchers = vec![shell(&format!("cat > '{}/'$$", place.path().display()))];
     let missing = Planned { unsupported: Some("no such thing here".to_owned()), ..planned("a.missing", 1) };
     let plan = [planned("a.one", 1), missing, planned("a.two", 1)];
     let mut kept = Vec::new();
-    let outcome = survey.work(&plan, &mut Nobody, |i, round| {
+    let outcome = survey.work(&plan, &mut Ignore, |i, round| {
         kept.push((i, round.round, round.result.state, round.result.reason.clone()));
         Ok(())
     });
@@ -544,13 +538,13 @@ fn what_was_closed_with_a_reason_is_not_measured_nevertheless() {
     // The shell gives no result, so the others end with their first round: two jobs.
     assert_eq!(std::fs::read_dir(place.path()).expect("a directory").count(), 2);
 
-    let mut going = Going::new(&survey, &plan);
-    assert_eq!(going.open().collect::<Vec<_>>(), [0, 1, 2]);
-    going.points[1].close(1, 4, State::Failed, "why".to_owned(), &mut |_, _| Ok(())).expect("it is kept");
-    assert_eq!(going.open().collect::<Vec<_>>(), [0, 2]);
-    assert_eq!((going.points[1].rounds.len(), going.points[1].rounds[0].round), (1, 4));
-    assert_eq!(going.next_points(&survey.effort).0, [0, 2]);
-    // What cannot be kept ends the run.
+    let mut progress = Progress::new(&survey, &plan);
+    assert_eq!(progress.open().collect::<Vec<_>>(), [0, 1, 2]);
+    progress.points[1].close(1, 4, State::Failed, "why".to_owned(), &mut |_, _| Ok(())).expect("it is kept");
+    assert_eq!(progress.open().collect::<Vec<_>>(), [0, 2]);
+    assert_eq!((progress.points[1].rounds.len(), progress.points[1].rounds[0].round), (1, 4));
+    assert_eq!(progress.next_points(&survey.effort).0, [0, 2]);
+    // An error of `keep` ends the run.
     let full = |_: usize, _: &mut Round| Err(anyhow::anyhow!("no space"));
-    assert!(going.points[0].close(0, 0, State::Failed, String::new(), &mut { full }).is_err());
+    assert!(progress.points[0].close(0, 0, State::Failed, String::new(), &mut { full }).is_err());
 }

@@ -1,4 +1,4 @@
-//! Runs read back from a stream that holds their rounds.
+//! Reads runs from a stream that holds their rounds.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{RunStatus, Store, StoreError, StoredRun};
 
-/// Bytes of a line at most, as SQLite has them for a column (`SQLITE_MAX_LENGTH`).
+/// Longest line in bytes: the default limit of a column in SQLite (`SQLITE_MAX_LENGTH`).
 const LONGEST: u64 = 1_000_000_000;
 
 /// What an SQLite file begins with.
@@ -25,7 +25,7 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     let (file, is_sqlite) = open(path)?;
     let not_a_stream = || StoreError::NotAStream { path: path.to_owned() };
     if is_sqlite {
-        // Of another program's database it says that it is none.
+        // The database of another program has an error of its own.
         return Err(Store::open_to_read(path).err().unwrap_or(StoreError::IsAStore { path: path.to_owned() }));
     }
     let mut runs = Runs::new(file, path);
@@ -36,8 +36,8 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     }
 }
 
-/// Opens a file, and says whether it is an SQLite database. What is neither that nor begins as an
-/// object is refused before more of it is read.
+/// Opens a file and tells whether it is an SQLite database. Anything else that does not begin with
+/// a JSON object is refused before more of it is read.
 pub(crate) fn open(path: &Path) -> Result<(BufReader<File>, bool), StoreError> {
     let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), reason: e.to_string() };
     let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
@@ -49,8 +49,8 @@ pub(crate) fn open(path: &Path) -> Result<(BufReader<File>, bool), StoreError> {
     Ok((file, is_sqlite))
 }
 
-/// The runs of a stream, in its order: each is complete when it is returned. The first error ends
-/// them.
+/// An iterator over the runs of a stream. A run is complete when it is returned; the first error
+/// ends the iteration.
 #[derive(Debug)]
 pub struct Runs<R> {
     lines: R,
@@ -58,14 +58,14 @@ pub struct Runs<R> {
     /// The current line, and its number from 1.
     line: Vec<u8>,
     number: u64,
-    /// The head of the next run, when it was read as the end of the one before it.
+    /// The head of the next run, if it was read as the end of the one before it.
     head: Option<Box<RunHeader>>,
     /// Whether a run was found.
     any: bool,
     ended: bool,
 }
 
-/// What says how to read a line; absent fields have other types of lines.
+/// The fields that decide how to read a line; which are present depends on its kind.
 #[derive(Deserialize)]
 struct Kind {
     kind: Option<String>,
@@ -179,15 +179,15 @@ impl<R: BufRead> Runs<R> {
     }
 
     fn parse<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
-        // As text, because everything else is read as text: a reader of bytes would be all of it
-        // twice.
+        // From text like all other JSON here: serde_json's reader of bytes would be a second copy
+        // of its code in the program.
         let text = std::str::from_utf8(self.line.trim_ascii_end())
             .map_err(|e| self.error(format!("it is not UTF-8, at column {}", e.valid_up_to() + 1)))?;
         serde_json::from_str(text).map_err(|e| {
             if e.is_eof() {
                 return self.error("it is cut off".to_owned());
             }
-            // Its line is always the first.
+            // The line that serde_json names is always 1.
             let text = e.to_string();
             let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
             self.error(format!("{what}, at column {}", e.column()))

@@ -1,4 +1,4 @@
-//! A run with something of everything, shared by all tests.
+//! A run with every kind of data, shared by all tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use groma_model::{
@@ -94,7 +94,7 @@ pub(crate) fn points() -> Vec<Point> {
     vec![pipe, ring, never]
 }
 
-/// A round of `n` samples. All its numbers follow from `round`, so a reader can check them.
+/// A round of `n` samples. All its numbers follow from `round`, so that a reader can check them.
 pub(crate) fn round(round: u32, n: u64) -> Round {
     let seed = u64::from(round) * 7919;
     let samples = (0..n).map(|i| Sample {
@@ -205,7 +205,7 @@ pub(crate) fn record() -> Record {
     }
 }
 
-/// The rounds of the fixture, each with its point, in order of arrival.
+/// The rounds of the fixture with their points, in order of arrival.
 pub(crate) fn rounds() -> Vec<(usize, Round)> {
     vec![(1, round_of_two(0)), (0, round(0, 25)), (0, round(1, 25)), (1, failed_round(1)), (0, round(2, 25))]
 }

@@ -1,4 +1,4 @@
-//! Points as the descriptors of their benchmarks and the request have them.
+//! Points follow the descriptors of their benchmarks and the request.
 
 use super::*;
 use groma_harness::model::{Better, Need, Output, Quantity, Remote, Scaling};
@@ -14,9 +14,9 @@ fn two_nodes() -> Topology {
     Topology::from_tree(root.path(), &[0, 1, 2, 3])
 }
 
-/// Placement and members; a plus means that it is a worker group.
+/// Placement and number of members; a plus marks a worker group.
 #[test]
-fn a_benchmark_is_laid_out_as_it_was_asked_for() {
+fn placements_and_worker_groups_follow_the_request() {
     use Profile::{Quick, Standard};
     const GROUPS: Info = Info { group_tier: |_| Tier::Standard, ..Info::new("test.groups") };
     const PROCESSES: Info = Info { scaling: Scaling::processes("one lock"), ..GROUPS };
@@ -28,13 +28,13 @@ fn a_benchmark_is_laid_out_as_it_was_asked_for() {
         (&GROUPS, Quick, |_| {}, "node=0 1"),
         (&GROUPS, Standard, |r| r.parallel = vec![1], "node=0 1"),
         (&GROUPS, Standard, |r| r.parallel = vec![3], "free 3+"),
-        // The curve of a scaling run begins with a group of one, where there can be a curve.
+        // A scaling run begins with a group of one, if the benchmark scales.
         (&GROUPS, Standard, |r| r.parallel = vec![1, 3], "free 1+, free 3+"),
         (&PROCESSES, Standard, |r| r.parallel = vec![1, 3], "free 1+, free 3+"),
         (&PROCESSES, Standard, |r| (r.parallel, r.threads) = (vec![1, 3], true), "node=0 1, free 3+"),
         (&GROUPS, Standard, |r| (r.parallel, r.placement) = (vec![2], Some(Placement::Spread)), "spread 2+"),
         (&GROUPS, Standard, |r| r.placement = Some(Placement::Free), "free 1, free 2+, free 4+"),
-        // One task has no two sides: it stays where it is put by itself.
+        // One task has no sides: the placement is ignored.
         (&GROUPS, Quick, |r| r.placement = Some(Placement::SameLlc), "node=0 1"),
         (&SIDES, Quick, |_| {}, "same-cpu 1"),
         (&SIDES, Standard, |_| {}, "same-cpu 1, smt 1, same-llc 1, cross-llc 1, cross-node 1, free 1"),
@@ -63,7 +63,7 @@ fn a_benchmark_is_laid_out_as_it_was_asked_for() {
 }
 
 #[test]
-fn a_point_and_its_metrics_are_what_the_descriptor_says() {
+fn a_point_and_its_metrics_follow_the_descriptor() {
     const WHERE: Param = Param::word("where", "", &["disk", "memory"]);
     const SLOWER: Output = Output::named("slower", "beside itself").quantity(Quantity::Ratio).detail();
     const INFO: Info = Info {
@@ -96,7 +96,7 @@ fn a_point_and_its_metrics_are_what_the_descriptor_says() {
 }
 
 #[test]
-fn pairs_that_were_left_out_are_counted_once_each() {
+fn pairs_that_are_left_out_are_counted_once() {
     let info = Info { placements: &[Placement::EveryPair], ..Info::new("test.pairs") };
     let said = |pairs: &[[u32; 2]]| {
         let of = |pair: &[u32; 2]| {
@@ -111,7 +111,7 @@ fn pairs_that_were_left_out_are_counted_once_each() {
 }
 
 #[test]
-fn a_text_is_one_value_whatever_is_in_it_and_sides_are_neighbours() {
+fn a_text_is_one_value_even_with_commas_and_sides_are_adjacent() {
     static BENCH: Benchmark = Benchmark {
         info: Info { params: &[Param::text("command", ""), Param::count("n", "")], ..Info::new("test.command") },
         run: Run::NotHere("a test"),
@@ -132,7 +132,7 @@ fn a_text_is_one_value_whatever_is_in_it_and_sides_are_neighbours() {
 }
 
 #[test]
-fn a_placement_that_cannot_be_is_refused() {
+fn impossible_placements_are_refused() {
     let topology = two_nodes();
     let elsewhere = || Remote { address: ([192, 0, 2, 7], 1).into(), token: String::new() };
     let on = |node| Placement::On(OneCpu { class: None, node: Some(node) });

@@ -1,5 +1,5 @@
-//! How far a run has come: what is kept of each point, which points a round has and in which order,
-//! and how the rest of the budget is divided. Measures nothing.
+//! The progress of a run: what is known of each point, the points of each round and their order,
+//! and the allocation of the remaining budget. Measures nothing.
 
 use super::{RunOutcome, Survey};
 use crate::effort::Effort;
@@ -12,7 +12,7 @@ use groma_harness::model::{Round, RoundResult, State};
 use groma_stats::need;
 use std::time::{Duration, Instant};
 
-/// What is kept for a point while the run goes on.
+/// The progress of one point.
 pub(super) struct PointProgress {
     pub(super) rounds: Vec<Round>,
     /// Iterations per interval by series, from the first good round.
@@ -21,15 +21,15 @@ pub(super) struct PointProgress {
     pub(super) cost: Duration,
     /// Wall time spent on it.
     pub(super) spent: Duration,
-    /// The rounds that its share of the budget pays for.
+    /// The rounds that its share of the budget allows.
     pub(super) affordable: u32,
-    /// The rounds that it may have: what was allocated when something new was known of all.
+    /// Its rounds at most: the last allocation that used new knowledge of all points.
     pub(super) most: u32,
-    /// How many times as many rounds as others it needs.
+    /// The number of rounds that it needs, relative to others; see [`need`].
     pub(super) need: f64,
-    /// The rounds that it gets, as far as is known now.
+    /// The rounds that are allocated to it.
     pub(super) target: u32,
-    /// Not measured again.
+    /// Whether it is done: no more rounds.
     pub(super) settled: bool,
 }
 
@@ -37,19 +37,19 @@ pub(super) struct PointProgress {
 const POINT_CAP: Duration = Duration::from_secs(20);
 
 impl PointProgress {
-    /// Learns from a round about those to come: their cost, their iterations, and whether more of
-    /// them are useful.
+    /// Learns from a round for the next ones: their cost, their iterations, and whether more are
+    /// useful.
     pub(super) fn learn(&mut self, result: &RoundResult, took: Duration) {
         self.cost = took;
         self.spent += took;
         if self.frozen.is_empty() && result.state == State::Ok {
             self.frozen = result.output.series.iter().map(|s| (s.name.clone(), s.iters)).collect();
         }
-        // One bad round decides the state of the metric; more would only repeat it.
+        // One bad round decides the state of the metric; more would repeat it.
         self.settled = result.state != State::Ok;
     }
 
-    /// Ends the point with a round that was not measured, and the reason.
+    /// Ends the point with a round that holds the reason and no measurement.
     pub(super) fn close(
         &mut self,
         point: usize,
@@ -66,10 +66,10 @@ impl PointProgress {
     }
 }
 
-/// How far a run has come.
-pub(super) struct Going<'p> {
+/// The progress of a run.
+pub(super) struct Progress<'p> {
     pub(super) plan: &'p [Planned],
-    /// The sides of the plan: with two, the points `2k` and `2k + 1` are a pair.
+    /// The number of sides; with two, the points `2k` and `2k + 1` are a pair.
     pub(super) sides: usize,
     pub(super) points: Vec<PointProgress>,
     /// The effort of the current round.
@@ -79,7 +79,7 @@ pub(super) struct Going<'p> {
     pub(super) settling: Duration,
     /// When the budget ends.
     pub(super) until: Instant,
-    /// The smallest share of the full sampling time that a round had.
+    /// The smallest share of the full sampling time in any round.
     pub(super) least_sampling: f64,
     /// Points that did not get the rounds allocated to them.
     pub(super) short: u32,
@@ -88,7 +88,7 @@ pub(super) struct Going<'p> {
 
 /// The shortest warm-up of points whose sides wake each other on different CPUs: idle governors,
 /// halt polling and the scheduler adapt over tenths of a second (docs/methods/timing.md#warm-up).
-/// Where there are many such points, what a part of the budget has for each round of each.
+/// It is shorter if these warm-ups would exceed their part of the budget.
 fn settling(survey: &Survey, plan: &[Planned]) -> Duration {
     const FULL: Duration = Duration::from_millis(200);
     const PART_OF_BUDGET: f64 = 0.2;
@@ -97,8 +97,8 @@ fn settling(survey: &Survey, plan: &[Planned]) -> Duration {
     FULL.min(survey.budget.mul_f64(PART_OF_BUDGET / rounds as f64))
 }
 
-impl<'p> Going<'p> {
-    pub(super) fn new(survey: &Survey, plan: &'p [Planned]) -> Going<'p> {
+impl<'p> Progress<'p> {
+    pub(super) fn new(survey: &Survey, plan: &'p [Planned]) -> Progress<'p> {
         let fresh = |_| PointProgress {
             rounds: Vec::new(),
             frozen: Vec::new(),
@@ -110,7 +110,7 @@ impl<'p> Going<'p> {
             target: survey.effort.rounds,
             settled: false,
         };
-        Going {
+        Progress {
             plan,
             sides: survey.launchers.len(),
             points: plan.iter().map(fresh).collect(),
@@ -124,18 +124,18 @@ impl<'p> Going<'p> {
         }
     }
 
-    /// The effort for this point: those that wake other CPUs warm up longer.
+    /// The effort for this point: those whose sides wake each other warm up longer.
     pub(super) fn warmed(&self, i: usize) -> Effort {
         let settling = if self.plan[i].wakes { self.settling } else { Duration::ZERO };
         Effort { warm_up: self.effort.warm_up.max(settling), ..self.effort }
     }
 
-    /// The other side of a point, where there is one.
+    /// The other side of a point, if there are two.
     pub(super) fn other_side(&self, i: usize) -> Option<usize> {
         (self.sides == 2).then_some(i ^ 1)
     }
 
-    /// The points in random order: pairs stay together, and which side is first is random as well.
+    /// The points in random order. Pairs stay together, their sides in random order.
     pub(super) fn in_random_order(&self, points: &[usize], rng: &mut Rng) -> Vec<usize> {
         let mut pairs: Vec<Vec<usize>> =
             points.chunk_by(|a, b| a / self.sides == b / self.sides).map(<[usize]>::to_vec).collect();
@@ -149,14 +149,14 @@ impl<'p> Going<'p> {
         self.points.iter().enumerate().filter(|(_, point)| !point.settled).map(|(i, _)| i)
     }
 
-    /// The rounds of a point so far. Both sides of a pair have as many, unless time ran out between
-    /// them.
+    /// The rounds of a point so far, of a pair those of the side with more: time may have run out
+    /// between the two.
     fn done(&self, i: usize) -> u32 {
         let of = |i: usize| self.points[i].rounds.len() as u32;
         self.other_side(i).map_or(of(i), |other| of(i).max(of(other)))
     }
 
-    /// Leaves a point out of what is allocated: its next round no longer fits.
+    /// Allocates no more rounds to a point, because its next round does not fit.
     pub(super) fn no_longer_fits(&mut self, i: usize) {
         let done = self.done(i);
         let point = &mut self.points[i];
@@ -165,13 +165,13 @@ impl<'p> Going<'p> {
         }
     }
 
-    /// The points of the next round, and whether it is one of those that were allocated.
+    /// The points of the next round, and whether it is an allocated one.
     pub(super) fn next_points(&self, full: &Effort) -> (Vec<usize>, bool) {
         let allocated: Vec<usize> = self.open().filter(|&i| self.done(i) < self.points[i].target).collect();
         if !allocated.is_empty() {
             return (allocated, true);
         }
-        // All points have had their rounds; go on with those that are not precise enough.
+        // All points have had their rounds; continue with those that are not precise enough.
         let imprecise = self.open().filter(|&i| {
             let point = &self.points[i];
             point.rounds.len() < full.most_rounds as usize
@@ -185,8 +185,7 @@ impl<'p> Going<'p> {
         is_precise(&self.plan[i].point, &self.points[i].rounds)
     }
 
-    /// The iterations that the rounds of a point have: those of its first good round, or of that of
-    /// its other side.
+    /// The iterations of a point, fixed by its first good round or by that of its other side.
     pub(super) fn frozen(&self, i: usize) -> &[(String, u64)] {
         let own = &self.points[i].frozen;
         match self.other_side(i) {
@@ -195,9 +194,9 @@ impl<'p> Going<'p> {
         }
     }
 
-    /// Allocates what is left of the budget, after each round: a machine that others use makes
-    /// rounds dearer while the run goes on. No point gets more rounds than it got when its cost was
-    /// known, or how wide its interval is; what is left over goes to those that are imprecise.
+    /// Allocates the rest of the budget. Called after each round, because the load of the machine
+    /// can change what rounds cost. A point can gain rounds only twice: when its cost is known, and
+    /// when the width of its interval is. Spare time goes to imprecise points.
     pub(super) fn allocate(&mut self, full: &Effort) {
         let left = self.until.saturating_duration_since(Instant::now());
         let open: Vec<usize> = self.open().collect();
@@ -222,7 +221,7 @@ impl<'p> Going<'p> {
         for (&i, rounds) in open.iter().zip(shares::allocate_rounds(full, &self.effort, &known, left)) {
             self.points[i].target = rounds;
         }
-        // A round of one side is worth nothing without that of the other.
+        // A round of one side is useless without that of the other.
         for pair in self.points.chunks_mut(self.sides) {
             let least = pair.iter().map(|point| point.target).min().unwrap_or(0);
             pair.iter_mut().for_each(|point| point.target = least);
@@ -232,7 +231,8 @@ impl<'p> Going<'p> {
         }
         let owed: Vec<(Duration, u32)> =
             open.iter().map(|&i| (self.points[i].cost, self.points[i].target.saturating_sub(self.done(i)))).collect();
-        // Rounds beyond those allocated sample as long as the last of these: their cost is known.
+        // Rounds beyond the allocated ones sample as long as the last of these: their cost is
+        // known.
         if owed.iter().any(|(_, rounds)| *rounds > 0) {
             let sampling = shares::sampling(full, &self.effort, &owed, left);
             self.effort = full.thinned(sampling);
@@ -240,8 +240,8 @@ impl<'p> Going<'p> {
         }
     }
 
-    /// Learns how many rounds each point needs, from the width of its interval; a pair as many as
-    /// the side that needs more.
+    /// Computes how many rounds each point needs from the width of its interval; a pair needs those
+    /// of its less precise side.
     fn learn_needs(&mut self) {
         let of = |(planned, point): (&Planned, &PointProgress)| half_width(&planned.point, &point.rounds).map(need);
         let needs: Vec<Option<f64>> = self.plan.iter().zip(&self.points).map(of).collect();
@@ -252,7 +252,7 @@ impl<'p> Going<'p> {
     }
 
     pub(super) fn end(mut self, full: &Effort) -> RunOutcome {
-        // Of a run that ended in its first round nothing was allocated.
+        // A run that ended in its first round has no allocation.
         if self.round > 0 {
             let open: Vec<usize> = self.open().collect();
             let rounds: Vec<(u32, Duration)> =

@@ -1,0 +1,213 @@
+//! Opens the SQLite file of a store: checks what it is, creates it, migrates it. What it holds is
+//! read in `store.rs`.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::schema::{self, MIGRATIONS, Owner};
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Opens the store at `path`. Creates it, and missing parent directories (mode 0700), if
+    /// nothing is there, and migrates an older file to this version. A file in a place that cannot
+    /// be written is opened read-only.
+    ///
+    /// # Errors
+    /// When something else is at the path (it is left alone), nothing can be created or read there,
+    /// or the file has a version that this groma cannot read: [`StoreError::Newer`],
+    /// [`StoreError::Older`], [`StoreError::Development`].
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        // Absolute, so that SQLite takes every name as a file: `:memory:` or an empty name would
+        // mean something else.
+        let path = std::path::absolute(path)
+            .map_err(|e| StoreError::Unwritable { path: path.to_owned(), reason: e.to_string() })?;
+        if !is_file(&path)? {
+            make(&path)?;
+        }
+        connect_to_store(path, OpenFlags::SQLITE_OPEN_READ_WRITE, MIGRATIONS)
+    }
+
+    /// Opens the store at `path` read-only: the file is not migrated, and nothing is created.
+    ///
+    /// # Errors
+    /// When no store is there, or it cannot be read.
+    pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
+        let unreadable = |reason: String| StoreError::Unreadable { path: path.to_owned(), reason };
+        let absolute = std::path::absolute(path).map_err(|e| unreadable(e.to_string()))?;
+        if !is_file(&absolute)? {
+            return Err(unreadable("there is no such file".to_owned()));
+        }
+        connect_to_store(absolute, OpenFlags::SQLITE_OPEN_READ_ONLY, MIGRATIONS)
+    }
+}
+
+/// A store of the version to which `migrations` lead.
+fn connect_to_store(path: PathBuf, access: OpenFlags, migrations: &[&str]) -> Result<Store, StoreError> {
+    let fail = |e| StoreError::sqlite(&path, e);
+    let db = match connect(&path, access) {
+        Ok(db) => db,
+        Err(e) => connect_immutable(&path).ok_or_else(|| fail(e))?,
+    };
+    let is_read_only = db.is_readonly("main").map_err(fail)?;
+    let known = migrations.len() as u32;
+    match schema::owner(&db).map_err(fail)? {
+        Owner::Other(id) => {
+            let what = format!("the database of another program (application id {id:#x})");
+            return Err(StoreError::NotAStore { path, what });
+        }
+        Owner::Development(version) => return Err(StoreError::Development { path, version }),
+        Owner::Groma(found) if found > known => return Err(StoreError::Newer { path, found, known }),
+        Owner::Groma(found) if is_read_only && found < known => return Err(StoreError::Older { path, found, known }),
+        Owner::Empty if is_read_only => return Err(StoreError::read_only(&path)),
+        _ if is_read_only => {}
+        _ => schema::choose_journal(&db).and_then(|()| schema::migrate(&db, migrations)).map_err(fail)?,
+    }
+    Ok(Store { db, path, is_read_only })
+}
+
+/// Whether a file exists at the path. Refuses, without touching it, anything that is certainly not
+/// an SQLite database.
+fn is_file(path: &Path) -> Result<bool, StoreError> {
+    let refuse = |what: &str| Err(StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() });
+    let unreadable = |reason: String| StoreError::Unreadable { path: path.to_owned(), reason };
+    match fs::metadata(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(unreadable(e.to_string())),
+        Ok(m) if m.is_dir() => return refuse("a directory"),
+        Ok(m) if !m.is_file() => return refuse("not a regular file"),
+        Ok(_) => {}
+    }
+    let mut start = Vec::new();
+    File::open(path).and_then(|file| file.take(16).read_to_end(&mut start)).map_err(|e| unreadable(e.to_string()))?;
+    if start.is_empty() || start == b"SQLite format 3\0" { Ok(true) } else { refuse("not an SQLite database") }
+}
+
+/// Creates an empty file and its parent directories: the system's errors are clearer than SQLite's.
+fn make(path: &Path) -> Result<(), StoreError> {
+    let mut directories = fs::DirBuilder::new();
+    let mut file = File::options();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+        directories.mode(0o700);
+        file.mode(0o644);
+    }
+    let parent = path.parent().unwrap_or(path);
+    directories
+        .recursive(true)
+        .create(parent)
+        .map_err(|e| (e, format!("cannot make the directory {}: ", parent.display())))
+        .and_then(|()| file.append(true).create(true).open(path).map_err(|e| (e, String::new())))
+        .map(|_| ())
+        .map_err(|(e, what)| match e.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full { path: path.to_owned() },
+            _ => StoreError::Unwritable { path: path.to_owned(), reason: format!("{what}{e}") },
+        })
+}
+
+/// A connection that has read the file once, so that errors show here.
+fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let db = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    bound(&db, path)?;
+    db.busy_timeout(schema::LOCK_TIMEOUT)?;
+    db.pragma_update(None, "foreign_keys", true)?;
+    schema::owner(&db)?;
+    Ok(db)
+}
+
+/// Longest value that can be written, in bytes: more than a round of 4096 workers takes.
+const LONGEST_VALUE: u64 = 32 << 20;
+
+/// Bounds the length of a value, which SQLite allocates before it reads it: a damaged byte can
+/// claim a gigabyte. No stored value is longer than the file and its log.
+fn bound(db: &Connection, path: &Path) -> rusqlite::Result<()> {
+    let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+    let stored = bytes(path) + bytes(&log_of(path));
+    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(stored.max(LONGEST_VALUE)).unwrap_or(i32::MAX))?;
+    Ok(())
+}
+
+/// The write-ahead log of a store.
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+/// A connection to a file whose write-ahead log cannot be opened because its directory cannot be
+/// written. `None` if the log holds anything: the rounds in it would be missing silently.
+fn connect_immutable(path: &Path) -> Option<Connection> {
+    if !path.is_file() || fs::metadata(log_of(path)).is_ok_and(|m| m.len() > 0) {
+        return None;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let db = Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path.as_os_str())), flags).ok()?;
+    bound(&db, path).ok()?;
+    schema::owner(&db).ok()?;
+    Some(db)
+}
+
+/// A path, percent-encoded for a URI.
+fn escaped(path: &OsStr) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~".contains(&b);
+    path.as_encoded_bytes()
+        .iter()
+        .map(|&b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_longer_than_the_file_is_not_allocated() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&dir.path().join("groma.db")).expect("a store");
+        let length = |bytes: i64| -> rusqlite::Result<i64> {
+            store.db.query_row("SELECT length(zeroblob(?1))", [bytes], |row| row.get(0))
+        };
+        let longest = LONGEST_VALUE as i64;
+        assert_eq!(length(longest - 1), Ok(longest - 1));
+        assert!(length(longest + 1).is_err(), "it is allocated");
+    }
+
+    /// With a second migration, which no release has yet.
+    #[test]
+    fn an_older_file_is_migrated_where_it_can_be_written_and_else_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("groma.db");
+        let store = Store::open(&path).expect("version 1");
+        let row = "INSERT INTO runs (run, started, schema, groma, profile, args, status, owner, header)
+                   VALUES ('r', 't', 1, 'g', 'quick', '[]', 'running', 'o', '{}')";
+        store.db.execute(row, []).expect("a run");
+        drop(store);
+        let next = [MIGRATIONS[0], "ALTER TABLE runs ADD COLUMN label TEXT; UPDATE runs SET label = 'old ' || run"];
+        let open =
+            |access, migrations: &[&str]| connect_to_store(path.clone(), access, migrations).map_err(|e| e.to_string());
+        let (read, write) = (OpenFlags::SQLITE_OPEN_READ_ONLY, OpenFlags::SQLITE_OPEN_READ_WRITE);
+
+        let before = fs::read(&path).expect("read");
+        let message = "has store version 1, this groma reads 2: open it once where it can be written";
+        assert_eq!(open(read, &next).expect_err("version 1"), format!("{}: {message}", path.display()));
+        assert_eq!(fs::read(&path).expect("read"), before, "the file was changed");
+
+        for _ in 0..2 {
+            let store = open(write, &next).expect("version 2");
+            assert_eq!(schema::owner(&store.db), Ok(Owner::Groma(2)));
+            let label = store.db.query_row("SELECT label FROM runs", [], |row| row.get::<_, String>(0));
+            assert_eq!(label.as_deref(), Ok("old r"));
+        }
+        open(read, &next).expect("version 2");
+
+        let message = "written by a newer groma (store version 2, this one knows 1)";
+        for access in [read, write] {
+            assert_eq!(open(access, MIGRATIONS).expect_err("version 2"), format!("{}: {message}", path.display()));
+        }
+    }
+}
