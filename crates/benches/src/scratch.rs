@@ -39,7 +39,7 @@ impl Scratch {
     /// that leftovers of what earlier rounds created and removed do not interfere.
     pub(crate) fn apart(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         let mut scratch = Scratch::new(ctx)?;
-        let apart = sys::dir_allocation::scatter_below(&scratch.dir).is_ok();
+        let apart = sys::files::scatter_below(&scratch.dir).is_ok();
         ctx.fact("directory.apart", if apart { "yes" } else { "no" });
         // The file system derives the place from the name.
         scratch.path.push(format!("{:016x}", ctx.rng().next_u64()));

@@ -1,6 +1,6 @@
 //! Which CPUs a thread may run on.
 //!
-//! Masks are byte vectors of whatever length the kernel accepts. lmbench's 32-bit shift over 64-bit
+//! Masks are byte vectors of a length that the kernel accepts. lmbench's 32-bit shift over 64-bit
 //! words was wrong from CPU 31 up, and a fixed 1024-bit set is wrong on the largest machines
 //! (`docs/methods/pitfalls.md#placement-and-cpu-masks`).
 //!
@@ -8,7 +8,7 @@
 //! Each call passes a buffer and its true length.
 #![expect(unsafe_code, reason = "sched_getaffinity and sched_setaffinity with masks of any length")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use std::io;
 
 /// Masks start at this many bytes (8192 CPUs) and double until the kernel accepts them.
@@ -106,7 +106,7 @@ mod tests {
         assert!(restrict(&[1_000_000]).is_err());
     }
 
-    /// No machine at hand has so many.
+    /// Tested on the mask alone: no machine at hand has this many CPUs.
     #[test]
     fn a_mask_has_a_bit_for_each_cpu_and_whole_words() {
         let set = |cpus: &[u32]| {
@@ -128,17 +128,17 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_is_asked_about_by_its_number() {
+    fn the_mask_of_another_thread_can_be_read() {
         let all = allowed().expect("affinity can be read");
-        let (told, tell) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let (stay, leave) = std::sync::mpsc::channel::<()>();
         let last = *all.last().expect("a CPU");
         let other = std::thread::spawn(move || {
             pin(last).expect("an allowed CPU");
-            told.send(rustix::thread::gettid().as_raw_nonzero().get()).expect("somebody asks");
+            sender.send(rustix::thread::gettid().as_raw_nonzero().get()).expect("the receiver waits");
             leave.recv().expect_err("nothing is sent");
         });
-        let number = tell.recv().expect("it says its number");
+        let number = receiver.recv().expect("the thread sends its id");
         assert_eq!(
             (allowed_to(number).expect("it is there"), allowed().expect("affinity can be read")),
             (vec![last], all)

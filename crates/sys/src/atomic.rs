@@ -39,7 +39,7 @@ impl Atomic {
         Ok(Atomic { kernel, line: Box::default() })
     }
 
-    /// All that is known about it.
+    /// The kernel.
     pub fn kernel(&self) -> &'static AtomicKernel {
         self.kernel
     }
@@ -66,7 +66,7 @@ mod tests {
     use crate::arch::portable;
 
     #[test]
-    fn every_instruction_is_executed_as_often_as_told() {
+    fn every_instruction_is_executed_the_requested_number_of_times() {
         let all = ATOMIC_KERNELS.iter().chain(portable::atomic::ATOMIC_KERNELS);
         for kernel in all.filter(|kernel| kernel.isa == "portable" || atomic_isa_here(kernel.isa)) {
             let mut atomic = Atomic { kernel, line: Box::default() };
@@ -83,10 +83,9 @@ mod tests {
         assert!(Atomic::new("nothing").is_err_and(|why| why.contains("nothing")));
     }
 
-    /// The answer is checked by the one who counts: half of the operations, or another register, is
-    /// no answer.
+    /// `run` checks word and register: half of the operations, or a wrong register, gives no count.
     #[test]
-    fn what_did_not_happen_is_not_counted() {
+    fn missing_operations_are_not_counted() {
         fn half(word: *mut u64, turns: u64) -> u64 {
             // SAFETY: the word is that of the `Atomic` below.
             unsafe { *word = turns * 32 / 2 };

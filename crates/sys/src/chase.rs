@@ -24,7 +24,7 @@
 //! # Safety
 //!
 //! A `Chain` borrows its buffer exclusively. The constructors write to every node a pointer to
-//! another node of the same buffer, so that one cycle goes through all of them; nobody can change
+//! another node of the same buffer, so that one cycle goes through all of them; nothing can change
 //! them while the chain lives. A chase from any node therefore never leaves the buffer. The only
 //! outside input is a source of random numbers, and no write depends on it: it chooses indices that
 //! are checked.
@@ -233,7 +233,7 @@ impl<'a> Chain<'a> {
     #[inline]
     pub fn walk(&mut self, loads: u64) -> u64 {
         let loads = chase_loads(loads);
-        // SAFETY: `here` is a node of a closed cycle of nodes that nobody else can write to.
+        // SAFETY: `here` is a node of a closed cycle of nodes that nothing else can write to.
         self.here = unsafe { chase(self.here, loads) };
         loads
     }
@@ -276,14 +276,14 @@ impl<'a> Chain<'a> {
     pub fn leads_here(&self, loads: u64) -> bool {
         let mut at = self.marked;
         for _ in 0..loads % self.nodes as u64 {
-            // SAFETY: a node of a closed cycle of nodes that nobody else can write to.
+            // SAFETY: a node of a closed cycle of nodes that nothing else can write to.
             at = unsafe { at.cast::<*const u8>().read() };
         }
         at == self.here
     }
 }
 
-/// How many nodes, so many bytes apart, begin within a buffer of so many bytes.
+/// The number of nodes, `spacing` bytes apart, that begin within a buffer of `span` bytes.
 fn lines_of(span: usize, spacing: usize) -> usize {
     span.div_ceil(spacing)
 }
@@ -324,7 +324,7 @@ mod tests {
         assert!(Chain::strided(&mut bytes, 0).is_err() && Chain::strided(&mut bytes, 12).is_err());
     }
 
-    /// One that is left out is only faster than the others, and no count tells.
+    /// A node that is left out only makes the walk faster; no count shows it.
     #[test]
     fn every_node_of_a_buffer_is_flushed() {
         let mut bytes = crate::pages::Map::anonymous(64 << 10, crate::pages::Policy::Base).expect("memory");
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_a_walk_and_the_value_of_a_sum_tell_how_far_they_went() {
+    fn positions_and_sums_show_how_many_steps_were_made() {
         let mut bytes = crate::pages::Map::anonymous(64 << 10, crate::pages::Policy::Base).expect("memory");
         let mut n = 0u64;
         let below = |limit: u64| {

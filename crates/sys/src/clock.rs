@@ -109,9 +109,9 @@ mod tests {
         assert_eq!(claimed_resolution_ns(), ns(clock_getres(id)));
     }
 
-    /// Where both are system calls, the one that is not slewed.
+    /// If both are system calls, the clock that is not slewed stays.
     #[test]
-    fn a_slow_clock_is_left_for_a_faster_one_only() {
+    fn a_slow_clock_is_replaced_only_by_a_faster_one() {
         let of = |raw, other| is_slow(raw, || other);
         assert!(of(201, 30) && of(900, 899));
         assert!(!of(200, 30) && !of(900, 900) && !of(900, 1000) && !of(25, 20));

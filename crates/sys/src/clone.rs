@@ -86,7 +86,7 @@ pub fn fork_pidfd(task: &Task<'_>) -> io::Result<OwnedFd> {
     let mut fd = -1i32;
     let args = Args { pidfd: &raw mut fd as u64, ..Args::of_process(libc::CLONE_PIDFD) };
     // SAFETY: see the module's Safety section; the kernel writes the descriptor, which is new and
-    // nobody else's.
+    // has no other owner.
     unsafe {
         args.call(process_body, std::ptr::from_ref(task) as usize)?;
         Ok(OwnedFd::from_raw_fd(fd))

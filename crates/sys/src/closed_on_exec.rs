@@ -1,7 +1,8 @@
-//! Tests that no descriptor of this crate is left open in the programs that benchmarks start: they
-//! would hold what others wait to see the end of, and every `execve` would have more to do.
+//! Tests that every descriptor that this crate creates is closed on exec. Left open in a program
+//! that a benchmark starts, it would keep others from seeing end-of-file, and every `execve` would
+//! have more to close.
 
-use crate::place::Place;
+use crate::testing::Scratch;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{FdFlags, fcntl_getfd};
 use std::fs::File;
@@ -24,24 +25,24 @@ fn both((one, other): (OwnedFd, OwnedFd)) -> Vec<OwnedFd> {
     vec![one, other]
 }
 
-/// Files and directories below a directory of the test's own.
-fn files(place: &Path) -> Vec<(&'static str, Vec<OwnedFd>)> {
+/// Files and directories in the test's directory.
+fn files(scratch: &Path) -> Vec<(&'static str, Vec<OwnedFd>)> {
     use crate::{dirs, disk, files, opened};
-    let dir = File::open(place).expect("the directory");
-    std::fs::write(place.join("file"), "x").expect("a file");
-    let held = dirs::Dir::open(place).expect("the directory");
+    let dir = File::open(scratch).expect("the directory");
+    std::fs::write(scratch.join("file"), "x").expect("a file");
+    let held = dirs::Dir::open(scratch).expect("the directory");
     let one = |file: File| vec![file.into()];
     vec![
         ("files::create", one(files::create(dir.as_fd(), c"made").expect("a file"))),
         ("files::open", one(files::open(dir.as_fd(), c"made").expect("a file"))),
-        ("opened::to_read", one(opened::to_read(&place.join("file"), false).expect("a file"))),
-        ("opened::to_write", one(opened::to_write(&place.join("file"), opened::Writing::default()).expect("a file"))),
+        ("opened::to_read", one(opened::to_read(&scratch.join("file"), false).expect("a file"))),
+        ("opened::to_write", one(opened::to_write(&scratch.join("file"), opened::Writing::default()).expect("a file"))),
         ("opened::alone", optional("/proc", opened::alone(dir.as_fd()), one)),
         ("dirs::nameless", one(held.nameless().expect("a file"))),
-        ("disk::create", optional("direct", disk::create(&place.join("direct")), one)),
-        ("disk::open_to_read", optional("direct", disk::open_to_read(&place.join("direct")), one)),
-        ("disk::open_shared", optional("direct", disk::open_shared(&place.join("direct")), one)),
-        ("kernel_objects::fifo", both(crate::kernel_objects::fifo(&place.join("fifo")).expect("a FIFO"))),
+        ("disk::create", optional("direct", disk::create(&scratch.join("direct")), one)),
+        ("disk::open_to_read", optional("direct", disk::open_to_read(&scratch.join("direct")), one)),
+        ("disk::open_shared", optional("direct", disk::open_shared(&scratch.join("direct")), one)),
+        ("kernel_objects::fifo", both(crate::kernel_objects::fifo(&scratch.join("fifo")).expect("a FIFO"))),
     ]
 }
 
@@ -104,9 +105,9 @@ fn others() -> Vec<(&'static str, Vec<OwnedFd>)> {
 }
 
 #[test]
-fn no_descriptor_is_left_to_the_programs_that_are_started() {
-    let place = Place::new("closed");
-    let all: Vec<_> = [files(&place.0), sockets(), others()].into_iter().flatten().collect();
+fn every_descriptor_is_closed_on_exec() {
+    let scratch = Scratch::new("closed");
+    let all: Vec<_> = [files(&scratch.0), sockets(), others()].into_iter().flatten().collect();
     for (name, fds) in &all {
         for fd in fds {
             assert!(fcntl_getfd(fd).expect("F_GETFD").contains(FdFlags::CLOEXEC), "{name}");

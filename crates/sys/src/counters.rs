@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_counter_is_its_own() {
+    fn each_counter_comes_from_its_own_field() {
         // SAFETY: an rusage is integers only.
         let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
         raw.ru_utime = libc::timeval { tv_sec: 1, tv_usec: 2 };
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn each_increase_is_that_of_its_own_counter() {
+    fn each_increase_belongs_to_its_own_counter() {
         let of = |n: u64| Usage {
             voluntary: n,
             involuntary: 2 * n,
@@ -215,7 +215,7 @@ mod tests {
 
     /// Another thread takes page faults: they are its own and the process's, not ours.
     #[test]
-    fn a_thread_is_told_from_its_process() {
+    fn counters_of_a_thread_and_of_its_process_differ() {
         const PAGES: u64 = 1000;
         let touch = || {
             let before = Usage::thread();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_proc_are_found_by_their_places_and_names() {
+    fn numbers_in_proc_are_found_by_position_and_name() {
         assert_eq!(resident_in("900 70 20 3 0 50 0\n", 4096), Some((70 * 4096, 20 * 4096)));
         assert_eq!(resident_in("900 70", 4096), None);
         let io = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n";
@@ -239,9 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn what_children_worked_belongs_to_the_family() {
+    fn family_time_includes_that_of_children() {
         const WORK_NS: u64 = 40_000_000;
-        // In a process of its own, because other tests run in this one.
+        // In a child, because other tests run in this process.
         let child = crate::fork::fork(|| {
             let (family, own) = (family_cpu_ns(), thread_cpu_ns());
             let made = crate::fork::fork(|| {
@@ -261,8 +261,8 @@ mod tests {
     }
 
     #[test]
-    fn what_children_worked_in_the_kernel_belongs_to_the_family_as_well() {
-        // In a process of its own, because other tests run in this one.
+    fn family_time_includes_what_children_spent_in_the_kernel() {
+        // In a child, because other tests run in this process.
         let child = crate::fork::fork(|| {
             let family = family_cpu_ns();
             let made = crate::fork::fork(|| {
@@ -314,8 +314,7 @@ mod tests {
         assert_eq!((shootdowns_in("CPU0\n", &[0]), shootdowns_in("", &[0])), (None, None));
     }
 
-    /// A thread is told from its process also by the clocks, which other threads of this one
-    /// advance.
+    /// The CPU clocks differ too: other threads advance that of the process.
     #[test]
     fn cpu_time_is_that_of_the_thread_and_of_the_whole_process() {
         use rustix::time::{ClockId, clock_gettime};
@@ -334,7 +333,7 @@ mod tests {
         assert!(family >= before && before >= seen[2] + 5_000_000, "{family} of the family, {before} before, {seen:?}");
     }
 
-    /// The kernel's other name of the number, in KiB. Other tests map and unmap in the meantime.
+    /// Compared with the kernel's other file, roughly, because other tests map and unmap memory.
     #[test]
     fn resident_bytes_are_those_of_this_process() {
         let kib = |name: &str| {
@@ -343,9 +342,9 @@ mod tests {
                 status.lines().find_map(|line| line.strip_prefix(name))?.trim().trim_end_matches(" kB").to_owned();
             line.parse::<u64>().ok()
         };
-        let alike = |told: u64, kib: u64| (kib * 512..=kib * 2048).contains(&told);
+        let alike = |bytes: u64, kib: u64| (kib * 512..=kib * 2048).contains(&bytes);
         let seen = || Some((resident()?, kib("VmRSS:")?, kib("RssFile:")? + kib("RssShmem:")?));
-        let Some(mut last) = seen() else { return println!("skipped: /proc does not tell") };
+        let Some(mut last) = seen() else { return println!("skipped: no /proc") };
         for _ in 0..1000 {
             if alike(last.0.0, last.1) && alike(last.0.1, last.2) {
                 return;
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_those_of_the_thread_that_asks() {
+    fn calls_are_those_of_the_calling_thread() {
         use std::io::{Read, Write};
         let Some(own) = io_calls() else { return println!("skipped: the kernel does not count calls") };
         let (mut zero, mut null) = (

@@ -105,7 +105,7 @@ impl Dir {
         Ok(rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive)?)
     }
 
-    /// The names in it that are wanted.
+    /// The names in it that `wanted` accepts.
     ///
     /// # Errors
     /// Those of `openat` and `getdents64`.
@@ -288,8 +288,8 @@ fn open_name(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> rustix::io::Re
 /// distinguishes bind mounts of one device.
 fn mount_of(fd: BorrowedFd<'_>) -> rustix::io::Result<(u64, Option<u64>)> {
     let device = rustix::fs::fstat(fd)?.st_dev;
-    let told = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok();
-    let number = told.filter(|s| StatxFlags::from_bits_retain(s.stx_mask).contains(StatxFlags::MNT_ID));
+    let found = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok();
+    let number = found.filter(|s| StatxFlags::from_bits_retain(s.stx_mask).contains(StatxFlags::MNT_ID));
     Ok((device, number.map(|s| s.stx_mnt_id)))
 }
 
@@ -308,9 +308,9 @@ fn remove_empty(parent: BorrowedFd<'_>, name: &OsStr, dir: BorrowedFd<'_>) -> ru
 
 /// The removal of everything in a directory.
 struct Removal<'d> {
-    /// The place that what is too deep is moved to.
+    /// Where directories that are too deep are moved.
     top: BorrowedFd<'d>,
-    /// How much has been moved there.
+    /// The number of directories moved there.
     moved: u64,
 }
 

@@ -35,7 +35,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// reading and writing.
 ///
 /// # Errors
-/// Those of `open`; `InvalidData` for what is no regular file, which is not touched.
+/// Those of `open`; `InvalidData` for anything but a regular file, which is left as it is.
 pub fn open_shared(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -109,10 +109,11 @@ pub fn is_writable(dir: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Scratch;
     use std::os::fd::AsFd;
 
     #[test]
-    fn a_size_needs_no_reading_and_moves_nothing() {
+    fn size_does_not_move_the_file_position() {
         let path = std::env::temp_dir().join(format!("groma-sys-disk-{}", std::process::id()));
         std::fs::write(&path, vec![7u8; 12_345]).expect("a file");
         let file = File::open(&path).expect("it is there");
@@ -124,9 +125,9 @@ mod tests {
         assert_eq!((byte, read_at(file.as_fd(), &mut byte, 12_345).expect("pread")), ([7], 0));
     }
 
-    /// The whole of it, free or not.
+    /// All of it, used or free.
     #[test]
-    fn a_file_system_is_as_large_as_others_say() {
+    fn the_size_of_a_file_system_agrees_with_another_tool() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let said = std::process::Command::new("stat").args(["-f", "-c", "%b %S"]).arg(here).output();
         let numbers: Option<Vec<u64>> = said.ok().and_then(|said| {
@@ -146,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Each is of the page cache without it, whatever the disk is.
+    /// Without `O_DIRECT` a transfer would be one of the page cache.
     #[test]
     fn files_are_opened_past_the_page_cache() {
         let path = std::env::temp_dir().join(format!("groma-sys-direct-{}", std::process::id()));
@@ -170,30 +171,13 @@ mod tests {
         }
     }
 
-    /// A place of a test's own, gone with the value.
-    struct Scratch(std::path::PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Scratch {
-            let path = std::env::temp_dir().join(format!("groma-sys-disk-{name}-{}", std::process::id()));
-            std::fs::create_dir(&path).expect("a directory");
-            Scratch(path)
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            drop(std::fs::remove_dir_all(&self.0));
-        }
-    }
-
     #[test]
     fn only_a_regular_file_is_shared_between_rounds() {
-        let scratch = Scratch::new("shared");
+        let scratch = Scratch::new("disk-shared");
         let fifo = scratch.0.join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
             .expect("FIFO");
-        // The kernel has no direct transfers for it, and where it had, it would be no file.
+        // A FIFO has no direct transfers, and is not a regular file either.
         assert!(open_shared(&fifo).is_err(), "a FIFO");
         assert_eq!(
             open_shared(&scratch.0.join("none")).map(|_| ()).map_err(|e| e.kind()),
@@ -208,8 +192,8 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_written_at_their_place() {
-        let scratch = Scratch::new("place");
+    fn bytes_are_written_at_their_offset() {
+        let scratch = Scratch::new("disk-place");
         let path = scratch.0.join("file");
         let file = File::create_new(&path).expect("a file");
         assert_eq!(write_at(file.as_fd(), b"xyz", 5).expect("pwrite"), 3);
@@ -218,9 +202,9 @@ mod tests {
         assert_eq!(std::fs::read(&path).expect("the file"), b"\0ab\0\0xyz");
     }
 
-    /// By the names of the kinds that `stat` knows, of which these two are in memory.
+    /// Compared with `stat`, which names two kinds of file systems in memory.
     #[test]
-    fn a_disk_is_where_others_see_one() {
+    fn has_disk_agrees_with_stat() {
         for place in [env!("CARGO_MANIFEST_DIR"), "/dev/shm", "/proc"].map(Path::new) {
             let said = std::process::Command::new("stat").args(["-f", "-c", "%T"]).arg(place).output();
             let kind =
@@ -234,16 +218,15 @@ mod tests {
         }
     }
 
-    /// To create a file takes the right to write and that to enter. The superuser has both
-    /// everywhere.
+    /// Creating a file takes permission to write and to enter. The superuser has both everywhere.
     #[test]
-    fn a_directory_is_writable_for_who_may_write_and_enter() {
+    fn a_directory_is_writable_with_permission_to_write_and_enter() {
         use std::os::unix::fs::PermissionsExt;
-        let scratch = Scratch::new("rights");
+        let scratch = Scratch::new("disk-rights");
         let set = |mode| std::fs::set_permissions(&scratch.0, std::fs::Permissions::from_mode(mode)).expect("ours");
         let tried = |mode| {
             set(mode);
-            crate::in_child::code(|| match crate::in_child::be_nobody() {
+            crate::testing::in_child(|| match crate::testing::drop_root() {
                 true => i32::from(is_writable(&scratch.0)),
                 false => 2,
             })
@@ -253,12 +236,12 @@ mod tests {
         if seen[0] == Some(1) {
             assert_eq!(seen, [1, 0, 0, 0].map(Some));
         } else {
-            println!("skipped: nobody else reaches {}", scratch.0.display());
+            println!("skipped: other users cannot reach {}", scratch.0.display());
         }
         assert!(!is_writable(&scratch.0.join("none")));
     }
 
-    /// Whatever the rights, nothing can be written where the mount is read-only.
+    /// Permissions do not matter on a read-only mount.
     #[test]
     fn a_read_only_mount_is_not_writable() {
         use std::os::fd::AsRawFd;

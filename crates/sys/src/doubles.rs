@@ -36,7 +36,7 @@ impl Loop {
         })
     }
 
-    /// All that is known about it.
+    /// The kernel.
     pub fn kernel(&self) -> &'static DoublesKernel {
         self.kernel
     }

@@ -82,9 +82,9 @@ mod tests {
         assert_eq!(exec_counter.bytes().expect("read"), 264);
     }
 
-    /// One end is handed on, the other is not, and neither waits.
+    /// Neither end blocks.
     #[test]
-    fn only_the_end_that_is_written_to_is_handed_on() {
+    fn only_the_write_end_is_inherited() {
         let exec_counter = ExecCounter::new().expect("a pipe");
         let handed = |fd: &OwnedFd| !rustix::io::fcntl_getfd(fd).expect("F_GETFD").contains(FdFlags::CLOEXEC);
         assert_eq!((handed(&exec_counter.out), handed(&exec_counter.write_end)), (false, true));

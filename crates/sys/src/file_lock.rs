@@ -4,7 +4,7 @@
 //! `fcntl` gets a valid `struct flock`; descriptors are owned.
 #![expect(unsafe_code, reason = "fcntl with a lock")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -38,7 +38,7 @@ impl LockFile {
         Ok(LockFile { fd: file.into(), kind })
     }
 
-    /// Waits until nobody else holds the byte (or the file, depending on the kind), and takes it.
+    /// Waits until no one else holds the byte (or the file, depending on the kind), and takes it.
     ///
     /// # Errors
     /// Those of `fcntl` and `flock`: `EDEADLK` where the holder waits for this process, `ENOLCK` at
@@ -48,7 +48,7 @@ impl LockFile {
         self.set(libc::F_WRLCK, libc::LOCK_EX, byte)
     }
 
-    /// Gives it back.
+    /// Releases it.
     ///
     /// # Errors
     /// Those of `fcntl` and `flock`.
@@ -108,7 +108,7 @@ mod tests {
     use crate::fork;
 
     #[test]
-    fn a_lock_is_seen_by_another_process_until_it_is_given_back() {
+    fn another_process_sees_a_lock_until_it_is_released() {
         let path = std::env::temp_dir().join(format!("groma-lock-{}", crate::process::id()));
         for kind in [Kind::Record, Kind::OpenFile, Kind::Whole] {
             let ours = LockFile::open(&path, kind).expect("a file");
@@ -135,7 +135,7 @@ mod tests {
             first.lock(3).expect("lock");
             assert_eq!(second.is_held_by_another(3).expect("tried"), excludes, "{kind:?}");
             first.unlock(3).expect("unlock");
-            // Trying leaves nothing behind.
+            // Trying leaves no lock behind.
             assert!(!second.is_held_by_another(3).expect("tried") && !first.is_held_by_another(3).expect("tried"));
         }
         std::fs::remove_file(&path).expect("the file");

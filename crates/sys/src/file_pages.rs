@@ -11,7 +11,7 @@
 //! who owns it, does not truncate it.
 #![expect(unsafe_code, reason = "mmap, madvise, munmap")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use crate::pages::page_size;
 use std::fs::File;
 use std::io;
@@ -23,9 +23,9 @@ use std::os::fd::AsRawFd;
 pub enum Access {
     /// Read-only, private; a write raises SIGSEGV.
     Read,
-    /// Written to copies of one's own.
+    /// Writes go to private copies.
     Private,
-    /// Written to the file.
+    /// Writes go to the file.
     Shared,
 }
 
@@ -127,7 +127,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn pages_come_in_the_order_asked_for_and_come_back() {
+    fn pages_have_the_requested_order_and_can_be_read_again() {
         let path = std::env::temp_dir().join(format!("groma-file-pages-{}", crate::process::id()));
         let mut file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
         std::fs::remove_file(&path).expect("its name gone");
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(short, Err(io::ErrorKind::UnexpectedEof));
     }
 
-    /// Where the pages of a file are counted, and they have another copy.
+    /// Needs a file system with a page cache and a copy on disk.
     #[test]
     fn forgotten_pages_leave_the_cache() {
         use crate::mapping::{Backing, Mapping};

@@ -3,7 +3,7 @@
 //!
 //! The calls are rustix's, which enters the kernel directly on the systems that it knows.
 
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, RawDir};
+use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, RawDir, ioctl_getflags, ioctl_setflags};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
@@ -93,7 +93,7 @@ pub fn allocate(file: &File, len: u64) -> io::Result<()> {
     Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, len)?)
 }
 
-/// Bytes that a file has room for.
+/// Bytes allocated to a file.
 ///
 /// # Errors
 /// Those of `fstat`.
@@ -101,7 +101,18 @@ pub fn allocated(file: &File) -> io::Result<u64> {
     Ok(std::os::unix::fs::MetadataExt::blocks(&file.metadata()?) * 512)
 }
 
-/// Reads once at a place of a file.
+/// Tells the file system that the directories below this one are unrelated (`chattr +T`): ext4 then
+/// places each in another part of the disk, chosen by its name. Other file systems ignore or refuse
+/// it.
+///
+/// # Errors
+/// Those of `ioctl`: `ENOTTY` and `EOPNOTSUPP` where there is no such flag.
+pub fn scatter_below(dir: &File) -> io::Result<()> {
+    let flags = ioctl_getflags(dir)?;
+    Ok(ioctl_setflags(dir, flags | IFlags::TOPDIR)?)
+}
+
+/// Reads once at an offset of a file.
 ///
 /// # Errors
 /// Those of `pread`.
@@ -110,7 +121,7 @@ pub fn read_at(file: &File, buf: &mut [u8], at: u64) -> io::Result<usize> {
     Ok(rustix::io::pread(file, buf, at)?)
 }
 
-/// Writes once at a place of a file.
+/// Writes once at an offset of a file.
 ///
 /// # Errors
 /// Those of `pwrite`.
@@ -210,13 +221,13 @@ fn device_writes_in(stat: &str) -> Option<DeviceWrites> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Place;
+    use crate::testing::Scratch;
     use std::os::fd::AsFd;
 
     #[test]
     fn names_come_and_go() {
-        let place = Place::new("files");
-        let handle = place.open();
+        let scratch = Scratch::new("files");
+        let handle = scratch.open();
         let dir = handle.as_fd();
         let file = create(dir, c"a").expect("a file");
         assert_eq!(write_at(&file, b"xyz", 2).expect("written"), 3);
@@ -230,9 +241,9 @@ mod tests {
         names.sort();
         assert_eq!(names, [c".", c"..", c"a", c"c", c"d", c"s"].map(CStr::to_owned));
         remove_dir(dir, c"d").expect("removed");
-        // Of the link, not of the file that it leads to.
+        // A link to the symbolic link, not to its target.
         link(dir, c"s", c"t").expect("a link");
-        assert!(std::fs::symlink_metadata(place.0.join("t")).expect("lstat").is_symlink());
+        assert!(std::fs::symlink_metadata(scratch.0.join("t")).expect("lstat").is_symlink());
         let mut bytes = [9; 8];
         assert_eq!(read_at(&open(dir, c"c").expect("the file"), &mut bytes, 0).expect("read"), 5);
         assert_eq!(bytes, *b"\0\0xyz\x09\x09\x09");
@@ -240,19 +251,28 @@ mod tests {
         assert_eq!((file.metadata().expect("fstat").len(), allocated(&file).expect("fstat")), (0, 0));
     }
 
+    #[test]
+    fn the_scatter_flag_is_set_or_refused() {
+        let scratch = Scratch::new("files-scattered");
+        let dir = scratch.open();
+        if scatter_below(&dir).is_ok() {
+            assert!(ioctl_getflags(&dir).is_ok_and(|flags| flags.contains(IFlags::TOPDIR)));
+        }
+    }
+
     /// Where a file system cannot do it, there is nothing to test.
     #[test]
-    fn a_part_is_copied_to_its_own_place_or_to_the_current_one() {
+    fn ranges_are_copied_to_the_same_offset_or_the_current_position() {
         use std::io::{Seek, SeekFrom};
-        let place = Place::new("files-copied");
+        let scratch = Scratch::new("files-copied");
         let new = |name: &str| {
             let file =
-                File::options().read(true).write(true).create_new(true).open(place.0.join(name)).expect("a file");
-            std::fs::remove_file(place.0.join(name)).expect("its name goes");
+                File::options().read(true).write(true).create_new(true).open(scratch.0.join(name)).expect("a file");
+            std::fs::remove_file(scratch.0.join(name)).expect("its name goes");
             file
         };
         let (from, ranged, mut sent, room) = (new("from"), new("ranged"), new("sent"), new("room"));
-        std::fs::remove_dir(&place.0).expect("nothing left");
+        std::fs::remove_dir(&scratch.0).expect("nothing left");
         write_at(&from, b"0123456789", 0).expect("written");
         let content = |file: &File| {
             let mut bytes = [b'.'; 16];
@@ -282,11 +302,11 @@ mod tests {
         assert_eq!(device_writes_in(""), None);
     }
 
-    /// A directory is read from its start each time, wherever the last reading ended.
+    /// Every read begins at the first entry.
     #[test]
-    fn a_directory_is_read_as_often_as_one_likes() {
-        let place = Place::new("files-read");
-        let handle = place.open();
+    fn a_directory_can_be_read_repeatedly() {
+        let scratch = Scratch::new("files-read");
+        let handle = scratch.open();
         // More than one call's worth of names.
         for n in 0..1500 {
             let name = std::ffi::CString::new(format!("a-long-name-of-a-file-{n:05}")).expect("no NUL");
@@ -306,16 +326,16 @@ mod tests {
         assert_eq!(counts, [(1502, 1502); 2]);
     }
 
-    /// For this user only, and for what they are opened for.
+    /// Also checks that a file is open in one direction only.
     #[test]
-    fn what_is_made_is_private_and_of_its_length() {
+    fn new_files_are_private_and_have_their_length() {
         use std::os::unix::fs::PermissionsExt;
-        let place = Place::new("files-made");
-        let handle = place.open();
+        let scratch = Scratch::new("files-made");
+        let handle = scratch.open();
         let dir = handle.as_fd();
         let file = create(dir, c"a").expect("a file");
         make_dir(dir, c"d").expect("a directory");
-        let mode = |name: &str| place.0.join(name).metadata().expect("there").permissions().mode() & 0o777;
+        let mode = |name: &str| scratch.0.join(name).metadata().expect("there").permissions().mode() & 0o777;
         assert_eq!((mode("a"), mode("d")), (0o600, 0o700));
         let read = open(dir, c"a").expect("the file");
         let can = |file: &File| rustix::fs::fcntl_getfl(file).expect("F_GETFL") & OFlags::RWMODE;
@@ -325,36 +345,37 @@ mod tests {
         set_len(&file, 1 << 20).expect("ftruncate");
         assert_eq!(file.metadata().expect("fstat").len(), 1 << 20);
         let allocated_by_stat = || {
-            let said = std::process::Command::new("stat").args(["-c", "%b %B"]).arg(place.0.join("a")).output().ok()?;
+            let said =
+                std::process::Command::new("stat").args(["-c", "%b %B"]).arg(scratch.0.join("a")).output().ok()?;
             let text = String::from_utf8(said.stdout).ok()?;
             let (blocks, unit) = text.trim().split_once(' ')?;
             Some(blocks.parse::<u64>().ok()? * unit.parse::<u64>().ok()?)
         };
         assert_eq!(write_at(&file, &[1; 8192], 0).expect("written"), 8192);
         file.sync_all().expect("fsync");
-        let told = allocated_by_stat();
+        let listed = allocated_by_stat();
         let seen = allocated(&read).expect("fstat");
-        assert!(told.is_none_or(|told| told == seen) && seen < 1 << 20, "{seen} and {told:?}");
+        assert!(listed.is_none_or(|listed| listed == seen) && seen < 1 << 20, "{seen} and {listed:?}");
     }
 
-    /// A name that is taken is another file's afterwards; a link is to one file.
+    /// A rename replaces what had the new name; a link names the same file.
     #[test]
-    fn names_are_moved_and_shared() {
-        let place = Place::new("files-names");
+    fn renames_replace_and_links_share() {
+        let scratch = Scratch::new("files-names");
         for dir in ["from", "to"] {
-            std::fs::create_dir(place.0.join(dir)).expect("a directory");
+            std::fs::create_dir(scratch.0.join(dir)).expect("a directory");
         }
-        let [from, to] = ["from", "to"].map(|name| File::open(place.0.join(name)).expect("the directory"));
-        std::fs::write(place.0.join("from/a"), "new").expect("a file");
-        std::fs::write(place.0.join("to/b"), "old").expect("a file");
+        let [from, to] = ["from", "to"].map(|name| File::open(scratch.0.join(name)).expect("the directory"));
+        std::fs::write(scratch.0.join("from/a"), "new").expect("a file");
+        std::fs::write(scratch.0.join("to/b"), "old").expect("a file");
         rename(from.as_fd(), c"a", to.as_fd(), c"b").expect("renamed");
-        assert_eq!(std::fs::read(place.0.join("to/b")).expect("it is there"), b"new");
-        assert!(!place.0.join("from/a").exists());
+        assert_eq!(std::fs::read(scratch.0.join("to/b")).expect("it is there"), b"new");
+        assert!(!scratch.0.join("from/a").exists());
         link(to.as_fd(), c"b", c"c").expect("a link");
-        let number = |name: &str| std::os::unix::fs::MetadataExt::ino(&place.0.join(name).metadata().expect("there"));
+        let number = |name: &str| std::os::unix::fs::MetadataExt::ino(&scratch.0.join(name).metadata().expect("there"));
         assert_eq!(number("to/b"), number("to/c"));
         assert!(link(to.as_fd(), c"b", c"c").is_err());
         symlink(to.as_fd(), c"../from", c"s").expect("a link");
-        assert_eq!(std::fs::read_link(place.0.join("to/s")).expect("a link"), std::path::Path::new("../from"));
+        assert_eq!(std::fs::read_link(scratch.0.join("to/s")).expect("a link"), std::path::Path::new("../from"));
     }
 }

@@ -1,7 +1,7 @@
 //! A process without system calls: the exact test of whether a call enters the kernel.
 //!
-//! CPU time in the kernel cannot tell: most kernels account it by ticks of 4 ms, so in a round of
-//! 20 ms one in twenty loops that only make system calls seems to have spent none. A filter
+//! CPU time in the kernel cannot show it: most kernels account it by ticks of 4 ms, so in a round
+//! of 20 ms one in twenty loops that only make system calls seems to have spent none. A filter
 //! (seccomp) that fails every call with an unused error number shows each single one
 //! (`docs/methods/operating-system.md#vdso`).
 //!
@@ -9,7 +9,7 @@
 //! The filter program is a valid array that outlives the call which copies it.
 #![expect(unsafe_code, reason = "prctl to install a seccomp filter")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use std::io;
 
 /// The error of every filtered call: the largest number that counts as an error, which no error
@@ -65,8 +65,8 @@ fn apply(steps: &mut [libc::sock_filter]) -> io::Result<()> {
     }
 }
 
-/// Makes a call fail with [`PLANTED`], in the calling thread and permanently, where the lower half
-/// of an argument is another number: what a call is made with, as the kernel sees it.
+/// Makes a call fail with [`PLANTED`] unless the lower half of this argument is `value`, in the
+/// calling thread and permanently: shows what the kernel receives.
 #[cfg(test)]
 pub(crate) fn deny_unless(call: libc::c_long, argument: u32, value: u32) -> io::Result<()> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_denied_is_denied() {
+    fn deny_leaves_other_calls_alone() {
         let child = crate::fork::fork(|| match deny(&[libc::SYS_getuid, libc::SYS_getppid], libc::EPERM) {
             Err(_) => 2,
             Ok(()) => {
@@ -115,11 +115,11 @@ mod tests {
         assert!(matches!(code, Some(0 | 2)), "{code:?}");
     }
 
-    /// The first of the listed calls, one in the middle, and the last; and no neighbour of theirs.
+    /// The first of the listed calls, one in the middle and the last; not their neighbours.
     #[test]
     fn every_listed_call_is_denied_and_no_other() {
         let listed = [libc::SYS_getuid, libc::SYS_getgid, libc::SYS_geteuid, libc::SYS_getegid, libc::SYS_gettid];
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             if deny(&listed, libc::EXDEV).is_err() {
                 return 255;
             }
@@ -128,22 +128,22 @@ mod tests {
                 && io::Error::last_os_error().raw_os_error() == Some(libc::EXDEV);
             let others = [libc::SYS_getpid, libc::SYS_getppid, libc::SYS_sched_yield];
             let checks = [listed.map(tried).to_vec(), others.map(|call| !tried(call)).to_vec()].concat();
-            crate::in_child::first_wrong(&checks)
+            crate::testing::first_wrong(&checks)
         });
         assert!(matches!(exit, Some(0 | 255)), "call {exit:?}");
     }
 
-    /// It must not stop at calls of which somebody thought.
+    /// Not only the calls of some list.
     #[test]
-    fn who_is_cut_off_can_make_no_call_at_all() {
-        let exit = crate::in_child::code(|| {
+    fn cut_off_denies_every_call() {
+        let exit = crate::testing::in_child(|| {
             let Ok(()) = cut_off() else { return 255 };
             let calls = [libc::SYS_read, libc::SYS_getpid, libc::SYS_clock_gettime, libc::SYS_gettid, libc::SYS_openat];
             // SAFETY: no call with these numbers accesses memory: the arguments are zeroes, and it
             // is denied before they are looked at.
             let denied = |call: libc::c_long| unsafe { libc::syscall(call, 0, 0, 0) } == -1
                 && io::Error::last_os_error().raw_os_error() == Some(PLANTED);
-            crate::in_child::first_wrong(&calls.map(denied))
+            crate::testing::first_wrong(&calls.map(denied))
         });
         assert!(matches!(exit, Some(0 | 255)), "call {exit:?}");
     }

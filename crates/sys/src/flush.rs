@@ -16,7 +16,7 @@ pub struct Flush {
 }
 
 impl Flush {
-    /// By its name.
+    /// The instruction of this name.
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ impl Flush {
         kernel.map(|kernel| Self { kernel }).ok_or_else(|| flush_missing(name))
     }
 
-    /// The best one of that effect.
+    /// The best instruction with this effect.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Flush {
         })
     }
 
-    /// The best one that drops lines.
+    /// The best instruction that drops lines.
     pub fn evict() -> Option<Self> {
         Self::with(Effect::Evict).ok()
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_instruction_has_the_effect_that_was_asked_for() {
+    fn the_instruction_has_the_requested_effect() {
         for effect in [Effect::Evict, Effect::Clean, Effect::Demote] {
             match Flush::with(effect) {
                 Ok(flush) => assert_eq!(flush.kernel.effect, effect, "{}", flush.name()),
@@ -96,10 +96,11 @@ mod tests {
         }
     }
 
-    /// An instruction that manages a line needs its page: those that come tell which lines it were.
+    /// An instruction that manages a line maps its page, so the resident pages show which lines
+    /// they were.
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn as_many_lines_are_managed_as_far_apart_as_told() {
+    fn exactly_the_requested_lines_are_managed() {
         use crate::pages::{Map, Policy, page_size};
         for kernel in flush_kernels().into_iter().filter(|kernel| kernel.effect != Effect::Demote) {
             for (lines, batch) in [(1, 1), (7, 1), (12, 4), (12, 12)] {

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_seen_can_be_asked_for_again() {
+    fn a_result_can_be_polled_again() {
         let mut child = fork(|| 7).expect("fork");
         let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while child.poll().expect("wait").is_none() {
@@ -258,8 +258,8 @@ mod tests {
             // SAFETY: room for the answer, and zeroes are a valid one.
             let (left, set) = unsafe {
                 let mut left = std::mem::zeroed::<libc::itimerval>();
-                let told = libc::getitimer(libc::ITIMER_REAL, &raw mut left);
-                (left.it_value, told == 0 && left.it_interval.tv_usec == 0)
+                let failed = libc::getitimer(libc::ITIMER_REAL, &raw mut left);
+                (left.it_value, failed == 0 && left.it_interval.tv_usec == 0)
             };
             assert!(set && (left.tv_sec, left.tv_usec) == (0, 0));
             assert!([libc::SIGCHLD, libc::SIGALRM].map(crate::signals::has_default).iter().all(|default| *default));
@@ -274,7 +274,7 @@ mod tests {
                 if let Some(exit) = child.poll().expect("wait") {
                     break exit;
                 }
-                assert!(std::time::Instant::now() < patience, "nobody interrupted it");
+                assert!(std::time::Instant::now() < patience, "no signal interrupted it");
                 std::thread::sleep(std::time::Duration::from_millis(5));
             };
             assert_eq!(exit.code(), Some(0), "late: {late}");
@@ -294,14 +294,14 @@ mod tests {
         assert_eq!(process::reap(pid).map(|_| ()).map_err(|e| e.raw_os_error()), Err(Some(libc::ECHILD)));
     }
 
-    /// What the kernel does to it when its parent ends, and what its parent sees of a panic.
+    /// The signal at the death of the parent, and the exit code of a panic.
     #[test]
     fn a_child_dies_with_its_parent_and_a_panic_is_no_success() {
         let asked = || {
             let mut signal: libc::c_int = 0;
             // SAFETY: room for one number.
-            let told = unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) };
-            if told == 0 { signal } else { 255 }
+            let failed = unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) };
+            if failed == 0 { signal } else { 255 }
         };
         assert_eq!(fork(asked).expect("fork").wait().expect("wait").code(), Some(libc::SIGKILL));
         let panics = fork(|| {
@@ -314,7 +314,7 @@ mod tests {
     /// A lock that another thread holds would stay locked in the child.
     #[test]
     fn a_worker_forks_only_while_it_has_one_thread() {
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let before = one_thread_is_enforced();
             enforce_one_thread();
             let alone = fork(|| 3).and_then(Child::wait).is_ok_and(|exit| exit.code() == Some(3));
@@ -323,14 +323,14 @@ mod tests {
             let refused = fork(|| 0).map(|_| ()).map_err(|e| e.to_string());
             drop(stay);
             let left = other.join().is_ok();
-            // A thread is joined a moment before the kernel no longer counts it.
+            // The kernel counts a thread for a moment after it was joined.
             let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
             while crate::thread::count() != 1 && std::time::Instant::now() < until {
                 std::thread::yield_now();
             }
             let again = fork(|| 4).and_then(Child::wait).is_ok_and(|exit| exit.code() == Some(4));
             let refused = refused == Err("refused to fork a process with 2 threads".to_owned());
-            crate::in_child::first_wrong(&[!before, one_thread_is_enforced(), alone, refused, left, again])
+            crate::testing::first_wrong(&[!before, one_thread_is_enforced(), alone, refused, left, again])
         });
         assert_eq!(exit, Some(0));
     }
@@ -338,18 +338,18 @@ mod tests {
     #[test]
     fn a_child_that_still_runs_has_no_result_and_its_copies_are_closed() {
         use std::os::fd::AsFd;
-        let ((end, held), (told, tell)) = (crate::io::pipe().expect("pipe"), crate::io::pipe().expect("pipe"));
+        let ((end, held), (answer, sender)) = (crate::io::pipe().expect("pipe"), crate::io::pipe().expect("pipe"));
         let mut child = fork(|| {
-            close_copies(&[held.as_fd(), told.as_fd()]);
-            let open = [held.as_fd(), told.as_fd()].map(|fd| rustix::io::fcntl_getfd(fd).is_ok());
-            if crate::io::write_full(tell.as_fd(), &open.map(u8::from)).is_err() {
+            close_copies(&[held.as_fd(), answer.as_fd()]);
+            let open = [held.as_fd(), answer.as_fd()].map(|fd| rustix::io::fcntl_getfd(fd).is_ok());
+            if crate::io::write_full(sender.as_fd(), &open.map(u8::from)).is_err() {
                 return 1;
             }
             i32::from(crate::io::read(end.as_fd(), &mut [0]).is_err())
         })
         .expect("fork");
         let mut open = [9; 2];
-        crate::io::read_full(told.as_fd(), &mut open).expect("the child says");
+        crate::io::read_full(answer.as_fd(), &mut open).expect("the child says");
         assert_eq!(open, [0, 0]);
         assert!(child.poll().expect("it is our child").is_none());
         crate::io::write_full(held.as_fd(), &[1]).expect("it reads");

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_woken_and_a_changed_word_is_not_waited_for() {
+    fn wakes_without_waiters_and_waits_on_a_changed_word_return() {
         for scope in [Scope::Private, Scope::Shared] {
             let word = AtomicU32::new(5);
             assert_eq!(scope.wake_one(&word), 0);
@@ -81,7 +81,7 @@ mod tests {
         assert!(is_wait(0) && is_wait(CHANGED) && !is_wait(-(libc::EFAULT as isize)));
     }
 
-    /// As a signal ends a wait; and a word of one scope has no waiters of the other.
+    /// A signal ends a wait; a wake of one scope does not reach waiters of the other.
     #[test]
     fn an_interruption_is_a_wait_and_no_other_error_is() {
         assert!(is_wait(-(libc::EINTR as isize)));

@@ -68,10 +68,10 @@ fn guard(
     let made = make();
     let error = made.as_ref().map_or_else(|e| e.raw_os_error().unwrap_or(-1), |_| 0);
     let thing = *made.as_ref().unwrap_or(&0);
-    let told = write_full(news, &[thing.to_ne_bytes(), error.to_ne_bytes()].concat());
+    let reported = write_full(news, &[thing.to_ne_bytes(), error.to_ne_bytes()].concat());
     let thing = made?;
     // A byte, end-of-file, or an error: there is nothing else to wait for.
-    let _ = told.and_then(|()| read(leash, &mut [0]));
+    let _ = reported.and_then(|()| read(leash, &mut [0]));
     unmake(thing)
 }
 
@@ -90,15 +90,16 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
 
-    /// Where a guardian tells what it did: set before the fork, and so its own as well.
+    /// The pipe on which a guardian reports what it did; set before the fork, so the child has it
+    /// too.
     static NEWS: AtomicI32 = AtomicI32::new(-1);
 
-    fn tell(what: u8) {
+    fn report(what: u8) {
         let path = format!("/proc/self/fd/{}", NEWS.load(SeqCst));
         let _ = std::fs::write(path, [what]);
     }
 
-    /// What could not be made has no owner, and the reason is the guardian's.
+    /// The error of `make` reaches the caller.
     #[test]
     fn an_object_that_cannot_be_made_is_an_error() {
         let refused = || Err(io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error()));
@@ -106,18 +107,17 @@ mod tests {
         assert_eq!(made, Err(Some(rustix::io::Errno::NOSPC.raw_os_error())));
     }
 
-    /// Its number is the one that was made, and dropping it waits until it has been removed, once.
     #[test]
-    fn what_is_dropped_is_removed_once_before_drop_returns() {
+    fn drop_removes_the_object_once_and_waits_for_it() {
         use std::os::fd::AsRawFd;
         let (news, news_end) = pipe().expect("pipe");
         NEWS.store(news_end.as_raw_fd(), SeqCst);
         let make = || {
-            tell(1);
+            report(1);
             Ok(4711)
         };
         let unmake = |thing| {
-            tell(if thing == 4711 { 2 } else { 9 });
+            report(if thing == 4711 { 2 } else { 9 });
             Ok(())
         };
         let guardian = Guardian::new(make, unmake).expect("a guardian");

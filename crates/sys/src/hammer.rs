@@ -230,7 +230,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_counter_tells_the_operations() {
+    fn the_counter_gives_the_number_of_operations() {
         assert_eq!(STEP.wrapping_mul(inverse(STEP)), 1);
         let mut map = Map::anonymous(16 * HAMMER_PAGE, Policy::Base).expect("memory");
         for kind in Kind::ALL {
@@ -252,7 +252,7 @@ mod tests {
         assert!(Hammer::new(&mut map[HAMMER_PAGE..], Kind::Store, 1).is_ok());
     }
 
-    /// The reference takes the same mask, so only the places tell one kind from another.
+    /// The reference uses the same mask, so only the places show that the kinds differ.
     #[test]
     fn stores_are_in_the_first_line_of_a_page_and_the_others_anywhere_in_it() {
         for kind in Kind::ALL {

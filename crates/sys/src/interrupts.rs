@@ -130,19 +130,19 @@ mod tests {
     }
 
     #[test]
-    fn only_what_moved_is_told() {
+    fn unchanged_kinds_are_left_out() {
         let before: Counts = [("24".to_owned(), 7), ("LOC".to_owned(), 190)].into();
         let after: Counts = columns(TEXT, &[2]).into_iter().collect();
         assert_eq!(since(&after, &before), [("LOC".to_owned(), 10)].into());
     }
 
     #[test]
-    fn a_count_that_went_round_is_no_huge_one() {
+    fn a_count_that_wrapped_gives_a_small_increase() {
         let before: Counts = [("LOC".to_owned(), (1 << 32) - 5)].into();
         assert_eq!(since(&[("LOC".to_owned(), 2)].into(), &before), [("LOC".to_owned(), 7)].into());
     }
 
-    /// The names of both files, of hardware and of software.
+    /// From both files.
     #[test]
     fn interrupts_of_both_kinds_are_counted() {
         let all = crate::topology::allowed_cpus();

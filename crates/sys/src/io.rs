@@ -8,9 +8,17 @@
 //! Each call passes a slice and its length; descriptors are borrowed, so they are open.
 #![expect(unsafe_code, reason = "read and write through libc without std's retry and buffering")]
 
-use crate::errno::checked;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Turns a negative return value of a C library function or of `syscall` into the error in `errno`.
+///
+/// # Errors
+/// `errno`.
+#[inline]
+pub(crate) fn checked(returned: impl Into<i64>) -> io::Result<()> {
+    if returned.into() < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
 
 fn result(n: isize) -> io::Result<usize> {
     if n < 0 { Err(io::Error::last_os_error()) } else { Ok(n as usize) }
@@ -94,7 +102,7 @@ pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
     // SAFETY: F_DUPFD_CLOEXEC checks the number and returns a fresh descriptor.
     let fd = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
     checked(fd)?;
-    // SAFETY: the descriptor is fresh and owned by nobody else.
+    // SAFETY: the descriptor is new and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -119,7 +127,7 @@ pub fn writable(out: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> bool {
     polled.extend(others.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
     loop {
         match poll(&mut polled, None) {
-            // An error is for the writer to see.
+            // The write itself reports the error.
             Err(e) if e != rustix::io::Errno::INTR => return true,
             Ok(_) if !polled[0].revents().is_empty() => return true,
             Ok(_) if polled[1..].iter().any(|p| !p.revents().is_empty()) => return false,
@@ -141,7 +149,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn a_whole_buffer_is_read_and_written_or_the_end_is_told() {
+    fn whole_buffers_are_transferred_and_an_early_end_is_an_error() {
         let (out, into) = pipe().expect("pipe");
         // More than the pipe holds: neither side gets by with one call.
         let sent: Vec<u8> = (0..1_000_000u32).map(|n| (n % 251) as u8).collect();
@@ -156,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_is_of_the_same_file_and_not_handed_on() {
+    fn a_duplicate_refers_to_the_same_file_and_is_closed_on_exec() {
         use rustix::io::{FdFlags, fcntl_getfd};
         let (out, into) = pipe().expect("pipe");
         let copy = duplicate(into.as_raw_fd()).expect("F_DUPFD");
@@ -168,15 +176,15 @@ mod tests {
         assert!(duplicate(-1).is_err());
     }
 
-    /// In a process of its own, whose standard output it takes.
+    /// In a child, because it replaces standard output.
     #[test]
-    fn a_stream_that_was_redirected_leads_elsewhere_and_is_handed_on() {
+    fn a_redirected_stream_is_inherited() {
         let (out, into) = pipe().expect("pipe");
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let redirected = redirect(into.as_fd(), 1).is_ok();
             let program = crate::spawn::Command::new("/bin/sh", &["sh", "-c", "echo x"]);
             let ran = program.and_then(|program| program.fork_exec()).and_then(crate::process::wait);
-            crate::in_child::first_wrong(&[redirected, ran.is_ok_and(|exit| exit.success())])
+            crate::testing::first_wrong(&[redirected, ran.is_ok_and(|exit| exit.success())])
         });
         drop(into);
         let mut seen = [0; 8];
@@ -186,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_readable_are_told_by_their_place() {
+    fn readable_descriptors_are_returned_by_index() {
         let pipes = [(); 4].map(|()| pipe().expect("pipe"));
         let fds: Vec<BorrowedFd<'_>> = pipes.iter().map(|(out, _)| out.as_fd()).collect();
         let from = Instant::now();
@@ -194,7 +202,7 @@ mod tests {
         assert!(from.elapsed() >= Duration::from_millis(20), "it did not wait");
         write_full(pipes[1].1.as_fd(), b"x").expect("write");
         write_full(pipes[3].1.as_fd(), b"x").expect("write");
-        // Nothing is waited for, however long that might be.
+        // Returns at once, regardless of the time limit.
         assert_eq!(readable(&fds, Duration::from_secs(3600)), [1, 3]);
         let [(_, _), (_, _), (ended, held), (_, _)] = pipes;
         drop(held);
@@ -202,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_write_is_told_first() {
+    fn the_writable_descriptor_has_priority() {
         let ((out, into), (other, say)) = (pipe().expect("pipe"), pipe().expect("pipe"));
         write_full(say.as_fd(), b"x").expect("write");
         assert!(writable(into.as_fd(), &[other.as_fd()]), "both are ready");
@@ -210,13 +218,13 @@ mod tests {
         while write(into.as_fd(), &[0; 4096]).is_ok() {}
         assert!(!writable(into.as_fd(), &[other.as_fd()]), "the pipe is full");
         drop(out);
-        assert!(writable(into.as_fd(), &[]), "the writer is to see that nobody reads");
+        assert!(writable(into.as_fd(), &[]), "the write reports that there is no reader");
     }
 
     /// A terminal with 77 columns and 33 lines.
     #[test]
     fn a_terminal_is_as_wide_as_its_columns() {
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let (mut control, mut terminal) = (-1, -1);
             let size = libc::winsize { ws_row: 33, ws_col: 77, ws_xpixel: 0, ws_ypixel: 0 };
             let none = std::ptr::null_mut();
@@ -230,7 +238,7 @@ mod tests {
             let on = redirect(unsafe { BorrowedFd::borrow_raw(terminal) }, 1).is_ok();
             let seen = terminal_columns();
             let off = pipe().and_then(|(_, into)| redirect(into.as_fd(), 1)).is_ok();
-            crate::in_child::first_wrong(&[on, seen == Some(77), off, terminal_columns().is_none()])
+            crate::testing::first_wrong(&[on, seen == Some(77), off, terminal_columns().is_none()])
         });
         match exit {
             Some(255) => println!("skipped: no terminals here"),

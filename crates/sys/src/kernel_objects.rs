@@ -63,9 +63,9 @@ mod tests {
         assert_eq!(u64::from_ne_bytes(sum), 3);
     }
 
-    /// The read end is opened without waiting, and waits afterwards.
+    /// The read end is opened without blocking; its reads block all the same.
     #[test]
-    fn both_ends_of_a_fifo_and_a_counter_wait() {
+    fn fifos_and_counters_block() {
         use rustix::fs::fcntl_getfl;
         let path = std::env::temp_dir().join(format!("groma-fifo-waits-{}", crate::process::id()));
         let (out, into) = fifo(&path).expect("a FIFO");

@@ -1,7 +1,7 @@
 //! Kills what a worker started when the worker is gone.
 //!
 //! A child of [`crate::fork`] dies with its parent. A foreign program that `posix_spawn` starts
-//! does not: if supervisor and worker were killed together, nobody would end it. A process in the
+//! does not: if supervisor and worker were killed together, it would run on. A process in the
 //! worker's group therefore waits for the end of the worker, which a pipe reports, and then kills
 //! that group, itself included. As a member of the group it keeps the group's id from being reused
 //! (`docs/methods/operating-system.md#clean-up`).
@@ -39,22 +39,22 @@ impl Leash {
             return Ok(None);
         }
         let (end, held) = pipe()?;
-        let (ready, tell) = pipe()?;
+        let (ready, news) = pipe()?;
         let waiting = fork::fork(|| {
             // Its own copy would keep the pipe from ending.
             fork::close_copies(&[held.as_fd()]);
-            i32::from(wait(end.as_fd(), tell.as_fd()).is_err())
+            i32::from(wait(end.as_fd(), news.as_fd()).is_err())
         })?;
-        drop(tell);
+        drop(news);
         read_full(ready.as_fd(), &mut [0])?;
         Ok(Some(Leash { _waiting: waiting, _held: held }))
     }
 }
 
-fn wait(end: BorrowedFd<'_>, tell: BorrowedFd<'_>) -> io::Result<()> {
+fn wait(end: BorrowedFd<'_>, news: BorrowedFd<'_>) -> io::Result<()> {
     // It must outlive the worker.
     set_parent_process_death_signal(None)?;
-    write_full(tell, b"x")?;
+    write_full(news, b"x")?;
     while let Err(e) = read(end, &mut [0]) {
         if e.kind() != io::ErrorKind::Interrupted {
             return Err(e);
@@ -70,18 +70,17 @@ mod tests {
     use rustix::process::setpgid;
     use std::time::Duration;
 
-    /// Far longer than any wait of a machine that is busy, and shorter than the life of the
-    /// stranger.
+    /// Far longer than any wait on a busy machine, and shorter than the life of the other process.
     const PATIENCE: Duration = Duration::from_mins(1);
 
-    /// Whether the pipe has something to read, or its end, before the patience is over.
+    /// Whether the pipe has something to read, or its end, within the patience.
     fn says_something(end: BorrowedFd<'_>) -> bool {
         (0..60).any(|_| !readable(&[end], PATIENCE / 60).is_empty())
     }
 
-    /// A worker with a stranger in its group, which holds the pipe and does not die with its
-    /// parent. It says 1 where it has a leash, and keeps that if it is told to.
-    fn worker(keep: bool, tell: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> io::Result<Child> {
+    /// A worker with another process in its group, which does not die with its parent and holds the
+    /// pipe `news`. The worker writes 1 there if it has a leash, and keeps the leash if `keep`.
+    fn worker(keep: bool, news: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> io::Result<Child> {
         fork::fork(|| {
             fork::close_copies(others);
             if setpgid(None, None).is_err() {
@@ -89,7 +88,7 @@ mod tests {
             }
             fork::enforce_one_thread();
             let Ok(leash) = Leash::new() else { return 2 };
-            let stranger = fork::fork(|| {
+            let other = fork::fork(|| {
                 // A program that is executed has no copy of the pipe.
                 if let Some(leash) = &leash {
                     fork::close_copies(&[leash._held.as_fd()]);
@@ -98,14 +97,14 @@ mod tests {
                 std::thread::sleep(2 * PATIENCE);
                 i32::from(outlives.is_err())
             });
-            let held = leash.is_some() && stranger.is_ok();
+            let held = leash.is_some() && other.is_ok();
             let leash = leash.filter(|_| keep);
-            // Where the end of the leash ended the group, nobody says anything any more.
-            if write_full(tell, &[u8::from(held)]).is_err() {
+            // Not reached if dropping the leash has killed the group.
+            if write_full(news, &[u8::from(held)]).is_err() {
                 return 3;
             }
             std::thread::sleep(2 * PATIENCE);
-            drop((leash, stranger));
+            drop((leash, other));
             0
         })
     }
@@ -116,21 +115,21 @@ mod tests {
         let worker = worker(true, held.as_fd(), &[end.as_fd()]).expect("fork");
         drop(held);
         let mut said = [9];
-        assert_eq!(read(end.as_fd(), &mut said).expect("it is told"), 1);
+        assert_eq!(read(end.as_fd(), &mut said).expect("a byte"), 1);
         assert_eq!(said, [1], "no leash");
         // All that is left of the group holds the other end.
         drop(worker);
-        assert!(says_something(end.as_fd()), "the stranger lives");
+        assert!(says_something(end.as_fd()), "the other lives");
         assert_eq!(read(end.as_fd(), &mut said).expect("it has ended"), 0);
     }
 
     #[test]
-    fn a_leash_that_is_given_up_ends_nobody() {
+    fn a_dropped_leash_kills_no_process() {
         let (end, held) = pipe().expect("pipe");
         let worker = worker(false, held.as_fd(), &[end.as_fd()]).expect("fork");
         drop(held);
         let mut said = [9];
-        assert_eq!(read(end.as_fd(), &mut said).expect("it is told"), 1, "the group has ended");
+        assert_eq!(read(end.as_fd(), &mut said).expect("a byte"), 1, "the group has ended");
         assert_eq!(said, [1], "no leash");
         crate::process::kill_group(worker.pid());
         drop(worker);

@@ -5,7 +5,6 @@
 //! `grep -rn 'expect(unsafe_code' crates` lists both for an audit. The crate does not know what a
 //! benchmark is, and nothing here prints, stores or computes a statistic.
 
-pub mod access;
 pub mod affinity;
 pub mod arch;
 pub mod atomic;
@@ -15,14 +14,11 @@ pub mod clone;
 #[cfg(test)]
 mod closed_on_exec;
 pub mod counters;
-pub mod dir_allocation;
 pub mod dirs;
 pub mod disk;
 pub mod doubles;
-mod errno;
 pub mod exec_evidence;
 pub mod facts;
-pub mod fault;
 pub mod file_lock;
 pub mod file_pages;
 pub mod files;
@@ -32,8 +28,6 @@ pub mod fork;
 pub mod futex_word;
 pub mod guardian;
 pub mod hammer;
-#[cfg(test)]
-mod in_child;
 pub mod interrupts;
 pub mod io;
 pub mod kernel_objects;
@@ -51,8 +45,6 @@ pub mod opened;
 pub mod operation;
 pub mod pages;
 pub mod parallel_chase;
-#[cfg(test)]
-mod place;
 pub mod process;
 pub mod pthread;
 pub mod random;
@@ -73,6 +65,8 @@ pub mod store_forward;
 pub mod stream;
 pub mod sync;
 pub mod sysv;
+#[cfg(test)]
+mod testing;
 pub mod thread;
 pub mod ticks;
 pub mod tlb;

@@ -28,7 +28,7 @@ pub const SET: u8 = 0x5a;
 ///
 /// # Panics
 ///
-/// If `call` is 0, or `src` is to be copied and shorter than `dst`.
+/// If `call` is 0, or if `function` copies and `src` is shorter than `dst`.
 #[inline]
 pub fn go_over(function: Function, dst: &mut [u8], src: &[u8], call: usize) -> u64 {
     assert!(call > 0 && (function == Function::Memset || src.len() >= dst.len()), "buffers do not fit");

@@ -38,7 +38,7 @@ impl Generator {
 
     /// Seeds all of them.
     pub fn seed(&mut self, seed: u32) {
-        // SAFETY: nobody else uses the states (above).
+        // SAFETY: nothing else uses the states (above).
         unsafe {
             srand(seed);
             srandom(seed);
@@ -96,8 +96,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_at_a_time_and_the_same_numbers_from_the_same_seed() {
-        let mut one = Generator::take().expect("nobody else");
+    fn there_is_one_at_a_time_and_a_seed_repeats_its_numbers() {
+        let mut one = Generator::take().expect("not taken yet");
         assert!(Generator::take().is_none());
         let mut draw = |seed| {
             one.seed(seed);
@@ -109,13 +109,12 @@ mod tests {
         assert!(Generator::take().is_some());
     }
 
-    /// Flags select another source, or one that may wait. By number, where a library answers
-    /// without a call.
+    /// Flags would select another source, or one that may block.
     #[test]
     #[cfg(target_os = "linux")]
-    fn random_bytes_are_asked_for_without_flags() {
-        use crate::{filter, in_child};
-        let exit = in_child::code(|| {
+    fn getrandom_is_called_without_flags() {
+        use crate::{filter, testing};
+        let exit = testing::in_child(|| {
             let with_flags = || {
                 let mut room = [0u8; 8];
                 // SAFETY: eight bytes of our own.
@@ -127,7 +126,7 @@ mod tests {
             let mut generator = Generator(PhantomData);
             let drawn = [(); 3].map(|()| generator.getrandom());
             let differ = drawn[0] != drawn[1] && drawn[1] != drawn[2];
-            in_child::first_wrong(&[with_flags() == -1, drawn.iter().all(Option::is_some), differ])
+            testing::first_wrong(&[with_flags() == -1, drawn.iter().all(Option::is_some), differ])
         });
         assert!(matches!(exit, Some(0 | 255)), "{exit:?}");
     }

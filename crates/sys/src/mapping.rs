@@ -81,7 +81,7 @@ impl<'f> Mapping<'f> {
     /// # Errors
     /// Those of `mprotect`.
     pub fn into_fence(self) -> io::Result<Fence<'f>> {
-        // SAFETY: the range is ours, and nobody can reach its bytes through a `Fence`.
+        // SAFETY: the range is ours, and its bytes cannot be reached through a `Fence`.
         let done = unsafe { libc::mprotect(self.at as *mut libc::c_void, self.len, libc::PROT_NONE) };
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(Fence(self)) }
     }
@@ -338,9 +338,9 @@ impl Break {
         }
     }
 
-    /// `times` times two `brk`: the heap grows by `len` bytes, of which a byte in each page is
-    /// optionally written, and shrinks again. One call before them reads the break: allocators move
-    /// it, and growing from an old value would take away what they have allocated since.
+    /// Two `brk`, `times` times: the heap grows by `len` bytes, one byte in each page is written if
+    /// `touch`, and it shrinks again. One call before them reads the break: allocators move it, and
+    /// growing from an old value would take away what they have allocated since.
     ///
     /// # Errors
     /// `OutOfMemory` when the kernel does not move the break (a limit, or a mapping in the way);
@@ -440,10 +440,10 @@ mod tests {
         assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
     }
 
-    /// In a process with one thread, where nobody else maps anything: every owner gives back all
-    /// that it took. Sizes are large, so that the allocator's own pages do not hide any.
+    /// In a child, where no other thread maps memory. Sizes are large, so that the allocator's own
+    /// pages cannot hide a leak.
     #[test]
-    fn what_is_dropped_is_unmapped_to_the_last_page() {
+    fn dropped_values_unmap_all_their_pages() {
         use crate::file_pages::{Access, FilePages};
         use crate::pages::{Map, Policy};
         use crate::shared::Shared;
@@ -472,13 +472,13 @@ mod tests {
             Box::new(|| crate::spawn::Stack::new().map(drop)),
         ];
         let exit = fork::fork(|| {
-            let Some(_) = crate::in_child::mapped_pages() else { return 255 };
+            let Some(_) = crate::testing::mapped_pages() else { return 255 };
             for (place, owner) in (1..).zip(&owners) {
-                let before = crate::in_child::mapped_pages();
+                let before = crate::testing::mapped_pages();
                 if owner().is_err() {
                     return 100 + place;
                 }
-                if crate::in_child::mapped_pages() != before {
+                if crate::testing::mapped_pages() != before {
                     return place;
                 }
             }
@@ -490,11 +490,11 @@ mod tests {
         }
     }
 
-    /// Nothing else maps anything there, so it must grow, and be as long as before.
+    /// In a child, where no other thread takes the free addresses.
     #[test]
     fn memory_grows_in_its_place_and_only_there() {
         let len = 16 * page_size();
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let Ok(mut memory) = Grower::new(len, len) else { return 255 };
             memory.fill(3);
             let grown = memory.grow_and_shrink().is_ok() && memory.grow_and_shrink().is_ok();
@@ -507,7 +507,7 @@ mod tests {
             };
             let taken = taken as usize == memory.at() + len;
             let refused = memory.grow_and_shrink().map_err(|e| e.raw_os_error()) == Err(Some(libc::ENOMEM));
-            crate::in_child::first_wrong(&[grown, kept, alone, taken, refused])
+            crate::testing::first_wrong(&[grown, kept, alone, taken, refused])
         });
         assert_eq!(exit, Some(0));
     }

@@ -3,8 +3,8 @@
 //!
 //! # Safety
 //!
-//! As [`crate::stream`]: the kernel is one that the CPU can run, and both buffers were measured and
-//! are held as slices.
+//! As in [`crate::stream`]: the CPU can run the kernel, and both buffers are slices whose lengths
+//! were checked.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 pub use crate::arch::{MIX_GROUPS, MIX_LINE, MIXES, MixKernel};
@@ -36,7 +36,7 @@ impl Mix {
         })
     }
 
-    /// All that is known about it.
+    /// The kernel.
     pub fn kernel(&self) -> &'static MixKernel {
         self.kernel
     }
@@ -80,7 +80,7 @@ mod tests {
     use crate::pages::{Map, Policy};
 
     #[test]
-    fn a_mix_is_the_one_that_was_asked_for_and_reads_its_source() {
+    fn a_mix_is_the_requested_one_and_reads_its_source() {
         for (reads, writes) in MIXES {
             for nt in [false, true] {
                 let Ok(mix) = Mix::new(reads, writes, nt, None) else { continue };

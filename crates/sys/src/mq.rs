@@ -31,7 +31,7 @@ struct Attributes {
 /// bytes in queues (RLIMIT_MSGQUEUE), `ENOSYS` without POSIX queues in the kernel.
 pub fn queue(messages: usize, size: usize) -> io::Result<OwnedFd> {
     static MADE: AtomicU32 = AtomicU32::new(0);
-    // The kernel's names have no slash; the one that programs write belongs to the library.
+    // The kernel's names have no slash; the library removes the one that programs write.
     let name = format!("groma-{}-{}", crate::process::id(), MADE.fetch_add(1, Relaxed));
     let name = CString::new(name)?;
     let attributes = Attributes {
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(receive(queue.as_fd(), &mut room).expect("receive"), 3);
         assert_eq!(&room[..3], b"one");
         assert_eq!(receive(queue.as_fd(), &mut room).expect("receive"), 0);
-        // All are alike to the queue, which would sort them otherwise.
+        // All have the same priority, by which the queue sorts.
         send(queue.as_fd(), b"last").expect("send");
         let (mut priority, none) = (9u32, std::ptr::null::<libc::timespec>());
         let (number, at) = (libc::SYS_mq_timedreceive, room.as_mut_ptr());
@@ -130,13 +130,17 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_holds_as_many_messages_as_were_asked_for_each_as_long() {
+    fn a_queue_has_the_requested_capacity() {
         let Ok(queue) = queue(2, 16) else { return println!("skipped: no POSIX queues here") };
-        let mut told = Attributes { flags: 9, max_messages: 0, max_size: 0, messages: 9, reserved: [0; 4] };
+        let mut actual = Attributes { flags: 9, max_messages: 0, max_size: 0, messages: 9, reserved: [0; 4] };
         let (number, none) = (libc::SYS_mq_getsetattr, std::ptr::null::<Attributes>());
         // SAFETY: room for the answer; nothing is set.
-        assert_eq!(unsafe { libc::syscall(number, queue.as_raw_fd(), none, &raw mut told) }, 0);
-        assert_eq!((told.max_messages, told.max_size, told.messages, told.flags), (2, 16, 0, 0), "and it waits");
+        assert_eq!(unsafe { libc::syscall(number, queue.as_raw_fd(), none, &raw mut actual) }, 0);
+        assert_eq!(
+            (actual.max_messages, actual.max_size, actual.messages, actual.flags),
+            (2, 16, 0, 0),
+            "and it waits"
+        );
         assert_eq!(send(queue.as_fd(), &[0; 17]).map_err(|e| e.raw_os_error()), Err(Some(libc::EMSGSIZE)));
         assert_eq!(receive(queue.as_fd(), &mut [0; 15]).map_err(|e| e.raw_os_error()), Err(Some(libc::EMSGSIZE)));
         // In the order in which they were sent.
@@ -146,14 +150,14 @@ mod tests {
         assert_eq!([(); 2].map(|()| receive(queue.as_fd(), &mut room).expect("receive")), [1, 2]);
     }
 
-    /// What an ordinary user may have, and not a byte more.
+    /// An ordinary user may have this and not a byte more.
     #[test]
     fn the_longest_message_of_an_ordinary_user() {
         let (Ok(_), Some(most)) = (queue(1, 16), most_bytes()) else {
             return println!("skipped: no POSIX queues here");
         };
-        let exit = crate::in_child::code(|| {
-            if !crate::in_child::be_nobody() {
+        let exit = crate::testing::in_child(|| {
+            if !crate::testing::drop_root() {
                 return 255;
             }
             let tried = |bytes| queue(1, bytes as usize).map(|_| ()).map_err(|e| e.raw_os_error());
@@ -161,7 +165,7 @@ mod tests {
             if tried(most) == Err(Some(libc::EMFILE)) {
                 return 255;
             }
-            crate::in_child::first_wrong(&[tried(most).is_ok(), tried(most + 1) == Err(Some(libc::EINVAL))])
+            crate::testing::first_wrong(&[tried(most).is_ok(), tried(most + 1) == Err(Some(libc::EINVAL))])
         });
         assert!(matches!(exit, Some(0 | 255)), "{exit:?}");
         assert!(is_limit_of_user(&io::Error::from_raw_os_error(libc::EMFILE)));

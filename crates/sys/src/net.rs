@@ -5,7 +5,7 @@
 //! `getsockopt` and `setsockopt` get initialised integers and their true size.
 #![expect(unsafe_code, reason = "TCP_INFO and SO_MEMINFO, which rustix does not have")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use rustix::net::sockopt;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -90,7 +90,7 @@ pub fn connection(socket: BorrowedFd<'_>) -> io::Result<Connection> {
     // SAFETY: the structure is as long as `len` says and any bytes are valid for its integers.
     checked(unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, at, &mut len) })?;
     if (len as usize) < std::mem::offset_of!(Raw, _rates) {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "TCP_INFO does not tell retransmits"));
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "TCP_INFO has no count of retransmits"));
     }
     Ok(Connection {
         established: matches!(raw.state, ESTABLISHED | CLOSE_WAIT),
@@ -114,7 +114,7 @@ pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
     // SAFETY: the array is as long as `len` says and any bytes are valid for its integers.
     checked(unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, at, &mut len) })?;
     if (len as usize) < size_of_val(&counters) {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "SO_MEMINFO does not tell drops"));
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "SO_MEMINFO has no count of drops"));
     }
     Ok(counters[DROPS])
 }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_counts_what_a_socket_has_no_room_for() {
+    fn the_kernel_counts_datagrams_that_found_no_room() {
         let socket = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
         socket.connect(socket.local_addr().expect("bound")).expect("loopback");
         socket.set_nonblocking(true).expect("an option");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_socket_passes_for_a_connection() {
+    fn other_sockets_are_not_connections() {
         let (pipe, _) = crate::io::pipe().expect("pipe");
         assert!(connection(pipe.as_fd()).is_err());
         let (unix, _) = std::os::unix::net::UnixStream::pair().expect("pair");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_the_counters_decide_not_their_places() {
+    fn counters_are_found_by_name_not_by_position() {
         let text =
             "TcpExt: A TCPSynRetrans ListenDrops B ListenOverflows\nTcpExt: 1 2 3 4 5\nIpExt: ListenDrops\nIpExt: 9\n";
         assert_eq!(Dropped::parse(text), Some(Dropped { overflows: 5, drops: 3, syn_retransmits: 2 }));
@@ -250,7 +250,8 @@ mod tests {
         assert_eq!(after.since(&Dropped { overflows: 5, drops: 3, syn_retransmits: 2 }), added);
     }
 
-    /// The kernel tells the backlog that it granted where other sockets have a count of segments.
+    /// For a listening socket the kernel reports the granted backlog in a field that counts
+    /// segments for others.
     #[test]
     fn a_backlog_is_granted_up_to_the_longest() {
         let granted = |backlog: u16| {
@@ -259,17 +260,17 @@ mod tests {
             let mut len = size_of_val(&words) as libc::socklen_t;
             let at = words.as_mut_ptr().cast();
             // SAFETY: the array is as long as `len` says and any bytes are valid for its integers.
-            let told =
+            let actual =
                 unsafe { libc::getsockopt(listener.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, at, &raw mut len) };
-            (told == 0).then_some(u64::from(words[7]))
+            (actual == 0).then_some(u64::from(words[7]))
         };
         let (Some(longest), Some(9)) = (longest_backlog(), granted(9)) else {
-            return println!("skipped: the kernel does not tell a backlog");
+            return println!("skipped: the kernel does not report a backlog");
         };
         assert_eq!(granted(u16::MAX), Some(longest.min(u64::from(u16::MAX))));
     }
 
-    /// Also a connection whose peer has ended its half; not one that was ended from both sides.
+    /// It stays established when the peer has ended its half.
     #[test]
     fn a_connection_is_established_until_both_sides_have_ended_it() {
         let (listener, to) = listening(1);
@@ -279,7 +280,7 @@ mod tests {
         let established = || connection(here.as_fd()).expect("TCP_INFO").established;
         assert!(established());
         drop(there);
-        // The end has come when a read sees it.
+        // A read of 0 shows that the end of the peer has arrived.
         assert_eq!(crate::io::read(here.as_fd(), &mut [0]).expect("read"), 0);
         assert!(established(), "half of it");
         crate::socket::shutdown(here.as_fd()).expect("shutdown");

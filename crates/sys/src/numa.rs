@@ -19,7 +19,7 @@ const MPOL_MF_STRICT_AND_MOVE: usize = 1 | 2;
 /// The kernel takes off one bit of the mask's length before it looks (`get_nodes`).
 const ONE_MORE: usize = 1;
 
-/// Binds memory to a node: every page of it, those to come as well.
+/// Binds memory to a node: every page of it, present or not yet.
 ///
 /// # Errors
 /// Those of `mbind`: `EINVAL` for a node without memory, `EIO` when a page is elsewhere and stays
@@ -53,8 +53,8 @@ pub fn nodes_of(memory: &[u8], offsets: &[usize]) -> io::Result<Vec<Option<u32>>
         .collect();
     let mut found = vec![i32::MIN; pages.len()];
     let (addresses, status) = (pages.as_ptr() as usize, found.as_mut_ptr() as usize);
-    // SAFETY: process 0 is this one; without a list of nodes nothing is moved; both lists have as
-    // many entries as said.
+    // SAFETY: process 0 is this one; without a list of nodes nothing is moved; both lists have the
+    // length passed.
     checked(unsafe { syscall6(libc::SYS_move_pages as usize, 0, pages.len(), addresses, 0, status, 0) })?;
     Ok(found.into_iter().map(|node| u32::try_from(node).ok()).collect())
 }
@@ -68,7 +68,7 @@ pub fn nodes(memory: &[u8], samples: usize) -> io::Result<Vec<Option<u32>>> {
     nodes_of(memory, &spread(memory.len(), page_size(), samples))
 }
 
-/// The offsets of up to `samples` pages of so many bytes, evenly spread over `len` bytes.
+/// The offsets of up to `samples` pages of `page` bytes, evenly spread over `len` bytes.
 fn spread(len: usize, page: usize, samples: usize) -> Vec<usize> {
     let pages = len / page;
     let samples = samples.min(pages);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distance_is_that_of_the_node_and_not_of_its_number() {
+    fn a_distance_is_found_by_the_order_of_online_nodes() {
         let of = |to| distance_in("21 10 32\n", "0,2-3\n", to);
         assert_eq!([0, 1, 2, 3].map(of), [Some(21), None, Some(10), Some(32)]);
     }
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(distance(0, 100_000), None);
     }
 
-    /// Nodes of which the kernel has a directory, and of them those with memory.
+    /// Every node with memory has a directory in sysfs.
     #[test]
     fn nodes_with_memory_are_nodes() {
         let Some(nodes) = with_memory() else { return println!("skipped: the kernel has no nodes") };

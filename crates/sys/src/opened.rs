@@ -2,7 +2,7 @@
 //!
 //! Opening alone has an effect on some devices (a watchdog starts, a tape rewinds, a terminal waits
 //! for a carrier), so a path is checked first. A name may refer to something else in between, so
-//! whoever opens compares the two.
+//! callers compare the two.
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, major, minor, stat};
 use std::fs::File;
@@ -123,7 +123,7 @@ pub struct Writing {
     pub direct: bool,
     /// Each write waits until it is on the device.
     pub sync: bool,
-    /// For a block device: only if nobody else uses it, as a mounted file system does.
+    /// For a block device: only if nothing else uses it, such as a mounted file system.
     pub alone: bool,
     /// Waits for the peer of a FIFO.
     pub wait: bool,
@@ -185,7 +185,7 @@ fn blocking(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::fcntl_setfl(&file, flags & !OFlags::NONBLOCK)?)
 }
 
-/// `open` refused a FIFO without a reader.
+/// Whether `open` failed because a FIFO has no reader.
 pub fn nobody_reads(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
 }
@@ -193,7 +193,7 @@ pub fn nobody_reads(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Place;
+    use crate::testing::Scratch;
     use std::io::Write;
 
     #[test]
@@ -217,9 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_written_to_as_it_was_asked_for_and_not_otherwise() {
+    fn files_are_opened_with_exactly_the_requested_flags() {
         let path = std::env::temp_dir().join(format!("groma-written-{}", crate::process::id()));
-        assert!(to_write(&path, Writing::default()).is_err(), "nothing is made unless that was asked for");
+        assert!(to_write(&path, Writing::default()).is_err(), "nothing is created unless requested");
         drop(to_write(&path, Writing { create: true, ..Writing::default() }).expect("it is made"));
         let all = [OFlags::APPEND, OFlags::SYNC, OFlags::DIRECT];
         for (how, expected) in [
@@ -252,8 +252,8 @@ mod tests {
 
     #[test]
     fn a_file_is_the_same_by_all_its_names_and_descriptors() {
-        let place = Place::new("opened");
-        let dir = &place.0;
+        let scratch = Scratch::new("opened");
+        let dir = &scratch.0;
         let [a, b, other] = ["a", "b", "other"].map(|name| dir.join(name));
         std::fs::write(&a, "kept").expect("a file");
         std::fs::write(&other, "kept").expect("a file");
@@ -271,10 +271,10 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_file_is_told_from_the_others() {
+    fn every_kind_of_file_is_recognised() {
         use std::os::unix::net::{UnixListener, UnixStream};
-        let place = Place::new("opened-kinds");
-        let dir = &place.0;
+        let scratch = Scratch::new("opened-kinds");
+        let dir = &scratch.0;
         let [file, fifo, socket, link] = ["file", "fifo", "socket", "link"].map(|name| dir.join(name));
         std::fs::write(&file, "x").expect("a file");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
@@ -303,12 +303,12 @@ mod tests {
         }
     }
 
-    /// It waits only where that was allowed, and a transfer always does.
+    /// Opening waits only if that was requested; transfers always wait.
     #[test]
-    fn a_fifo_without_a_reader_is_refused_and_what_is_open_waits() {
+    fn a_fifo_without_a_reader_is_refused_and_transfers_wait() {
         let path = std::env::temp_dir().join(format!("groma-fifo-written-{}", crate::process::id()));
         rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
-        let refused = to_write(&path, Writing::default()).expect_err("nobody reads");
+        let refused = to_write(&path, Writing::default()).expect_err("no reader");
         assert!(nobody_reads(&refused), "{refused}");
         assert!(!nobody_reads(&io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error())));
         let reader = std::thread::spawn({

@@ -58,7 +58,7 @@ impl Operation {
         Ok(Operation { kernel, chain: new(&kernel.chain), parallel: new(&kernel.parallel) })
     }
 
-    /// All that is known about it.
+    /// The kernel.
     pub fn kernel(&self) -> &'static OperationKernel {
         self.kernel
     }
@@ -70,7 +70,7 @@ impl Loop {
         self.kernel.ops()
     }
 
-    /// How many chains there are.
+    /// The number of chains.
     pub fn chains(&self) -> usize {
         self.kernel.chains
     }
@@ -108,7 +108,7 @@ mod tests {
     use crate::arch::operation::{MAX_CHAINS, Register};
 
     #[test]
-    fn one_loop_waits_for_itself_and_the_other_has_chains_that_do_not() {
+    fn one_loop_is_a_single_chain_and_the_other_has_several() {
         let here: Vec<Operation> = OPERATION_KERNELS.iter().filter_map(|k| Operation::new(k.name).ok()).collect();
         assert!(!here.is_empty() || OPERATION_KERNELS.is_empty());
         for mut operation in here {
@@ -120,11 +120,11 @@ mod tests {
         }
     }
 
-    /// Any byte of any register, whatever the width of the operation: a loop that spoils the byte
-    /// that its operands name.
+    /// Any byte of any register, regardless of the width of the operation: the loop corrupts the
+    /// byte that its operands name.
     #[test]
     fn one_wrong_byte_of_any_chain_is_seen() {
-        unsafe fn spoils(state: *mut State, operands: *const Operands, _turns: u64) {
+        unsafe fn corrupts(state: *mut State, operands: *const Operands, _turns: u64) {
             // SAFETY: the caller of a kernel passes its own state and operands.
             unsafe {
                 let [chain, byte] = [(*operands).0[0][0], (*operands).0[0][1]].map(usize::from);
@@ -133,7 +133,7 @@ mod tests {
         }
         unsafe fn nothing(_state: *mut State, _operands: *const Operands, _turns: u64) {}
         // No step: the reference leaves the state as it was.
-        static SPOILS: OperationLoop = OperationLoop { chains: MAX_CHAINS, steps: 0, run: spoils };
+        static CORRUPTS: OperationLoop = OperationLoop { chains: MAX_CHAINS, steps: 0, run: corrupts };
         static NOTHING: OperationLoop = OperationLoop { chains: MAX_CHAINS, steps: 0, run: nothing };
         for name in ["i32.add", "i64.add", "f64x2.add", "f64x8.fma", "i32x16.mul"] {
             let reference = Reference::find(name).expect("is in the table");
@@ -145,20 +145,19 @@ mod tests {
                 state: reference.start(),
             };
             assert_eq!(new(&NOTHING).wrong_after(1), 0, "{name}");
-            let mut spoilt = new(&SPOILS);
+            let mut corrupt = new(&CORRUPTS);
             for chain in 0..MAX_CHAINS {
                 for byte in 0..size_of::<Register>() {
-                    spoilt.operands.0[0][..2].copy_from_slice(&[chain as u8, byte as u8]);
-                    assert_eq!(spoilt.wrong_after(1), 1, "{name}: byte {byte} of chain {chain}");
+                    corrupt.operands.0[0][..2].copy_from_slice(&[chain as u8, byte as u8]);
+                    assert_eq!(corrupt.wrong_after(1), 1, "{name}: byte {byte} of chain {chain}");
                 }
             }
         }
     }
 
-    /// From the start at every call: a run that goes on where the last one ended has another
-    /// result.
+    /// A run that continued from the last state would have another result.
     #[test]
-    fn a_run_starts_where_the_first_one_did() {
+    fn every_run_starts_from_the_same_state() {
         for kernel in OPERATION_KERNELS {
             let Ok(mut operation) = Operation::new(kernel.name) else { continue };
             for of in [&mut operation.chain, &mut operation.parallel] {

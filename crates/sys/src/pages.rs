@@ -49,7 +49,7 @@ pub struct Map {
     mapped: usize,
     /// Where the aligned part begins.
     offset: usize,
-    /// The length asked for.
+    /// The requested length.
     len: usize,
 }
 
@@ -131,7 +131,7 @@ impl Map {
     }
 
     /// Memory shared with children forked later, not yet touched: each page is allocated on the
-    /// NUMA node of whoever writes to it first.
+    /// NUMA node of the CPU that first writes to it.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -279,7 +279,7 @@ fn smaps(start: usize, len: usize, name: &str) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// As [`Map::smaps_bytes`], of any memory of this process: `len` bytes from the address `start`.
+/// As [`Map::smaps_bytes`], for any memory of this process: `len` bytes from the address `start`.
 pub fn smaps_bytes(start: usize, len: usize, name: &str) -> Option<u64> {
     let bytes = |kib: &String| Some(kib.trim_end_matches(" kB").parse::<u64>().ok()? * 1024);
     let total: u64 = smaps(start, len, name)?.iter().map(bytes).sum::<Option<u64>>()?;
@@ -295,7 +295,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// As [`Map::smaps_bytes`], of all parts together.
+    /// As [`Map::smaps_bytes`], for all parts together.
     pub fn smaps_bytes(&self, name: &str) -> Option<u64> {
         self.whole.smaps_bytes(name)
     }
@@ -397,15 +397,15 @@ mod tests {
         assert_eq!((last.len(), last[2 * page - 1]), (2 * page, 2));
     }
 
-    /// The kernel's flags of the mapping that holds this memory; `None` where it does not tell.
+    /// The kernel's flags of the mapping that holds this memory; `None` where it does not say.
     fn flags(memory: &[u8]) -> Option<Vec<String>> {
         let flags = smaps(memory.as_ptr() as usize, 1, "VmFlags")?.into_iter().next()?;
         Some(flags.split_ascii_whitespace().map(str::to_owned).collect())
     }
 
-    /// Few pages have no room for a huge one, so only the kernel's flags tell that none was wanted.
+    /// The memory is too small for a huge page, so only the kernel's flags show the policy.
     #[test]
-    fn memory_of_base_pages_refuses_others_and_memory_of_huge_pages_asks_for_them() {
+    fn policies_set_the_flags_of_the_mapping() {
         use crate::mapping::{Grower, Mover};
         let (Some(huge), len) = (huge_page_size(), 8 * page_size()) else { return };
         let base = Map::anonymous(len, Policy::Base).expect("memory");
@@ -423,14 +423,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_or_of_a_file_is_there_at_once_where_that_was_asked_for() {
+    fn shared_and_populated_file_memory_is_present_at_once() {
         use std::io::Write;
         let len = 8 * page_size();
         let (now, later) = (Map::shared(len).expect("memory"), Map::shared_untouched(len).expect("memory"));
         assert_eq!((now.resident_pages().expect("mincore"), later.resident_pages().expect("mincore")), (8, 0));
         let mut file = crate::mapping::memory_file(0).expect("a file in memory");
         file.write_all(&vec![7; len]).expect("written");
-        // What `mincore` tells of a file is in the page cache, mapped or not.
+        // For a file `mincore` reports the page cache, mapped or not.
         let mapped = |populate| Map::file_read(&file, len, populate).expect("a mapping").smaps_bytes("Rss");
         if let (Some(without), Some(with)) = (mapped(false), mapped(true)) {
             assert_eq!((without, with), (0, len as u64));
@@ -451,9 +451,9 @@ mod tests {
         assert_eq!(map.len(), huge);
     }
 
-    /// What is written to one mapping of a file is in another, or in nobody else's.
+    /// Writes to a shared mapping appear in the file, writes to a private one do not.
     #[test]
-    fn a_file_is_shared_or_copied_and_read_only_where_it_is_only_read() {
+    fn mappings_of_a_file_are_shared_private_or_read_only() {
         let file = crate::mapping::memory_file(4 * page_size() as u64).expect("a file in memory");
         let len = 4 * page_size();
         let [mut shared, mut own] = [true, false].map(|shared| Map::file(&file, len, shared).expect("a mapping"));
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_is_shared_with_children() {
+    fn shared_memory_is_shared_with_children() {
         for make in [Map::shared, Map::shared_untouched] {
             let mut map = make(100).expect("memory");
             assert_eq!(map.len(), page_size());
@@ -482,10 +482,10 @@ mod tests {
         }
     }
 
-    /// A page that was only read is the kernel's page of zeroes, and not yet one's own. Not
+    /// A page that was only read is the kernel's page of zeroes; a populated one is anonymous. Not
     /// `Private_Dirty`: a child that another test forks shares the pages for a moment.
     #[test]
-    fn pages_that_were_populated_are_ones_own() {
+    fn populated_pages_are_anonymous() {
         let len = 64 * page_size();
         let own = |map: &Map| map.smaps_bytes("Anonymous");
         let mut map = Map::anonymous(len, Policy::Base).expect("memory");
@@ -494,20 +494,20 @@ mod tests {
         map.populate();
         assert_eq!((read, own(&map)), (0, Some(len as u64)));
         // As on a kernel that does not know the advice.
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let Ok(mut map) = Map::anonymous(len, Policy::Base) else { return 255 };
             if crate::filter::deny(&[libc::SYS_madvise], libc::EINVAL).is_err() {
                 return 255;
             }
             map.populate();
             let there = map.residency().is_ok_and(|pages| pages.len() == 64 && pages.iter().all(|there| *there));
-            crate::in_child::first_wrong(&[there, map.drop_pages().is_err()])
+            crate::testing::first_wrong(&[there, map.drop_pages().is_err()])
         });
         assert!(matches!(exit, Some(0 | 255)), "{exit:?}");
     }
 
     #[test]
-    fn a_guarded_map_has_a_closed_page_on_both_sides_and_can_be_closed_itself() {
+    fn a_guarded_map_lies_between_closed_pages_and_can_be_protected() {
         let page = page_size();
         let mut map = Map::guarded(3 * page - 5).expect("memory");
         assert_eq!(map.len(), 3 * page);
@@ -537,8 +537,8 @@ mod tests {
     #[test]
     fn a_size_is_rounded_up_to_whole_units() {
         assert_eq!([0, 1, 4095, 4096, 4097].map(|n| round_up(n, 4096)), [0, 4096, 4096, 4096, 8192]);
-        let told = std::process::Command::new("getconf").arg("PAGESIZE").output();
-        let told = told.ok().and_then(|told| String::from_utf8(told.stdout).ok()?.trim().parse().ok());
-        assert_eq!(page_size(), told.unwrap_or(page_size()));
+        let known = std::process::Command::new("getconf").arg("PAGESIZE").output();
+        let known = known.ok().and_then(|known| String::from_utf8(known.stdout).ok()?.trim().parse().ok());
+        assert_eq!(page_size(), known.unwrap_or(page_size()));
     }
 }

@@ -18,8 +18,9 @@
 //! are checked.
 #![expect(unsafe_code, reason = "writes and follows the pointers")]
 
-use crate::access::Accessor;
-use crate::arch::access::{ACCESS_AHEAD, ACCESS_ALIGN, ACCESS_COUNT, ACCESS_UNROLL};
+use crate::arch::access::{
+    ACCESS_AHEAD, ACCESS_ALIGN, ACCESS_COUNT, ACCESS_UNROLL, Access, AccessKernel, access_kernels,
+};
 use crate::arch::parallel_chase::{
     PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, ParallelChaseKernel, parallel_chase_kernels,
 };
@@ -62,6 +63,30 @@ struct Linked {
     link: Link,
     kernel: &'static ParallelChaseKernel,
     cursors: Box<[*const u8; PARALLEL_CHASES_MOST]>,
+}
+
+/// The kernel that [`Chains::access`] takes its steps with.
+#[derive(Clone, Copy, Debug)]
+pub struct Accessor {
+    kernel: &'static AccessKernel,
+}
+
+impl Accessor {
+    /// The best kernel of this kind.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none.
+    pub fn new(kind: Access) -> Result<Self, String> {
+        let kernel = access_kernels().into_iter().find(|kernel| kernel.kind == kind);
+        let kernel = kernel.ok_or_else(|| format!("this CPU has no instruction for '{}'", kind.word()))?;
+        Ok(Self { kernel })
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &'static AccessKernel {
+        self.kernel
+    }
 }
 
 /// Closed chains through the nodes of a buffer.
@@ -208,7 +233,7 @@ impl<'a> Chains<'a> {
         let steps = steps.next_multiple_of(PARALLEL_CHASE_UNROLL);
         let linked = &mut self.links[link];
         assert_eq!(linked.link.ahead, 1, "only links to the next node are walked");
-        // SAFETY: the cursors are nodes of closed cycles within the buffer, which nobody else can
+        // SAFETY: the cursors are nodes of closed cycles within the buffer, which nothing else can
         // write to; the cursors themselves are elsewhere.
         unsafe { (linked.kernel.run)(&mut linked.cursors, steps) };
         steps
@@ -342,16 +367,16 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// The lines of a node in which these offsets are. A line of 64 bytes or more is managed once; two
-/// of its pointers are at most two of these.
+/// The starts of the 64-byte blocks of a node that hold these offsets. Where lines are longer, two
+/// blocks may be one line, which is then managed twice.
 fn lines_of(offsets: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut lines: Vec<usize> = offsets.map(|offset| offset / 64 * 64).collect();
     lines.dedup();
     lines
 }
 
-/// Each of these lines in all nodes, in whole batches: the line, the first node, how many there
-/// are, and how many are managed before the next wait.
+/// Batches that cover each of these lines in all nodes: the line, the first node, the number of
+/// nodes, and how many are managed before the next wait.
 fn batches(nodes: usize, lines: &[usize]) -> Vec<(usize, usize, usize, usize)> {
     const BATCH: usize = 64;
     let whole = nodes / BATCH * BATCH;

@@ -8,7 +8,7 @@
 #![expect(unsafe_code, reason = "prctl, kill, wait4, getauxval, pre_exec")]
 
 use crate::counters::Usage;
-use crate::errno::checked;
+use crate::io::checked;
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -317,13 +317,13 @@ fn all_processes() -> Option<Vec<Seen>> {
 }
 
 /// All descendants of this process that have not ended. The lists of children come first: they are
-/// read in microseconds, and `/proc` as a whole in milliseconds where there are many processes, by
-/// which time one that replaces itself is another.
+/// read in microseconds, and `/proc` as a whole in milliseconds where there are many processes, too
+/// slow for a process that keeps replacing itself.
 fn descendants() -> Vec<Seen> {
     descendants_by_lists().unwrap_or_else(descendants_among_all)
 }
 
-/// As the lists of children say; `None` where that of this process cannot be read
+/// From the lists of children; `None` where that of this process cannot be read
 /// ([`listed_children`]).
 fn descendants_by_lists() -> Option<Vec<Seen>> {
     let mut parents = vec![(id(), listed_children(id())?)];
@@ -341,7 +341,7 @@ fn descendants_by_lists() -> Option<Vec<Seen>> {
     Some(found)
 }
 
-/// As a look at every process says.
+/// By looking at every process.
 fn descendants_among_all() -> Vec<Seen> {
     let mut left = all_processes().unwrap_or_default();
     let mut found = vec![];
@@ -426,7 +426,7 @@ fn await_an_end() {
 
 /// Kills and reaps all descendants of this process, wherever they are: in groups and sessions of
 /// their own, behind parents that have ended. For a process that [adopts orphans](adopt_orphans)
-/// and waits for no child any more. Those to be `spared` are waited for and not killed.
+/// and waits for no child any more. Those that `spared` accepts are waited for and not killed.
 ///
 /// A program that forks as fast as it is killed would never be caught one process at a time. All
 /// are therefore stopped first, until no new one appears: a stopped process does not fork, and

@@ -24,8 +24,8 @@ fn checked(error: libc::c_int) -> io::Result<()> {
 /// Bytes of the smallest stack that libc allows: 16 KiB on x86-64, 128 KiB on aarch64 with glibc.
 pub fn least_stack() -> usize {
     // SAFETY: a number by value.
-    let told = unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) };
-    usize::try_from(told).unwrap_or(0).max(libc::PTHREAD_STACK_MIN)
+    let least = unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) };
+    usize::try_from(least).unwrap_or(0).max(libc::PTHREAD_STACK_MIN)
 }
 
 impl Maker {
@@ -58,7 +58,7 @@ impl Maker {
             at_ns: u64,
         }
         extern "C" fn body(errand: *mut libc::c_void) -> *mut libc::c_void {
-            // SAFETY: the pointer is that of the errand below, which nobody else accesses until
+            // SAFETY: the pointer is that of the errand below, which nothing else accesses until
             // this thread is joined.
             let errand = unsafe { &mut *errand.cast::<Errand>() };
             if errand.stamp {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_have_the_stack_that_was_asked_for() {
+    fn threads_have_the_requested_stack() {
         for bytes in [1 << 20, 3 << 20] {
             let (maker, mut seen) = (Maker::new(bytes).expect("attributes"), 0);
             // SAFETY: initialised attributes and a place for the answer.

@@ -37,12 +37,12 @@ mod tests {
     /// Other flags would read from a source that may wait for ever, or that is not seeded yet.
     #[test]
     fn secrets_come_from_the_generator_that_waits_until_it_is_seeded() {
-        use crate::{filter, in_child};
-        let exit = in_child::code(|| match filter::deny_unless(libc::SYS_getrandom, 2, 0) {
+        use crate::{filter, testing};
+        let exit = testing::in_child(|| match filter::deny_unless(libc::SYS_getrandom, 2, 0) {
             Err(_) => 255,
             Ok(()) => {
                 let refused = getrandom(&mut [0; 8][..], GetRandomFlags::NONBLOCK).is_err();
-                in_child::first_wrong(&[refused, bytes::<16>().is_ok()])
+                testing::first_wrong(&[refused, bytes::<16>().is_ok()])
             }
         });
         assert!(matches!(exit, Some(0 | 255)), "{exit:?}");

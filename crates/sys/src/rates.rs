@@ -1,7 +1,7 @@
 //! Clock rates that the machine declares, from the CPU itself and from the kernel. Reports show
 //! them beside measured rates.
 
-pub use crate::arch::rates::declared_counter;
+pub use crate::arch::declared_counter;
 use std::fs::read_to_string;
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -9,7 +9,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 /// The declared clock of a core: its source, and hertz; the highest first where known.
 pub fn declared_core(cpu: u32) -> Vec<(&'static str, f64)> {
     let of_kernel = of_kernel(|file| read_to_string(format!("{CPUS}/cpu{cpu}/cpufreq/{file}")).ok());
-    let mut rates: Vec<_> = crate::arch::rates::declared_core().into_iter().chain(of_kernel).collect();
+    let mut rates: Vec<_> = crate::arch::declared_core().into_iter().chain(of_kernel).collect();
     rates.sort_by(|a, b| b.1.total_cmp(&a.1));
     rates
 }
@@ -57,12 +57,11 @@ mod tests {
         assert_eq!(of("0\n", "<unknown>\n"), []);
     }
 
-    /// The one that is used, of those that could be.
     #[test]
-    fn the_clock_source_is_one_of_the_available() {
+    fn the_clock_source_is_one_of_those_available() {
         let available = read_to_string("/sys/devices/system/clocksource/clocksource0/available_clocksource");
         let (Ok(available), Some(source)) = (available, clock_source()) else {
-            return println!("skipped: the kernel does not tell");
+            return println!("skipped: the kernel does not say");
         };
         assert!(available.split_whitespace().any(|name| name == source), "{source} of {available}");
     }

@@ -168,11 +168,11 @@ pub fn kill_nothing(pid: i32) -> isize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Place;
+    use crate::testing::Scratch;
     use std::os::fd::AsFd;
 
     #[test]
-    fn the_numbers_are_the_right_ones() {
+    fn the_calls_have_the_right_numbers() {
         assert_eq!(getppid(), std::os::unix::process::parent_id() as isize);
         let zero = std::fs::File::open("/dev/zero").expect("/dev/zero");
         let mut byte = [7u8];
@@ -192,10 +192,10 @@ mod tests {
 
     #[test]
     fn files_are_made_and_removed_below_a_directory() {
-        let place = Place::new("raw");
-        let dir = place.open();
+        let scratch = Scratch::new("raw");
+        let dir = scratch.open();
         assert_eq!(create_at(dir.as_fd(), c"a", b"xyz"), 0);
-        assert_eq!(std::fs::read(place.0.join("a")).expect("the file"), b"xyz");
+        assert_eq!(std::fs::read(scratch.0.join("a")).expect("the file"), b"xyz");
         assert_eq!(create_at(dir.as_fd(), c"a", b""), -libc::EEXIST as isize);
         let mut room = StatRoom::new();
         assert_eq!(stat_at(dir.as_fd(), c"a", &mut room), 0);
@@ -205,11 +205,11 @@ mod tests {
         assert_eq!(unlink_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
         assert_eq!(stat_at(dir.as_fd(), c"a", &mut room), -libc::ENOENT as isize);
         assert_eq!(open_close_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
-        std::fs::remove_dir(&place.0).expect("nothing left");
+        std::fs::remove_dir(&scratch.0).expect("nothing left");
     }
 
     #[test]
-    fn a_place_is_the_one_that_was_asked_for() {
+    fn offsets_are_the_requested_ones() {
         use std::io::Seek;
         let path = std::env::temp_dir().join(format!("groma-raw-place-{}", crate::process::id()));
         std::fs::write(&path, "0123456789").expect("a file");
@@ -218,37 +218,37 @@ mod tests {
         assert_eq!((seek_to(file.as_fd(), 7), file.stream_position().expect("lseek")), (7, 7));
         assert_eq!(seek_to(file.as_fd(), 3), 3, "from the start, not from there");
         let mut bytes = [b'.'; 4];
-        // From the start, wherever the file is, which stays there.
+        // From the start, regardless of the file position, which stays.
         assert_eq!((pread(file.as_fd(), &mut bytes), &bytes), (4, b"0123"));
         assert_eq!((read(file.as_fd(), &mut bytes), &bytes), (4, b"3456"));
         assert_eq!((pread(file.as_fd(), &mut [0; 20]), read(file.as_fd(), &mut [0; 20])), (10, 3));
     }
 
-    /// In a process of its own, where nobody else opens anything.
+    /// In a child, where no other thread opens files.
     #[test]
-    fn whatever_is_opened_is_closed_again() {
-        let place = Place::new("raw-closed");
-        let dir = place.open();
-        let exit = crate::in_child::code(|| {
-            let before = crate::in_child::descriptors();
+    fn opened_files_are_closed_again() {
+        let scratch = Scratch::new("raw-closed");
+        let dir = scratch.open();
+        let exit = crate::testing::in_child(|| {
+            let before = crate::testing::descriptors();
             let copies = [(); 3].map(|()| dup_close(dir.as_fd()));
             let made = create_at(dir.as_fd(), c"a", b"x") == 0 && create_at(dir.as_fd(), c"b", b"") == 0;
             let opened = open_close_at(dir.as_fd(), c"a") == 0;
             let refused = create_at(dir.as_fd(), c"a", b"x") < 0 && open_close_at(dir.as_fd(), c"c") < 0;
             let gone = unlink_at(dir.as_fd(), c"a") == 0 && unlink_at(dir.as_fd(), c"b") == 0;
-            crate::in_child::first_wrong(&[
+            crate::testing::first_wrong(&[
                 copies[0] > 2 && copies.iter().all(|copy| *copy == copies[0]),
                 made && opened && refused && gone,
-                crate::in_child::descriptors() == before,
+                crate::testing::descriptors() == before,
             ])
         });
-        std::fs::remove_dir(&place.0).expect("nothing left");
+        std::fs::remove_dir(&scratch.0).expect("nothing left");
         assert_eq!(exit, Some(0));
     }
 
-    /// What a call says is the kernel's answer, and a part of a file is no file.
+    /// Errors are the kernel's, and a partial write is an error.
     #[test]
-    fn a_file_that_does_not_fit_is_no_success() {
+    fn a_file_that_does_not_fit_is_an_error() {
         let Ok(root) = crate::tmpfs::Tmpfs::new(64 << 10).and_then(|tmpfs| tmpfs.root()) else {
             return println!("skipped: no file system of its own");
         };

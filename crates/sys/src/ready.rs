@@ -5,7 +5,7 @@
 //! at all (`docs/methods/operating-system.md#readiness`).
 //!
 //! # Safety
-//! Sets, arrays and timeouts are owned, initialised, and as long as the kernel is told. A
+//! Sets, arrays and timeouts are owned, initialised, and passed with their true length. A
 //! descriptor that is closed in the meantime makes a result wrong, but no memory unsafe: the kernel
 //! gets numbers.
 #![expect(unsafe_code, reason = "raw pselect6, ppoll, epoll_pwait, epoll_ctl")]
@@ -123,7 +123,7 @@ impl Epoll {
     /// # Errors
     /// Those of `epoll_create1` and `epoll_ctl`: `ENOSPC` beyond the user's `max_user_watches`.
     pub fn over(fds: &[BorrowedFd<'_>]) -> io::Result<Epoll> {
-        // SAFETY: no pointers; the descriptor is fresh and owned by nobody else.
+        // SAFETY: no pointers; the descriptor is new and has no other owner.
         let fd = unsafe {
             let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
             if fd < 0 {
@@ -235,7 +235,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn all_three_tell_the_same() {
+    fn select_poll_and_epoll_agree() {
         let pipes: Vec<_> = (0..70).map(|_| pipe().expect("pipe")).collect();
         let fds: Vec<_> = pipes.iter().map(|(near, _)| near.as_fd()).collect();
         let mut ways: [Box<dyn Asking>; 3] = [
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_one_number_and_that_is_high() {
+    fn move_up_leaves_one_high_number() {
         let (near, far) = pipe().expect("pipe");
         let high = move_up(near, 100).expect("F_DUPFD");
         assert!(high.as_raw_fd() >= 100);
@@ -322,10 +322,10 @@ mod tests {
         assert_eq!(crate::io::read(high.as_fd(), &mut [0]).expect("read"), 1);
     }
 
-    /// In a process of its own, whose limits they are.
+    /// In a child, because it changes its limits.
     #[test]
-    fn more_descriptors_are_allowed_as_far_as_the_hard_limit_goes() {
-        let exit = crate::in_child::code(|| {
+    fn descriptors_are_allowed_up_to_the_hard_limit() {
+        let exit = crate::testing::in_child(|| {
             let set =
                 |soft, hard| setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum: Some(hard) }).is_ok();
             let soft = || getrlimit(Resource::Nofile).current;
@@ -334,14 +334,7 @@ mod tests {
             let more = allow_descriptors(250) == Ok(()) && soft() == Some(250);
             let most = allow_descriptors(301) == Err(300) && soft() == Some(250);
             let all = allow_descriptors(300) == Ok(()) && soft() == Some(300);
-            crate::in_child::first_wrong(&[
-                low,
-                same,
-                more,
-                most,
-                all,
-                getrlimit(Resource::Nofile).maximum == Some(300),
-            ])
+            crate::testing::first_wrong(&[low, same, more, most, all, getrlimit(Resource::Nofile).maximum == Some(300)])
         });
         assert_eq!(exit, Some(0));
     }

@@ -2,7 +2,7 @@
 //! be planned for a machine that is somewhere else.
 //!
 //! A line is `path<TAB>text`, without the slash in front. A file of several lines has one line for
-//! each. What several CPUs say alike is one line: `cpu{0-3,8}` in a path stands for `cpu0` to
+//! each. Equal files of several CPUs are one line: `cpu{0-3,8}` in a path stands for `cpu0` to
 //! `cpu3` and `cpu8`. Empty lines and those that begin with `#` say nothing.
 //!
 //! The CPUs that the process may use are the line `Cpus_allowed_list:` of `proc/self/status`. No
@@ -41,7 +41,7 @@ impl Recording {
         let mut files = BTreeMap::new();
         for (path, text) in tree.noted().0 {
             let text = if path == interrupts::PATH { interrupts::devices(&text) } else { text };
-            // What the format cannot hold is no part of a list of CPUs or of a number.
+            // The format cannot hold these characters, which no list of CPUs and no number has.
             if !path.contains(['\t', '\n']) {
                 files.insert(path, text.trim_end().to_owned());
             }
@@ -122,7 +122,7 @@ impl FromStr for Recording {
     }
 }
 
-/// The paths that one with a list of CPUs in braces stands for.
+/// The paths that a path with a list of CPUs in braces stands for.
 fn spelled_out(path: &str) -> Result<Vec<String>, String> {
     let Some((before, rest)) = path.split_once('{') else { return Ok(vec![path.to_owned()]) };
     let (list, after) = rest.split_once('}').ok_or("a brace is not closed")?;
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recording_is_refused_with_its_line() {
+    fn invalid_recordings_are_refused_with_the_line() {
         for (text, expected) in [
             ("", "no recorded machine: expected"),
             ("proc/self/status\tName:\tx\n", "no recorded machine: expected"),
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(recording.allowed(), allowed);
         let (recorded, mut now) =
             (Topology::recorded(&recording), Topology::of_tree(&Tree::at(Path::new("/")), &allowed));
-        // Interrupts are counted on while it is read, of the same CPUs.
+        // The counts of interrupts grow between the readings, for the same CPUs.
         let (before, after) = (&recorded.interrupts, &now.interrupts);
         assert!(before.keys().eq(after.keys()), "{before:?} {after:?}");
         assert!(before.values().zip(after.values()).all(|(before, after)| before <= after), "{before:?} {after:?}");

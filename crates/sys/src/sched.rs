@@ -4,7 +4,7 @@
 //! All arguments are integers by value except one structure, which is owned and outlives its call.
 #![expect(unsafe_code, reason = "sched_yield, sched_setscheduler, prctl")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use std::io;
 
 /// `sched_yield` by number; 0 always.
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn real_time_is_had_or_refused() {
+    fn real_time_is_granted_or_refused() {
         match be_real_time() {
             Ok(()) => be_ordinary().expect("back to what it was"),
             Err(e) => assert_eq!(e.raw_os_error(), Some(libc::EPERM), "{e}"),
@@ -117,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_told_from_running_and_from_turns() {
+    fn the_run_delay_is_the_second_number() {
         assert_eq!((delay_in("812345 6789 42\n"), delay_in("812345")), (Some(6789), None));
     }
 
-    /// In a thread of its own, which ends with its policy.
+    /// In a thread, whose policy ends with it.
     #[test]
-    fn a_task_has_the_policy_that_it_asked_for() {
+    fn a_task_has_the_requested_policy() {
         let seen = std::thread::spawn(move || {
             let batch = be_batch().map(|()| policy());
             let ordinary = be_ordinary().map(|()| policy());
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_a_cpu_only_grows() {
+    fn the_run_delay_never_falls() {
         let (Some(before), Some(after)) = (run_delay_ns(), run_delay_ns()) else { return };
         assert!(after >= before);
     }
@@ -148,9 +148,9 @@ mod tests {
             let refused = be_real_time();
             let mut priority = [-1];
             // SAFETY: room for one int, which is all that the kernel writes.
-            let told = unsafe { libc::syscall(libc::SYS_sched_getparam, 0, priority.as_mut_ptr()) };
-            let seen = refused.map(|()| (policy(), told, priority[0]));
-            // Others wait for this one.
+            let failed = unsafe { libc::syscall(libc::SYS_sched_getparam, 0, priority.as_mut_ptr()) };
+            let seen = refused.map(|()| (policy(), failed, priority[0]));
+            // Others wait for the CPU.
             be_ordinary().map_or_else(|e| Err(e.raw_os_error()), |()| Ok((seen, policy())))
         });
         match seen.join().expect("no panic").expect("back to what it was") {
@@ -162,13 +162,13 @@ mod tests {
         }
     }
 
-    /// What the kernel shows under the thread's own number, which only grows.
+    /// Compared with the file under the thread's id; the number only grows.
     #[test]
-    fn waiting_is_counted_for_the_thread_that_asks() {
+    fn the_run_delay_is_that_of_the_calling_thread() {
         let seen = std::thread::spawn(|| {
             let path = format!("/proc/self/task/{}/schedstat", rustix::thread::gettid().as_raw_nonzero());
-            let told = || delay_in(&std::fs::read_to_string(&path).ok()?);
-            (0..100).map(|_| [told(), run_delay_ns(), told()]).collect::<Vec<_>>()
+            let shown = || delay_in(&std::fs::read_to_string(&path).ok()?);
+            (0..100).map(|_| [shown(), run_delay_ns(), shown()]).collect::<Vec<_>>()
         });
         for seen in seen.join().expect("no panic") {
             assert!(seen.is_sorted() && seen.iter().all(|ns| ns.is_some() == seen[0].is_some()), "{seen:?}");

@@ -93,7 +93,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A word to coordinate by. It has cache lines of its own, so that those who poll it are not slowed
 /// down by writes to another: no processor has lines longer than 256 bytes.
 ///
-/// It dereferences to the atomic, for timed loops that load and store it and wake nobody.
+/// It dereferences to the atomic, for timed loops that load and store it without waking anyone.
 #[derive(Debug, Default)]
 #[repr(C, align(256))]
 pub struct Word(AtomicU32);
@@ -138,8 +138,8 @@ impl Word {
         }
     }
 
-    /// Sleeps until the value is the one that is waited for, and returns it. Calls `check` whenever
-    /// the word has stayed the same for 20 ms: whoever was to change it may have died.
+    /// Sleeps until `done` accepts the value, and returns it. Calls `check` whenever the word has
+    /// stayed the same for 20 ms: the process that should change it may have died.
     ///
     /// # Errors
     /// Those of `check`.
@@ -197,7 +197,7 @@ mod tests {
     fn untouched_pages_come_with_the_first_write() {
         let words = Shared::<AtomicU32>::untouched(3 * crate::pages::page_size() / 4).expect("memory");
         let present = || words.map.resident_pages().expect("mincore");
-        // mincore of shared memory reports the object, which nobody has written to.
+        // mincore of shared memory reports the object, which has not been written to.
         assert_eq!(present(), 0);
         words[0].store(1, Ordering::Relaxed);
         assert_eq!((present(), words[0].load(Ordering::Relaxed)), (1, 1));
@@ -214,9 +214,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_a_word_ends_with_its_change_or_with_its_check() {
+    fn a_wait_ends_when_the_word_changes_or_the_check_fails() {
         let word = Word::default();
-        assert_eq!(word.wait_until(|_| false, || Err("nobody comes")), Err("nobody comes"));
+        assert_eq!(word.wait_until(|_| false, || Err("the peer died")), Err("the peer died"));
         word.spin_while(0, 1000);
         std::thread::scope(|scope| {
             let sleepers = [scope.spawn(|| word.wait_while(0)), scope.spawn(|| word.wait_while(0))];
@@ -237,9 +237,9 @@ mod tests {
         wait(&word, 1, Some(Duration::from_millis(1)));
     }
 
-    /// In another process: the kernel must look behind the address. The child sleeps in one call.
+    /// In another process, so that the kernel must use the page behind the address.
     #[test]
-    fn a_word_wakes_those_who_sleep_in_other_processes() {
+    fn a_word_wakes_sleepers_in_other_processes() {
         type Wake = fn(&Word);
         for wake in [(|word| word.set(1)) as Wake, |word| word.count()] {
             let words = Shared::<Word>::new(1).expect("memory");
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn values_in_a_file_are_those_of_all_who_map_it() {
+    fn values_in_a_file_are_shared_by_all_that_map_it() {
         let file = crate::mapping::memory_file(0).expect("a file in memory");
         let [first, second] = [(); 2].map(|()| Shared::<AtomicU32>::in_file(&file, 1000).expect("memory"));
         assert_eq!((first.len(), second.bytes()), (1000, crate::pages::round_up(4000, crate::pages::page_size())));
@@ -274,7 +274,6 @@ mod tests {
         assert_eq!(third[999].load(Ordering::Relaxed), 7);
     }
 
-    /// Not for as long as the word holds the value, and not longer than was said.
     #[test]
     fn a_word_is_polled_until_it_changes_or_time_is_up() {
         let word = Word::default();

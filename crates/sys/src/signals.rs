@@ -6,7 +6,7 @@
 //! to an atomic.
 #![expect(unsafe_code, reason = "signalfd, sigaction, tgkill")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Signals as a readable descriptor, so that one `poll` waits for them and for everything else.
 ///
 /// The signals stay blocked in this thread as long as this exists; `std::process` unblocks them in
-/// the programs that it starts. After it is dropped, signals that arrived and were not read act as
-/// usual.
+/// the programs that it starts. After it is dropped, signals that arrived and were not read take
+/// effect.
 #[derive(Debug)]
 pub struct Watch {
     fd: OwnedFd,
@@ -81,14 +81,14 @@ pub fn is_ignored(signal: i32) -> bool {
     action_of(signal).is_some_and(|action| action.sa_sigaction == libc::SIG_IGN)
 }
 
-/// What this process does about a signal.
+/// The action of this process for a signal.
 fn action_of(signal: i32) -> Option<libc::sigaction> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a zeroed sigaction is legal, and is written by the call, which changes nothing.
     unsafe { (libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0).then(|| action.assume_init()) }
 }
 
-/// Whether a signal acts as usual.
+/// Whether a signal has its default action.
 #[cfg(test)]
 pub(crate) fn has_default(signal: i32) -> bool {
     action_of(signal).is_some_and(|action| action.sa_sigaction == libc::SIG_DFL)
@@ -154,7 +154,7 @@ pub struct RawAction {
 
 impl RawAction {
     /// An action that names the counting handler. Without a restorer it must never be delivered:
-    /// `signal.install` installs it for a signal that nobody sends, then restores the default.
+    /// `signal.install` installs it for a signal that is never sent, then restores the default.
     pub fn never_delivered() -> RawAction {
         RawAction { handler: count as extern "C" fn(libc::c_int) as usize, flags: 0, restorer: 0, mask: 0 }
     }
@@ -180,7 +180,7 @@ impl RawAction {
 /// Two actions for one signal that replace each other in turn; the kernel returns each time which
 /// it replaced.
 ///
-/// Like [`RawAction::never_delivered`], only for a signal that nobody sends. Dropping it restores
+/// Like [`RawAction::never_delivered`], only for a signal that is never sent. Dropping it restores
 /// the default action.
 #[derive(Debug)]
 pub struct Swap {
@@ -284,7 +284,7 @@ impl Default for Myself {
     }
 }
 
-/// Keeps children that end until they are waited for, even if whoever started this program ignored
+/// Keeps children that end until they are waited for, even if the parent of this program ignored
 /// SIGCHLD, which survives `execve` and makes every `wait` fail.
 pub fn keep_children() {
     restore_default(libc::SIGCHLD);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watched_signal_waits_and_acts_as_usual_once_nobody_watches() {
+    fn a_watched_signal_waits_and_takes_effect_after_the_watch() {
         let signal = libc::SIGRTMIN() + 5;
         count_arrivals(signal).expect("sigaction");
         let (me, before) = (Myself::new(), caught());
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ignores_a_signal_is_told_so() {
+    fn an_ignored_signal_is_reported() {
         let child = crate::fork::fork(|| {
             // SAFETY: SIG_IGN is a legal disposition.
             unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
@@ -366,7 +366,7 @@ mod tests {
 
     /// With SA_RESTART no signal would interrupt a call that waits.
     #[test]
-    fn a_handler_interrupts_and_goes_with_its_removal() {
+    fn a_handler_interrupts_until_it_is_removed() {
         let signal = libc::SIGRTMIN() + 8;
         assert!(has_default(signal));
         count_arrivals(signal).expect("sigaction");
@@ -383,27 +383,27 @@ mod tests {
     }
 
     #[test]
-    fn children_are_kept_whatever_was_inherited() {
-        let exit = crate::in_child::code(|| {
+    fn children_are_kept_even_if_sigchld_was_ignored() {
+        let exit = crate::testing::in_child(|| {
             // SAFETY: SIG_IGN is a legal disposition.
             unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
             let ignored = is_ignored(libc::SIGCHLD);
             keep_children();
             let kept =
                 crate::fork::fork(|| 3).and_then(crate::fork::Child::wait).is_ok_and(|exit| exit.code() == Some(3));
-            crate::in_child::first_wrong(&[ignored, has_default(libc::SIGCHLD), kept])
+            crate::testing::first_wrong(&[ignored, has_default(libc::SIGCHLD), kept])
         });
         assert_eq!(exit, Some(0));
     }
 
     /// The kernel's own list: pairs of words, the key first.
     #[test]
-    fn the_largest_frame_is_what_the_kernel_told_at_the_start() {
+    fn the_largest_frame_is_that_of_the_auxiliary_vector() {
         let Ok(list) = std::fs::read("/proc/self/auxv") else { return println!("skipped: no /proc") };
         let words: Vec<usize> =
             list.chunks_exact(size_of::<usize>()).map(|word| word.try_into().map_or(0, usize::from_ne_bytes)).collect();
-        let told = words.chunks_exact(2).find(|pair| pair[0] == 51).map(|pair| pair[1] as u64);
-        assert_eq!(largest_frame(), told);
-        assert!(told.is_none_or(|bytes| (500..1 << 20).contains(&bytes)), "{told:?}");
+        let listed = words.chunks_exact(2).find(|pair| pair[0] == 51).map(|pair| pair[1] as u64);
+        assert_eq!(largest_frame(), listed);
+        assert!(listed.is_none_or(|bytes| (500..1 << 20).contains(&bytes)), "{listed:?}");
     }
 }

@@ -130,7 +130,7 @@ impl Blocked {
                 error if error < 0 => Err(io::Error::from_raw_os_error(-error as i32)),
                 child if child == libc::SIGCHLD as isize => Ok(Arrived::ChildEnded),
                 _ if sent.code == libc::SI_QUEUE => Ok(Arrived::Value(sent.rest.value)),
-                _ => Err(io::Error::new(io::ErrorKind::InvalidData, "a signal that nobody here has sent")),
+                _ => Err(io::Error::new(io::ErrorKind::InvalidData, "a signal that this program did not send")),
             };
         }
     }
@@ -178,8 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waited_for_does_not_end_the_process() {
-        let exit = crate::in_child::code(|| {
+    fn pending_signals_do_not_end_the_process() {
+        let exit = crate::testing::in_child(|| {
             let Ok(signals) = Blocked::new() else { return 255 };
             let own = Task::own();
             let sent = (0..3).all(|n| own.send(n).is_ok());
@@ -190,15 +190,15 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_sent_nothing() {
+    fn sending_to_a_missing_thread_fails() {
         let gone = Task { process: i32::MAX, thread: i32::MAX };
         assert_eq!(gone.send(1).map_err(|e| e.raw_os_error()), Err(Some(libc::ESRCH)));
     }
 
     /// In a process with one thread: another one would take the signal of the child.
     #[test]
-    fn the_end_of_a_child_is_told_from_a_value_and_a_value_of_others_from_ours() {
-        let exit = crate::in_child::code(|| {
+    fn ended_children_and_signals_of_others_are_recognised() {
+        let exit = crate::testing::in_child(|| {
             let Ok(signals) = Blocked::new() else { return 255 };
             let Ok(child) = crate::fork::fork(|| 0) else { return 255 };
             let ended = signals.wait().ok();
@@ -209,7 +209,7 @@ mod tests {
             let foreign = signals.wait().map_err(|e| e.kind());
             let own = Task::main_of(crate::process::id()).send(9).is_ok();
             let value = signals.wait().ok();
-            crate::in_child::first_wrong(&[
+            crate::testing::first_wrong(&[
                 ended == Some(Arrived::ChildEnded),
                 reaped,
                 sent == 0 && foreign == Err(io::ErrorKind::InvalidData),

@@ -10,7 +10,7 @@
 //! signal's timer and consumes the signal before it unblocks the signal.
 #![expect(unsafe_code, reason = "nanosleep and its relatives, timers, sigtimedwait")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use crate::io::read;
 use std::io;
 use std::mem::MaybeUninit;
@@ -70,7 +70,7 @@ pub enum Way {
     Itimer,
     /// `timer_settime` and the wait for its signal, sent to this thread.
     PosixTimer,
-    /// `FUTEX_WAIT` with a timeout on a word that nobody wakes.
+    /// `FUTEX_WAIT` with a timeout on a word that is never woken.
     Futex,
     /// libc's `usleep`.
     Usleep,
@@ -103,7 +103,7 @@ impl Sleeper {
     pub fn new(way: Way, length_ns: u64) -> io::Result<Sleeper> {
         let owned = |fd: libc::c_int| {
             checked(fd)?;
-            // SAFETY: the descriptor is fresh and owned by nobody else.
+            // SAFETY: the descriptor is new and has no other owner.
             Ok::<_, io::Error>(Kit::Descriptor(unsafe { OwnedFd::from_raw_fd(fd) }))
         };
         let kit = match way {
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_signal_of_a_process_needs_a_process_of_one_thread() {
+    fn an_interval_timer_needs_a_process_with_one_thread() {
         let child = crate::fork::fork(|| i32::from(never_early(Way::Itimer).is_err())).expect("fork");
         assert_eq!(child.wait().expect("wait").code(), Some(0));
         // The test runner has threads.
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pending_is_taken_out_before_it_could_end_the_process() {
+    fn a_pending_signal_is_consumed_before_it_can_end_the_process() {
         let sleeper = Sleeper::new(Way::PosixTimer, 1000).expect("a timer");
         let Kit::Timer(timer, _) = &sleeper.kit else { panic!("a timer") };
         let soon = libc::itimerspec { it_interval: timespec(0), it_value: timespec(1000) };
@@ -349,18 +349,17 @@ mod tests {
         drop(sleeper);
     }
 
-    /// The kernel's list of the timers of a process: their clock, and whom they tell. In a process
-    /// of its own, which has no others.
+    /// From the kernel's list of timers, with clock and target, in a child that has no others.
     #[test]
-    fn a_timer_tells_its_thread_by_the_monotonic_clock_and_goes_with_its_sleeper() {
+    fn a_timer_signals_its_thread_by_the_monotonic_clock_and_goes_with_its_sleeper() {
         let timers = || std::fs::read_to_string("/proc/self/timers").ok();
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let before = crate::signals::blocked();
             let (Some(none), Ok(sleeper)) = (timers(), Sleeper::new(Way::PosixTimer, 1000)) else { return 255 };
             let (one, signal) = (timers().unwrap_or_default(), libc::SIGRTMIN() + 5);
             let blocked = crate::signals::blocked();
             drop(sleeper);
-            crate::in_child::first_wrong(&[
+            crate::testing::first_wrong(&[
                 none.is_empty(),
                 one.contains("ClockID: 1\n"),
                 one.contains(&format!("notify: signal/tid.{}\n", crate::process::id())),
@@ -376,15 +375,15 @@ mod tests {
         }
     }
 
-    /// A timer that nobody waits for any more would end the process.
+    /// The signal of a forgotten timer would end the process.
     #[test]
     fn an_interval_timer_is_stopped_with_its_sleeper() {
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let before = crate::signals::blocked();
             let Ok(sleeper) = Sleeper::new(Way::Itimer, 1000) else { return 255 };
             let blocked = crate::signals::blocked().contains(&libc::SIGALRM);
             let long = libc::itimerval { it_interval: timeval(0), it_value: timeval(3_600_000_000_000) };
-            // SAFETY: owned structures, of which zeroes are valid.
+            // SAFETY: owned structures; zeroes are valid.
             let left = unsafe {
                 libc::syscall(libc::SYS_setitimer, 0, &long, null_mut::<libc::itimerval>());
                 drop(sleeper);
@@ -392,14 +391,13 @@ mod tests {
                 libc::syscall(libc::SYS_getitimer, 0, &raw mut left);
                 left.it_value.tv_sec
             };
-            crate::in_child::first_wrong(&[blocked, left == 0, crate::signals::blocked() == before])
+            crate::testing::first_wrong(&[blocked, left == 0, crate::signals::blocked() == before])
         });
         assert_eq!(exit, Some(0));
     }
 
-    /// What woke it otherwise is no sleep.
     #[test]
-    fn a_sleep_that_something_else_ended_is_told() {
+    fn a_sleep_that_something_else_ended_is_an_error() {
         let word = Sleeper { way: Way::Futex, length_ns: 3_600_000_000_000, kit: Kit::Word(AtomicU32::new(1)) };
         assert!(word.sleep().is_err(), "a word that changed does not let anyone sleep");
         let timer = Sleeper::new(Way::EpollPwait2, 3_600_000_000_000).expect("an epoll");

@@ -70,7 +70,7 @@ pub fn listen_again(at: SocketAddr, backlog: u16) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// A UDP socket bound there.
+/// A UDP socket bound to this address.
 ///
 /// # Errors
 /// Those of `socket` and `bind`.
@@ -165,7 +165,7 @@ impl UnixName {
         Ok(UnixName(rustix::net::SocketAddrUnix::new_abstract_name(name.as_bytes())?))
     }
 
-    /// A file that `bind` creates and nobody removes.
+    /// A file that `bind` creates and that is not removed.
     ///
     /// # Errors
     /// As above.
@@ -220,7 +220,7 @@ mod tests {
     const HERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
     #[test]
-    fn options_are_those_of_the_function_that_was_called() {
+    fn each_function_sets_its_own_options() {
         let reused = |listener: &TcpListener| sockopt::socket_reuseaddr(listener).expect("getsockopt");
         let (once, again) = (listen(HERE, 1).expect("loopback"), listen_again(HERE, 1).expect("loopback"));
         assert_eq!((reused(&once), reused(&again)), (false, true));
@@ -236,7 +236,8 @@ mod tests {
         assert_eq!(sockopt::socket_linger(&connection).expect("getsockopt"), None);
         crate::net::reset_on_close(connection.as_fd()).expect("setsockopt");
         assert_eq!(sockopt::socket_linger(&connection).expect("getsockopt"), Some(Duration::ZERO));
-        // The send buffer alone, or both: what is stated is what the kernel says of each.
+        // Either the send buffer alone or both; the sizes returned are those that the kernel
+        // reports.
         let socket = tcp(HERE).expect("a socket");
         let sizes = || {
             let send = sockopt::socket_send_buffer_size(&socket).expect("getsockopt");
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_of_the_family_and_at_the_address_that_were_asked_for() {
+    fn a_socket_has_the_requested_family_and_address() {
         let address = |socket: &OwnedFd| SocketAddr::try_from(rustix::net::getsockname(socket).expect("a name"));
         let own = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
         let socket = tcp(HERE).expect("a socket");
@@ -282,15 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_comes_from_the_address_that_was_asked_for() {
+    fn a_connection_comes_from_the_requested_address() {
         let own = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
         let listener = listen(HERE, 1).expect("loopback");
         let to = listener.local_addr().expect("bound");
         let here = connect_from(SocketAddr::new(own, 0), to).expect("loopback");
         let (there, from) = listener.accept().expect("a connection");
         assert_eq!((from.ip(), from), (own, here.local_addr().expect("bound")));
-        // What the path takes is what the interface takes, in packets of IPv4: nothing lies
-        // between.
+        // On this machine the path has the MTU of the interface.
         let taken = std::fs::read_to_string("/sys/class/net/lo/mtu").ok();
         let taken = taken.and_then(|text| text.trim().parse().ok()).map(|mtu: u32| mtu.min(u16::MAX.into()));
         if taken.is_some() {
@@ -298,9 +298,9 @@ mod tests {
         }
     }
 
-    /// A datagram is not sent before the last part of it, however long that takes.
+    /// A datagram is sent with its last part, however late that comes.
     #[test]
-    fn what_more_follows_goes_together() {
+    fn parts_that_announce_more_are_sent_together() {
         let [here, there] = [udp(HERE), udp(HERE)].map(|socket| socket.expect("loopback"));
         here.connect(there.local_addr().expect("bound")).expect("connect");
         assert_eq!(send_more(here.as_fd(), b"ab").expect("send"), 2);

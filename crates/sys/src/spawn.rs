@@ -35,7 +35,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// The program at `path` with `args`, of which the first is its name.
+    /// The program at `path` with `args`, the first of which is its name.
     ///
     /// # Errors
     /// `InvalidInput` when a string contains a NUL.
@@ -131,7 +131,7 @@ impl Command {
     }
 }
 
-/// What a child does that does not execute another program.
+/// The task of a child that executes no other program.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// Its exit code, by `_exit`.
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_says_when_it_began() {
+    fn a_child_stamps_its_start() {
         let stamps = crate::shared::Shared::<AtomicU64>::new(2).expect("memory");
         let before = Monotonic.now_ns();
         let pid = fork_exit(&Task { code: 7, action: ChildAction::Stamp(&stamps[0]) }).expect("fork");
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_program_is_told_apart_from_one_that_ran() {
+    fn a_missing_program_has_its_own_exit_code() {
         let missing = Command::new("/nonexistent/program", &["program"]).expect("command");
         let mut stack = Stack::new().expect("memory");
         assert_eq!(wait(missing.fork_exec().expect("fork")).expect("wait").code(), Some(EXEC_FAILED));

@@ -104,7 +104,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn a_pipe_holds_what_it_is_told_to() {
+    fn a_pipe_has_the_requested_capacity() {
         let (out, _in) = pipe().expect("pipe");
         resize_pipe(out.as_fd(), 2 * crate::pages::page_size() as u64).expect("smaller is always allowed");
         assert_eq!(pipe_holds(out.as_fd()).expect("fcntl"), 2 * crate::pages::page_size() as u64);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_arrive_whichever_way_they_go() {
+    fn bytes_arrive_by_every_call() {
         let path = std::env::temp_dir().join(format!("groma-splice-{}", crate::process::id()));
         let mut file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
         std::fs::remove_file(&path).expect("its name gone");
@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn the_largest_pipe_is_what_an_ordinary_user_may_have() {
         let Some(most) = largest_pipe() else { return println!("skipped: no /proc") };
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let Ok((out, _into)) = pipe() else { return 255 };
-            if !crate::in_child::be_nobody() {
+            if !crate::testing::drop_root() {
                 return 255;
             }
             let tried = |bytes| resize_pipe(out.as_fd(), bytes).map_err(|e| e.raw_os_error());
@@ -153,7 +153,7 @@ mod tests {
                 return 255;
             }
             let holds = pipe_holds(out.as_fd()).ok();
-            crate::in_child::first_wrong(&[all.is_ok(), holds == Some(most), more == Err(Some(libc::EPERM))])
+            crate::testing::first_wrong(&[all.is_ok(), holds == Some(most), more == Err(Some(libc::EPERM))])
         });
         assert!(matches!(exit, Some(0 | 255)), "{exit:?}");
         let mut file = memory_file().expect("a file in memory");

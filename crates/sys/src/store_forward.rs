@@ -37,7 +37,7 @@ impl<'a> Forwarding<'a> {
         Self::over(forward(kind), kind, buffer, store, load)
     }
 
-    /// The same with the portable reference.
+    /// [`Forwarding::new`] with the portable reference.
     ///
     /// # Errors
     ///

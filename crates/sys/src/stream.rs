@@ -61,7 +61,7 @@ impl Stream {
         Ok(if native.is_empty() { vec![first] } else { native })
     }
 
-    /// All that is known about it.
+    /// The kernel.
     pub fn kernel(&self) -> &'static StreamKernel {
         self.kernel
     }

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "sem_post and sem_wait, pthread_mutex_lock and _unlock, futex by number")]
 
 use crate::arch::syscall4;
-use crate::errno::checked;
+use crate::io::checked;
 use crate::shared::{Shared, Zeroed};
 use std::cell::UnsafeCell;
 use std::fs::File;
@@ -27,7 +27,7 @@ unsafe impl Zeroed for Semaphore {}
 pub struct Semaphores(Shared<Semaphore>);
 
 impl Semaphores {
-    /// `len` semaphores, all 0, for this process and its children.
+    /// `count` semaphores, all 0, for this process and its children.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -37,8 +37,8 @@ impl Semaphores {
         Ok(semaphores)
     }
 
-    /// Those in a file, for all processes that map it. Whoever finds it empty initialises them
-    /// while the others wait.
+    /// The semaphores in a file, for all processes that map it. The process that finds it empty
+    /// initialises them while the others wait.
     ///
     /// # Errors
     /// Those of `flock`, `ftruncate`, `mmap`.
@@ -53,15 +53,15 @@ impl Semaphores {
         Ok(semaphores)
     }
 
-    /// Only where nobody uses them yet.
+    /// Only before their first use.
     fn initialise(&self) -> io::Result<()> {
         self.0.iter().try_for_each(|semaphore| {
-            // SAFETY: memory for a sem_t that nobody uses yet.
+            // SAFETY: memory for a sem_t that is not in use yet.
             checked(unsafe { libc::sem_init(semaphore.0.get(), 1, 0) })
         })
     }
 
-    /// Adds 1, and wakes one who waits.
+    /// Adds 1, and wakes one waiter.
     ///
     /// # Errors
     /// Those of `sem_post`.
@@ -98,7 +98,7 @@ pub struct Mutex(Box<UnsafeCell<libc::pthread_mutex_t>>);
 
 impl Mutex {
     /// Unlocked.
-    #[expect(clippy::new_without_default, reason = "nobody asks for a default one")]
+    #[expect(clippy::new_without_default, reason = "a default one has no use")]
     pub fn new() -> Mutex {
         Mutex(Box::new(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)))
     }
@@ -167,7 +167,7 @@ mod tests {
         std::fs::remove_file(&file).expect("the file");
         let made = Semaphores::new(1).expect("memory");
         let found = Semaphores::in_file(&opened, 1).expect("memory");
-        // SAFETY: both are mapped, and nobody changes them.
+        // SAFETY: both are mapped, and nothing changes them meanwhile.
         let bytes = |s: &Semaphores| unsafe { s.0[0].0.get().cast::<[u8; size_of::<libc::sem_t>()]>().read() };
         assert_eq!(bytes(&made), bytes(&found));
         let other = Semaphores::in_file(&opened, 1).expect("memory");
@@ -191,16 +191,16 @@ mod tests {
         }
     }
 
-    /// Whoever comes later finds them as they are, and nobody waits for who has made them.
+    /// Later processes find them as they are, and the lock of the file is released.
     #[test]
-    fn semaphores_that_are_in_use_are_not_initialised_again_and_the_file_is_free() {
+    fn semaphores_in_use_are_not_initialised_again() {
         use crate::file_lock::{Kind, LockFile};
         let path = std::env::temp_dir().join(format!("groma-sync-used-{}", crate::process::id()));
         let file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
         let first = Semaphores::in_file(&file, 2).expect("memory");
         let held = LockFile::open(&path, Kind::Whole).and_then(|file| file.is_held_by_another(0));
         std::fs::remove_file(&path).expect("the file");
-        assert!(!held.expect("tried"), "nobody else can map it");
+        assert!(!held.expect("tried"), "no other process can map it");
         first.post(0).expect("post");
         first.post(0).expect("post");
         first.post(1).expect("post");
@@ -212,7 +212,7 @@ mod tests {
 
     /// A semaphore of one process would sleep on an address that the other does not have.
     #[test]
-    fn a_semaphore_wakes_who_waits_in_another_process() {
+    fn a_semaphore_wakes_a_waiter_in_another_process() {
         let semaphores = Semaphores::new(2).expect("memory");
         assert_eq!([0, 1].map(|which| semaphores.value(which).expect("a value")), [0, 0]);
         let child = crate::fork::fork(|| i32::from(semaphores.wait(0).and_then(|()| semaphores.post(1)).is_err()));

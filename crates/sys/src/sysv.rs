@@ -1,7 +1,7 @@
 //! Message queues and semaphores of System V.
 //!
-//! They are private (`IPC_PRIVATE`): nobody finds them by a key. Each belongs to a [`Guardian`],
-//! which removes it.
+//! They are private (`IPC_PRIVATE`): no other process can find them by a key. Each belongs to a
+//! [`Guardian`], which removes it.
 //!
 //! # Safety
 //! A [`Message`] is a type word and as many bytes as its length says, in memory of its own.
@@ -171,7 +171,7 @@ mod tests {
         value(id, 0).is_ok()
     }
 
-    /// Whether the kernel offers System V at all.
+    /// The object; `None` where the kernel has no System V IPC.
     fn made<T>(thing: io::Result<T>) -> Option<T> {
         match thing {
             Err(e) if e.raw_os_error() == Some(libc::ENOSYS) => None,
@@ -234,20 +234,20 @@ mod tests {
 
     #[test]
     fn nothing_is_left_when_the_owner_and_its_group_are_killed() {
-        fn life(tell: BorrowedFd<'_>) -> io::Result<()> {
+        fn life(sender: BorrowedFd<'_>) -> io::Result<()> {
             // Like a worker: the leader of its own process group.
             rustix::process::setpgid(None, None)?;
             let (queue, set) = (Queue::new()?, Semaphores::new()?);
-            write_full(tell, &[queue.id().to_ne_bytes(), set.id().to_ne_bytes()].concat())?;
+            write_full(sender, &[queue.id().to_ne_bytes(), set.id().to_ne_bytes()].concat())?;
             loop {
                 std::thread::park();
             }
         }
         let Some(_) = made(Queue::new()) else { return };
-        let (hear, tell) = pipe().expect("a pipe");
-        let child = fork::fork(|| i32::from(life(tell.as_fd()).is_err())).expect("fork");
+        let (receiver, sender) = pipe().expect("a pipe");
+        let child = fork::fork(|| i32::from(life(sender.as_fd()).is_err())).expect("fork");
         let mut ids = [0; 8];
-        read_full(hear.as_fd(), &mut ids).expect("the child made them");
+        read_full(receiver.as_fd(), &mut ids).expect("the child made them");
         let (queue, set) = ids.split_at(4);
         let queue = i32::from_ne_bytes(queue.try_into().expect("four bytes"));
         let set = i32::from_ne_bytes(set.try_into().expect("four bytes"));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_too_long_is_not_cut() {
+    fn a_message_that_is_too_long_is_not_truncated() {
         let Some(queue) = made(Queue::new()) else { return };
         let mut message = Message::new(9);
         message.text().copy_from_slice(b"too long!");

@@ -42,29 +42,29 @@ pub fn count() -> usize {
 mod tests {
     use super::*;
 
-    /// In a process of its own, where nobody else starts any.
+    /// In a child, where no other thread starts threads.
     #[test]
     fn threads_are_counted_from_their_start_to_their_end() {
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let seen = || (count(), STARTED.load(Ordering::Relaxed));
-            let (alone, (told, tell), (stay, leave)) =
+            let (alone, (sender, receiver), (stay, leave)) =
                 (seen(), std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
             let body = move || {
-                let said = told.send(7).is_ok();
+                let said = sender.send(7).is_ok();
                 (leave.recv().is_err(), said)
             };
             let Ok(other) = spawn(1 << 17, body) else { return 255 };
-            let there = tell.recv() == Ok(7);
+            let there = receiver.recv() == Ok(7);
             let two = seen();
             drop(stay);
             let result = other.join().ok();
-            // A thread is joined a moment before the kernel no longer counts it.
+            // The kernel counts a thread for a moment after it was joined.
             let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
             while count() != 1 && std::time::Instant::now() < until {
                 std::thread::yield_now();
             }
             let started = alone.1;
-            crate::in_child::first_wrong(&[
+            crate::testing::first_wrong(&[
                 alone.0 == 1,
                 there && two == (2, started + 1),
                 result == Some((true, true)),
@@ -74,9 +74,9 @@ mod tests {
         assert_eq!(exit, Some(0));
     }
 
-    /// Deep enough for what it was asked for, and not much deeper: a thousand of them must fit.
+    /// And not a much larger one: a thousand of them must fit.
     #[test]
-    fn a_thread_has_the_stack_that_was_asked_for() {
+    fn a_thread_has_a_stack_of_the_requested_size() {
         let size = |bytes: usize| {
             let body = || {
                 let here = 0u8;

@@ -8,7 +8,7 @@
 //! zeroed integers and pointers, then filled; the timer is deleted once.
 #![expect(unsafe_code, reason = "POSIX timers and a handler, which rustix does not have")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use crate::signals::handle;
 use std::io;
 use std::mem::MaybeUninit;
@@ -18,8 +18,8 @@ use std::time::Duration;
 /// the timer is deleted.
 const SIGNAL: i32 = libc::SIGVTALRM;
 
-/// While this exists, calls of the thread that made it which block longer than an interval end with
-/// `EINTR`.
+/// While this exists, a call of the thread that created it ends with `EINTR` if it blocks for
+/// longer than an interval.
 #[derive(Debug)]
 pub struct Ticks(libc::timer_t);
 
@@ -71,7 +71,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn calls_that_block_are_interrupted_again_and_again_and_no_longer() {
+    fn calls_that_block_are_interrupted_until_the_ticks_end() {
         let (never, _held) = pipe().expect("pipe");
         let ticks = Ticks::every(Duration::from_millis(5)).expect("a timer");
         for _ in 0..3 {
@@ -91,22 +91,22 @@ mod tests {
         assert_eq!(undisturbed.join().expect("no panic").expect("no interruption"), 1);
     }
 
-    /// As the kernel lists it, in a process that has no other timers.
+    /// From the kernel's list, in a child that has no other timers.
     #[test]
-    fn ticks_are_a_timer_of_the_thread_and_go_with_their_value() {
+    fn ticks_are_a_timer_of_the_thread_and_end_on_drop() {
         let timers = || std::fs::read_to_string("/proc/self/timers").ok();
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let Some(none) = timers() else { return 255 };
             let Ok(ticks) = Ticks::every(Duration::from_secs(3600)) else { return 1 };
             let one = timers().unwrap_or_default();
             let mut left = MaybeUninit::<libc::itimerspec>::zeroed();
-            // SAFETY: room for the answer, of which zeroes are a valid one.
+            // SAFETY: room for the answer; zeroes are a valid one.
             let left = unsafe {
                 libc::timer_gettime(ticks.0, left.as_mut_ptr());
                 left.assume_init()
             };
             drop(ticks);
-            1 + crate::in_child::first_wrong(&[
+            1 + crate::testing::first_wrong(&[
                 none.is_empty(),
                 one.contains("ClockID: 1\n") && one.contains(&format!("signal: {SIGNAL}/")),
                 one.contains(&format!("notify: signal/tid.{}\n", crate::process::id())),

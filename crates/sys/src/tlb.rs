@@ -1,8 +1,8 @@
 //! The translation caches that the CPU declares: data TLBs by level and page size.
 //!
-//! Only x86 tells programs (CPUID); elsewhere there is nothing to read. A hypervisor may hide it
-//! (leaf 0x18 of zeroes) and may declare anything, so it is shown beside a measurement, never
-//! instead of one (`docs/methods/memory.md#tlb`).
+//! Only x86 has an instruction that reports them (CPUID). A hypervisor may hide them (leaf 0x18 of
+//! zeroes) and may declare anything, so they are shown beside a measurement, never instead of one
+//! (`docs/methods/memory.md#tlb`).
 //!
 //! Sources: Intel SDM vol. 2A, CPUID leaves 2 (table 3-12) and 0x18; AMD APM vol. 3, appendix E,
 //! leaves 8000_0005, 8000_0006 and 8000_0019.
@@ -10,7 +10,7 @@
 /// A level of data TLB for one size of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tlb {
-    /// 1 is asked first.
+    /// Level 1 is looked up first.
     pub level: u32,
     /// Bytes of a page.
     pub page: u64,
@@ -49,7 +49,7 @@ const MIB2: u64 = 2 << 20;
 #[cfg(any(target_arch = "x86_64", test))]
 const GIB1: u64 = 1 << 30;
 
-/// Reads the leaves of `cpuid(leaf, subleaf)`, which answers eax, ebx, ecx, edx.
+/// Reads the leaves of `cpuid(leaf, subleaf)`, which returns eax, ebx, ecx, edx.
 #[cfg(any(target_arch = "x86_64", test))]
 fn decode(cpuid: impl Fn(u32, u32) -> [u32; 4]) -> Vec<Tlb> {
     let [last, ebx, ecx, edx] = cpuid(0, 0);
@@ -265,7 +265,7 @@ mod tests {
             (0xc2, vec![(1, KIB4, 16), (1, MIB2, 16)]),
             (0xc4, vec![(1, MIB2, 32)]),
             (0xca, vec![(2, KIB4, 512)]),
-            // Of instructions, of caches, and the one that refers to another leaf.
+            // Instruction TLBs, caches, and the descriptor that refers to another leaf.
             (0x01, vec![]),
             (0x76, vec![]),
             (0xb5, vec![]),

@@ -42,9 +42,9 @@ impl Tmpfs {
     /// An empty one that holds up to `bytes`.
     ///
     /// # Errors
-    /// Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and the like without the superuser or
-    /// user namespaces, `ENOSYS` and `ENODEV` where the kernel lacks the feature; for users other
-    /// than the superuser also those of [`fork::fork`].
+    /// Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and others without the superuser or user
+    /// namespaces, `ENOSYS` and `ENODEV` where the kernel lacks the feature; for users other than
+    /// the superuser also those of [`fork::fork`].
     pub fn new(bytes: u64) -> io::Result<Tmpfs> {
         Tmpfs::with(bytes, MountAttrFlags::empty())
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_written_to() {
+    fn a_read_only_one_cannot_be_written_to() {
         let Ok(tmpfs) = Tmpfs::read_only() else { return };
         let root = tmpfs.root().expect("its root");
         let refused = std::fs::write(path(&root).join("a"), b"xyz").map_err(|e| e.raw_os_error());
@@ -177,29 +177,28 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_process_takes_it_along() {
-        // The kernel's memory for all such file systems, of which the killed one is by far the
-        // largest.
+    fn it_is_gone_when_its_process_is_killed() {
+        // The kernel's memory for all such file systems; the killed one is by far the largest.
         let held = || {
             let text = std::fs::read_to_string("/proc/meminfo").expect("/proc");
             let line = text.lines().find_map(|l| l.strip_prefix("Shmem:")).expect("Shmem").trim().to_owned();
             line.trim_end_matches(" kB").parse::<u64>().expect("a number") >> 10
         };
-        let (told, tell) = pipe().expect("a pipe");
+        let (receiver, sender) = pipe().expect("a pipe");
         let before = held();
         let child = fork::fork(|| {
             let Ok(root) = Tmpfs::new(256 << 20).and_then(|tmpfs| tmpfs.root()) else { return 1 };
             if std::fs::write(path(&root).join("large"), vec![1; 128 << 20]).is_err() {
                 return 1;
             }
-            let _ = write_full(tell.as_fd(), &[1]);
+            let _ = write_full(sender.as_fd(), &[1]);
             loop {
                 std::thread::park();
             }
         });
         let child = child.expect("a child");
-        drop(tell);
-        if read_full(told.as_fd(), &mut [0]).is_err() {
+        drop(sender);
+        if read_full(receiver.as_fd(), &mut [0]).is_err() {
             return eprintln!("skipped: no file system available");
         }
         let meanwhile = held();

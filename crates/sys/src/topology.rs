@@ -142,11 +142,11 @@ pub struct Topology {
     cpus: Vec<Cpu>,
     caches: Vec<Cache>,
     memory_nodes: Vec<u32>,
-    /// Of the machine, whatever is allowed; empty where there is one.
+    /// The classes of core of the machine, allowed or not; empty where there is one.
     classes: Vec<String>,
-    /// Of the machine, whatever is allowed.
+    /// Those of the machine, allowed or not.
     nodes_with_cpus: usize,
-    /// The interrupts of devices that each CPU has served, as far as that was looked at.
+    /// The interrupts of devices that each CPU has served; empty where they were not read.
     pub(crate) interrupts: BTreeMap<u32, u64>,
     notes: Vec<String>,
 }
@@ -434,6 +434,3 @@ pub fn format_cpus(cpus: &[u32]) -> String {
         .collect();
     words.join(",")
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,15 +1,15 @@
 //! Counts the system calls of a command and of all processes and threads that it starts, by
 //! `ptrace`; no privileges are needed. Not for times: a traced call takes ten times as long.
 //!
-//! What a call is, the kernel says itself (`PTRACE_GET_SYSCALL_INFO`, Linux 5.3), so nothing here
+//! The kernel itself reports what a call is (`PTRACE_GET_SYSCALL_INFO`, Linux 5.3), so nothing here
 //! depends on the architecture.
 //!
 //! # Safety
 //! The child between fork and exec calls `ptrace` alone, which is async-signal-safe. Requests pass
-//! values, or a buffer that is owned and as large as the kernel is told.
+//! values, or an owned buffer with its true length.
 #![expect(unsafe_code, reason = "ptrace, waitpid, pre_exec")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -34,15 +34,15 @@ pub struct Calls {
 pub struct Counts {
     /// The system calls by their numbers.
     pub calls: BTreeMap<u64, Calls>,
-    /// Processes that were made with a copy of the memory.
+    /// Processes created with a copy of the memory.
     pub forks: u64,
-    /// Processes that were made without one.
+    /// Processes created without one.
     pub vforks: u64,
-    /// Tasks that were made in another way: threads.
+    /// Tasks created in another way: threads.
     pub clones: u64,
     /// Programs that were executed, the command itself included.
     pub execs: u64,
-    /// The exit code of the command; of one that a signal ended, 128 and the signal.
+    /// The exit code of the command; 128 plus the signal if a signal ended it.
     pub code: i32,
 }
 
@@ -70,8 +70,8 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
 const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 /// `PTRACE_GET_SYSCALL_INFO`.
 const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
-/// The kinds of stops that it tells, and the 64-bit word of its answer that holds the number of the
-/// call, or its result.
+/// The kinds of stops that it reports, and the 64-bit word of its answer that holds the number of
+/// the call, or its result.
 const ENTRY: u8 = 1;
 const EXIT: u8 = 2;
 const NUMBER_OR_RESULT: usize = 3;
@@ -82,8 +82,8 @@ const WORDS: usize = 11;
 /// killed if this process ends. For a process that has no other children.
 ///
 /// # Errors
-/// Those of starting the command; `Unsupported` where the kernel does not tell about calls; those
-/// of `ptrace` (`EPERM` in some sandboxes).
+/// Those of starting the command; `Unsupported` where the kernel does not report calls; those of
+/// `ptrace` (`EPERM` in some sandboxes).
 pub fn count(command: &mut Command) -> io::Result<Counts> {
     // SAFETY: see the module's Safety section.
     unsafe { command.pre_exec(|| request(libc::PTRACE_TRACEME, 0, 0).map(drop)) };
@@ -120,7 +120,7 @@ struct Tracer {
 }
 
 impl Tracer {
-    /// Notes why a task has stopped; the signal that it is to get.
+    /// Notes why a task has stopped; returns the signal to deliver.
     fn stopped(&mut self, pid: i32, status: i32) -> io::Result<i32> {
         let signal = libc::WSTOPSIG(status);
         let is_new = self.known.insert(pid);
@@ -129,7 +129,7 @@ impl Tracer {
             return Ok(0);
         }
         self.counts.note(status >> 16);
-        // A new task starts with a stop that nobody sent.
+        // A new task starts with a stop that no process sent.
         let is_own = status >> 16 != 0 || (is_new && signal == libc::SIGSTOP);
         Ok(if is_own { 0 } else { signal })
     }
@@ -145,7 +145,7 @@ impl Tracer {
                 Some(libc::ESRCH) => Ok(()),
                 Some(libc::EIO) => Err(io::Error::new(
                     io::ErrorKind::Unsupported,
-                    "this kernel does not tell about system calls (PTRACE_GET_SYSCALL_INFO, Linux 5.3)",
+                    "this kernel does not report system calls (PTRACE_GET_SYSCALL_INFO, Linux 5.3)",
                 )),
                 _ => Err(error),
             };
@@ -207,7 +207,7 @@ mod tests {
 
     /// The counts of a command, made in a process without other children.
     fn of(args: &[&str]) -> Option<Counts> {
-        let (news, tell) = own_io::pipe().expect("a pipe");
+        let (receiver, sender) = own_io::pipe().expect("a pipe");
         let child = fork::fork(|| {
             let mut command = Command::new(args[0]);
             command.args(&args[1..]).stdin(Stdio::null()).stdout(Stdio::null());
@@ -228,12 +228,12 @@ mod tests {
                 number(libc::SYS_exit_group).count,
             ];
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-            i32::from(own_io::write_full(tell.as_fd(), &bytes).is_err())
+            i32::from(own_io::write_full(sender.as_fd(), &bytes).is_err())
         });
         let child = child.expect("fork");
-        drop(tell);
+        drop(sender);
         let mut words = [[0u8; 8]; 7];
-        let whole = words.iter_mut().try_for_each(|word| own_io::read_full(news.as_fd(), word));
+        let whole = words.iter_mut().try_for_each(|word| own_io::read_full(receiver.as_fd(), word));
         let code = child.wait().expect("its end").code();
         if code == Some(3) {
             eprintln!("not tried: this kernel or sandbox does not let processes be traced");
@@ -268,7 +268,7 @@ mod tests {
 
     /// A `vfork` is cheaper than a `fork`, and a thread than both.
     #[test]
-    fn what_was_made_is_told_apart() {
+    fn forks_vforks_and_threads_are_counted_apart() {
         let after = |event| {
             let mut counts = Counts::default();
             counts.note(event);
@@ -299,9 +299,9 @@ mod tests {
         assert_eq!(call_name(u64::MAX), None);
     }
 
-    /// The code of a shell, and the signals of others reach who is traced.
+    /// Exit codes are those of a shell; signals from other processes arrive.
     #[test]
-    fn who_is_ended_by_a_signal_says_which_and_handlers_run() {
+    fn signals_end_the_traced_program_or_run_its_handlers() {
         let Some(killed) = of(&["sh", "-c", "kill -9 $$"]) else { return };
         assert_eq!(killed.code, 128 + 9);
         let script = "trap 'exit 5' TERM; kill -TERM $$; exit 6";
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_started_is_an_error() {
+    fn a_missing_program_is_an_error() {
         let missing = count(&mut Command::new("/nonexistent/program")).map_err(|e| e.kind());
         assert_eq!(missing, Err(io::ErrorKind::NotFound));
     }

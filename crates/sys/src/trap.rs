@@ -3,7 +3,7 @@
 //! The handler of a refused access returns, the instruction runs again, and is refused again, as
 //! often as requested, with no other system call in between. The last time the handler opens the
 //! page, and the access succeeds. No instruction is skipped, so this is the same on every CPU
-//! (`docs/methods/operating-system.md#refused-accesses`). [`crate::fault`] has the crash for tests.
+//! (`docs/methods/operating-system.md#refused-accesses`).
 //!
 //! A process has one handler for all its threads, so there is one [`Trap`] at a time. A refused
 //! access anywhere else goes to the previous handler.
@@ -15,7 +15,7 @@
 //! before the access that it handles.
 #![expect(unsafe_code, reason = "a handler of SIGSEGV and SIGBUS, accesses that are refused")]
 
-use crate::errno::checked;
+use crate::io::checked;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -234,6 +234,24 @@ fn fence(len: usize) -> io::Result<*mut u8> {
     if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(at.cast()) }
 }
 
+/// Reads an unreadable page: the kernel ends this process with SIGSEGV. For tests that must see a
+/// worker crash: `raise(SIGSEGV)` does not end it, because the Rust runtime's handler returns.
+///
+/// # Errors
+/// Those of `mmap`; `Other` if the read succeeded, which no kernel allows.
+pub fn read_forbidden_page() -> io::Result<()> {
+    let page = crate::pages::page_size();
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
+    let at = unsafe { libc::mmap(std::ptr::null_mut(), page, libc::PROT_NONE, flags, -1, 0) };
+    if at == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a mapped page that nothing else uses; volatile, so that the read is made.
+    let byte = unsafe { at.cast::<u8>().read_volatile() };
+    Err(io::Error::other(format!("a page without permission could be read: {byte}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,12 +289,12 @@ mod tests {
     /// One test, because the child of another would find the one trap of the process in use
     /// forever.
     #[test]
-    fn so_many_accesses_are_refused_as_were_asked_for_and_all_elsewhere() {
+    fn the_requested_accesses_are_refused_and_all_elsewhere() {
         let before = state();
         for alternate in [false, true] {
             for kind in [Refused::Write, Refused::Read, Refused::PastEnd] {
-                // Neighbours that the page would be merged with: one by one they leave it no gap
-                // among the others.
+                // Mappings that the kernel could merge the page with, enough to fill the gaps
+                // around it.
                 let _neighbours = [(); 64].map(|()| Mapping::new(crate::pages::page_size(), Backing::Anonymous, false));
                 let trap = Trap::new(kind, alternate).expect("a page");
                 assert!(trap.is_apart(), "{kind:?}");
@@ -302,7 +320,7 @@ mod tests {
         let child = crate::fork::fork(|| {
             crate::process::no_core_file();
             let Ok(_trap) = Trap::new(Refused::Write, false) else { return 1 };
-            drop(crate::fault::read_forbidden_page());
+            drop(read_forbidden_page());
             0
         });
         assert_eq!(child.expect("fork").wait().expect("wait").signal(), Some(libc::SIGSEGV));

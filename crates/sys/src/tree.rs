@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// No file read here is longer than this on purpose; a surprise must not cost time or memory.
+/// Far above the length of every file read here; an unexpected one must not cost time or memory.
 const LIMIT: u64 = 1 << 20;
 
 /// Files by their paths, without the slash in front, and their texts.
@@ -39,7 +39,7 @@ enum Root {
     Dir(PathBuf),
     /// A directory, and what has been read below it.
     Noted(PathBuf, RefCell<Files>),
-    /// Nothing but what was read once.
+    /// Only what was read once.
     Recorded(Files),
 }
 
@@ -57,7 +57,7 @@ impl Tree {
         Tree(Root::Recorded(files.clone()))
     }
 
-    /// The files that were read so far, of a tree that notes them.
+    /// The files read so far; none unless the tree notes them.
     pub(crate) fn noted(self) -> Files {
         match self.0 {
             Root::Noted(_, noted) => noted.into_inner(),
@@ -65,7 +65,7 @@ impl Tree {
         }
     }
 
-    /// Where a file is, unless all there is of it is its recorded text.
+    /// The path of a file; `None` in a recording.
     fn path(&self, absolute: &str) -> Option<PathBuf> {
         match &self.0 {
             Root::Dir(root) | Root::Noted(root, _) => Some(root.join(absolute.trim_start_matches('/'))),
@@ -166,23 +166,22 @@ pub(crate) fn means_absent(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Place;
+    use crate::testing::Scratch;
 
-    /// Three files below a directory of a test's own.
-    fn scratch(test: &str) -> Place {
-        let place = Place::new(&format!("tree-{test}"));
+    /// A directory with three files.
+    fn scratch(test: &str) -> Scratch {
+        let scratch = Scratch::new(&format!("tree-{test}"));
         for (file, text) in [("a/node10/x", " 7 \n"), ("a/node2/x", "text\0\n"), ("a/nodes", ""), ("a/2nd", "12\n34\n")]
         {
-            place.write(file, text);
+            scratch.write(file, text);
         }
-        place
+        scratch
     }
 
-    /// As from a directory, so from its recording.
     #[test]
     fn files_are_read_alike_from_a_directory_and_from_a_recording() {
-        let place = scratch("alike");
-        let root = &place.0;
+        let scratch = scratch("alike");
+        let root = &scratch.0;
         let noting = Tree::noting(root);
         for path in ["a/node10/x", "/a/node2/x", "a/nodes", "a/2nd", "a/none"] {
             drop(noting.read(path));
@@ -202,9 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_read_than_was_asked_for_and_links_are_not_followed() {
-        let place = scratch("head");
-        let root = &place.0;
+    fn no_more_is_read_than_requested_and_links_are_not_followed() {
+        let scratch = scratch("head");
+        let root = &scratch.0;
         let long = vec![b'x'; LIMIT as usize + 10];
         std::fs::write(root.join("long"), &long).expect("a file");
         std::os::unix::fs::symlink("nowhere", root.join("link")).expect("a link");
@@ -215,9 +214,9 @@ mod tests {
         assert_eq!(tree.link("link").as_deref(), Some("nowhere"));
     }
 
-    /// What is forbidden is there.
+    /// A file without permission exists.
     #[test]
-    fn what_is_not_there_is_told_from_what_cannot_be_read() {
+    fn missing_files_and_unreadable_files_differ() {
         let absent = |errno: i32| means_absent(&io::Error::from_raw_os_error(errno));
         for errno in [libc::ENOENT, libc::ENOTDIR, libc::EINVAL, libc::EOPNOTSUPP, libc::ENODEV] {
             assert!(absent(errno), "{}", io::Error::from_raw_os_error(errno));

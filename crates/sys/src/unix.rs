@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub enum Kind {
     /// A stream of bytes.
     Stream,
-    /// Messages, each for itself.
+    /// Messages without a connection.
     Dgram,
     /// Messages over a connection.
     SeqPacket,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_message_is_taken_and_no_longer_one() {
+    fn the_longest_message_is_accepted_and_no_longer_one() {
         for kind in [Kind::Dgram, Kind::SeqPacket] {
             let (a, _b) = pair(kind).expect("Unix sockets");
             let longest = longest_message(a.as_fd()).expect("getsockopt");

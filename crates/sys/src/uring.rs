@@ -306,20 +306,20 @@ pub enum Missing {
     /// No memory: before Linux 5.12 rings count as locked memory, which is limited for all but
     /// root.
     NoMemory,
-    /// Neither: some other error.
+    /// Some other error.
     Other,
 }
 
 /// Determines the reason from the error of `io_uring_setup` and from `/proc`.
 pub fn missing(error: &io::Error) -> Missing {
     let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok();
-    // Of this thread: a filter is its own.
+    // Of this thread, because filters belong to threads.
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim);
-    tell_apart(error.raw_os_error(), disabled.and_then(|text| text.trim().parse().ok()), mode == Some("2"))
+    reason(error.raw_os_error(), disabled.and_then(|text| text.trim().parse().ok()), mode == Some("2"))
 }
 
-fn tell_apart(error: Option<i32>, disabled: Option<u32>, filtered: bool) -> Missing {
+fn reason(error: Option<i32>, disabled: Option<u32>, filtered: bool) -> Missing {
     match (error, disabled) {
         (Some(libc::ENOSYS), _) if filtered => Missing::FilteredAway,
         (Some(libc::ENOSYS), _) => Missing::NotBuilt,
@@ -371,8 +371,8 @@ mod tests {
         write_full(far.as_fd(), &[1]).expect("write");
         ring.push_poll(near.as_fd(), 5);
         assert_eq!(ring.enter(1), 1);
-        let told = ring.pop().expect("a completion");
-        assert_eq!((told.data, told.result & i32::from(libc::POLLIN)), (5, i32::from(libc::POLLIN)));
+        let completion = ring.pop().expect("a completion");
+        assert_eq!((completion.data, completion.result & i32::from(libc::POLLIN)), (5, i32::from(libc::POLLIN)));
 
         let path = std::env::temp_dir().join(format!("groma-uring-{}", crate::process::id()));
         std::fs::write(&path, [7; 100]).expect("a file");
@@ -398,16 +398,16 @@ mod tests {
     }
 
     #[test]
-    fn the_reasons_are_told_apart() {
+    fn each_error_has_its_reason() {
         let (enosys, eperm) = (Some(libc::ENOSYS), Some(libc::EPERM));
-        assert_eq!(tell_apart(enosys, None, false), Missing::NotBuilt);
-        assert_eq!(tell_apart(enosys, Some(0), true), Missing::FilteredAway);
-        assert_eq!(tell_apart(eperm, Some(2), true), Missing::Disabled(2));
-        assert_eq!(tell_apart(eperm, Some(1), false), Missing::Disabled(1));
-        assert_eq!(tell_apart(eperm, Some(0), true), Missing::Forbidden);
-        assert_eq!(tell_apart(eperm, None, false), Missing::Refused);
-        assert_eq!(tell_apart(Some(libc::ENOMEM), None, true), Missing::NoMemory);
-        assert_eq!(tell_apart(Some(libc::EMFILE), None, true), Missing::Other);
+        assert_eq!(reason(enosys, None, false), Missing::NotBuilt);
+        assert_eq!(reason(enosys, Some(0), true), Missing::FilteredAway);
+        assert_eq!(reason(eperm, Some(2), true), Missing::Disabled(2));
+        assert_eq!(reason(eperm, Some(1), false), Missing::Disabled(1));
+        assert_eq!(reason(eperm, Some(0), true), Missing::Forbidden);
+        assert_eq!(reason(eperm, None, false), Missing::Refused);
+        assert_eq!(reason(Some(libc::ENOMEM), None, true), Missing::NoMemory);
+        assert_eq!(reason(Some(libc::EMFILE), None, true), Missing::Other);
     }
 
     /// As under a container's profile: a filter belongs to its thread and ends with it.

@@ -62,7 +62,7 @@ pub fn cpu() -> i32 {
     unsafe { libc::sched_getcpu() }
 }
 
-/// The same by number: `getcpu`; or a negative error number.
+/// The CPU of this thread by `getcpu`, by number; or a negative error number.
 #[inline(always)]
 pub fn cpu_by_number() -> isize {
     let mut cpu = 0u32;
@@ -94,7 +94,7 @@ mod tests {
     fn both_ways_read_the_clock_that_is_named() {
         let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let ns = |t: libc::timespec| i128::from(t.tv_sec) * 1_000_000_000 + i128::from(t.tv_nsec);
-        // None that can be set.
+        // No clock that can be set.
         for name in ["monotonic", "monotonic_coarse", "monotonic_raw", "boottime", "process_cputime", "thread_cputime"]
         {
             let clock = ClockId::named(name).expect(name);
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    /// The kernel's numbers of clocks: a clock under another's name differs from it by little.
+    /// The times of two clocks may differ too little to show a mix-up.
     #[test]
     fn a_clock_has_the_number_that_its_name_has_in_the_kernel() {
         for (number, name) in [

@@ -1,5 +1,5 @@
 /*
- * Makes a test program fork all the time, to find tests that a child of another test can spoil.
+ * Makes a test program fork all the time, to find tests that a child of another test can break.
  *
  * Tests are threads of one process. Until it ends or executes a program, a child that one of them
  * forks holds copies of all file descriptors and shares all pages: a lock or a listener that
@@ -67,7 +67,7 @@ __attribute__((constructor)) static void start(void)
 
 	/* The programs that tests start are left alone. */
 	unsetenv("LD_PRELOAD");
-	/* No signal that is meant for a test is to be handled by the thread. */
+	/* This thread must not handle signals meant for a test. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	if (pthread_create(&thread, NULL, fork_for_ever, NULL) != 0) {

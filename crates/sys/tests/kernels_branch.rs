@@ -26,7 +26,7 @@ fn numbered() -> Box<Lines> {
 }
 
 #[test]
-fn branches_are_taken_or_not_as_told() {
+fn branches_are_taken_or_not_as_requested() {
     for layout in [Layout::Apart, Layout::Dense, Layout::Indirect] {
         for (short, in_a_turn) in [(false, BRANCHES_LONG), (true, BRANCHES_SHORT)] {
             for turns in [0, 1, 3, 100] {
@@ -107,7 +107,7 @@ fn the_generator_is_fair_and_without_short_memory() {
 
 #[test]
 #[should_panic(expected = "16 targets")]
-fn more_targets_than_there_are_are_refused() {
+fn too_many_targets_are_refused() {
     branch::random_jumps(1, SEED, 31);
 }
 

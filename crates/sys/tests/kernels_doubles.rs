@@ -181,7 +181,7 @@ fn wide_kernels_are_there_where_the_cpu_is() {
     assert_eq!(has("avx2"), std::arch::is_x86_feature_detected!("avx2"));
 }
 
-/// The kernel that was asked for the extensions also prints what it found.
+/// Also prints the extensions that the kernel reports.
 #[test]
 #[cfg(all(target_arch = "riscv64", target_os = "linux"))]
 fn vectors_are_used_where_the_cpu_has_them() {

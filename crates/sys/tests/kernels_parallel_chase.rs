@@ -10,7 +10,6 @@
 
 mod random;
 
-use groma_sys::access::Accessor;
 use groma_sys::arch::access::{ACCESS_UNROLL, Access, access_kernels};
 use groma_sys::arch::flush::flush_kernels;
 use groma_sys::arch::parallel_chase::{
@@ -19,7 +18,7 @@ use groma_sys::arch::parallel_chase::{
 use groma_sys::arch::portable;
 use groma_sys::flush::Flush;
 use groma_sys::pages::{Map, Policy, page_size};
-use groma_sys::parallel_chase::{Chains, Link, Order};
+use groma_sys::parallel_chase::{Accessor, Chains, Link, Order};
 use random::random;
 use std::collections::HashSet;
 
@@ -49,7 +48,7 @@ fn index_of(nodes: &[Node], at: *const u8) -> usize {
 }
 
 #[test]
-fn an_access_goes_as_far_as_told_and_changes_what_it_says() {
+fn an_access_makes_the_requested_steps_and_only_its_own_change() {
     for kernel in access_kernels() {
         let mut nodes = ring(50);
         // Several laps, so that a chain broken by the kernel shows.

@@ -130,7 +130,7 @@ mod turnstile {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn stream_kernels_make_as_many_passes_as_told() {
+fn stream_kernels_make_the_requested_passes() {
     for kernel in stream_kernels() {
         let page = Fenced::new(1).page;
         let (mut dst, mut src) = (Fenced::new(2 * page), Fenced::new(2 * page));
@@ -222,7 +222,7 @@ fn a_stream_checks_its_buffers() {
 }
 
 #[test]
-fn copies_lie_as_far_apart_as_asked() {
+fn copies_lie_apart_by_the_requested_distance() {
     let mut memory = vec![0_u8; 1 << 16];
     for bytes in [64, 4096, 5120, 16384] {
         for distance in [0, 64, APART, 4032] {

@@ -38,10 +38,9 @@
 
 use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::access::Accessor;
 use groma_harness::sys::arch::access::{ACCESS_UNROLL, Access};
 use groma_harness::sys::pages::{Map, Policy};
-use groma_harness::sys::parallel_chase::{Chains, Link};
+use groma_harness::sys::parallel_chase::{Accessor, Chains, Link};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {

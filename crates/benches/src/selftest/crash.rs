@@ -8,7 +8,7 @@
 //! **Sources:** See docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
-use groma_harness::sys::{fault, process};
+use groma_harness::sys::{process, trap};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -22,7 +22,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     process::no_core_file();
-    ctx.measure(|_| fault::read_forbidden_page().context("crashing"))
+    ctx.measure(|_| trap::read_forbidden_page().context("crashing"))
 }
 
 #[cfg(test)]

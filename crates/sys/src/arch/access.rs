@@ -67,7 +67,7 @@ pub struct AccessKernel {
     /// # Safety
     ///
     /// `start` points to a node that points to a node and so on, `steps` times. Each is aligned to
-    /// [`ACCESS_ALIGN`] and valid for reads and writes of 24 bytes that nobody else uses; for
+    /// [`ACCESS_ALIGN`] and valid for reads and writes of 24 bytes that nothing else uses; for
     /// [`Access::Prefetched`] it holds any address at [`ACCESS_AHEAD`].
     pub run: unsafe fn(start: *mut u8, steps: u64) -> *mut u8,
 }

@@ -23,7 +23,7 @@ pub struct AtomicKernel {
     ///
     /// # Safety
     ///
-    /// The CPU has `isa`; the word is valid and aligned to 8 bytes, and nobody else uses it.
+    /// The CPU has `isa`; the word is valid, aligned to 8 bytes, and not used by anyone else.
     pub run: unsafe fn(word: *mut u64, turns: u64) -> u64,
 }
 

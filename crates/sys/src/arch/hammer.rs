@@ -21,7 +21,7 @@ pub use super::native::hammer::{hammer_bare, hammer_own, hammer_own_bare, hammer
 // Not the native kernels, where the CPU lacks what they need.
 pub use super::portable::hammer as portable;
 
-/// Bytes of a page of these kernels, whatever the system's pages are: as in the Silly Little
+/// Bytes of a page of these kernels, regardless of the system's pages: as in the Silly Little
 /// Benchmark.
 pub const HAMMER_PAGE: usize = 4096;
 

@@ -1,9 +1,9 @@
 //! Blocks of independent operations that take a cycle each: how many a core begins in a cycle is
 //! bound by its front end and its width, which the hardware threads of a core share.
 //!
-//! A thread that has the core to itself gets through a block at the core's best rate, whatever it
-//! did before; beside a busy sibling thread it gets a part of that. A chain of dependent additions
-//! ([`crate::arch::add_chain`]) takes the same time in both cases
+//! A thread that has the core to itself runs a block at the core's best rate, regardless of what it
+//! did before; beside a busy sibling thread it reaches only a part of that. A chain of dependent
+//! additions ([`crate::arch::add_chain`]) takes the same time in both cases
 //! (`docs/methods/neighbour.md#probe`).
 
 pub use super::native::issue::{issue_additions, issue_loads, issue_mixed, issue_moves};

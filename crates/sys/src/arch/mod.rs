@@ -31,7 +31,6 @@ mod mix;
 pub mod operation;
 pub mod parallel_chase;
 pub mod portable;
-pub mod rates;
 pub mod split;
 pub mod store_forward;
 mod stream;

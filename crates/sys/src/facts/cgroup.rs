@@ -7,7 +7,7 @@ use super::mounts::{self, Mount};
 use super::{Book, Tree, binary, field};
 use std::path::Path;
 
-/// Where one controller is to be read.
+/// The directories in which one controller is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
     /// Whether this is the unified hierarchy of version 2.

@@ -9,7 +9,7 @@ const CPUS: &str = "sys/devices/system/cpu";
 
 /// Flags of x86 and features of Arm that affect what a benchmark does or which instruction a kernel
 /// or libc chooses.
-const TELLING_FLAGS: [&str; 40] = [
+const RELEVANT_FLAGS: [&str; 40] = [
     "aes",
     "amx_tile",
     "asimd",
@@ -63,7 +63,7 @@ pub(super) fn cpu(book: &mut Book, topology: &Topology) {
     book.say_if("cpu.stepping", info.get(&["stepping", "CPU revision", "mimpid", "revision"]));
     book.say_if("cpu.microcode", info.get(&["microcode"]));
     book.say_if("cpu.isa", info.get(&["isa"]));
-    book.say("cpu.flags", info.telling_flags());
+    book.say("cpu.flags", info.relevant_flags());
 
     book.copy("cpu.online", &format!("{CPUS}/online"));
     book.say("cpu.allowed", format_cpus(&topology.usable()));
@@ -148,7 +148,7 @@ pub(super) fn caches(book: &mut Book, topology: &Topology) {
         book.say(format!("cache.{name}.size"), each(|cache| cache.size.map(binary)));
         book.say(format!("cache.{name}.line"), each(|cache| cache.line.map(|bytes| binary(bytes.into()))));
         book.say(format!("cache.{name}.ways"), each(|cache| cache.ways.map(|ways| ways.to_string())));
-        // Of a large machine, the first CPU's cache stands for the others.
+        // On a large machine the first CPU's cache stands for all.
         book.say_if(format!("cache.{name}.shared"), of_name.first().map(|cache| format_cpus(&cache.shared)));
         book.say(format!("cache.{name}.count"), of_name.len());
     }
@@ -194,8 +194,8 @@ impl<'a> CpuInfo<'a> {
         both("cpu family", "model").or_else(|| both("CPU part", "CPU variant")).or_else(|| both("marchid", "mmu"))
     }
 
-    /// What the core of an x86 is called, which names of processors sold as virtual ones hide;
-    /// nothing where its numbers and its instructions contradict each other.
+    /// The name of an x86 core, which the model names of virtual CPUs hide; `None` where its
+    /// numbers and its instructions contradict each other.
     pub(super) fn core(&self) -> Option<String> {
         let number = |name| self.get(&[name])?.parse().ok();
         let (family, model, stepping) = (number("cpu family")?, number("model")?, number("stepping").unwrap_or(0));
@@ -207,8 +207,8 @@ impl<'a> CpuInfo<'a> {
         self.get(&["flags", "Features"]).is_some_and(|flags| flags.split_whitespace().any(|word| word == flag))
     }
 
-    fn telling_flags(&self) -> String {
-        TELLING_FLAGS.into_iter().filter(|flag| self.flag(flag)).collect::<Vec<_>>().join(" ")
+    fn relevant_flags(&self) -> String {
+        RELEVANT_FLAGS.into_iter().filter(|flag| self.flag(flag)).collect::<Vec<_>>().join(" ")
     }
 }
 

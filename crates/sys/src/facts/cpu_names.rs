@@ -1,4 +1,4 @@
-//! What cores are called, by the numbers by which they identify themselves.
+//! The names of cores, by the numbers with which they identify themselves.
 //!
 //! Sources: for AMD the ranges of Linux's `arch/x86/kernel/cpu/amd.c`, for Intel the models of its
 //! `arch/x86/include/asm/intel-family.h`, for Arm the part numbers of the cores' reference manuals.
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(models.len(), all, "a model has one name");
     }
 
-    /// By the tables of the kernel, one of each, and the edges of ranges.
+    /// From the kernel's tables: one model of each core, and the ends of ranges.
     #[test]
     fn every_core_has_its_own_name() {
         for (models, name) in [
@@ -185,7 +185,7 @@ mod tests {
             (0xc0, 0xac4, "Ampere-1a"),
             (0xc0, 0xac5, "Ampere-1b"),
         ] {
-            assert!(arm(implementer, part).is_some_and(|told| told.ends_with(name)), "{name}");
+            assert!(arm(implementer, part).is_some_and(|found| found.ends_with(name)), "{name}");
         }
         assert_eq!((arm(0x42, 0xd03), arm(0x41, 0xac3)), (None, None));
         let with_amx = ["Sapphire Rapids", "Emerald Rapids", "Granite Rapids"].map(may_have_amx);

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// The replacement for what is hidden.
 pub const HIDDEN: &str = "(hidden)";
 
-/// Parts of the names of options whose value says who or where.
+/// Parts of the names of options whose values identify a user, a host or a place.
 const PRIVATE_NAMES: [&str; 21] = [
     "addr",
     "cred",
@@ -58,7 +58,7 @@ pub(super) fn name(text: &str) -> &str {
 }
 
 /// A text with every address and identifier hidden, and the words around them kept. The loopback
-/// and the unspecified address identify nobody.
+/// and the unspecified address identify no one.
 pub fn hide_addresses(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".:-".contains(c);
     let mut out = String::with_capacity(text.len());

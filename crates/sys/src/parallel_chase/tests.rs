@@ -10,7 +10,7 @@ fn random(mut state: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// What is left out or done twice shows in no count: a walk only becomes slower or faster.
+/// A line that is skipped or evicted twice only makes a walk faster or slower; no count shows it.
 #[test]
 fn every_line_of_every_node_is_evicted_once() {
     for (nodes, offsets) in [(1, &[0][..]), (63, &[0]), (64, &[0, 8]), (65, &[8, 64, 72]), (1000, &[0, 128, 192])] {
@@ -63,9 +63,9 @@ fn grouped_nodes_stay_within_some_shuffled_pages_before_they_go_on() {
     }
 }
 
-/// What is prefetched is what the walk needs so many steps later, however many chains there are.
+/// For any number of chains.
 #[test]
-fn a_pointer_ahead_is_where_the_walk_is_so_many_steps_later() {
+fn a_pointer_ahead_leads_to_the_node_that_many_steps_later() {
     let mut map = Map::anonymous(64 * 6 * 50, Policy::Base).expect("memory");
     for (chains_of, ahead) in [(1, 8), (2, 8), (6, 3)] {
         let nodes = chains_of * 50;
@@ -88,9 +88,9 @@ fn a_pointer_ahead_is_where_the_walk_is_so_many_steps_later() {
     }
 }
 
-/// Pages that were not there before tell which nodes it was.
+/// Pages that were not resident before show which nodes were accessed.
 #[test]
-fn the_nodes_that_were_named_are_loaded_modified_and_managed() {
+fn only_the_named_nodes_are_loaded_modified_and_managed() {
     type Touch = fn(&mut Chains<'_>);
     let touches: [(&str, Touch); 3] = [
         ("load", |chains| assert_eq!(chains.load(3, 6), 6)),

@@ -1,11 +1,11 @@
-//! Children that hide, that are spared, and that do not end; and what the kernel says of a process.
+//! Children that hide, are spared or do not end, and what the kernel reports about processes.
 
 use super::*;
 use crate::fork;
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_line_of_stat_is_read_whatever_the_name_is() {
+fn a_line_of_stat_is_parsed_with_any_process_name() {
     let seen = |pid, parent, ended| Some(Seen { pid, parent, ended });
     assert_eq!(parse_stat("12 (sleep) S 3 12 12 0 -1"), seen(12, 3, false));
     assert_eq!(parse_stat("12 (a) Z 99 (b)) Z 3 12 12 0"), seen(12, 3, true));
@@ -14,7 +14,7 @@ fn a_line_of_stat_is_read_whatever_the_name_is() {
 }
 
 #[test]
-fn an_end_is_seen_before_it_is_reaped_and_not_after() {
+fn has_ended_is_true_until_the_child_is_reaped() {
     let (go, gone) = crate::io::pipe().expect("a pipe");
     use std::os::fd::AsFd;
     let child = fork::fork(|| {
@@ -74,7 +74,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Becomes a daemon `depth` times over: a new session, and a parent that has ended. The
 /// innermost writes its id.
-fn hide(depth: u32, tell: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
+fn hide(depth: u32, sender: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
     use std::os::fd::AsFd;
     rustix::process::setsid()?;
     let (ready, free) = crate::io::pipe()?;
@@ -83,17 +83,18 @@ fn hide(depth: u32, tell: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
             rustix::process::set_parent_process_death_signal(None)?;
             crate::io::write_full(free.as_fd(), b"x")?;
             if depth > 0 {
-                return hide(depth - 1, tell);
+                return hide(depth - 1, sender);
             }
             rustix::process::setsid()?;
-            crate::io::write_full(tell, &id().to_ne_bytes())?;
+            crate::io::write_full(sender, &id().to_ne_bytes())?;
             loop {
                 std::thread::park();
             }
         };
         i32::from(go().is_err())
     });
-    // Neither killed nor waited for; but it needs its parent until it no longer dies with it.
+    // Neither killed nor waited for, but this parent must live until the child no longer dies with
+    // it.
     std::mem::forget(deeper?);
     crate::io::read_full(ready.as_fd(), &mut [0])
 }
@@ -102,13 +103,13 @@ fn hide(depth: u32, tell: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
 fn descendants_are_ended_wherever_they_hide() {
     use std::os::fd::AsFd;
     as_a_parent(|| {
-        let (news, tell) = crate::io::pipe()?;
+        let (receiver, sender) = crate::io::pipe()?;
         for depth in 0..3 {
-            std::mem::forget(fork::fork(|| i32::from(hide(depth, tell.as_fd()).is_err()))?);
+            std::mem::forget(fork::fork(|| i32::from(hide(depth, sender.as_fd()).is_err()))?);
         }
         let mut pids = [[0u8; 4]; 3];
         for pid in &mut pids {
-            crate::io::read_full(news.as_fd(), pid)?;
+            crate::io::read_full(receiver.as_fd(), pid)?;
         }
         let pids = pids.map(i32::from_ne_bytes);
         let there = pids.iter().all(|pid| exists(*pid));
@@ -122,13 +123,13 @@ fn descendants_are_ended_wherever_they_hide() {
 }
 
 #[test]
-fn who_is_spared_ends_by_itself_and_is_waited_for() {
+fn spared_children_are_waited_for() {
     use std::os::fd::AsFd;
     as_a_parent(|| {
-        let (news, tell) = crate::io::pipe()?;
+        let (receiver, sender) = crate::io::pipe()?;
         let spared = fork::fork(|| {
             std::thread::sleep(Duration::from_millis(100));
-            i32::from(crate::io::write_full(tell.as_fd(), b"x").is_err())
+            i32::from(crate::io::write_full(sender.as_fd(), b"x").is_err())
         })?;
         let other = fork::fork(|| {
             loop {
@@ -138,15 +139,15 @@ fn who_is_spared_ends_by_itself_and_is_waited_for() {
         let (pid, spared) = (spared.pid(), std::mem::ManuallyDrop::new(spared));
         std::mem::forget(other);
         let strays = end_descendants(PATIENCE, |p| p == pid);
-        drop(tell);
+        drop(sender);
         let mut said = [0];
-        crate::io::read_full(news.as_fd(), &mut said)?;
+        crate::io::read_full(receiver.as_fd(), &mut said)?;
         Ok(spared.pid() == pid && (strays.running, strays.left) == (1, 0) && said == *b"x")
     });
 }
 
 #[test]
-fn who_does_not_end_is_not_waited_for_beyond_patience() {
+fn waiting_ends_with_the_patience() {
     as_a_parent(|| {
         let child = fork::fork(|| {
             loop {
@@ -160,8 +161,7 @@ fn who_does_not_end_is_not_waited_for_beyond_patience() {
     });
 }
 
-/// A child that waits for ever, which its parent knows by its number only: dropping it does not end
-/// it.
+/// A child that waits for ever, as a plain id, so that nothing kills it on drop.
 fn forever() -> io::Result<i32> {
     let child = fork::fork(|| {
         loop {
@@ -176,10 +176,10 @@ fn forever() -> io::Result<i32> {
 /// A child with a child: the numbers of both.
 fn two_generations() -> io::Result<[i32; 2]> {
     use std::os::fd::AsFd;
-    let (news, tell) = crate::io::pipe()?;
+    let (receiver, sender) = crate::io::pipe()?;
     let child = fork::fork(|| {
-        let told = forever().and_then(|pid| crate::io::write_full(tell.as_fd(), &pid.to_ne_bytes()));
-        if told.is_err() {
+        let sent = forever().and_then(|pid| crate::io::write_full(sender.as_fd(), &pid.to_ne_bytes()));
+        if sent.is_err() {
             return 1;
         }
         loop {
@@ -189,12 +189,12 @@ fn two_generations() -> io::Result<[i32; 2]> {
     let pid = child.pid();
     std::mem::forget(child);
     let mut grandchild = [0; 4];
-    crate::io::read_full(news.as_fd(), &mut grandchild)?;
+    crate::io::read_full(receiver.as_fd(), &mut grandchild)?;
     Ok([pid, i32::from_ne_bytes(grandchild)])
 }
 
 #[test]
-fn children_of_children_are_descendants_and_who_has_ended_is_none() {
+fn grandchildren_are_descendants_and_ended_processes_are_not() {
     as_a_parent(|| {
         let ended = fork::fork(|| 0)?;
         while !has_ended(ended.pid())? {
@@ -216,9 +216,9 @@ fn children_of_children_are_descendants_and_who_has_ended_is_none() {
     });
 }
 
-/// The number of a process that has ended may be another's by now, of another parent.
+/// The id of an ended process may have been reused, under another parent.
 #[test]
-fn a_number_that_is_another_processs_by_now_is_not_signalled() {
+fn a_reused_id_is_not_signalled() {
     use rustix::process::Signal;
     as_a_parent(|| {
         let [child, grandchild] = two_generations()?;
@@ -243,7 +243,7 @@ fn a_number_that_is_another_processs_by_now_is_not_signalled() {
 }
 
 #[test]
-fn who_had_ended_is_told_from_who_still_ran() {
+fn ended_and_running_children_are_counted_apart() {
     as_a_parent(|| {
         for _ in 0..2 {
             let child = fork::fork(|| 0)?;
@@ -271,7 +271,7 @@ fn a_child_that_runs_is_not_reaped_and_one_that_ended_is_reaped_once() {
 }
 
 #[test]
-fn a_group_is_killed_as_a_whole_and_nobody_else() {
+fn a_group_is_killed_as_a_whole_and_nothing_else() {
     as_a_parent(|| {
         let (first, second, other) = (forever()?, forever()?, forever()?);
         let number = |pid| rustix::process::Pid::from_raw(pid);
@@ -291,17 +291,17 @@ fn a_group_is_killed_as_a_whole_and_nobody_else() {
 fn no_process_has_a_number_below_one() {
     assert!(!exists(0) && !exists(-1) && !exists(i32::MIN) && !exists(i32::MAX));
     assert!(exists(id()) && exists(parent_id()));
-    // Also one that may not be signalled.
-    let exit = crate::in_child::code(|| match crate::in_child::be_nobody() {
+    // Also a process that may not be signalled.
+    let exit = crate::testing::in_child(|| match crate::testing::drop_root() {
         true => i32::from(!exists(1)),
         false => 255,
     });
     assert!(matches!(exit, Some(0 | 255)), "{exit:?}");
 }
 
-/// By the thread that started it: a process that is started by the way would outlive its purpose.
+/// The kernel ties it to the thread, not to the process.
 #[test]
-fn what_is_tied_ends_with_the_thread_that_started_it() {
+fn a_tied_process_ends_with_the_thread_that_started_it() {
     let start = || {
         let mut command = std::process::Command::new("sleep");
         command.arg("60");
@@ -314,23 +314,23 @@ fn what_is_tied_ends_with_the_thread_that_started_it() {
 }
 
 #[test]
-fn a_parent_that_is_another_one_has_ended() {
-    let exit = crate::in_child::code(|| {
+fn die_with_parent_fails_under_another_parent() {
+    let exit = crate::testing::in_child(|| {
         let right = die_with_parent(parent_id()).is_ok();
         let wrong = die_with_parent(parent_id() + 1).map_err(|e| e.kind());
-        crate::in_child::first_wrong(&[right, wrong == Err(io::ErrorKind::Other)])
+        crate::testing::first_wrong(&[right, wrong == Err(io::ErrorKind::Other)])
     });
     assert_eq!(exit, Some(0));
 }
 
 #[test]
 fn a_process_without_core_files_cannot_be_dumped() {
-    let exit = crate::in_child::code(|| {
+    let exit = crate::testing::in_child(|| {
         // SAFETY: no arguments.
         let dumpable = || unsafe { libc::prctl(libc::PR_GET_DUMPABLE) };
         let before = dumpable();
         no_core_file();
-        crate::in_child::first_wrong(&[before >= 0, dumpable() == 0])
+        crate::testing::first_wrong(&[before >= 0, dumpable() == 0])
     });
     assert_eq!(exit, Some(0));
 }
@@ -349,7 +349,7 @@ fn tasks_of_user() -> Option<u64> {
 fn a_task_limit_counts_what_is_there_and_is_never_raised() {
     use rustix::process::{Resource, getrlimit};
     const MORE: u64 = 10_000;
-    let exit = crate::in_child::code(|| {
+    let exit = crate::testing::in_child(|| {
         let (before, Some(counted)) = (getrlimit(Resource::Nproc), tasks_of_user()) else { return 255 };
         let Ok(bound) = limit_tasks(MORE) else { return 255 };
         let low = getrlimit(Resource::Nproc);
@@ -360,7 +360,7 @@ fn a_task_limit_counts_what_is_there_and_is_never_raised() {
                 most.abs_diff(counted + more) < MORE / 4 || before.current.is_some_and(|b| b <= most)
             })
         };
-        crate::in_child::first_wrong(&[
+        crate::testing::first_wrong(&[
             bound != is_root(),
             near(MORE, low.current),
             low.maximum == before.maximum,
@@ -370,21 +370,21 @@ fn a_task_limit_counts_what_is_there_and_is_never_raised() {
     assert!(matches!(exit, Some(0 | 255)), "{exit:?}");
 }
 
-/// By the shell's list of them.
+/// Compared with the shell's list.
 #[test]
-fn signals_have_the_names_that_others_give_them() {
+fn names_of_signals_agree_with_the_shell() {
     let named: Vec<i32> = (1..=31).filter(|signal| signal_name(*signal) != "?").collect();
     assert_eq!(named.len(), 16);
     let script = named.iter().map(|signal| format!("kill -l {signal};")).collect::<String>();
-    let told = std::process::Command::new("/bin/sh").args(["-c", &script]).output().expect("a shell");
-    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    let listed = std::process::Command::new("/bin/sh").args(["-c", &script]).output().expect("a shell");
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     let names: Vec<&str> = named.iter().map(|signal| signal_name(*signal).trim_start_matches("SIG")).collect();
-    assert_eq!(told.split_whitespace().map(|name| name.trim_start_matches("SIG")).collect::<Vec<_>>(), names);
+    assert_eq!(listed.split_whitespace().map(|name| name.trim_start_matches("SIG")).collect::<Vec<_>>(), names);
     assert_eq!(signal_name(0), "?");
 }
 
 #[test]
-fn an_end_says_how_it_came() {
+fn an_exit_has_a_code_or_a_signal() {
     let end = |status| Exit { pid: 1, status, usage: Usage::default() };
     assert_eq!(end(3 << 8).to_string(), "exited with code 3");
     assert_eq!(end(11).to_string(), "ended by signal 11 (SIGSEGV)");
@@ -392,7 +392,7 @@ fn an_end_says_how_it_came() {
     assert_eq!((end(0).success(), end(9).success(), end(9).code()), (true, false, None));
 }
 
-/// The counters of the child that ended, not those of the one that waits.
+/// Not those of the process that waits for it.
 #[test]
 fn a_child_has_counters_of_its_own() {
     const PAGES: usize = 3000;

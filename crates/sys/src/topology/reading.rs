@@ -1,4 +1,4 @@
-//! What `/sys` and `/proc` say of the CPUs, as a [`Topology`].
+//! Reads a [`Topology`] from `/sys` and `/proc`.
 
 use super::{CPUS, Cache, CacheKind, Cpu, NODES, Topology, format_cpus, parse_cpus};
 use crate::tree::Tree;
@@ -127,12 +127,12 @@ const PMUS: [(&str, &str); 3] =
 /// the scheduler calls greater (`capacity_greater` in kernel/sched/fair.c). Firmware reports cores
 /// of one kind with capacities that differ by less.
 const CAPACITY_STEP: f64 = 1078.0 / 1024.0;
-/// The same of the highest clock, which favoured cores of one kind raise by some percent and dense
+/// The same for the highest clock, which favoured cores of one kind raise by some percent and dense
 /// cores of a design lower by a third (docs/methods/timing.md#cpu-of-a-single-task).
 const CLOCK_STEP: f64 = 4.0 / 3.0;
 
-/// The classes of the CPUs that are online, allowed or not: what a core is called must not depend
-/// on who asks. From the PMU devices of x86, else from `cpu_capacity`, else from the highest clock.
+/// The classes of the CPUs that are online, allowed or not: the name of a core must not depend on
+/// the process. From the PMU devices of x86, else from `cpu_capacity`, else from the highest clock.
 fn read_classes(tree: &Tree, online: &[u32]) -> Classes {
     let of_pmu = |(device, _): &(&str, &str)| {
         let mut cpus = cpu_list(tree, &format!("sys/devices/{device}/cpus")).unwrap_or_default();
@@ -234,5 +234,40 @@ impl Caches {
             }
         }
         groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four CPUs with these caches: for each the CPUs that share it, its level, kind and size.
+    fn machine(caches: &[(&str, u32, &str, &str)]) -> Topology {
+        let mut text = "proc/self/status\tCpus_allowed_list:\t0-3\nsys/devices/system/cpu/online\t0-3\n".to_owned();
+        for (index, (cpus, level, kind, size)) in caches.iter().enumerate() {
+            // Half of the caches belong to the other two CPUs, and each CPU numbers its own.
+            let dir = format!("{CPUS}/cpu{{{cpus}}}/cache/index{}", index / 2);
+            let line = if *kind == "Data" { 128 } else { 64 };
+            text += &format!("{dir}/level\t{level}\n{dir}/type\t{kind}\n{dir}/size\t{size}\n");
+            text += &format!("{dir}/coherency_line_size\t{line}\n{dir}/shared_cpu_list\t{cpus}\n");
+        }
+        Topology::recorded(&text.parse().expect("a recording"))
+    }
+
+    #[test]
+    fn instruction_caches_are_neither_first_nor_private_nor_last() {
+        let first = [("0-1", 1, "Data", "48K"), ("2-3", 1, "Data", "32K")];
+        let code = [("0-1", 1, "Instruction", "64K"), ("2-3", 1, "Instruction", "64K")];
+        let second = [("0-1", 2, "Unified", "2048K"), ("2-3", 2, "Unified", "4096K")];
+        let third = [("0-1", 3, "Unified", "32M"), ("2-3", 3, "Unified", "96M")];
+        let last =
+            |machine: &Topology| machine.last_caches().iter().map(|c| c.size.unwrap_or(0) >> 10).collect::<Vec<_>>();
+        let all = machine(&[first, code, second, third].concat());
+        assert_eq!((all.line(), all.first_cache(), all.private_cache()), (Some(128), Some(48 << 10), Some(4 << 20)));
+        assert_eq!(last(&all), [32 << 10, 96 << 10]);
+        assert_eq!(last(&machine(&[first, code, second].concat())), [2048, 4096]);
+        let small = machine(&[code, first].concat());
+        assert_eq!((small.first_cache(), small.private_cache()), (Some(48 << 10), Some(48 << 10)));
+        assert_eq!(last(&small), [48, 32]);
     }
 }

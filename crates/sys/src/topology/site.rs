@@ -1,6 +1,6 @@
-//! Where a task that needs one CPU is put: one class of core, one NUMA node, and the CPUs there
-//! that a round may get. The rule is in this file; docs/methods/timing.md#cpu-of-a-single-task has
-//! its reasons.
+//! Where a task that needs one CPU runs: one class of core, one NUMA node, and the CPUs there that
+//! a round may get. The rule is in this file; docs/methods/timing.md#cpu-of-a-single-task has its
+//! reasons.
 
 use super::{Cpu, Topology, format_cpus};
 use std::fmt;
@@ -39,17 +39,17 @@ impl Topology {
         &self.classes
     }
 
-    /// The classes of which a CPU is allowed and online, the most capable first.
+    /// The classes with a usable CPU, the most capable first.
     pub fn usable_classes(&self) -> Vec<&str> {
         let used = |(class, _): &(u32, &String)| self.online().any(|cpu| cpu.class == *class);
         (0..).zip(&self.classes).filter(used).map(|(_, name)| name.as_str()).collect()
     }
 
-    /// Where a single task runs: of the class and the node that are named, else of the most capable
-    /// class, on the first node that has CPUs of it and memory.
+    /// Where a single task runs: on the named class and node; by default on the most capable class,
+    /// on the first node that has memory and CPUs of that class.
     ///
     /// # Errors
-    /// Names the class or the node that is not here, and those that are.
+    /// Names the class or the node that is missing, and those that exist.
     pub fn site(&self, class: Option<&str>, node: Option<u32>) -> Result<Site, String> {
         let class = match class {
             Some(name) => Some(self.class_called(name)?),
@@ -109,7 +109,7 @@ mod tests {
     use super::super::Relation;
     use super::*;
 
-    /// A machine of which these lines are recorded, with CPUs 0 to 5 on two nodes.
+    /// A recorded machine with these lines, and CPUs 0 to 5 on two nodes.
     fn machine(lines: &str, allowed: &str) -> Topology {
         let text = format!(
             "proc/self/status\tCpus_allowed_list:\t{allowed}\nsys/devices/system/cpu/online\t0-5\n\
@@ -134,7 +134,7 @@ mod tests {
     fn the_first_node_that_has_cpus_of_the_class_and_memory() {
         assert_eq!(site(&machine("", "0-5")), "CPUs 0-2 (node 0)");
         assert_eq!(site(&machine("", "2,4")), "CPU 2 (node 0)");
-        // What a process may not use is no less of the machine.
+        // CPUs that the process may not use still count for the machine.
         assert_eq!(site(&machine("", "4-5")), "CPUs 4-5 (node 1)");
         assert_eq!(site(&machine(&format!("{MEMORY}1\n"), "0-5")), "CPUs 3-5 (node 1)");
         assert_eq!(site(&machine(&format!("{MEMORY}2\n"), "0-5")), "CPUs 0-2 (node 0)");
@@ -192,7 +192,7 @@ mod tests {
         // Those of other nodes do not count, and other CPUs stay whatever they serve.
         assert_eq!(served("201 99 0 900 0 0", "0-5"), without);
         assert_eq!(served("0 900 0 0 0 0", "0-5"), "CPUs 0-2 (node 0)");
-        // Of two, every round would be on the other one.
+        // With two CPUs, every round would run on the other one.
         assert_eq!(served("900 0 0 0 0 0", "0-1"), "CPUs 0-1 (node 0)");
         assert_eq!(served("900 0 0 0 0 0", "0"), "CPU 0 (node 0)");
     }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn all_have_a_last_cache_of_one_size() {
+    fn the_cpus_of_a_site_have_equal_last_level_caches() {
         let cache = |cpus: &str, level: u32, size: &str, shared: &str| {
             let file = |name: &str, text: &str| {
                 format!("sys/devices/system/cpu/cpu{{{cpus}}}/cache/index{level}/{name}\t{text}\n")

@@ -1,5 +1,5 @@
-//! The names of system calls, of those that programs make often. Not a whole table: a number
-//! without a name is shown as a number.
+//! The names of the system calls that programs make often. Not a complete table: a call without a
+//! name is shown by its number.
 
 /// A table of these calls: numbers as libc has them, and names.
 macro_rules! table {
@@ -169,7 +169,7 @@ const EVERYWHERE: &[(&str, libc::c_long)] = table![
     sched_getscheduler = SYS_sched_getscheduler,
 ];
 
-/// Those that newer architectures have not.
+/// Those that newer architectures lack.
 #[cfg(target_arch = "x86_64")]
 const OLD: &[(&str, libc::c_long)] = table![
     open = SYS_open,

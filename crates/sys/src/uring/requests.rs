@@ -25,7 +25,7 @@ pub struct Requests {
     length: usize,
     /// Which slots have a request.
     busy: Vec<bool>,
-    /// The slots of the requests that the kernel was not told of yet.
+    /// The slots of requests that were not submitted to the kernel yet.
     new: Vec<usize>,
     in_flight: usize,
 }
@@ -204,26 +204,26 @@ mod tests {
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"a request uses this buffer"));
     }
 
-    /// With as many requests as slots; and what the kernel refuses frees its slot.
+    /// With all slots in use; a refused request frees its slot.
     #[test]
-    fn a_request_that_fails_is_told_by_its_slot() {
+    fn a_failed_request_is_returned_with_its_slot() {
         let Ok(ring) = Ring::new(4) else { return println!("no rings here") };
         // Not open for writing.
         let zero = File::open("/dev/zero").expect("/dev/zero");
         let mut requests = Requests::new(ring, zero, 2, 4096).expect("buffers");
         requests.write(1, 0);
         requests.read(0, 0);
-        assert_eq!(requests.in_flight(), 0, "the kernel was not told yet");
+        assert_eq!(requests.in_flight(), 0, "not submitted yet");
         let mut ended = Vec::new();
         requests.enter(0).expect("enter");
-        let told = requests.in_flight();
+        let submitted = requests.in_flight();
         while ended.len() < 2 {
             requests.enter(1).expect("enter");
             ended.extend(std::iter::from_fn(|| requests.pop()));
         }
         ended.sort_by_key(|e| e.slot);
         assert_eq!(ended, [Ended { slot: 0, result: 4096 }, Ended { slot: 1, result: -libc::EBADF }]);
-        assert_eq!((told, requests.in_flight()), (2, 0));
+        assert_eq!((submitted, requests.in_flight()), (2, 0));
         // Both slots are free again.
         assert!([0, 1].map(|slot| requests.buffer(slot).len()) == [4096; 2]);
     }

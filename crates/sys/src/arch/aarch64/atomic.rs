@@ -1,5 +1,5 @@
-//! Atomic operations, fences and the like: see [`crate::arch::atomic`]. Those of Armv8.1 (LSE)
-//! where the CPU has them, otherwise exclusive pairs.
+//! Atomic operations, fences and hints: see [`crate::arch::atomic`]. Those of Armv8.1 (LSE) where
+//! the CPU has them, otherwise exclusive pairs.
 //!
 //! # Safety
 //!

@@ -1,9 +1,11 @@
-//! The counter of a CPU without a folder: the system's clock, in nanoseconds.
+//! The counter of a CPU without a folder: the system's clock, which counts nanoseconds.
 //!
 //! # Safety
 //!
 //! The C library writes the time to a local variable.
 #![expect(unsafe_code, reason = "calls the C library")]
+
+use crate::arch::counter::Declared;
 
 /// The counter's name.
 pub const COUNTER_NAME: &str = "clock_gettime(CLOCK_MONOTONIC)";
@@ -27,4 +29,14 @@ pub fn counter_start() -> u64 {
 #[inline]
 pub fn counter_stop() -> u64 {
     counter_start()
+}
+
+/// The declared clock of the core: unknown.
+pub fn declared_core() -> Vec<Declared> {
+    Vec::new()
+}
+
+/// The declared rate of the counter.
+pub fn declared_counter() -> Vec<Declared> {
+    vec![("nanoseconds", 1e9)]
 }

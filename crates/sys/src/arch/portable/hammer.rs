@@ -63,7 +63,7 @@ pub unsafe fn hammer_own(
     for _ in 0..ops {
         counter = counter.wrapping_add(STEP);
         let w = turned(counter, answer);
-        // SAFETY: as for the stores; nobody else uses the word.
+        // SAFETY: as for the stores; nothing else uses the word.
         let cell = unsafe { AtomicU64::from_ptr(base.add(place((w >> 32) as u32, pages, mask) as usize).cast()) };
         answer = cell.fetch_add(1, Relaxed);
     }

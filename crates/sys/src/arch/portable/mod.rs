@@ -18,7 +18,6 @@ pub mod issue;
 pub mod mix;
 pub mod operation;
 pub mod parallel_chase;
-pub mod rates;
 pub mod split;
 pub mod store_forward;
 pub mod stream;

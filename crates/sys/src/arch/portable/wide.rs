@@ -7,7 +7,7 @@ use core::hint::black_box;
 ///
 /// # Errors
 ///
-/// Says so.
+/// Always: says that there is none.
 pub fn vector_work(name: &str) -> Result<[Work; 2], String> {
     Err(format!("no work on vectors ({name}) was written for this CPU"))
 }

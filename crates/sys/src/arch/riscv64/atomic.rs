@@ -1,5 +1,5 @@
-//! Atomic operations, fences and the like: see [`crate::arch::atomic`]. The A extension, which
-//! every system of the RV64GC profile has.
+//! Atomic operations, fences and hints: see [`crate::arch::atomic`]. The A extension, which every
+//! system of the RV64GC profile has.
 //!
 //! # Safety
 //!

@@ -1,10 +1,11 @@
-//! The counter: the `time` counter (Zicntr).
+//! The counter: the `time` counter (Zicntr), and its rate in the device tree.
 //!
 //! # Safety
 //!
 //! Reads a counter that every program may read.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+use crate::arch::counter::Declared;
 use core::arch::asm;
 
 /// The counter's name.
@@ -31,4 +32,17 @@ pub fn counter_start() -> u64 {
 #[inline(always)]
 pub fn counter_stop() -> u64 {
     counter_start()
+}
+
+/// The declared clock of the core: none.
+pub fn declared_core() -> Vec<Declared> {
+    Vec::new()
+}
+
+/// The declared rate of the counter in hertz, from the device tree. No register holds it.
+pub fn declared_counter() -> Vec<Declared> {
+    let bytes = std::fs::read("/proc/device-tree/cpus/timebase-frequency").unwrap_or_default();
+    // One or two big-endian words (Devicetree Specification, 3.8).
+    let hz = bytes.iter().fold(0_u64, |hz, byte| hz << 8 | u64::from(*byte));
+    if hz > 0 && bytes.len() <= 8 { vec![("timebase-frequency", hz as f64)] } else { Vec::new() }
 }

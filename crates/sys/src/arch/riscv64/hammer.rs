@@ -16,7 +16,7 @@ pub fn own_instruction() -> &'static str {
     "amoadd.d"
 }
 
-/// The stores of a turn: two places from one word, and what is done there.
+/// The stores of a turn: two places from one word, and the operation at each.
 macro_rules! pairs {
     (@turns $counter:ident, $pairs:ident, $pages:ident, $mask:ident, [$($there:literal),*], $($base:tt)*) => {
         asm!(

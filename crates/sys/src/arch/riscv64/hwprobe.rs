@@ -23,8 +23,8 @@ const IMA_EXT_0: i64 = 4;
 pub(super) fn hwprobe(key: i64) -> Option<u64> {
     const RISCV_HWPROBE: usize = 258;
     let mut pair = [key, 0];
-    // SAFETY: one pair of key and value, of which the kernel writes both; no set of CPUs is named
-    // (all), no flags.
+    // SAFETY: one pair of key and value, both written by the kernel; no set of CPUs is named (all),
+    // no flags.
     let done = unsafe { crate::arch::syscall5(RISCV_HWPROBE, pair.as_mut_ptr() as usize, 1, 0, 0, 0) };
     (done == 0 && pair[0] == key).then_some(pair[1].cast_unsigned())
 }

@@ -1,4 +1,4 @@
-//! Atomic operations, fences and the like: see [`crate::arch::atomic`].
+//! Atomic operations, fences and hints: see [`crate::arch::atomic`].
 //!
 //! # Safety
 //!

@@ -14,7 +14,7 @@ pub fn own_instruction() -> &'static str {
     "lock xadd"
 }
 
-/// The stores of a turn: two places from one word, and what is done there.
+/// The stores of a turn: two places from one word, and the operation at each.
 macro_rules! pairs {
     (@turns $counter:ident, $pairs:ident, $pages:ident, $mask:ident, $first:literal, $second:literal, $($base:tt)*) => {
         asm!(

@@ -45,7 +45,7 @@ macro_rules! mixes {
     };
     (@store $move:literal, false) => { $move };
     (@store $move:literal, true) => { "vmovntdq" };
-    // The lines of a group, each in as many parts as it needs vectors.
+    // The lines of a group, each in one part per vector.
     (@lines [$($part:literal)*], $lines:tt, $before:expr, $per:literal, $after:expr) => {
         concat!($(mixes!(@part $part, $lines, $before, $per, $after)),*)
     };

@@ -15,7 +15,6 @@ pub(super) mod issue;
 pub(super) mod mix;
 pub(super) mod operation;
 pub(super) mod parallel_chase;
-pub(super) mod rates;
 pub(super) mod split;
 pub(super) mod store_forward;
 pub(super) mod stream;

@@ -8,8 +8,8 @@
 //! 0.201 cycles with 5, 8, 10 chains, and `pmulld` (10 cycles, one a cycle) 1.09, 1.06, 1.04 with
 //! 12, 14, 15.
 //!
-//! Division has its operands in rax and rdx. Each needs three more instructions, of which a chain
-//! waits for one move (`div`) or for an addition and one move (`mod`).
+//! Division has its operands in rax and rdx. Each takes three more instructions; a chain waits for
+//! one move (`div`) or for an addition and one move (`mod`).
 //!
 //! # Safety
 //!

@@ -223,7 +223,7 @@ macro_rules! streams {
             streams!(@places $x8, $feature, $width, $vector, $move, $move_nt, $turn, [$($fill),*], [$($leave),*]);
         }
     };
-    // SSE2 alone is what machines have that have no `prefetchw` either.
+    // Machines that have only SSE2 have no `prefetchw` either.
     (@places "", $feature:literal, $width:literal, $vector:literal, $move:literal, $move_nt:literal, $turn:literal,
      [$($fill:literal),*], [$($leave:literal),*]) => {};
     (@places $x8:literal, $feature:literal, $width:literal, $vector:literal, $move:literal, $move_nt:literal,

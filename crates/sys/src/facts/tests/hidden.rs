@@ -1,9 +1,9 @@
-//! What facts do not say: who, and where.
+//! Facts identify neither users nor places.
 
 use super::super::redact;
 
 #[test]
-fn the_command_line_keeps_what_matters_and_hides_who_and_where() {
+fn private_options_of_the_command_line_are_hidden() {
     let text = "BOOT_IMAGE=/vmlinuz-6.1.0 root=UUID=0a1b2c3d-1111-2222-3333-0123456789ab mitigations=off isolcpus=1-3 \
         ip=192.0.2.7::192.0.2.1:255.255.255.0:box:eth0 BOOTIF=01-aa-bb-cc-dd-ee-ff rhash_entries=4096 \
         androidboot.serialno=A1B2C3 log=tcp://collector quiet 2001:db8::7 log_host=2001:db8::8 -- --addr 0.0.0.0:2024 --for alice";
@@ -17,7 +17,7 @@ fn the_command_line_keeps_what_matters_and_hides_who_and_where() {
 }
 
 #[test]
-fn identifiers_of_the_machine_are_not_written_down() {
+fn identifiers_of_the_machine_are_not_recorded() {
     let id = "0123456789abcdef0123456789abcdef";
     for text in [
         format!("systemd.machine_id={id}"),
@@ -52,9 +52,9 @@ fn addresses_are_hidden_in_any_text() {
     }
 }
 
-/// A value that looks like none of the others, so that only the name hides it.
+/// The value looks harmless, so only the name of the option can hide it.
 #[test]
-fn options_that_say_who_or_where_are_hidden_by_their_names() {
+fn private_options_are_hidden_by_their_names() {
     for name in [
         "addr",
         "clientaddr",
@@ -103,7 +103,7 @@ fn options_that_say_who_or_where_are_hidden_by_their_names() {
 }
 
 #[test]
-fn a_name_is_hidden_where_it_leads_elsewhere() {
+fn names_with_hosts_or_identifiers_are_hidden() {
     for name in [
         "host:/export",
         "//server/share",

@@ -1,18 +1,17 @@
-//! Each fact from its own file: a whole machine that was never ours, and what others say of this
-//! one.
+//! Each fact comes from its own file: a made-up machine, and this one compared with other sources.
 
 use super::*;
 use std::process::Command;
 
-/// What is told of a machine with these files, by key.
-fn told(files: &[(&str, &str)], keys: &[(&str, &str)]) {
+/// Asserts the facts of a machine with these files, by key.
+fn assert_facts(files: &[(&str, &str)], keys: &[(&str, &str)]) {
     let facts = Recorded::of(files).facts();
     for (key, value) in keys {
         assert_eq!(get(&facts, key), Some(*value), "{key}");
     }
 }
 
-/// Values that differ from each other tell which file was read.
+/// All values differ, so each shows which file was read.
 #[test]
 fn each_setting_of_the_kernel_is_that_of_its_own_file() {
     const SYSCTLS: [(&str, &str); 24] = [
@@ -80,11 +79,11 @@ fn each_setting_of_the_kernel_is_that_of_its_own_file() {
     let files: Vec<(&str, &str)> =
         all.iter().zip(&values).map(|((_, file), value)| (file.as_str(), value.as_str())).collect();
     let keys: Vec<(&str, &str)> = all.iter().zip(&values).map(|((key, _), value)| (*key, value.as_str())).collect();
-    told(&files, &keys);
+    assert_facts(&files, &keys);
 }
 
 #[test]
-fn memory_and_its_nodes_are_told() {
+fn memory_and_nodes_are_reported() {
     const HUGE: &str = "sys/kernel/mm/transparent_hugepage";
     let files: &[(&str, &str)] = &[
         ("proc/meminfo", MEMINFO),
@@ -117,11 +116,11 @@ fn memory_and_its_nodes_are_told() {
         ("numa.distances", "10 20 / 21 11"),
         ("numa.allowed", "0,2-3"),
     ];
-    told(files, &keys);
+    assert_facts(files, &keys);
 }
 
 #[test]
-fn what_a_cpu_declares_is_told() {
+fn declared_properties_of_the_cpu_are_reported() {
     const CPU: &str = "sys/devices/system/cpu";
     let files: &[(&str, &str)] = &[
         ("proc/cpuinfo", X86),
@@ -166,25 +165,29 @@ fn what_a_cpu_declares_is_told() {
         ("cpu.haltpoll.ns", "200000"),
         ("clock.tsc", "constant_tsc nonstop_tsc rdtscp"),
     ];
-    told(files, &keys);
+    assert_facts(files, &keys);
     let facts = Recorded::of(files).facts();
     assert_eq!(get(&facts, "cpu.haltpoll.force"), None);
+    assert_eq!(get(&facts, "cpu.isa"), None, "only the first entry is read");
     let turbo = |text| Recorded::of(&[("sys/devices/system/cpu/intel_pstate/no_turbo", text)]).facts();
     assert_eq!(
         ["0", "1"].map(|text| get(&turbo(text), "cpu.boost").map(str::to_owned)),
         ["on", "off"].map(|s| Some(s.into()))
     );
-    told(&[("proc/cpuinfo", RISCV)], &[("cpu.vendor", "0x489"), ("cpu.family", "0x8000000000000007/sv39")]);
-    told(&[("proc/cpuinfo", RISCV)], &[("cpu.model", "sifive,u74-mc"), ("cpu.isa", "rv64imafdc_zba_zbb")]);
-    told(
+    assert_facts(&[("proc/cpuinfo", RISCV)], &[("cpu.vendor", "0x489"), ("cpu.family", "0x8000000000000007/sv39")]);
+    assert_facts(&[("proc/cpuinfo", RISCV)], &[("cpu.model", "sifive,u74-mc"), ("cpu.isa", "rv64imafdc_zba_zbb")]);
+    assert_facts(
         &[("proc/cpuinfo", ARM)],
         &[("cpu.vendor", "0x41"), ("cpu.stepping", "1"), ("cpu.flags", "asimd atomics crc32 sve")],
     );
-    told(&[("proc/device-tree/cpus/cpu@0/compatible", "sifive,u54\0riscv\0")], &[("cpu.model", "sifive,u54 riscv")]);
+    assert_facts(
+        &[("proc/device-tree/cpus/cpu@0/compatible", "sifive,u54\0riscv\0")],
+        &[("cpu.model", "sifive,u54 riscv")],
+    );
 }
 
 #[test]
-fn what_is_below_and_around_the_kernel_is_told() {
+fn hypervisor_container_and_load_are_reported() {
     let files: &[(&str, &str)] = &[
         ("proc/cpuinfo", X86),
         ("proc/uptime", "12345.67 99999.01\n"),
@@ -230,7 +233,7 @@ fn what_is_below_and_around_the_kernel_is_told() {
         ("psi.io.avg10", "2.50"),
         ("steal.ticks", "21"),
     ];
-    told(files, &keys);
+    assert_facts(files, &keys);
     let one = |file: &str, text: &str, key: &str| get(&Recorded::of(&[(file, text)]).facts(), key).map(str::to_owned);
     assert_eq!(
         one("sys/kernel/sched_ext/state", "disabled", "kernel.scheduler").as_deref(),
@@ -246,7 +249,7 @@ fn what_is_below_and_around_the_kernel_is_told() {
         assert_eq!(one(file, text, "virt.container").as_deref(), Some(name), "{file}");
     }
     assert_eq!(one("proc/self/cgroup", "0::/user.slice\n", "virt.container"), None);
-    // An Arm says nothing of a hypervisor by a flag, an x86 without one that there is none.
+    // Arm has no flag for a hypervisor; on x86 a missing flag means that there is none.
     assert_eq!(one("proc/cpuinfo", ARM, "virt.hypervisor"), None);
     assert_eq!(one("proc/cpuinfo", "flags\t: fpu\n", "virt.hypervisor").as_deref(), Some("none"));
     assert!(one("proc/cpuinfo", "flags\t: hypervisor\n", "virt.hypervisor").is_some_and(|name| name != "none"));
@@ -254,13 +257,13 @@ fn what_is_below_and_around_the_kernel_is_told() {
     assert_eq!(one(tree, "linux,kvm\0", "virt.hypervisor").as_deref(), Some("linux,kvm"));
 }
 
-/// Links cannot be read from where they lead: their names hold the numbers.
+/// The links lead nowhere; their texts hold the numbers.
 #[test]
 fn namespaces_are_the_machines_own_or_separate() {
     let of = |pid: u64| {
         let recorded = Recorded::of(&[("proc/self/ns/x", ""), (".dockerenv", "")]);
         for (kind, number) in [("pid", pid), ("user", 4_026_531_837), ("uts", 4_026_531_838), ("ipc", 4_026_531_839)] {
-            let link = recorded.0.join(format!("proc/self/ns/{kind}"));
+            let link = recorded.root().join(format!("proc/self/ns/{kind}"));
             std::os::unix::fs::symlink(format!("{kind}:[{number}]"), link).expect("a link");
         }
         let facts = recorded.facts();
@@ -271,7 +274,7 @@ fn namespaces_are_the_machines_own_or_separate() {
 }
 
 #[test]
-fn groups_of_both_versions_tell_their_own_files() {
+fn control_groups_of_both_versions_are_read_from_their_own_files() {
     let own = "sys/fs/cgroup/user.slice/run.scope";
     let v2: &[(&str, &str)] = &[
         ("proc/self/cgroup", V2_GROUPS),
@@ -286,9 +289,9 @@ fn groups_of_both_versions_tell_their_own_files() {
         (&format!("{own}/cpuset.cpus"), "7"),
         ("sys/fs/cgroup/user.slice/cpuset.cpus.effective", "0-3"),
     ];
-    // What a group does not say, the one above it does: asked for or had.
-    told(v2, &[("cgroup.cpu.weight", "77"), ("cgroup.pids.max", "50"), ("cgroup.cpuset", "7")]);
-    told(v2, &[("cgroup.cpu.max", "3 CPUs (300000 of 100000 us)")]);
+    // Files that a group lacks are read from its parent: weights, limits, and the effective cpuset.
+    assert_facts(v2, &[("cgroup.cpu.weight", "77"), ("cgroup.pids.max", "50"), ("cgroup.cpuset", "7")]);
+    assert_facts(v2, &[("cgroup.cpu.max", "3 CPUs (300000 of 100000 us)")]);
     let facts = Recorded::of(v2).facts();
     assert_eq!((get(&facts, "cgroup.memory.max"), get(&facts, "cgroup.cpu.shares")), (None, None));
     let cpu = "sys/fs/cgroup/cpu,cpuacct/batch";
@@ -304,7 +307,7 @@ fn groups_of_both_versions_tell_their_own_files() {
         ("sys/fs/cgroup/cpuset/set/cpuset.effective_cpus", "4"),
         ("p/q/pids.max", "12"),
     ];
-    told(
+    assert_facts(
         v1,
         &[("cgroup.version", "1"), ("cgroup.cpu.shares", "512"), ("cgroup.cpuset", "4"), ("cgroup.pids.max", "12")],
     );
@@ -312,7 +315,7 @@ fn groups_of_both_versions_tell_their_own_files() {
     assert_eq!(cgroup::quota(&Recorded::of(v1).tree()), None, "no quota is no limit");
 }
 
-/// By the clean text of each: the first pressure is that of the CPU.
+/// All numbers differ; of the pressures, that of the CPU counts.
 #[test]
 fn counters_of_the_host_are_read_from_their_own_files() {
     let recorded = Recorded::of(&[
@@ -349,7 +352,7 @@ fn a_partition_has_the_queue_of_its_disk() {
     let mount = mounts.iter().find(|mount| mount.point == "/data").expect("a recorded mount");
     let facts = |files: &[(&str, &str)]| {
         let recorded = Recorded::of(files);
-        let mut book = Book::of(&recorded.0);
+        let mut book = Book::of(recorded.root());
         mounts::say_mount(&mut book, mount);
         book.facts
     };
@@ -374,9 +377,9 @@ fn a_partition_has_the_queue_of_its_disk() {
     assert_eq!(get(&facts(&own), "work_dir.model"), None, "the disk of another");
 }
 
-/// What the kernel itself and the tools of the system say.
+/// Compared with the kernel's own answers and with system tools.
 #[test]
-fn facts_of_this_machine_are_those_that_others_tell() {
+fn facts_of_this_machine_agree_with_other_sources() {
     let facts = facts();
     let fact = |key: &str| get(&facts, key).map(str::to_owned);
     let file = |path: &str| {
@@ -408,9 +411,9 @@ fn facts_of_this_machine_are_those_that_others_tell() {
     }
 }
 
-/// By the kernel's table of the limits of a process, in which all have a name.
+/// Compared with `/proc/self/limits`, which names them.
 #[test]
-fn limits_are_those_of_their_names() {
+fn limits_agree_with_proc() {
     let Ok(table) = fs::read_to_string("/proc/self/limits") else { return println!("skipped: no /proc") };
     let facts = facts();
     for (key, name) in [
@@ -431,9 +434,9 @@ fn limits_are_those_of_their_names() {
     }
 }
 
-/// In a process of its own, whose limits they are.
+/// In a child, because it changes its limits.
 #[test]
-fn the_limits_of_a_process_leave_as_much_room_as_they_say() {
+fn limits_of_a_process_bound_the_headroom() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     const MIB: u64 = 1 << 20;
     let set = |resource, bytes: u64| {
@@ -449,40 +452,40 @@ fn the_limits_of_a_process_leave_as_much_room_as_they_say() {
     for (resource, name, used) in
         [(Resource::As, "RLIMIT_AS of ", "VmSize"), (Resource::Data, "RLIMIT_DATA of ", "VmData")]
     {
-        let exit = crate::in_child::code(|| {
+        let exit = crate::testing::in_child(|| {
             let before = memory_headroom();
             if before.is_none_or(|room| room.bytes <= 256 * MIB) {
                 return 255;
             }
             // What is used grows a little while it is read.
-            crate::in_child::first_wrong(&[
+            crate::testing::first_wrong(&[
                 set(resource, status(used) + 64 * MIB),
                 starts(memory_headroom(), name, 32 * MIB),
             ])
         });
         assert!(matches!(exit, Some(0 | 255)), "{name}: {exit:?}");
     }
-    let exit = crate::in_child::code(|| {
+    let exit = crate::testing::in_child(|| {
         let dir = std::env::temp_dir();
         let free = file_room(&dir).is_none_or(|room| !room.limit.starts_with("RLIMIT") || room.bytes > MIB);
         let short = set(Resource::Fsize, MIB);
         let room = file_room(&dir).map(|room| (room.bytes <= MIB, room.limit));
         let named = room
             .is_some_and(|(less, limit)| less && (limit == "RLIMIT_FSIZE of 1 MiB" || limit.starts_with("the file")));
-        crate::in_child::first_wrong(&[free, short, named])
+        crate::testing::first_wrong(&[free, short, named])
     });
     assert_eq!(exit, Some(0));
 }
 
-/// The kernel's other call, and its other file.
+/// Compared with another system call and another file.
 #[test]
-fn memory_and_free_space_are_as_large_as_others_say() {
+fn memory_and_free_space_agree_with_other_sources() {
     let info = rustix::system::sysinfo();
     let total = info.totalram as u64 * u64::from(info.mem_unit).max(1);
     // Some containers have a file of their own in its place.
     let of_container =
         fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mounts| mounts.contains(" /proc/meminfo "));
-    assert!(of_container || total_memory().is_none_or(|told| told == total), "{:?} and {total}", total_memory());
+    assert!(of_container || total_memory().is_none_or(|found| found == total), "{:?} and {total}", total_memory());
     // Both change while they are read.
     let dir = std::env::temp_dir();
     let stat = |format: &str| {
@@ -494,7 +497,7 @@ fn memory_and_free_space_are_as_large_as_others_say() {
     let Some(numbers) = stat("%a %S") else { return println!("skipped: stat -f says nothing") };
     let facts = work_dir_facts(&dir);
     assert_eq!(get(&facts, "work_dir.block"), Some(binary(numbers[1]).as_str()));
-    let near = |told: u64, numbers: &[u64]| told.abs_diff(numbers[0] * numbers[1]) <= numbers[0] * numbers[1] / 50;
+    let near = |fact: u64, numbers: &[u64]| fact.abs_diff(numbers[0] * numbers[1]) <= numbers[0] * numbers[1] / 50;
     let seen: Vec<(u64, Vec<u64>)> = (0..50).map_while(|_| Some((file_room(&dir)?.bytes, stat("%a %S")?))).collect();
-    assert!(seen.is_empty() || seen.iter().any(|(told, numbers)| near(*told, numbers)), "{seen:?}");
+    assert!(seen.is_empty() || seen.iter().any(|(fact, numbers)| near(*fact, numbers)), "{seen:?}");
 }
