@@ -25,8 +25,8 @@ const FIRST: [u64; 2] = [16 << 20, 64 << 20];
 const ASSUMED_CACHE: u64 = 32 << 20;
 /// No last-level cache that exists needs more.
 const MOST: u64 = 4 << 30;
-/// How many times the first size that displaces the caches `auto` is. A cache that replaces lines
-/// at random keeps 2 % of a buffer that was gone over four times its size ago; STREAM's rule for an
+/// `auto` is this multiple of the first size that displaces the caches. A cache with random
+/// replacement keeps 2 % of a buffer after four times its size was read since; STREAM's rule for an
 /// array is the same.
 const TIMES: u64 = 4;
 /// The lines looked for are gone where loading them takes at least this part of the time of loading

@@ -19,8 +19,8 @@ pub const MOST_MEMBERS: u32 = 4096;
 /// member (docs/methods/timing.md#limits-of-a-worker-group).
 pub(crate) const SLOT_SAMPLES: usize = 8;
 
-/// Single samples that the members of a group keep together, as long as each has room for
-/// [`LEAST_KEPT`]: as many as a worker that runs alone takes.
+/// Single samples that a group keeps in all, unless that leaves a member fewer than [`LEAST_KEPT`].
+/// A worker that runs alone takes this many.
 const KEPT: u32 = 512;
 
 /// The fewest samples that a member has room for, and the most.
@@ -28,8 +28,8 @@ const LEAST_KEPT: u32 = 8;
 /// See [`LEAST_KEPT`].
 const MOST_KEPT: u32 = 256;
 
-/// Words for what the first member says beside its samples: 1 MiB, of which only what is written
-/// takes memory.
+/// Words for the report of the first member beside its samples: 1 MiB of address space; only what
+/// is written takes memory.
 pub(crate) const REPORT_WORDS: usize = 128 << 10;
 
 /// Words for the reason of the first failure.
@@ -55,11 +55,12 @@ pub(crate) struct Header {
     pub(crate) ready: Word,
     pub(crate) started: Word,
     pub(crate) done: Word,
-    /// Grows when a member has ended, one way or the other.
+    /// The number of members that have ended, successfully or not.
     pub(crate) ended: Word,
-    /// The first member that failed, plus 1; 0 for nobody. It alone writes the reason.
+    /// Index of the first member that failed, plus 1; 0 for none. Only that member writes the
+    /// reason.
     pub(crate) failure: Word,
-    /// What kind of end the first failure is: [`FAILED`], [`UNSUPPORTED`], [`DENIED`].
+    /// The kind of the first failure: [`FAILED`], [`UNSUPPORTED`] or [`DENIED`].
     pub(crate) kind: Word,
     /// Two texts, and not one for both: a member that fails while the first one reports would write
     /// between its lines.
@@ -189,7 +190,7 @@ impl Board {
         Ok(Board { header: Shared::new(1)?, slots: Shared::new(members as usize)?, kept: Shared::untouched(kept)? })
     }
 
-    /// How many single samples each of so many members can keep.
+    /// The number of single samples that each member of a group of this size can keep.
     pub(crate) fn samples_per_member(members: u32) -> usize {
         (KEPT / members.max(1)).clamp(LEAST_KEPT, MOST_KEPT) as usize
     }
@@ -204,7 +205,7 @@ impl Board {
         &self.header[0]
     }
 
-    /// Says why member `index` failed, if nobody has failed before.
+    /// Records why member `index` failed, unless another failed before it.
     pub(crate) fn fail(&self, index: u32, reason: &str) {
         self.stop(index, FAILED, reason);
     }
@@ -218,7 +219,7 @@ impl Board {
         self.end(index, 2);
     }
 
-    /// Says that a member has ended, well (1) or not (2).
+    /// Records that a member has ended: 1 for success, 2 for failure.
     pub(crate) fn end(&self, index: u32, how: u32) {
         self.slots[index as usize].ended.store(how, SeqCst);
         self.head().ended.count();
@@ -314,7 +315,7 @@ mod tests {
             });
             assert_eq!(board.reason(), BenchError::Denied("no".to_owned()));
         });
-        // Once it is said, nobody waits.
+        // A recorded failure ends all waiting.
         let began = std::time::Instant::now();
         for _ in 0..20 {
             board.reason();
@@ -360,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Together as many as one that runs alone takes, as long as there are any left for each.
+    /// A group keeps no more in all than a worker that runs alone, down to the fewest for each.
     #[test]
     fn members_share_the_room_for_single_samples() {
         let of = |members| Board::samples_per_member(members) as u32;

@@ -9,7 +9,7 @@ use crate::sys::clock::Clock;
 use groma_stats::increments::mode_step;
 use groma_stats::order;
 
-/// What polling a clock tells about it.
+/// The properties of a clock, found by polling it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockFacts {
     /// The step g: the mode of positive increments, in nanoseconds.
@@ -32,7 +32,7 @@ const POLL_LIMIT_NS: u64 = 250_000_000;
 /// they take longer than any step.
 const STILL_READS: u64 = 1 << 24;
 
-/// Polls the clock and tells its step and cost; `None` when it did not move at all.
+/// Polls the clock for its step and cost; `None` when it did not move.
 pub fn poll(clock: &impl Clock) -> Option<ClockFacts> {
     let mut differences = Vec::with_capacity(POLLS);
     let mut steps = Vec::with_capacity(POLLS);

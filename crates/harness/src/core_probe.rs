@@ -1,6 +1,6 @@
 //! Which probe tells best whether a core is shared, chosen by trial before the first round.
 //!
-//! All candidates are tried by turns, so that they meet the same neighbours; the one whose best
+//! The candidates take turns, so that they meet the same neighbours; the one whose best
 //! mode is steadiest is taken (docs/methods/neighbour.md#block). The probe itself is
 //! `Instruments::issue_rate`. Not here: what its answers mean for a sample (`labels`).
 
@@ -20,13 +20,13 @@ const LONGEST: u64 = 20;
 const CPUS: usize = 4;
 /// Rates within this factor of the best mode belong to it.
 const OF_BEST: f64 = 0.95;
-/// A spread counts as smaller if it is by this factor.
+/// A spread counts as smaller only if it is smaller by this factor.
 const STEADIER: f64 = 0.8;
 /// The candidates. Of equally steady ones the first is taken: the mixed block loses most beside a
 /// busy sibling, a third on a Zen 5 where additions lose a seventh
 /// (docs/methods/neighbour.md#block).
 const CANDIDATES: [IssueBlock; 4] = [IssueBlock::Mixed, IssueBlock::Additions, IssueBlock::Moves, IssueBlock::Loads];
-/// Readings of the counter of which its step is found: ten of them may be odd.
+/// Readings of the counter from which its step is found; up to ten outliers do not matter.
 const READINGS: usize = 10_000;
 
 /// A candidate and what it said.
@@ -57,7 +57,7 @@ fn ticks(block: IssueBlock) -> u64 {
     (0..5).map(|_| once()).min().unwrap_or(1).max(1)
 }
 
-/// How many ticks the counter goes on by at a time: 26 on a Zen 5
+/// The step of the counter, in ticks: 26 on a Zen 5
 /// (docs/methods/neighbour.md#block).
 fn counter_step() -> u64 {
     let readings: Vec<u64> = (0..READINGS).map(|_| arch::counter_start()).collect();
@@ -71,8 +71,7 @@ fn counter_step() -> u64 {
 /// The calling thread stays on the last of them.
 pub fn choose(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<CoreProbe> {
     arch::counter_usable().ok()?;
-    // What the counter cannot tell of the candidate that is over first says nothing of the others
-    // either.
+    // If the counter is too coarse for the shortest candidate, it is not used for any.
     let fewest = CANDIDATES.into_iter().map(ticks).min().unwrap_or(1);
     let length = TICKS.div_ceil(fewest).clamp(1, LONGEST);
     let probe = CoreProbe { block: CANDIDATES[0], length: length as u32, best: 0.0, shared_below: None };
@@ -128,7 +127,7 @@ mod tests {
         assert_eq!(block(&[steady(), same(), wide()]), Some(Additions));
         assert_eq!(block(&[wide(), same(), steady()]), Some(Moves));
         assert_eq!(block(&[]), None);
-        // A counter that tells no less than 5 % makes them equal.
+        // With a counter that resolves 5 %, the two are equal.
         assert_eq!(steadiest(&[wide(), same(), steady()], 0.05).map(|(block, _)| block), Some(Loads));
         let (_, best) = steadiest(&[steady()], 0.0).expect("a mode");
         assert!(best.ends_at.is_some_and(|end| 2.6 < end && end < 3.95), "{best:?}");

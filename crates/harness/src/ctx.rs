@@ -42,7 +42,7 @@ pub struct Ctx<'j> {
 }
 
 impl<'j> Ctx<'j> {
-    /// Made by the worker only: whoever holds the list of benchmarks cannot run one by mistake.
+    /// Private to the crate, so that holding the list of benchmarks is not enough to run one.
     pub(crate) fn new(job: &'j Job, info: &'j Info, member: Option<Member<'j>>) -> Ctx<'j> {
         let stream = member.as_ref().map_or(0, |m| u64::from(m.index()) + 1);
         Ctx {
@@ -298,8 +298,8 @@ impl<'j> Ctx<'j> {
         self.probe_at_most(windows, u64::MAX, body)
     }
 
-    /// As [`Ctx::probe`], with windows of at most so many iterations: for what runs out, such as
-    /// lines that no cache has.
+    /// As [`Ctx::probe`], with windows of at most `most` iterations: for what is used up, such as
+    /// lines that no cache holds.
     ///
     /// # Errors
     /// As [`Ctx::probe`].
@@ -338,7 +338,7 @@ impl<'j> Ctx<'j> {
         }
     }
 
-    /// Evidence: `seen` has to be within `range`, of which `expected` tells people.
+    /// Adds a proof: `seen` must be within `range`; `expected` describes the range for people.
     pub fn prove(&mut self, name: &str, expected: &str, seen: f64, range: impl RangeBounds<f64>) {
         self.allowed.push((range.start_bound().cloned(), range.end_bound().cloned()));
         self.output.proofs.push(Proof {

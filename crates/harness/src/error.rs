@@ -112,10 +112,10 @@ mod tests {
             assert_eq!(stop, BenchError::Failed(text(&stop)));
             assert_eq!(text(&stop), format!("asking: {}", io::Error::from_raw_os_error(number)));
         }
-        // Without a number it is nobody's refusal.
+        // An error without a number is not a refusal by the kernel.
         let other = io::Error::new(io::ErrorKind::PermissionDenied, "so it says");
         assert_eq!(BenchError::from_io("asking", &other), BenchError::Failed("asking: so it says".to_owned()));
-        // Memory is told with what limits it, where something does.
+        // For lack of memory, the limit that applies is named as well.
         if crate::sys::facts::memory_headroom().is_some() {
             let why = text(&told(ENOMEM));
             assert!(why.contains(" leaves ") && why.ends_with(" B"), "{why}");

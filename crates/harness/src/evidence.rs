@@ -211,7 +211,7 @@ pub(crate) fn of_place(job: &Job, output: &mut RoundOutput, peers: Option<&Peers
     }
 }
 
-/// Whether a task that may use one CPU only is told that it runs there: some user-mode kernels
+/// Whether a task that is allowed on one CPU is reported to run there: some user-mode kernels
 /// always say 0.
 fn kernel_tells_cpus(cpu: u32) -> bool {
     let Ok(before) = affinity::allowed() else { return false };

@@ -1,4 +1,4 @@
-//! A machine for tests that does what it is told: its time passes and its counters grow only on
+//! A scripted machine for tests: its time passes and its counters grow only on
 //! request.
 
 use crate::instruments::{Instruments, Reading};

@@ -35,7 +35,7 @@ pub trait Instruments: Clock {
     /// Reads everything that labels are derived from; takes about 2 us
     /// (docs/methods/timing.md#cost-of-reading).
     fn reading(&self) -> Reading;
-    /// Runs `ops` dependent additions, a multiple of [`arch::CHAIN_UNROLL`], and tells how many
+    /// Runs `ops` dependent additions, a multiple of [`arch::CHAIN_UNROLL`]; returns the
     /// nanoseconds they took.
     fn chain_ns(&self, ops: u64) -> u64;
 
@@ -74,8 +74,7 @@ pub(crate) const PROBE_TURNS: u64 = 200;
 const PROBE_ADDITIONS: u64 = 3200;
 /// Turns of the block that nobody times.
 const PROBE_FIRST: u64 = 4;
-/// The two chains beside the block take the same time within this factor, unless one of them was
-/// interrupted.
+/// Unless one of them was interrupted, the two chains beside the block agree within this factor.
 const PROBE_AGREE: f64 = 1.1;
 
 /// The kernel of a block.

@@ -135,8 +135,8 @@ pub(crate) fn batch(
 ) -> Result<u64, BenchError> {
     let n = choose_iterations(ins, variant, target_ns, total)?.iters();
     if n >= 2 && n == variant.max_iters {
-        // Said at once, whoever disturbs: a worker group's samples hold thousands of batches, and
-        // the time that some of them lost to others.
+        // Disturbed or not: a sample of a worker group holds thousands of batches, some of which
+        // lost time to other work.
         let all_count = || true;
         if let Some(ratio) = scaling(ins, variant, n, total, all_count)?
             && ratio < LEAST_SCALING

@@ -5,7 +5,7 @@ use crate::instruments::{Instruments, Reading};
 use crate::model::{CoreProbe, Label, Labels, Series, Timing};
 use crate::sys::facts::HostCounters;
 
-/// How the samples of a round are to be taken.
+/// How the samples of a round are taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// How iterations are timed.
@@ -18,14 +18,14 @@ pub struct Rules {
     pub time_limit_ns: u64,
     /// The shortest warm-up, in nanoseconds.
     pub warm_ns: u64,
-    /// The labels that make a sample worthless for the headline.
+    /// The labels that exclude a sample from the headline.
     pub drops: Labels,
     /// Page faults belong to the operation.
     pub faults_expected: bool,
     /// Blocking belongs to the operation.
     pub blocks: bool,
-    /// What is made (processes, threads) works while its maker waits: its CPU time is time that was
-    /// given.
+    /// The operation creates processes or threads that work while it waits: their CPU time counts
+    /// as its own.
     pub tasks: bool,
     /// The median of the first operations of the warm-up is a metric of its own.
     pub first: bool,
@@ -35,7 +35,7 @@ pub struct Rules {
     pub clock_cost_ns: f64,
     /// Ticks per second of the cycle counter, where it may be used.
     pub counter_hz: Option<f64>,
-    /// How to tell whether the core is shared, where samples are to be labelled with that.
+    /// How to tell whether the core is shared; `None` where samples are not labelled with it.
     pub core: Option<CoreProbe>,
 }
 
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(letters(lost(150_000, forced), &rules()), "P");
         assert_eq!(letters(long(80_000, forced), &rules()), "");
         assert_eq!(letters(long(120_000, forced), &rules()), "P");
-        // V: whoever need not block.
+        // V: only where the operation need not block.
         assert_eq!(letters(lost(0, slept), &rules()), "V");
         assert_eq!(letters(lost(150_000, slept), &rules()), "V");
         let blocking = Rules { blocks: true, ..rules() };
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(letters(lost(200_000, 101_000), &making), "S");
         assert_eq!(letters(lost(2_000_000, 499_000), &making), "");
         assert_eq!(letters(lost(2_000_000, 501_000), &making), "S");
-        // Those who make nobody are judged by their own time.
+        // Without tasks, only the CPU time of the thread itself counts.
         assert_eq!(letters(lost(2_000_000, 501_000), &Rules { tasks: false, ..making }), "");
     }
 
@@ -236,7 +236,7 @@ mod tests {
         // Steal time may run back, and what is not counted has not grown.
         assert_eq!(labelled(stolen(3), stolen(2)), "");
         assert_eq!(labelled(HostCounters::default(), HostCounters::default()), "");
-        // Waiting for a CPU is nobody's theft.
+        // Waiting for a CPU is not steal time.
         let waited = |n| HostCounters { psi_cpu_total_us: Some(n), ..HostCounters::default() };
         assert_eq!(labelled(waited(3), waited(4)), "");
     }

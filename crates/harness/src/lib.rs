@@ -3,8 +3,8 @@
 //!
 //! A benchmark depends on this crate alone; it re-exports the data types and the interfaces to the
 //! system. Nothing here stores, prints to a terminal, or computes a headline: the samples leave as
-//! they came, and whoever reads them computes. The few statistics used here (is it steady yet,
-//! which step has the clock) only steer the harness.
+//! they came, and `groma-analysis` computes. The few statistics used here (is it steady,
+//! what step has the clock) only steer the harness.
 //!
 //! The way of a round: [`worker`] reads the job, [`Ctx`] is what the benchmark sees, `sampler`
 //! (alone) or `member` (in a worker group) takes the samples, [`protocol`] writes them.

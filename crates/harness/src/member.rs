@@ -74,9 +74,8 @@ impl<I: Instruments> Loops<'_, '_, '_, I> {
     }
 }
 
-/// Single samples of one loop, of which a member keeps as many as it has room for: all if there are
-/// no more, else each with the same chance (Vitter, "Random sampling with a reservoir", ACM TOMS
-/// 1985).
+/// The single samples of one loop that a member has room for: all, or a uniform random sample of
+/// them (Vitter, "Random sampling with a reservoir", ACM TOMS 1985).
 struct Reservoir {
     kept: Vec<MemberSample>,
     room: usize,
@@ -179,7 +178,7 @@ impl Member<'_> {
         while t1.saturating_sub(t0) < self.timetable.interval_ns && self.board.phase() < STOP {
             if let Some((reservoir, rng)) = &mut reservoir {
                 let (loop_, total) = (&mut loops.variants[variant], &mut loops.total);
-                // The last one tells how long an operation is.
+                // The last one is the estimate of how long an operation takes.
                 singles.drain(..singles.len().saturating_sub(1));
                 let old = singles.len();
                 if rules.timing == Timing::Each {

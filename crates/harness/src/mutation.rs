@@ -9,9 +9,9 @@ use std::cell::Cell;
 /// How `try_mutilated` makes a loop do other work than it is credited with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutilation {
-    /// Half of the iterations; of operations that are timed one by one, every second.
+    /// Half of the iterations; every second one where operations are timed one by one.
     Halved,
-    /// None: time passes instead.
+    /// No iteration: the same time passes idle.
     Idle,
     /// Twice as many.
     Doubled,
@@ -21,13 +21,11 @@ pub enum Mutilation {
 const IDLE_NS: u64 = 200;
 
 thread_local! {
-    /// What `try_mutilated` does on this thread, and to the how-manyth loop of a benchmark; to
-    /// all of them for `None`.
+    /// What `try_mutilated` does on this thread, and the index of the loop; `None` for all.
     pub(crate) static MUTILATED: Cell<Option<(Mutilation, Option<usize>)>> = const { Cell::new(None) };
 }
 
-/// Puts a mutilated body in the place of each that `try_mutilated` means; does nothing anywhere
-/// else.
+/// Replaces the bodies that `try_mutilated` selected; does nothing outside of it.
 pub(crate) fn mutilate(variants: &mut [Variant<'_>]) {
     let Some((mutilation, only)) = MUTILATED.get() else { return };
     for (_, variant) in variants.iter_mut().enumerate().filter(|(i, _)| only.is_none_or(|n| n == *i)) {
@@ -71,7 +69,7 @@ fn share(mutilation: Mutilation, iters: u64, owed: &mut u64) -> u64 {
     }
 }
 
-/// Lets the time of `iters` idle iterations pass.
+/// Spins for the time of `iters` idle iterations.
 fn idle(iters: u64) {
     let until = Monotonic.now_ns() + IDLE_NS * iters;
     while Monotonic.now_ns() < until {}
@@ -81,8 +79,7 @@ fn idle(iters: u64) {
 mod tests {
     use super::*;
 
-    /// A test of a proof that sees every mutilation of a loop which is not mutilated proves
-    /// nothing.
+    /// If a loop that should be mutilated were not, every test of its proofs would be void.
     #[test]
     fn a_loop_does_half_none_or_twice_of_what_it_is_credited_with() {
         let shares = |mutilation, asked: &[u64]| {

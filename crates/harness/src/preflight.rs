@@ -23,7 +23,7 @@ pub const ID: &str = "preflight";
 /// The parameter of a preflight that looks for the end of the caches.
 pub const END_OF_CACHES: &str = "end_of_caches";
 
-/// A gap in a spin that is longer than this is time lost to somebody else
+/// A longer gap in a spin is time lost to other work
 /// (docs/methods/timing.md#host-noise).
 const GAP_NS: u64 = 5_000;
 /// A gap longer than this separates two turns on the CPU (docs/methods/timing.md#time-slice).
@@ -99,7 +99,7 @@ fn timeslice(cpu: u32, span_ns: u64) -> Option<f64> {
     middle_turn(&turns)
 }
 
-/// The fewest turns that tell a time slice.
+/// The fewest turns from which a time slice is taken.
 const FEWEST_TURNS: usize = 6;
 
 /// The time slice: the median of the turns, where there are enough.

@@ -8,7 +8,7 @@
 use crate::model::{Job, RoundResult};
 use serde::{Deserialize, Serialize};
 
-/// What a worker is told.
+/// What a worker receives.
 #[derive(Serialize, Deserialize)]
 struct Order<J> {
     /// The process that gives the job.
@@ -16,8 +16,8 @@ struct Order<J> {
     job: J,
 }
 
-/// Stands for the process that gives the job where that is not the parent: a command that was put
-/// in front of the worker may be.
+/// Stands for the parent's process id where the worker runs behind a command, which may be its
+/// parent.
 pub const BEHIND_A_COMMAND: i32 = 0;
 
 /// One line of JSON. A value of the model always is JSON: its maps have texts as keys, and numbers

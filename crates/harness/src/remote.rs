@@ -222,7 +222,7 @@ impl Control {
 
     fn open_within(remote: &Remote, time: Duration) -> Result<Control, String> {
         let at = remote.address;
-        // A proof of a short token would be a gift to whoever listens there: it can try tokens on
+        // A proof made with a short token can be attacked by the listener, which can try tokens on
         // it.
         if !at.ip().is_loopback() && !handshake::is_long_enough(&remote.token) {
             let least = handshake::SHORTEST_TOKEN;

@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(ended(RoundOutput { facts: vec![Fact::new("a", 1)], ..none() }), well);
         let open = Remark::Unresolved { output: String::new(), reason: "nobody answered".to_owned() };
         assert_eq!(ended(RoundOutput { remarks: vec![open], ..none() }), well);
-        // The first broken proof is told, whatever was measured.
+        // The first broken proof is reported, whatever was measured.
         let proofs = vec![proof("a", true), proof("b", false), proof("c", false)];
         let broken = (State::Failed, "proof broken: b is 6.5, not 7".to_owned());
         assert_eq!(ended(RoundOutput { proofs, ..stated() }), broken);
@@ -120,8 +120,8 @@ mod tests {
         assert!(told > resident * 1024 / 64 && told < resident * 1024 * 64, "{told} B, not about {resident} KiB");
     }
 
-    /// Where a thread that nobody else is on may run, before and after a benchmark says where it
-    /// is.
+    /// The CPUs that a fresh thread may use before a round, and those seen by the benchmark within
+    /// it.
     fn placed(placement: Placement, cpus: &[u32]) -> (Vec<u32>, Vec<u32>) {
         std::thread::scope(|scope| {
             let asked = scope.spawn(|| {

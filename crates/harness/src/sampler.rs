@@ -70,8 +70,8 @@ const FEWEST: usize = 3;
 /// (docs/methods/timing.md#clean-samples).
 const RETRY_SHARE: f64 = 0.2;
 
-/// Below this share of its target an interval is too short, and not just one that the host sped up
-/// (docs/methods/timing.md#choosing-iterations).
+/// An interval below this share of its target is too short; the host alone cannot speed it up this
+/// much (docs/methods/timing.md#choosing-iterations).
 const TOO_SHORT: f64 = 0.25;
 
 /// The interval of streams whose sides block on each other
@@ -135,17 +135,17 @@ pub(crate) fn stretched(iters: u64, variant: &Variant<'_>, rng: &mut Rng) -> u64
     (iters + rng.below(iters / 10 + 1)).min(variant.max_iters)
 }
 
-/// Turns of a warm-up that are the first operations of a metric of theirs.
+/// Turns of a warm-up that count as first operations, which are a metric of their own.
 const FIRST_TURNS: usize = 32;
 
 /// What a warm-up saw.
 #[derive(Debug, PartialEq)]
 struct WarmUp {
-    /// The last turns were steady, or are not judged here.
+    /// The last turns were steady, or their steadiness is judged later.
     steady: bool,
-    /// The times of the first loop's first turns, an iteration, in nanoseconds.
+    /// Nanoseconds an iteration of the first loop took in each of its first turns.
     first: Vec<f64>,
-    /// How long each loop took in its last turn, in nanoseconds.
+    /// Nanoseconds of the last turn of each loop.
     last_ns: Vec<u64>,
 }
 
@@ -336,7 +336,7 @@ fn clean<'s>(samples: &'s [Sample], rules: &Rules) -> impl Iterator<Item = &'s S
     samples.iter().filter(move |s| !s.labels.meets(drops))
 }
 
-/// Tells at each call whether a sample of the time since the call before would count.
+/// A closure that says whether a sample spanning the time since its last call would count.
 fn undisturbed(ins: &impl Instruments, rules: &Rules) -> impl FnMut() -> bool {
     let mut last = ins.reading();
     move || {
@@ -345,21 +345,20 @@ fn undisturbed(ins: &impl Instruments, rules: &Rules) -> impl FnMut() -> bool {
     }
 }
 
-/// How long a round may go on for the sake of clean samples.
+/// The longest sampling time of a round that still lacks clean samples.
 fn patience_ns(rules: &Rules) -> u64 {
     (PATIENCE * rules.time_limit_ns).max(LEAST_PATIENCE_NS)
 }
 
-/// Whether a loop has too few clean samples as yet for a value of its own: as many as the summary
-/// wants where some are disturbed. Those beside a busy sibling count only where there are no
-/// others.
+/// Whether a loop still has fewer clean samples than the summary needs for a value. Samples beside
+/// a busy sibling count only where there are too few others.
 fn lacks_clean_samples(samples: &[Sample], rules: &Rules, wanted: usize) -> bool {
     let (clean, own) = clean(samples, rules).fold((0, 0), |(clean, own), s| (clean + 1, own + usize::from(is_own(s))));
     let counted = if own >= FEWEST { own } else { clean };
     counted < FEWEST || (clean < samples.len() && counted < FEWEST_CLEAN.min(wanted))
 }
 
-/// Whether a sample had its core for itself, as far as the probes tell.
+/// Whether the probes saw no busy sibling beside this sample.
 fn is_own(sample: &Sample) -> bool {
     !sample.labels.has(Label::Shared)
 }
@@ -378,7 +377,8 @@ fn sample_loop(
     let start = ins.now_ns();
     let every = if rules.timing == Timing::Each { usize::MAX } else { FREQUENCY_PROBE_EVERY };
     wait_for_own_core(ins, rules, &mut taken.output.core);
-    // After how many samples of each series: beyond the first probe, all have as many.
+    // The number of samples of each series before a probe, and its time. From the second probe on,
+    // all series have the same number.
     let mut frequency_probes: Vec<(usize, f64)> = Vec::new();
     loop {
         if frequency_probes.last().is_none_or(|(at, _)| samples[0].len() - at >= every) {

@@ -1,9 +1,9 @@
 //! A session: the server's end of one control connection, in a process of its own.
 //!
 //! It forks the service that is asked for. The parent watches the control connection: when that
-//! ends, whatever ended it, the service is told and a moment later ended, and its port is gone with
-//! it. It dies with `groma serve`, and at its deadline, which counts from its start; the service
-//! dies with it.
+//! ends for any reason, the service is asked to end, and is killed a moment later; its port closes
+//! with it. It dies with `groma serve`, and at its deadline, which counts from its start; the
+//! service dies with it.
 
 use crate::remote::{Control, FACTS, Limits, PATIENCE, Service, Session, Socket, printable};
 use crate::sys::process::{self, Exit};
@@ -21,7 +21,7 @@ pub const PARENT: &str = "GROMA_SESSION_PARENT";
 /// The environment variable with the maximum duration of the session, in milliseconds.
 pub const DEADLINE: &str = "GROMA_SESSION_DEADLINE_MS";
 
-/// How long a service may take to end after it was told to.
+/// How long a service may take to end after it was asked to.
 pub const GRACE: Duration = Duration::from_secs(2);
 /// The most requests in one session. A client needs two: facts or a service, and its end.
 /// Collecting the facts takes milliseconds of CPU time.

@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(watch.parts, 2);
     }
 
-    /// Touches memory that nobody has touched.
+    /// Touches fresh memory.
     fn fault() {
         let mut fresh = Mapping::new(1 << 20, Backing::Anonymous, false).expect("memory");
         fresh.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
@@ -138,7 +138,7 @@ mod tests {
         };
         assert!((0..20).any(|_| parts(true, 0) == (0, 0)), "what is beside the watch is counted");
         assert_eq!(parts(false, 1), (0, 0));
-        // The parts add up. A fault may bring several pages, and always as many.
+        // The parts add up. A fault may map several pages, the same number each time.
         let (once, twice) = (parts(true, 1).0, parts(true, 8).0);
         assert!(once >= 2 && twice >= 16, "{once} and {twice} faults");
         let mut watch = Stopwatch::new(&fake);

@@ -291,7 +291,7 @@ pub(crate) fn idle_job() -> Job {
 
 /// As [`try_failing`], but the loops of the benchmark (`only` the one of that number) do not do
 /// what they are credited with, as if their author had lost or doubled iterations. Whatever the
-/// harness counts stays as it is, so that only evidence of the work itself can tell: a benchmark
+/// harness counts stays as it is, so that only evidence of the work itself can differ: a benchmark
 /// that ends well here would report a wrong number as `ok`.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// The argument with which the program starts itself as a worker.
 pub const ARGUMENT: &str = "__worker";
 
-/// The longest job that is read; anything longer is no job of ours.
+/// The longest job that is read, in bytes; the supervisor writes none as long.
 const LONGEST_JOB: u64 = 1 << 20;
 
 /// Runs the round that standard input asks for and exits.
@@ -31,8 +31,8 @@ const LONGEST_JOB: u64 = 1 << 20;
 /// hand.
 pub fn main(benchmarks: &[&Benchmark]) -> ! {
     fork::enforce_one_thread();
-    // Whoever started us may ignore SIGCHLD; children would then be reaped by nobody and waited for
-    // in vain.
+    // An inherited SIG_IGN for SIGCHLD would make the kernel reap our children, and waiting for
+    // them fail.
     signals::keep_children();
     let mut text = String::new();
     let read = std::io::stdin().lock().take(LONGEST_JOB).read_to_string(&mut text);
@@ -44,7 +44,7 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
             fork::exit_now(2);
         }
     };
-    // An orphan has nobody to tell.
+    // The supervisor has ended: nobody reads the result.
     if process::die_with_parent(expected_parent(parent)).is_err() {
         fork::exit_now(1);
     }
@@ -62,8 +62,7 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
     fork::exit_now(0)
 }
 
-/// The process that has to be this one's parent. Behind a command it is that command, whoever it
-/// is.
+/// The process id that the parent must have. Behind a command, any parent is accepted.
 fn expected_parent(told: i32) -> i32 {
     if told == protocol::BEHIND_A_COMMAND { process::parent_id() } else { told }
 }

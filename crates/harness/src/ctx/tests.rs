@@ -1,4 +1,4 @@
-//! What a benchmark is told, and what becomes of what it says.
+//! What a benchmark sees of its job, and what becomes of its series, proofs and facts.
 
 use super::*;
 use crate::benchmark::{Benchmark, Run};

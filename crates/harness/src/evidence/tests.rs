@@ -10,7 +10,7 @@ use crate::{clock_properties, ctx::Ctx};
 
 const HOST: Host = Host { clock_cost_ns: 25.0, ..Host::UNKNOWN };
 
-/// A series whose samples of 1000 iterations took so many nanoseconds each.
+/// A series of samples of 1000 iterations that took `ns` each.
 fn series(name: &str, per_iter: f64, ns: &[u64]) -> Series {
     let sample = |ns: &u64| Sample { elapsed_ns: *ns, iters: 1000, ..Sample::default() };
     Series { name: name.into(), iters: 1000, per_iter, samples: ns.iter().map(sample).collect(), ..Series::default() }

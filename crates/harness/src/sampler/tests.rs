@@ -1,4 +1,4 @@
-//! The sampler on a machine that does what it is told: every label is injected and found, no sample
+//! The sampler on a scripted machine: every label is injected and found, no sample
 //! is lost, and a broken clock never gives a negative or huge time.
 
 mod loops;
@@ -134,7 +134,7 @@ fn frozen_counts_are_kept() {
     assert_eq!(taken.scaling, None);
 }
 
-/// Makes `event` happen in every fifth call and tells how many samples have the label, and how many
+/// Makes `event` happen in every fifth call; returns how many samples have the label, and how many
 /// have another.
 fn hit(rules: &Rules, label: Label, event: impl Fn(&Fake)) -> (usize, usize, usize) {
     let fake = Fake::new();
@@ -482,7 +482,7 @@ fn steal_and_throttling_label_the_round_and_other_counts_do_not() {
     assert!(!labelled(HostCounters { steal_ticks: None, nr_throttled: None, ..base.clone() }));
 }
 
-/// Operations of 100 ns, and one loop in so many is preempted for a time.
+/// Operations of 100 ns; one loop in `every` is preempted.
 fn preempted(fake: &Fake, every: u32, lost_ns: u64) -> impl FnMut(u64) -> Outcome {
     let mut n = 0;
     move |iters| {

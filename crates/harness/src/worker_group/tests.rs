@@ -163,7 +163,7 @@ fn what_lies_between_the_timed_parts_is_time_of_the_group() {
     let series = &said.expect("a worker group").output.series[0];
     assert!(series.spans.len() >= 2, "each member has one at least");
     let shares: Vec<f64> = series.spans.iter().map(|s| s.timed_ns as f64 / s.wall_ns as f64).collect();
-    // A tenth; whoever waits for a CPU may wait within the timed part, but not in every interval.
+    // A tenth: a member may wait for a CPU within a timed part, but not in every interval.
     assert!(shares.iter().any(|share| *share < 0.5) && shares.iter().all(|share| *share < 1.0), "{shares:?}");
     for (span, sample) in series.spans.iter().zip(&series.samples) {
         assert_eq!((span.t0_ns, span.timed_ns, span.iters), (sample.t0_ns, sample.elapsed_ns, sample.iters));
@@ -311,7 +311,7 @@ fn what_a_worker_group_had_of_its_cpus_is_told() {
     assert_eq!(shares(2, 2, 1_000), ("1.000".to_owned(), false));
     assert_eq!(shares(2, 2, 951), ("0.951".to_owned(), false));
     assert_eq!(shares(2, 2, 940), ("0.940".to_owned(), true));
-    // Of four on two CPUs each has a half at best, and nobody is surprised at less.
+    // Four members on two CPUs have half a CPU each at best.
     assert_eq!(shares(4, 2, 500), ("1.000".to_owned(), false));
     assert_eq!(shares(4, 2, 250), ("0.500".to_owned(), false));
 }

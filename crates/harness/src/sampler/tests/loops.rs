@@ -44,7 +44,7 @@ fn groups_of_loops_of_different_length_keep_them_apart() {
         }
     }
     // Of the long one each has a reading of its own, of the others eight share one; the turns end
-    // when a series holds as many as there is room for, whichever that is.
+    // when any series is full.
     assert_eq!(a.samples.len(), b.samples.len());
     assert_eq!((a.samples.len() / 8, c.samples.len()), (c.samples.len(), 188));
     let turned = each_with(&Fake::new(), 4_000_000_000, &[700_000, 3_000], |_, _, _| {});
@@ -266,7 +266,7 @@ fn the_scaling_is_of_the_smallest_times_or_the_median_of_the_ratios() {
     // ratios is right, the mean is not.
     let seen = ratio(&|n, iters| if n == 0 { 10 } else { 100 * iters });
     assert!((seen - 2.0).abs() < 1e-9, "{seen}");
-    // The same, but by little: the nearer of the two to 2 counts.
+    // By a small margin: the one nearer to 2 counts.
     let seen = ratio(&|n, iters| if n == 0 { 85 * iters } else { 100 * iters });
     assert!((seen - 2.0).abs() < 1e-9, "{seen}");
     // All but one time of k and one of 2k are disturbed, in different tries: the smallest are
@@ -315,8 +315,8 @@ fn a_scaling_proof_breaks_by_undisturbed_tries_only() {
         };
         scaling(&fake, &mut Variant::new("", body), 20, &mut 0, undisturbed(&fake, &rules())).expect("it runs")
     };
-    // Never alone, or in two tries of 24: nobody can tell a loop that does nothing from one whose
-    // time is that of others.
+    // Never undisturbed, or in two tries of 24: a loop that does nothing cannot be told from one
+    // whose time is that of others.
     assert_eq!((ratio(u64::MAX, 100), ratio(u64::MAX, 0), ratio(10, 0)), (None, None, None));
     // Alone now and then: the loop that works scales, the other does not.
     let (works, idles) = (ratio(4, 100), ratio(4, 0));
