@@ -3,9 +3,8 @@
 //!
 //! Programs of their own are the comparisons with C (`oracles.rs`) and with known durations
 //! (`known_truths.rs`), which others at work would disturb; the peak memory of all children
-//! (`peak_memory.rs`); the build of another program (`own_program.rs`), which at first takes
-//! minutes of both CPUs and would disturb the others; and the replay of the fuzzers' corpus
-//! (`corpus.rs`), which is built from the sources of the parsers.
+//! (`peak_memory.rs`); and the build of another program (`own_program.rs`), which at first takes
+//! minutes of both CPUs and would disturb the others.
 //!
 //! `cargo test -p groma --test program -- trouble::` runs the tests of one file.
 
@@ -17,6 +16,7 @@ mod bad_input;
 mod command;
 mod compare;
 mod conditions;
+mod corpus;
 mod dd;
 mod documents;
 mod environments;
