@@ -1,6 +1,9 @@
 //! What a user types.
 
+use groma::fuzzing::{self, Job, counts};
 use groma_model::{Param, ParamKind, Placement, Tier, Value, parse_size, size_text};
+use groma_runner::RunRequest;
+use groma_runner::select::names_metric;
 use groma_sys::topology::{format_cpus, parse_cpus};
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -85,21 +88,16 @@ fn plain_size(text: &str) -> Option<u64> {
     u64::try_from(whole.checked_mul(1 << shift)?).ok()
 }
 
-/// A command line, `groma/flags.rs`: one argument a line.
+/// A command line, `groma/verbs/mod.rs`: one argument a line.
 pub fn arguments(data: &[u8]) {
-    use clap::{CommandFactory as _, FromArgMatches as _};
     thread_local! {
-        // Once, because to build it takes longer than to parse with it.
-        static COMMAND: RefCell<clap::Command> = RefCell::new(crate::flags::Cli::command());
+        // Built once, which takes longer than parsing.
+        static COMMAND: RefCell<clap::Command> = RefCell::new(fuzzing::command());
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
     let words = ["groma"].into_iter().chain(text.split('\n')).take(40);
-    let parsed = COMMAND.with_borrow_mut(|command| {
-        let mut found = command.try_get_matches_from_mut(words)?;
-        crate::flags::Cli::from_arg_matches_mut(&mut found).map_err(|error| error.format(command))
-    });
-    match parsed {
-        Ok(cli) => check_arguments(&cli.command),
+    match COMMAND.with_borrow_mut(|command| fuzzing::parse(command, words)) {
+        Ok(request) => request.iter().for_each(check_request),
         Err(error) => {
             let said = error.to_string();
             // Help has a fixed length; an error repeats the input a few times at most.
@@ -109,8 +107,7 @@ pub fn arguments(data: &[u8]) {
     }
 }
 
-fn check_arguments(command: &crate::flags::Command) {
-    let crate::flags::Command::Run(run) = command else { return };
+fn check_request(run: &RunRequest) {
     // A zero time would end a run before its first round.
     assert!(run.budget.is_none_or(|time| !time.is_zero()) && run.deadline.is_none_or(|time| !time.is_zero()));
     assert!(run.params.iter().all(|set| !set.name.is_empty() && set.values.iter().all(|v| !v.is_empty())));
@@ -119,18 +116,18 @@ fn check_arguments(command: &crate::flags::Command) {
     assert!(run.placement.as_ref().is_none_or(|p| p.to_string().parse().as_ref() == Ok(p)));
 }
 
-/// The operands of `groma dd`, `groma/dd.rs`: one a line.
+/// The operands of `groma dd`, `groma/verbs/dd/operands.rs`: one a line.
 pub fn dd(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let words: Vec<String> = text.split('\n').take(40).map(str::to_owned).collect();
-    match crate::dd::Job::parse(&words) {
+    match Job::parse(&words) {
         Ok(job) => {
             assert!((1..=1 << 30).contains(&job.bs), "bs={}", job.bs);
             assert!(job.input != "internal" || job.output != "internal");
             assert!(job.time.is_none_or(|time| !time.is_zero()), "a time of zero");
             // Repeating the operands changes nothing.
             let twice = [words.clone(), words].concat();
-            let again = crate::dd::Job::parse(&twice).expect("the same operands again");
+            let again = Job::parse(&twice).expect("the same operands again");
             assert_eq!((again.bs, again.count, again.total, again.skip), (job.bs, job.count, job.total, job.skip));
             assert_eq!((again.direct_input(), again.direct_output()), (job.direct_input(), job.direct_output()));
         }
@@ -141,13 +138,13 @@ pub fn dd(data: &[u8]) {
     }
 }
 
-/// Patterns of benchmarks, `groma/select.rs`: one a line.
+/// Patterns of benchmarks, `runner/select.rs`: one a line.
 pub fn select(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     static CATALOGUE: OnceLock<Vec<&'static groma_harness::Benchmark>> = OnceLock::new();
     let all = CATALOGUE.get_or_init(groma_benches::all);
     let texts: Vec<String> = text.split('\n').take(8).map(str::to_owned).collect();
-    match crate::select::select(all, &texts, [Tier::Quick, Tier::Standard][data.len() % 2]) {
+    match groma_runner::select(all, &texts, [Tier::Quick, Tier::Standard][data.len() % 2]) {
         Ok(chosen) => {
             let place = |id: &str| all.iter().position(|b| b.info.id == id).expect("of the catalogue");
             assert!(!chosen.is_empty() && chosen.is_sorted_by_key(|b| place(b.info.id)), "in the catalogue's order");
@@ -157,11 +154,7 @@ pub fn select(data: &[u8]) {
     for pattern in texts.iter().filter(|t| t.contains(['*', '?'])) {
         for id in ["mem.latency", "ipc.pipe_rtt", "ctx.switch.net", ""] {
             let prefix = id.strip_prefix(pattern.as_str()).is_some_and(|rest| rest.starts_with('.'));
-            assert_eq!(
-                crate::select::names_metric(pattern, id),
-                matches_pattern(pattern, id) || prefix,
-                "{pattern:?} and {id:?}"
-            );
+            assert_eq!(names_metric(pattern, id), matches_pattern(pattern, id) || prefix, "{pattern:?} and {id:?}");
         }
     }
 }
@@ -185,17 +178,17 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     taken[text.len()]
 }
 
-/// What other tools counted, `groma/counts.rs`.
+/// What other tools counted, `groma/verbs/predict/counts.rs`.
 pub fn counts(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(first) = super::super::counts::read(text) else { return };
+    let Ok(first) = counts::read(text) else { return };
     assert!(!first.counted.is_empty());
     for counted in &first.counted {
         let is_amount = |value: f64| value.is_finite() && value >= 0.0;
         assert!(is_amount(counted.count) && counted.bytes.is_none_or(is_amount), "{counted:?}");
     }
-    let json = super::super::counts::to_json(&first).to_string();
-    let again = super::super::counts::read(&json).expect("what was written can be read");
+    let json = counts::to_json(&first).to_string();
+    let again = counts::read(&json).expect("what was written can be read");
     // JSON has the means, and not of how many runs they are.
     assert_eq!(groma_analysis::predict::Counts { runs: first.runs, ..again }, first);
 }

@@ -2,9 +2,7 @@
 //! not hold.
 //!
 //! Shared by the fuzz crate, where libFuzzer chooses the bytes, and by
-//! `crates/groma/tests/corpus.rs`, which replays the corpus on stable. An including crate must
-//! provide the program's modules `counts`, `dd`, `flags` and `select`, because the program is not a
-//! library.
+//! `crates/groma/tests/corpus.rs`, which replays the corpus on stable.
 //!
 //! Properties, besides "no panic":
 //!

@@ -1,30 +1,28 @@
-//! Runs a program: as the worker or the session that it was started as, or as its arguments say.
+//! Starts a program: as a worker, as a session of `serve`, or with the verb of its arguments.
 
-use crate::message::set_name;
+use crate::print::set_name;
 use crate::program::Program;
+use crate::verbs::exit;
 use groma_harness::{Benchmark, session, worker};
 use groma_model::plain;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Usage errors: bad options, unknown ids, files that cannot be used.
-const USAGE: u8 = 2;
-
-/// Runs a program of these benchmarks alone; what `main` returns.
+/// Runs a program of these benchmarks; `main` returns the result.
 ///
-/// The program is called as its file is. [`Program`] has more choices.
+/// The program has the name of its file. [`Program`] has more options.
 pub fn main(benchmarks: &[&'static Benchmark]) -> ExitCode {
     Program::new().benchmarks(benchmarks).run()
 }
 
 impl Program {
-    /// Does what the arguments say, or measures one round where this process is a worker.
+    /// Runs the verb of the arguments, or measures one round if this process is a worker.
     ///
     /// The exit code is 0 for success; `--help` lists the others. A worker does not return.
     pub fn run(self) -> ExitCode {
-        // A worker is chosen before anything else happens in the process: its smallness is part of
-        // what it measures.
+        // A worker starts before anything else happens: its small process is part of what it
+        // measures.
         let first = std::env::args_os().nth(1);
         if first.as_ref().is_some_and(|a| a == worker::ARGUMENT) {
             worker::main(self.all());
@@ -33,43 +31,41 @@ impl Program {
             session::main(self.peers());
         }
         set_name(self.name);
-        if let Some(id) = self.twice() {
+        if let Some(id) = self.duplicate() {
             warn!("two benchmarks of this program are called {id}");
-            return ExitCode::from(USAGE);
+            return ExitCode::from(exit::USAGE);
         }
         let cli = match self.parse(std::env::args_os()) {
             Ok(cli) => cli,
             Err(error) => return ExitCode::from(refuse(&self, error)),
         };
-        match crate::commands::run(&self, cli) {
+        match cli.command.run(&self) {
             Ok(code) => ExitCode::from(code),
             Err(error) => {
-                // The reader closed the pipe because it has read enough.
+                // The reader of the pipe has read enough.
                 if error.chain().any(is_broken_pipe) {
                     return ExitCode::SUCCESS;
                 }
-                // One line, also where a name or an answer holds several.
+                // On one line, even if a name or an answer contains newlines.
                 warn!("{}", plain(&format!("{error:#}")));
-                ExitCode::from(USAGE)
+                ExitCode::from(exit::USAGE)
             }
         }
     }
 }
 
-/// Reports what is wrong with the command line, or prints the help that was asked for; the exit
-/// code.
+/// Prints an error of the command line, or the help; returns the exit code.
 fn refuse(program: &Program, error: clap::Error) -> u8 {
     let args: Vec<OsString> = std::env::args_os().collect();
     if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
         warn!("{}", not_text(program, &args));
-        return USAGE;
+        return exit::USAGE;
     }
-    // The error quotes what was typed, amid its own colours: made plain before it is parsed, it is
-    // quoted plain.
+    // The error quotes what was typed amid colours. Parse again without control characters, so that
+    // it quotes none.
     let typed = args.iter().map(|arg| plain(&arg.to_string_lossy()).into_owned());
     let error = program.parse(typed).err().filter(|e| e.kind() == error.kind()).unwrap_or(error);
-    // Help and version are no errors; everything else has exit code 2. Where they cannot be
-    // printed, nobody is left to read an error either.
+    // Help and version are not errors. If they cannot be printed, neither can an error.
     if !error.use_stderr() {
         let _ = error.print();
         return 0;
@@ -77,11 +73,10 @@ fn refuse(program: &Program, error: clap::Error) -> u8 {
     let colour = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
     let text = if colour { error.render().ansi().to_string() } else { error.render().to_string() };
     let _ = std::io::stderr().write_all(groma_report::for_terminal(&text, colour).as_bytes());
-    USAGE
+    exit::USAGE
 }
 
-/// Names the argument that is not UTF-8 although it has to be; only names of files may be any
-/// bytes.
+/// The message that names the argument that must be UTF-8 and is not. File names may be any bytes.
 fn not_text(program: &Program, args: &[OsString]) -> String {
     let lossy = |arg: &OsString| OsString::from(arg.to_string_lossy().into_owned());
     let is_refused = |i: usize| {

@@ -23,7 +23,7 @@
 //! }
 //! ```
 //!
-//! It then has every verb of `groma`: `run`, `list`, `explain`, `show`, `plot` and the others.
+//! It has every verb of `groma`: `run`, `list`, `explain`, `show`, `plot` and the others.
 //! docs/writing-benchmarks.md explains a complete example.
 //!
 //! This crate is glue: arguments become a plan (`groma-runner`), worker processes measure it, and
@@ -31,38 +31,67 @@
 //! no unsafe code.
 #![forbid(unsafe_code)]
 
-// Both replace the macros of the standard library in all modules below, so that every message is
-// made harmless to a terminal (`tell`), whatever another machine, a stored file or an argument has
-// put into it.
+// Both replace the macros of the standard library in all modules below: `tell` strips control
+// characters, which another machine, a stored file or an argument may have put into a message.
 macro_rules! eprintln {
-    ($($text:tt)*) => { $crate::message::tell(format_args!("{}\n", format_args!($($text)*))) };
+    ($($text:tt)*) => { $crate::print::tell(format_args!("{}\n", format_args!($($text)*))) };
 }
 macro_rules! eprint {
-    ($($text:tt)*) => { $crate::message::tell(format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::print::tell(format_args!($($text)*)) };
 }
-/// Prints a message with the program's name before it.
+/// Prints a message after the program's name.
 macro_rules! warn {
-    ($($text:tt)*) => { $crate::message::tell(format_args!("{}: {}\n", $crate::message::name(), format_args!($($text)*))) };
+    ($($text:tt)*) => { $crate::print::tell(format_args!("{}: {}\n", $crate::print::name(), format_args!($($text)*))) };
 }
 
-mod commands;
-mod counts;
-mod dd;
+mod args;
+mod earlier;
 mod entry;
-mod flags;
 #[doc(hidden)]
 pub mod lineage;
-mod lmbench;
-mod message;
+mod measure;
 mod out_file;
+mod parse;
+mod print;
 mod program;
 mod progress;
 mod reference;
+mod sides;
+mod store;
+mod verbs;
 
 pub use entry::main;
 pub use groma_harness as harness;
 pub use groma_harness::testing;
 pub use program::Program;
+
+/// The parsers of what users type, for the fuzz targets only.
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::verbs::dd::operands::Job;
+    pub use crate::verbs::predict::counts;
+    use crate::verbs::{Cli, Command, run};
+    use clap::{CommandFactory, FromArgMatches};
+    use groma_runner::RunRequest;
+
+    /// The command line of groma.
+    pub fn command() -> clap::Command {
+        Cli::command()
+    }
+
+    /// Parses a command line; returns the request if the verb is `run`.
+    ///
+    /// # Errors
+    /// Those of clap; help is one of them.
+    pub fn parse<'w>(
+        command: &mut clap::Command,
+        words: impl Iterator<Item = &'w str>,
+    ) -> Result<Option<RunRequest>, clap::Error> {
+        let mut matches = command.try_get_matches_from_mut(words)?;
+        let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(command))?;
+        Ok(if let Command::Run(args) = cli.command { Some(run::request(&args)) } else { None })
+    }
+}
 
 /// What nearly every file of a benchmark needs: the harness's prelude and [`Program`].
 pub mod prelude {

@@ -1,42 +1,41 @@
-//! A file that is complete or not there: written beside its place and renamed. A signal may leave
-//! what was written so far, under its hidden name (`.run.csv.4711.part`).
+//! Output files that are complete or absent: written under a temporary name in the same directory,
+//! then renamed. A signal may leave the hidden temporary file (`.run.csv.4711.part`).
 
+use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-
-/// Where an export goes.
+/// An output.
 pub(crate) enum OutFile {
     /// Standard output.
     Stdout(Stdout),
-    /// A pipe or a device, which stays what it is.
+    /// A pipe or a device, which cannot be replaced.
     Direct(BufWriter<File>),
-    /// A file that gets its name when it is complete.
-    Beside(Beside),
+    /// A regular file, renamed when it is complete.
+    Renamed(Temporary),
 }
 
-/// An output that an option names, opened before anything is measured or computed for it: a
-/// misspelt folder must not cost minutes. Its errors name the option and the file.
+/// An output that an option names. It is opened before anything is measured or computed for it, so
+/// that a misspelt directory does not cost minutes. Its errors name the option and the file.
 pub(crate) struct Named {
     out: OutFile,
     what: String,
 }
 
 impl Named {
-    /// Opens it, as [`OutFile::create`]; `option` is what stood before the file.
+    /// Opens the output of `option` as [`OutFile::create`] does.
     ///
     /// # Errors
-    /// When nothing can be written there.
+    /// When the file cannot be written.
     pub(crate) fn open(option: &str, path: &Path) -> Result<Named> {
         let what = format!("{option} {}", path.display());
         let out = OutFile::create(path).with_context(|| what.clone())?;
         Ok(Named { out, what })
     }
 
-    /// The same where the option was given.
+    /// As [`open`](Named::open) if the option was given.
     ///
     /// # Errors
     /// As [`open`](Named::open).
@@ -44,7 +43,7 @@ impl Named {
         path.map(|path| Named::open(option, path)).transpose()
     }
 
-    /// Writes all of it.
+    /// Writes the contents and completes the file.
     ///
     /// # Errors
     /// Those of the writes and of the rename.
@@ -53,20 +52,20 @@ impl Named {
     }
 }
 
-/// A file under another name, removed unless it gets its own.
-pub(crate) struct Beside {
+/// A file under a temporary name, removed on drop unless it is complete.
+pub(crate) struct Temporary {
     file: BufWriter<File>,
     name: PathBuf,
-    place: PathBuf,
+    target: PathBuf,
     is_complete: bool,
 }
 
 impl OutFile {
-    /// Opens an output; `-` is standard output. A file that is there keeps its contents until
+    /// Opens an output; `-` is standard output. An existing file keeps its contents until
     /// [`finish`](OutFile::finish), and its permissions.
     ///
     /// # Errors
-    /// When nothing can be written there.
+    /// When the file cannot be written.
     pub(crate) fn create(path: &Path) -> io::Result<OutFile> {
         if path.as_os_str() == "-" {
             return Ok(OutFile::Stdout(io::stdout()));
@@ -78,41 +77,41 @@ impl OutFile {
             return Ok(OutFile::Direct(BufWriter::new(File::create(path)?)));
         }
         if there.is_some() {
-            // A file that must not be written is not replaced either.
+            // Fails for a file that may not be written: it may not be replaced either.
             File::options().append(true).open(path)?;
         }
-        // A link stays one, and the file it names is replaced.
-        let place = if there.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
+        // A symbolic link stays, and its target is replaced.
+        let target = if there.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
         let mut name = OsString::from(".");
-        name.push(place.file_name().ok_or(io::ErrorKind::InvalidFilename)?);
+        name.push(target.file_name().ok_or(io::ErrorKind::InvalidFilename)?);
         name.push(format!(".{}.part", std::process::id()));
-        let name = place.with_file_name(name);
+        let name = target.with_file_name(name);
         let file = File::options().write(true).create_new(true).open(&name)?;
-        let beside = Beside { file: BufWriter::new(file), name, place, is_complete: false };
+        let temporary = Temporary { file: BufWriter::new(file), name, target, is_complete: false };
         if let Some(there) = there {
-            beside.file.get_ref().set_permissions(there.permissions())?;
+            temporary.file.get_ref().set_permissions(there.permissions())?;
         }
-        Ok(OutFile::Beside(beside))
+        Ok(OutFile::Renamed(temporary))
     }
 
-    /// Writes what is left, and gives the file its name.
+    /// Flushes the output, and renames a regular file.
     ///
     /// # Errors
-    /// Those of the writes and of the rename; the file of that name is then as before.
+    /// Those of the writes and of the rename. The file of that name is then unchanged.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.flush()?;
-        if let OutFile::Beside(beside) = &mut self {
-            fs::rename(&beside.name, &beside.place)?;
-            beside.is_complete = true;
+        if let OutFile::Renamed(temporary) = &mut self {
+            fs::rename(&temporary.name, &temporary.target)?;
+            temporary.is_complete = true;
         }
         Ok(())
     }
 }
 
-impl Drop for Beside {
+impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.is_complete {
-            // Whoever is told why the export failed is told enough.
+            // The error of the export is reported already.
             let _ = fs::remove_file(&self.name);
         }
     }
@@ -123,7 +122,7 @@ impl Write for OutFile {
         match self {
             OutFile::Stdout(out) => out.write(bytes),
             OutFile::Direct(file) => file.write(bytes),
-            OutFile::Beside(beside) => beside.file.write(bytes),
+            OutFile::Renamed(temporary) => temporary.file.write(bytes),
         }
     }
 
@@ -131,7 +130,7 @@ impl Write for OutFile {
         match self {
             OutFile::Stdout(out) => out.flush(),
             OutFile::Direct(file) => file.flush(),
-            OutFile::Beside(beside) => beside.file.flush(),
+            OutFile::Renamed(temporary) => temporary.file.flush(),
         }
     }
 }
@@ -147,16 +146,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_complete_or_as_before() {
+    fn a_file_is_complete_or_unchanged() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("run.csv");
         fs::write(&path, "before").expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("permissions");
-        let mut given_up = OutFile::create(&path).expect("an output");
-        given_up.write_all(b"half").expect("written");
-        given_up.flush().expect("written");
+        let mut abandoned = OutFile::create(&path).expect("an output");
+        abandoned.write_all(b"half").expect("written");
+        abandoned.flush().expect("written");
         assert_eq!(fs::read_to_string(&path).expect("the file"), "before");
-        drop(given_up);
+        drop(abandoned);
         assert_eq!((fs::read_to_string(&path).expect("the file").as_str(), names(dir.path()).len()), ("before", 1));
         let mut out = OutFile::create(&path).expect("an output");
         out.write_all(b"after").expect("written");

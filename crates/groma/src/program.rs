@@ -1,7 +1,7 @@
-//! A program that measures: which benchmarks it has, what it is called, and its command line.
+//! A benchmark program: its benchmarks, its name and its command line.
 
-use crate::flags::{Cli, EXIT_CODES};
-use crate::message::name;
+use crate::print::name;
+use crate::verbs::{Cli, EXIT_CODES};
 use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, FromArgMatches};
 use groma_harness::Benchmark;
@@ -10,7 +10,7 @@ use groma_harness::remote::Service;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// A program: which benchmarks it has, and what it is called.
+/// A benchmark program: its benchmarks and its name.
 ///
 /// ```no_run
 /// # use groma::harness::{Benchmark, Run, model::Info};
@@ -20,9 +20,9 @@ use std::ffi::OsString;
 /// }
 /// ```
 ///
-/// Each round of a benchmark is measured by a worker process, which is this very program started
-/// again. So [`run`](Program::run) comes first in `main`: whatever comes before it is done once
-/// more in every worker, and makes it larger than the others.
+/// Each round of a benchmark is measured by a worker process, which is this program started again.
+/// So [`run`](Program::run) comes first in `main`: every worker repeats whatever comes before it,
+/// and becomes larger.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     pub(crate) name: Option<&'static str>,
@@ -39,7 +39,7 @@ impl Program {
         Program::default()
     }
 
-    /// Gives it another name than that of its file: in help, messages and completions.
+    /// Sets the name in help, messages and completions; otherwise it is that of the file.
     pub fn name(self, name: &'static str) -> Program {
         Program { name: Some(name), ..self }
     }
@@ -57,7 +57,7 @@ impl Program {
     }
 
     /// Adds families: the names, sentences and rows that views show for their benchmarks. A
-    /// benchmark needs none.
+    /// benchmark does not need one.
     pub fn families(mut self, more: &[&'static Family]) -> Program {
         self.families.extend(more);
         self
@@ -75,10 +75,10 @@ impl Program {
         &self.benchmarks
     }
 
-    /// Those of its benchmarks that the texts name; see [`groma_runner::select`].
+    /// The benchmarks that these texts select; see [`groma_runner::select`].
     ///
     /// # Errors
-    /// Names the first text that names none.
+    /// Names the first text that selects none.
     pub(crate) fn select(&self, texts: &[String], tier: Tier) -> anyhow::Result<Vec<&'static Benchmark>> {
         groma_runner::select(&self.benchmarks, texts, tier)
             .map_err(|unknown| anyhow::anyhow!("{unknown} ({} list shows all)", name()))
@@ -94,8 +94,8 @@ impl Program {
         &self.services
     }
 
-    /// The id that two of its benchmarks have.
-    pub(crate) fn twice(&self) -> Option<&'static str> {
+    /// An id that two of its benchmarks have.
+    pub(crate) fn duplicate(&self) -> Option<&'static str> {
         let ids: Vec<&str> = self.benchmarks.iter().map(|b| b.info.id).collect();
         ids.iter().enumerate().find(|(i, id)| ids[..*i].contains(id)).map(|(_, id)| *id)
     }
@@ -108,7 +108,7 @@ impl Program {
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut self.command()))
     }
 
-    /// The command line: that of groma, or of a program with benchmarks of its own.
+    /// The command line: that of groma, or one adapted to other benchmarks.
     pub(crate) fn command(&self) -> clap::Command {
         let groma = Cli::command();
         if self.with_groma && name() == "groma" {
@@ -119,15 +119,15 @@ impl Program {
         if self.with_groma {
             return own;
         }
-        // What is about groma's own benchmarks.
+        // Verbs of groma's own benchmarks.
         let hidden = ["hammer", "paper", "predict"].into_iter().chain(self.services.is_empty().then_some("serve"));
         let own = hidden.fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.hide(true)));
         ["show", "plot"].into_iter().fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.after_help("")))
     }
 
-    /// The command line for a shell's completions: where benchmarks are named, their groups and ids
-    /// are proposed. Not for parsing, which takes patterns and names of other tools as well.
-    pub(crate) fn completed(&self) -> clap::Command {
+    /// The command line for shell completions, which propose groups and ids where benchmarks are
+    /// named. Not for parsing, which also accepts patterns and names of other tools.
+    pub(crate) fn for_completions(&self) -> clap::Command {
         let ids = self.benchmarks.iter().map(|b| b.info.id);
         let names: BTreeSet<&str> = ids.flat_map(|id| [id.split('.').next().unwrap_or(id), id]).collect();
         let proposed = PossibleValuesParser::new(names);
@@ -170,10 +170,10 @@ mod tests {
     static TWO: Benchmark = Benchmark { info: Info::new("a.two"), run: Run::NotHere("a test") };
 
     #[test]
-    fn an_id_is_given_once() {
-        assert_eq!(Program::new().benchmarks(&[&ONE, &TWO]).twice(), None);
-        assert_eq!(Program::new().benchmarks(&[&ONE, &TWO]).benchmarks(&[&ONE]).twice(), Some("a.one"));
-        assert_eq!(Program::new().with_groma().twice(), None);
+    fn a_duplicate_id_is_found() {
+        assert_eq!(Program::new().benchmarks(&[&ONE, &TWO]).duplicate(), None);
+        assert_eq!(Program::new().benchmarks(&[&ONE, &TWO]).benchmarks(&[&ONE]).duplicate(), Some("a.one"));
+        assert_eq!(Program::new().with_groma().duplicate(), None);
     }
 
     #[test]
@@ -216,12 +216,5 @@ mod tests {
         assert!(ids(&["lat_syscall"]).expect("calls").contains(&"syscall.read"));
         assert_eq!(ids(&["pipe"]), Ok(vec!["ipc.pipe_rtt", "ipc.pipe_bandwidth"]));
         assert!(ids(&["latency"]).expect("a word").contains(&"mem.loaded_latency"));
-    }
-
-    #[test]
-    fn a_slip_gets_a_suggestion() {
-        let error = ids(&["syscall.getpid"]).expect_err("no such id");
-        assert_eq!(error, "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'? (groma list shows all)");
-        assert_eq!(ids(&["xyzzy"]).expect_err("no such id"), "no benchmark 'xyzzy' (groma list shows all)");
     }
 }

@@ -1,6 +1,6 @@
-//! How far a run is: a line on a terminal that changes, a line every ten seconds in a log. Written
-//! between rounds, never during one, by the thread that supervises: a ticker thread would disturb
-//! what is measured.
+//! The progress of a run: a line on a terminal that is redrawn, or a line every ten seconds in a
+//! log. The supervising thread writes it between rounds, never during one: a ticker thread would
+//! disturb measurements.
 
 use groma_model::{Host, Point, Round, plain};
 use groma_report::units::headline;
@@ -9,18 +9,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// The line, on standard error.
+/// The progress line, on standard error.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
     drawn: Option<Instant>,
     started: Instant,
     budget: Duration,
-    /// What was measured last, as far as it is known.
+    /// The latest value; empty before the first.
     value: String,
 }
 
-/// The shortest time between two drawings.
+/// The shortest time between two redraws.
 const REDRAW: Duration = Duration::from_millis(250);
 /// The time between two lines of a log.
 const LOG_EVERY: Duration = Duration::from_secs(10);
@@ -33,14 +33,14 @@ impl Progress {
         } else {
             ProgressBar::hidden()
         };
-        // The template is fixed; if it were wrong, indicatif's default would do.
+        // If this constant template were wrong, indicatif's default would do.
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/blue} {msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
         Progress { bar, drawn: None, started: Instant::now(), budget, value: String::new() }
     }
 
-    /// Whether the line is drawn, or written, the next time.
+    /// Whether it is time to draw or log the line again.
     fn is_due(&self) -> bool {
         let since = self.drawn.unwrap_or(self.started).elapsed();
         if self.bar.is_hidden() { since >= LOG_EVERY } else { self.drawn.is_none() || since >= REDRAW }
@@ -88,13 +88,13 @@ impl Observer for Progress {
 }
 
 impl Drop for Progress {
-    /// However the run ends, nothing of the line stays on the screen.
+    /// Clears the line, however the run ends.
     fn drop(&mut self) {
         self.finish();
     }
 }
 
-/// Whether standard error is a terminal that progress may be drawn on.
+/// Whether standard error is a terminal that can redraw a line.
 fn draws_progress() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }

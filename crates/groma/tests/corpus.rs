@@ -1,16 +1,7 @@
 //! Replays the fuzzer's corpus. `fuzz/` runs the same functions on new inputs.
 //!
-//! Each file of `fuzz/corpus` and `fuzz/regressions` is replayed; a panic names the file. The
-//! private modules of the command line are included here.
-#![allow(dead_code, reason = "the targets use a part of each module")]
+//! Each file of `fuzz/corpus` and `fuzz/regressions` is replayed; a panic names the file.
 
-#[path = "../src/counts.rs"]
-mod counts;
-#[path = "../src/dd.rs"]
-mod dd;
-#[path = "../src/flags/mod.rs"]
-mod flags;
-use groma_runner::select;
 #[expect(unreachable_pub, reason = "public for the fuzz crate")]
 #[path = "../../../fuzz/targets/mod.rs"]
 mod targets;

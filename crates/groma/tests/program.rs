@@ -2,9 +2,8 @@
 //! subject, all in one test program, so that they are linked once and share both CPUs.
 //!
 //! Programs of their own are the comparisons with C (`oracles.rs`) and with known durations
-//! (`known_truths.rs`), which others at work would disturb; the peak memory of all children
-//! (`peak_memory.rs`); and the replay of the fuzzers' corpus (`corpus.rs`), which is built from the
-//! sources of the parsers.
+//! (`known_truths.rs`), which others at work would disturb, and the peak memory of all children
+//! (`peak_memory.rs`).
 //!
 //! `cargo test -p groma --test program -- trouble::` runs the tests of one file.
 
@@ -16,6 +15,7 @@ mod bad_input;
 mod command;
 mod compare;
 mod conditions;
+mod corpus;
 mod dd;
 mod documents;
 mod environments;

@@ -1,0 +1,201 @@
+//! Where results are kept, and how verbs read them: from the store or from the file of a stream.
+
+use crate::args::StoreArgs;
+use crate::print::name;
+use crate::program::Program;
+use anyhow::{Context, Result, bail};
+use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
+use groma_store::{Filter, Store, StoredRun, ndjson};
+use std::path::{Path, PathBuf};
+
+/// The path of the store: the named one or the default.
+///
+/// # Errors
+/// When none is named and there is no home directory.
+pub(crate) fn store_path(args: &StoreArgs) -> Result<PathBuf> {
+    args.store
+        .clone()
+        .or_else(default_store)
+        .context("there is no home directory to keep results in: name a store with --store FILE")
+}
+
+/// Opens a store that must exist.
+///
+/// # Errors
+/// When it does not exist or cannot be read.
+pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
+    let path = store_path(args)?;
+    if !path.exists() {
+        bail!("{}: no store here yet: '{} run' makes one", path.display(), name());
+    }
+    Ok(Store::open(&path)?)
+}
+
+/// Opens the store to write to it, or creates it; `None` if results are not to be kept.
+///
+/// # Errors
+/// When a named store cannot be opened. A default one that cannot (a read-only home directory) is
+/// only a warning.
+pub(crate) fn open_store(none: bool, args: &StoreArgs) -> Result<Option<Store>> {
+    if none {
+        return Ok(None);
+    }
+    let named = args.store.is_some();
+    let opened = store_path(args).and_then(|path| Ok(Store::open(&path)?));
+    match opened {
+        Ok(store) => Ok(Some(store)),
+        Err(e) if named => Err(e),
+        Err(e) => {
+            warn!("results are shown, not kept: {e:#}");
+            Ok(None)
+        }
+    }
+}
+
+/// The default store; `None` without a home directory.
+fn default_store() -> Option<PathBuf> {
+    Some(base_dir("XDG_DATA_HOME", ".local/share")?.join("groma").join("groma.db"))
+}
+
+/// The XDG state directory, shared by all programs; `None` without a home directory.
+pub(crate) fn state_dir() -> Option<PathBuf> {
+    base_dir("XDG_STATE_HOME", ".local/state")
+}
+
+/// An XDG base directory: the value of its variable, or its default below the home directory.
+fn base_dir(variable: &str, default: &str) -> Option<PathBuf> {
+    let absolute = |var: &str| std::env::var_os(var).map(PathBuf::from).filter(|p| p.is_absolute());
+    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(default)))
+}
+
+/// A run with its records computed, as views take it.
+pub(crate) struct Shown {
+    pub(crate) head: RunHeader,
+    /// The points, in the order of the records.
+    pub(crate) points: Vec<Point>,
+    /// The rounds of each point.
+    pub(crate) rounds: Vec<Vec<Round>>,
+    pub(crate) records: Vec<Record>,
+    pub(crate) end: Option<End>,
+}
+
+impl Shown {
+    /// The labels that exclude samples of `of`, which must be one of these records and carry its
+    /// samples.
+    pub(crate) fn drops(&self, of: &Record) -> Labels {
+        let metrics = self.points.iter().flat_map(|point| point.metrics.iter().map(move |metric| (point, metric)));
+        let found = metrics.zip(&self.records).find(|(_, record)| std::ptr::eq(*record, of));
+        let drops = |((point, metric), record): ((&Point, &Metric), &Record)| {
+            groma_analysis::drops(point, metric, record.round_samples.as_deref().unwrap_or_default())
+        };
+        found.map_or(Labels::NONE, drops)
+    }
+
+    /// Keeps the wanted metrics, and the points that report any of them.
+    pub(crate) fn keep_metrics(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.keep_points(&wanted);
+        self.points.iter_mut().for_each(|point| point.metrics.retain(|metric| wanted(&metric.id)));
+        self.records.retain(|record| wanted(&record.id));
+    }
+
+    /// Keeps the points that report a wanted metric, with all their records.
+    pub(crate) fn keep_points(&mut self, wanted: impl Fn(&str) -> bool) {
+        let mut records = std::mem::take(&mut self.records).into_iter();
+        let all = std::mem::take(&mut self.points).into_iter().zip(std::mem::take(&mut self.rounds));
+        for (point, rounds) in all {
+            let own: Vec<Record> = records.by_ref().take(point.metrics.len()).collect();
+            if point.metrics.iter().any(|metric| wanted(&metric.id)) {
+                self.records.extend(own);
+                self.points.push(point);
+                self.rounds.push(rounds);
+            }
+        }
+    }
+}
+
+/// Whether a reference to a run is a file (a stream or a baseline). No tag and no id of a run looks
+/// like one.
+pub(crate) fn is_stream(run: &str) -> bool {
+    [".ndjson", ".json"].iter().any(|ending| run.ends_with(ending)) || run.contains('/')
+}
+
+/// Reads a run with its rounds from the store, or from the file of a stream.
+pub(crate) fn stored(store: &StoreArgs, run: &str) -> Result<StoredRun> {
+    if is_stream(run) {
+        return Ok(ndjson::read(Path::new(run))?);
+    }
+    let store = existing_store(store)?;
+    Ok(store.load(&store.find(run)?)?)
+}
+
+/// Reads a run and computes its records.
+pub(crate) fn read(store: &StoreArgs, run: &str) -> Result<Shown> {
+    Ok(records(stored(store, run)?, false))
+}
+
+/// Reads a run as [`read`] does; `samples` keeps the raw samples in the records.
+///
+/// If `run` is `latest` and that run has no `wanted` record, this reads the latest run that has
+/// one, and names it on standard error. `names` says which metrics can be wanted: runs without any
+/// of them are not read. If no run has one, this is the latest run. `what` is the wanted thing in
+/// the message.
+pub(crate) fn load(
+    program: &Program,
+    store: &StoreArgs,
+    run: &str,
+    samples: bool,
+    what: &str,
+    names: impl Fn(&str) -> bool,
+    wanted: impl Fn(&Record) -> bool,
+) -> Result<Shown> {
+    let shown = records(stored(store, run)?, samples);
+    let holds = |shown: &Shown| shown.records.iter().any(&wanted);
+    if run != "latest" || holds(&shown) {
+        return Ok(shown);
+    }
+    let store = existing_store(store)?;
+    let benches = Some(benches_that_report(program, &store, &names)?);
+    let holders = store.ids_that(&Filter { benches, ..Filter::default() }, usize::MAX)?;
+    for older in holders.into_iter().filter(|id| *id != shown.head.run) {
+        // Runs that only a newer groma can read are skipped.
+        let Ok(points) = store.points(&older) else { continue };
+        if !points.iter().any(|point| point.metrics.iter().any(|metric| names(&metric.id))) {
+            continue;
+        }
+        let Ok(stored) = store.load(&older) else { continue };
+        let found = records(stored, samples);
+        if holds(&found) {
+            warn!("the latest run that holds {what} is {}", found.head.run);
+            return Ok(found);
+        }
+    }
+    Ok(shown)
+}
+
+/// The benchmarks in a store that can report a wanted metric, so that of thousands of runs only
+/// theirs are read. A benchmark that this program lacks may report anything, so it is included.
+pub(crate) fn benches_that_report(
+    program: &Program,
+    store: &Store,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<String>> {
+    let reports = |info: &Info| info.outputs.iter().any(|output| wanted(&info.metric(output)));
+    let info = |id: &String| program.all().iter().map(|bench| &bench.info).find(|info| info.id == id);
+    Ok(store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect())
+}
+
+/// Computes the records of a run; `samples` keeps the raw samples in them.
+pub(crate) fn records(run: StoredRun, samples: bool) -> Shown {
+    let host = run.header.host;
+    let mut records = Vec::new();
+    for (point, rounds) in &run.points {
+        for mut record in groma_analysis::summarise(point, rounds, &host) {
+            if samples {
+                record.round_samples = Some(rounds.clone());
+            }
+            records.push(record);
+        }
+    }
+    let (points, rounds) = run.points.into_iter().unzip();
+    Shown { head: run.header, points, rounds, records, end: run.end }
+}

@@ -1,0 +1,297 @@
+//! `groma export`: writes stored runs in formats of other programs.
+
+mod lmbench;
+
+use crate::args::StoreArgs;
+use crate::earlier::Earlier;
+use crate::measure::count;
+use crate::out_file::OutFile;
+use crate::parse::one_of;
+use crate::print::{name, print, style};
+use crate::program::Program;
+use crate::store::{self, Shown, existing_store, is_stream};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use groma_harness::model::{Record, RunHeader};
+use groma_report::{self as report, Exported, Format, Table};
+use groma_runner::select::names_metric;
+use groma_store::{HOST_NAME, Ndjson, Sink};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+const HELP: &str = "Examples:
+  groma export -o run.parquet         the records of the latest run, a row each
+  groma export -o samples.parquet --table samples
+      every sample of it
+  groma export before latest host:db1 -o three.csv
+      three runs, told apart by the column run
+  groma export --select mem,ipc --format csv
+      some of its metrics, to standard output
+  groma export -o run.ndjson          all of a run; groma merge reads it back
+  groma export -o groma.prom          for node_exporter's textfile collector
+  groma export A B --format lmbench
+      the tables that lmbench prints, a line a run
+
+docs/exports.md has the columns, and a query for each format.";
+
+/// Write runs for other programs: CSV, JSON, Parquet, Prometheus, the layout of lmbench
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ExportArgs {
+    /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, or files of streams
+    #[arg(default_value = "latest", value_name = "RUN")]
+    runs: Vec<String>,
+    /// Write this file, in the format of its ending (.csv, .json, .ndjson, .parquet, .prom). It is
+    /// written beside and renamed; '-' is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// The format: csv, json, ndjson, parquet, openmetrics or lmbench [default: by the file's
+    /// ending]
+    #[arg(long, value_parser = |text: &str| one_of(text, &ExportFormat::ALL, ExportFormat::word))]
+    format: Option<ExportFormat>,
+    /// What a row is: of records a metric, of rounds a metric in one round, of samples one timed
+    /// interval [default: records, and all of it in ndjson]
+    #[arg(long, value_parser = |text: &str| one_of(text, &Table::ALL, Table::word))]
+    table: Option<Table>,
+    /// Only these ids, groups or patterns
+    #[arg(long, value_name = "SELECT", value_delimiter = ',')]
+    select: Vec<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// A format for other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExportFormat {
+    /// One table as comma-separated values.
+    Csv,
+    /// An array of runs, each an object as `groma run --json` prints it.
+    Json,
+    /// Streams of lines, as `groma run --out` writes them.
+    Ndjson,
+    /// One table as Parquet.
+    Parquet,
+    /// Gauges for Prometheus.
+    OpenMetrics,
+    /// The layout of lmbench's summary.
+    Lmbench,
+}
+
+impl ExportFormat {
+    pub(crate) const ALL: [ExportFormat; 6] = [
+        ExportFormat::Csv,
+        ExportFormat::Json,
+        ExportFormat::Ndjson,
+        ExportFormat::Parquet,
+        ExportFormat::OpenMetrics,
+        ExportFormat::Lmbench,
+    ];
+
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            ExportFormat::Csv => "csv",
+            ExportFormat::Json => "json",
+            ExportFormat::Ndjson => "ndjson",
+            ExportFormat::Parquet => "parquet",
+            ExportFormat::OpenMetrics => "openmetrics",
+            ExportFormat::Lmbench => "lmbench",
+        }
+    }
+
+    /// The file extension; lmbench's text has none.
+    pub(crate) const fn ending(self) -> Option<&'static str> {
+        match self {
+            ExportFormat::Csv => Some("csv"),
+            ExportFormat::Json => Some("json"),
+            ExportFormat::Ndjson => Some("ndjson"),
+            ExportFormat::Parquet => Some("parquet"),
+            ExportFormat::OpenMetrics => Some("prom"),
+            ExportFormat::Lmbench => None,
+        }
+    }
+}
+
+/// Writes the runs.
+pub(super) fn run(program: &Program, args: &ExportArgs) -> Result<u8> {
+    let format = format_of(args)?;
+    let table = table_of(format, args.table)?;
+    let to_stdout = args.output.as_os_str() == "-";
+    if to_stdout && format == ExportFormat::Parquet && std::io::stdout().is_terminal() {
+        bail!("parquet is not for a terminal: name a file with -o run.parquet");
+    }
+    let path = args.output.display();
+    let mut out = OutFile::create(&args.output).with_context(|| format!("-o {path}"))?;
+    write(program, args, format, table, &mut out)?;
+    out.finish().with_context(|| format!("-o {path}"))?;
+    if !to_stdout {
+        let bytes = std::fs::metadata(&args.output).map_or(0, |file| file.len());
+        let runs = report::units::counted(args.runs.len(), "run");
+        print(&format!("{path}: {runs}, {}\n", report::units::size(bytes as f64)))?;
+    }
+    Ok(0)
+}
+
+/// The format of `--format`, or that of the file extension.
+fn format_of(args: &ExportArgs) -> Result<ExportFormat> {
+    if let Some(format) = args.format {
+        return Ok(format);
+    }
+    let ending = args.output.extension().and_then(|ending| ending.to_str());
+    let found = ExportFormat::ALL.into_iter().find(|format| ending.is_some() && format.ending() == ending);
+    found.with_context(|| {
+        let endings: Vec<String> =
+            ExportFormat::ALL.iter().filter_map(|format| Some(format!(".{}", format.ending()?))).collect();
+        let (endings, formats) = (endings.join(" "), ExportFormat::ALL.map(ExportFormat::word).join("|"));
+        if args.output.as_os_str() == "-" {
+            return format!(
+                "no format: name one with --format {formats}, or a file with -o, which ends in one of {endings}"
+            );
+        }
+        let path = args.output.display();
+        format!("-o {path}: its ending names no format: use one of {endings}, or --format {formats}")
+    })
+}
+
+/// The table to write, if the format has it.
+fn table_of(format: ExportFormat, asked: Option<Table>) -> Result<Table> {
+    let (has, default): (&[Table], Table) = match format {
+        ExportFormat::Csv | ExportFormat::Parquet => (&Table::ALL, Table::Records),
+        ExportFormat::Json => (&[Table::Records, Table::Samples], Table::Records),
+        ExportFormat::Ndjson => (&[Table::Records, Table::Samples], Table::Samples),
+        ExportFormat::OpenMetrics | ExportFormat::Lmbench => (&[Table::Records], Table::Records),
+    };
+    let table = asked.unwrap_or(default);
+    if !has.contains(&table) {
+        let has: Vec<&str> = has.iter().map(|table| table.word()).collect();
+        bail!("--table {}: {} has {} only", table.word(), format.word(), has.join(" and "));
+    }
+    Ok(table)
+}
+
+fn write(program: &Program, args: &ExportArgs, format: ExportFormat, table: Table, out: &mut OutFile) -> Result<()> {
+    let path = args.output.display().to_string();
+    let of_file = || format!("-o {path}");
+    let samples = format == ExportFormat::Json && table == Table::Samples;
+    let mut ids: Vec<String> = Vec::new();
+    // Loaded one at a time: the samples of many runs may not fit into memory.
+    let runs = args.runs.iter().map(|run| {
+        let shown = load(program, args, run, samples)?;
+        if ids.contains(&shown.head.run) {
+            bail!("{run}: run {} is named twice", shown.head.run);
+        }
+        ids.push(shown.head.run.clone());
+        Ok(shown)
+    });
+    match format {
+        ExportFormat::Csv | ExportFormat::Parquet => {
+            let writer = if format == ExportFormat::Csv {
+                report::csv_table(table, out)
+            } else {
+                report::parquet_table(table, out)
+            };
+            let mut writer = writer.with_context(of_file)?;
+            for run in runs {
+                report::write_rows(table, &exported(&run?), writer.as_mut()).with_context(of_file)?;
+            }
+            writer.finish().with_context(of_file)
+        }
+        ExportFormat::Json => {
+            for (i, run) in runs.enumerate() {
+                let run = run?;
+                let style = style(false);
+                let text = report::render(
+                    program.known_families(),
+                    &run.head,
+                    &run.records,
+                    run.end.as_ref(),
+                    Format::Json,
+                    &style,
+                );
+                write!(out, "{}{}", if i == 0 { "[\n" } else { ",\n" }, text.trim_end()).with_context(of_file)?;
+            }
+            out.write_all(b"\n]\n").with_context(of_file)
+        }
+        ExportFormat::Ndjson => {
+            let stream = Ndjson::new(out, path.as_str());
+            let mut stream = if table == Table::Samples { stream.with_rounds() } else { stream };
+            for run in runs {
+                stream_run(&run?, &mut stream)?;
+            }
+            Ok(())
+        }
+        ExportFormat::OpenMetrics | ExportFormat::Lmbench => {
+            let runs: Vec<Shown> = runs.collect::<Result<_>>()?;
+            let runs: Vec<(&RunHeader, &[Record])> = runs.iter().map(|run| (&run.head, &run.records[..])).collect();
+            let text = if format == ExportFormat::Lmbench { of_lmbench(program, &runs) } else { gauges(&runs)? };
+            out.write_all(text.as_bytes()).with_context(of_file)
+        }
+    }
+}
+
+/// A run as the writers of tables take it.
+fn exported(run: &Shown) -> Exported<'_> {
+    Exported { head: &run.head, points: &run.points, rounds: &run.rounds, records: &run.records }
+}
+
+/// Reads the selected metrics of a run.
+fn load(program: &Program, args: &ExportArgs, run: &str, samples: bool) -> Result<Shown> {
+    let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
+    let what = args.select.join(", ");
+    let mut shown = store::load(program, &args.store, run, samples, &what, selected, |r| selected(&r.id))?;
+    shown.keep_points(selected);
+    if !is_stream(run) {
+        let store = existing_store(&args.store)?;
+        Earlier::before(&shown.head, &store).flag_contradictions(&shown.points, &mut shown.records);
+    }
+    shown.keep_metrics(selected);
+    if let Some(end) = shown.end.as_mut().filter(|_| !args.select.is_empty()) {
+        end.states = count(&shown.records);
+    }
+    if shown.records.is_empty() {
+        let why = if args.select.is_empty() { String::new() } else { format!(" that {what} names") };
+        bail!("run {} holds no metric{why} ({} show lists them)", shown.head.run, name());
+    }
+    Ok(shown)
+}
+
+/// Writes a run as `groma run --out` does.
+fn stream_run<W: Write>(run: &Shown, stream: &mut Ndjson<W>) -> Result<()> {
+    stream.begin(&run.head, &run.points)?;
+    for (point, rounds) in run.rounds.iter().enumerate() {
+        rounds.iter().try_for_each(|round| stream.round(point, round))?;
+    }
+    run.records.iter().try_for_each(|record| stream.record(record))?;
+    if let Some(end) = &run.end {
+        stream.end(end)?;
+    }
+    Ok(())
+}
+
+/// Runs as gauges. A gauge has one value for each host.
+fn gauges(runs: &[(&RunHeader, &[Record])]) -> Result<String> {
+    let host = |head: &RunHeader| head.environment.get(HOST_NAME).unwrap_or_default().to_owned();
+    for (i, (head, _)) in runs.iter().enumerate() {
+        if let Some((other, _)) = runs[..i].iter().find(|(other, _)| host(other) == host(head)) {
+            let (a, b) = (&other.run, &head.run);
+            bail!("openmetrics holds one run of a host, and {a} and {b} are both of '{}'", host(head));
+        }
+    }
+    Ok(report::openmetrics(runs))
+}
+
+/// lmbench's summary of runs. Warns of blank cells, with the command that fills them.
+fn of_lmbench(program: &Program, runs: &[(&RunHeader, &[Record])]) -> String {
+    let columns = || lmbench::TABLES.iter().flat_map(|table| table.columns);
+    let blank = runs
+        .iter()
+        .map(|(_, records)| columns().filter(|column| column.value(records).is_none()).count())
+        .sum::<usize>();
+    if blank > 0 {
+        let cells = columns().count() * runs.len();
+        warn!(
+            "{blank} of {cells} cells are blank: no run here measured them. A run of all of them takes a minute:\n  {}",
+            lmbench::command(program)
+        );
+    }
+    report::lmbench(lmbench::TABLES, runs)
+}

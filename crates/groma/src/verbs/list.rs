@@ -1,0 +1,70 @@
+//! `groma list`: the catalogue, and with `--lineage` the commands that repeat other suites.
+
+use crate::lineage::{DOCUMENTS, REPEATS};
+use crate::print::{print, style};
+use crate::program::Program;
+use anyhow::{Result, bail};
+use clap::Args;
+use groma_harness::model::lineage::names;
+use groma_harness::model::{Info, Repeat, Tier};
+use groma_report as report;
+
+const HELP: &str = "Examples:
+  groma list mem                           the benchmarks of a group
+  groma list --long 'ipc.*'                with their parameters
+  groma list --lineage lmbench3:lat_pipe   the command that repeats lmbench's
+  groma list --lineage table10
+      table 10 of the paper of 1996, and of the one of 1990
+  groma list --lineage rt-tests            other tools as well";
+
+/// List the benchmarks
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ListArgs {
+    /// Ids, groups or patterns [default: all]
+    #[arg(value_name = "SELECT")]
+    select: Vec<String>,
+    /// With parameters, further metrics, placements and lineage
+    #[arg(long, conflicts_with = "json")]
+    long: bool,
+    /// What repeats a suite or paper, or one of its rows, as commands: lmbench3, lmbench3:lat_pipe,
+    /// table10, lat_sig
+    #[arg(long, value_name = "SOURCE[:ROW]", conflicts_with_all = ["json", "long", "select"])]
+    lineage: Option<String>,
+    /// As JSON, one object for each benchmark
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists benchmarks.
+pub(super) fn run(program: &Program, args: &ListArgs) -> Result<u8> {
+    if let Some(source) = &args.lineage {
+        return lineage(program, source);
+    }
+    let chosen = program.select(&args.select, Tier::Full)?;
+    let infos: Vec<&Info> = chosen.iter().map(|b| &b.info).collect();
+    print(&if args.json { report::list_json(&infos) } else { report::list(&infos, args.long, &style(false)) })?;
+    Ok(0)
+}
+
+/// Lists the commands that repeat a document, one of its rows, or a test of another tool.
+fn lineage(program: &Program, text: &str) -> Result<u8> {
+    // A user's own program may lack our benchmarks.
+    let here = |repeat: &&Repeat| {
+        let ids = repeat.benchmarks();
+        ids.iter().all(|id| program.all().iter().any(|bench| bench.info.id == *id))
+    };
+    let repeats: Vec<&Repeat> = REPEATS.iter().filter(|repeat| repeat.is_of(text)).filter(here).collect();
+    let ours = |source: &str| DOCUMENTS.iter().any(|(name, _)| source.split(':').next() == Some(*name));
+    let claims = program.all().iter().flat_map(|bench| bench.info.lineage.iter().map(|source| (&bench.info, *source)));
+    let others: Vec<(&Info, &str)> = claims.filter(|(_, source)| !ours(source) && names(text, source)).collect();
+    if repeats.is_empty() && others.is_empty() {
+        let claims = program.all().iter().flat_map(|bench| bench.info.lineage);
+        let mut known: Vec<&str> = claims.filter_map(|source| source.split(':').next()).collect();
+        known.sort_unstable();
+        known.dedup();
+        bail!("--lineage {text}: nothing repeats it (known: {}; each lists its rows)", known.join(", "));
+    }
+    print(&report::lineage(&repeats, &others, &style(false)))?;
+    Ok(0)
+}

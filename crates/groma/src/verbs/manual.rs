@@ -1,0 +1,31 @@
+//! `groma manual`.
+
+use crate::print::{name, print_own};
+use crate::program::Program;
+use anyhow::{Context, Result};
+use clap::Args;
+
+/// Print a manual page (troff): of groma, or of one verb such as run
+#[derive(Debug, Args)]
+pub(crate) struct ManualArgs {
+    /// The verb
+    verb: Option<String>,
+}
+
+pub(super) fn run(program: &Program, args: &ManualArgs) -> Result<u8> {
+    let mut groma = program.command();
+    // Only this fills in global arguments and usage lines.
+    groma.build();
+    let page = match &args.verb {
+        None => groma,
+        Some(verb) => {
+            let found = groma.find_subcommand(verb).cloned();
+            found.with_context(|| format!("there is no verb '{verb}' ({} --help lists them)", name()))?
+        }
+    };
+    let mut out = Vec::new();
+    let title = page.get_display_name().unwrap_or(name()).to_owned();
+    clap_mangen::Man::new(page).title(title).render(&mut out)?;
+    print_own(&String::from_utf8_lossy(&out))?;
+    Ok(0)
+}

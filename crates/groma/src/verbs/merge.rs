@@ -1,0 +1,91 @@
+//! `groma merge`: copies runs of other stores and of streams into the store.
+
+use super::runs::is_written;
+use crate::args::StoreArgs;
+use crate::print::print;
+use crate::program::Program;
+use crate::store::store_path;
+use anyhow::{Result, anyhow};
+use clap::Args;
+use groma_harness::model::plain;
+use groma_store::{Merged, Source, Store, StoreError};
+use std::path::{Path, PathBuf};
+
+const HELP: &str = "\
+Files are stores (SQLite) or what groma run --out FILE --samples has written; they are not \
+changed. A run that is there already is not taken twice, so merging again is safe. merge ends \
+at the first error: the runs before it are kept, the run that holds the error is not.
+
+Examples:
+  groma merge db1.db db2.db               collect the runs of two machines
+  groma merge run.ndjson --store all.db   into another store than the usual one";
+
+/// Take the runs of other stores and of streams with samples into the store
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct MergeArgs {
+    /// Stores, and streams with samples
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// How many runs were merged.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    added: usize,
+    completed: usize,
+    known: usize,
+}
+
+impl Counts {
+    fn add(&mut self, merged: Merged) {
+        match merged {
+            Merged::Added => self.added += 1,
+            Merged::Completed => self.completed += 1,
+            Merged::Known => self.known += 1,
+        }
+    }
+
+    fn text(self) -> String {
+        let runs = |n: usize| groma_report::units::counted(n, "run");
+        let parts = [(self.completed, "completed"), (self.known, "known already")];
+        let more = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
+        format!("{} added", runs(self.added)) + &more.collect::<String>()
+    }
+}
+
+/// Merges one file after the other and prints a line for each. Stops at the first error; runs that
+/// were merged before it stay.
+pub(super) fn run(_: &Program, args: &MergeArgs) -> Result<u8> {
+    let store = Store::open(&store_path(&args.store)?)?;
+    for file in &args.files {
+        let mut counts = Counts::default();
+        let done = merge_file(&store, file, &mut counts);
+        done.map_err(|e| anyhow!("{e:#}; of this file {}", counts.text()))?;
+        print(&format!("{}: {}\n", file.display(), counts.text()))?;
+    }
+    Ok(0)
+}
+
+fn merge_file(store: &Store, file: &Path, counts: &mut Counts) -> Result<()> {
+    let mut take = |run| -> Result<(), StoreError> {
+        counts.add(store.merge(&run)?);
+        Ok(())
+    };
+    match Source::open(file)? {
+        Source::Store(source) => {
+            // Oldest first, as if they had been measured here.
+            for row in source.runs()?.into_iter().rev() {
+                if is_written(&row) {
+                    warn!("{}: run {} is still being written and left out", file.display(), plain(&row.run));
+                    continue;
+                }
+                take(source.load(&row.run)?)?;
+            }
+        }
+        Source::Stream(mut runs) => runs.try_for_each(|run| take(run?))?,
+    }
+    Ok(())
+}

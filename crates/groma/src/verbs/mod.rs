@@ -1,0 +1,214 @@
+//! The command line: one file for each verb, with its arguments, its help and what it does.
+//!
+//! A verb is its file, a `mod` line and a line of `verbs!`. The file has a `clap::Args` struct,
+//! whose doc comment is the verb's line in `--help`, and `run(program, args)`, which returns the
+//! exit code. Arguments are checked for their form when they are parsed; `run` looks up what they
+//! name. What several verbs share is not here: arguments are in `args.rs`, values in `parse.rs`.
+
+mod ab;
+mod baseline;
+mod calibrate;
+mod compare;
+mod completions;
+pub(crate) mod dd;
+mod explain;
+mod export;
+mod forget;
+mod gate;
+mod hammer;
+mod list;
+mod machine;
+mod manual;
+mod merge;
+mod paper;
+mod plot;
+pub(crate) mod predict;
+mod report;
+pub(crate) mod run;
+mod runs;
+mod serve;
+mod show;
+mod tag;
+mod trend;
+mod watch;
+
+use crate::program::Program;
+use anyhow::Result;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Parser, Subcommand};
+
+/// Defines [`Command`], and how each of its variants is run.
+macro_rules! verbs {
+    ($($verb:ident: $variant:ident($args:ident),)*) => {
+        // Not a doc comment: clap would show it. `--help` lists the verbs in this order.
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($variant($verb::$args),)*
+        }
+
+        impl Command {
+            /// Runs the verb; returns the exit code.
+            ///
+            /// # Errors
+            /// Usage errors, and output that cannot be written.
+            pub(crate) fn run(&self, program: &Program) -> Result<u8> {
+                match self {
+                    $(Command::$variant(args) => $verb::run(program, args),)*
+                }
+            }
+        }
+    };
+}
+
+verbs! {
+    run: Run(RunArgs),
+    serve: Serve(ServeArgs),
+    list: List(ListArgs),
+    explain: Explain(ExplainArgs),
+    machine: Machine(MachineArgs),
+    watch: Watch(WatchArgs),
+    show: Show(ShowArgs),
+    runs: Runs(RunsArgs),
+    tag: Tag(TagArgs),
+    forget: Forget(ForgetArgs),
+    merge: Merge(MergeArgs),
+    export: Export(ExportArgs),
+    ab: Ab(AbArgs),
+    compare: Compare(CompareArgs),
+    gate: Gate(GateArgs),
+    baseline: Baseline(BaselineArgs),
+    calibrate: Calibrate(CalibrateArgs),
+    trend: Trend(TrendArgs),
+    paper: Paper(PaperArgs),
+    predict: Predict(PredictArgs),
+    plot: Plot(PlotArgs),
+    report: Report(ReportArgs),
+    dd: Dd(DdArgs),
+    hammer: Hammer(HammerArgs),
+    completions: Completions(CompletionsArgs),
+    manual: Manual(ManualArgs),
+}
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Measures how long a computer's hardware and operating system take to do the things programs are
+/// made of
+#[derive(Debug, Parser)]
+#[command(name = "groma", version, styles = STYLES, max_term_width = 110, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+macro_rules! exit_codes {
+    () => {
+        "Exit codes:
+  0  all selected metrics ok, noisy, unresolved or unsupported
+  1  gate, or compare --gate, found a regression
+  2  usage error
+  3  the machine is noisier than --require allows, or too noisy for a comparison
+  4  some metric failed, timed out or was denied
+  130, 143  ended by Ctrl-C or SIGTERM; what was measured is kept"
+    };
+}
+
+/// What the exit codes mean.
+pub(crate) const EXIT_CODES: &str = exit_codes!();
+
+const EXAMPLES: &str = concat!(
+    "Examples:
+  groma run                             survey this machine in about a minute
+  groma run --profile quick             the most common questions, in 10 s
+  groma run --all                       everything; says how long it takes
+  groma run ipc 'mem.*' syscall.read    a group, a pattern, one benchmark
+  groma run syscall.getppid -P 1,2,4    as 1, 2 and 4 processes at once
+  groma list                            what there is to measure
+  groma explain ipc.pipe_rtt            what it measures, how, and its pitfalls
+  groma show                            the latest results again
+  groma show ipc.pipe_rtt               one metric: rounds, samples, proofs
+  groma show --hardware                 declared and measured hardware
+  groma runs                            all runs in the store, and their names
+  groma ab -- -- bwrap --ro-bind / /    what a sandbox costs
+  groma compare                         the latest run and the one before it
+  groma gate --baseline base.ndjson     exit code 1 if something became slower
+  groma explain ipc.pipe_rtt --run A    a value broken down into costs
+  groma predict -- git status           what the kernel costs a command
+  groma trend ipc.pipe_rtt              one metric over all runs
+  groma export -o run.parquet           also csv, json, Prometheus
+  groma watch --for 1m                  how much of each core others take
+  groma dd if=data direct=1 hist=1      read a file past the page cache
+  groma paper lmbench1996 table7        system calls of 1996, and of now
+  groma hammer 32768 100                random stores, on one CPU and on all
+  groma plot mem.latency -o caches.svg  a curve
+  groma plot syscall.getppid --over P   the same over sizes of worker groups
+  groma report -o report.html           everything of a run, for a browser
+
+",
+    exit_codes!()
+);
+
+/// Exit codes that are errors; the help describes them.
+pub(crate) mod exit {
+    /// Something became slower.
+    pub(crate) const REGRESSION: u8 = 1;
+    /// Bad options, unknown ids, files that cannot be used.
+    pub(crate) const USAGE: u8 = 2;
+    /// The machine is noisier than `--require` allows, or too noisy for a comparison.
+    pub(crate) const TOO_NOISY: u8 = 3;
+    /// A metric failed, timed out or was denied; a transfer failed; a result could not be kept.
+    pub(crate) const FAILED: u8 = 4;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// Calls `each` with a command and all its subcommands, such as `groma baseline set`.
+    fn for_each(command: &mut clap::Command, each: &mut impl FnMut(&mut clap::Command)) {
+        each(command);
+        command.get_subcommands_mut().for_each(|verb| for_each(verb, each));
+    }
+
+    /// On a terminal of 80 columns and on wider ones. `build` also checks the command line itself.
+    /// clap fills paragraphs and keeps the lines of lists.
+    #[test]
+    fn help_fits_a_terminal_and_is_not_ragged() {
+        const COLUMNS: usize = 80;
+        let mut cli = Cli::command().term_width(COLUMNS);
+        cli.build();
+        let (mut verbs, mut bad) = (0, Vec::new());
+        for_each(&mut cli, &mut |verb| {
+            verbs += 1;
+            for help in [verb.render_help(), verb.render_long_help()] {
+                let wide = help.to_string();
+                let wide = wide.lines().filter(|line| line.chars().count() > COLUMNS);
+                bad.extend(wide.map(|line| format!("{}: too wide: {line}", verb.get_name())));
+            }
+            let Some(text) = verb.get_after_help().map(ToString::to_string) else { return };
+            let lines: Vec<&str> = text.lines().collect();
+            // Lines of lists that clap would wrap.
+            let wide = lines.iter().filter(|line| line.starts_with(' ') && line.chars().count() > COLUMNS);
+            bad.extend(wide.map(|line| format!("{}: a line of a list is too wide: {line}", verb.get_name())));
+            // Paragraphs that are wrapped by hand.
+            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+            let wrapped = lines.windows(2).filter(|pair| is_prose(pair[0]) && is_prose(pair[1]));
+            bad.extend(wrapped.map(|pair| format!("{}: wrapped by hand: {}", verb.get_name(), pair[0])));
+        });
+        assert!(bad.is_empty(), "{bad:#?}");
+        assert!(verbs > 30, "only {verbs} verbs found: this test looks in the wrong place");
+    }
+
+    /// `gate` has the arguments of `ab`, but another default budget.
+    #[test]
+    fn only_gate_shows_the_default_budget_of_a_gate() {
+        let mut cli = Cli::command();
+        let mut help = |verb| cli.find_subcommand_mut(verb).expect("a verb").render_long_help().to_string();
+        assert!(help("ab").contains("[default: 60s, ") && !help("ab").contains("90s"));
+        assert!(help("gate").contains("[default: 90s, ") && !help("gate").contains("60s"));
+    }
+}
