@@ -5,7 +5,7 @@
 use groma_harness::model::{Derivation, Info, Placement, Quantity, Remark, RoundResult, Series, State};
 use groma_harness::protocol;
 use groma_harness::sys::{counters, process};
-use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated, try_placed};
+use groma_harness::testing::{self, Mutilation, Tried, try_failing, try_mutilated, try_placed};
 use groma_harness::{BenchError, Benchmark};
 use std::io::Read;
 use std::ops::{Bound, RangeInclusive};
@@ -102,9 +102,12 @@ pub(crate) fn bench(id: &str) -> &'static Benchmark {
 /// first process.
 pub(crate) fn serve() {
     let args: Vec<String> = std::env::args().collect();
-    let [_, word, id, dir, mutilation, only, params @ ..] = args.as_slice() else { return };
+    let [_, word, step, cost, id, dir, mutilation, only, params @ ..] = args.as_slice() else { return };
     if word != TRY && word != TRY_ON_ONE_CPU {
         return;
+    }
+    if let (Ok(step), Ok(cost)) = (step.parse(), cost.parse()) {
+        testing::assume_clock(step, cost);
     }
     let mutilation = match mutilation.as_str() {
         "halved" => Some(Mutilation::Halved),
@@ -214,6 +217,8 @@ fn left_behind(dir: &Path) -> Option<String> {
 /// Runs all trials, several at a time; returns their outcomes in order.
 fn try_all(trials: &[Trial]) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
+    // Polling the clock takes longer than most rounds: once for all of them.
+    let clock = testing::clock();
     // More than there are CPUs: most of them wait most of the time.
     let side_by_side = 2 + std::thread::available_parallelism().map_or(1, |n| n.get().min(8));
     #[expect(clippy::disallowed_methods, reason = "nothing is measured here")]
@@ -223,7 +228,7 @@ fn try_all(trials: &[Trial]) -> Vec<Outcome> {
             while let Some((i, trial)) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, trials.get(i)?)))
             {
-                seen.push((i, attempt(i, trial)));
+                seen.push((i, attempt(i, trial, clock)));
             }
             seen
         };
@@ -251,7 +256,7 @@ pub(crate) fn try_with_retries(trials: &[Trial], again: impl Fn(&Outcome) -> boo
 }
 
 /// Runs a trial in a new process, process group and directory.
-fn attempt(number: usize, trial: &Trial) -> Outcome {
+fn attempt(number: usize, trial: &Trial, (step, cost): (f64, f64)) -> Outcome {
     let dir: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", process::id()));
     std::fs::create_dir_all(&dir).expect("a directory for the benchmark");
     let (mutilation, only) = match trial.mutilation {
@@ -264,7 +269,7 @@ fn attempt(number: usize, trial: &Trial) -> Outcome {
     // If the test is killed, no process keeps waiting for its other side.
     process::tie(&mut command);
     let mut child = command
-        .args([if trial.one_cpu { TRY_ON_ONE_CPU } else { TRY }, trial.id])
+        .args([if trial.one_cpu { TRY_ON_ONE_CPU } else { TRY }, &step.to_string(), &cost.to_string(), trial.id])
         .arg(&dir)
         .args([mutilation, &only])
         .args(&trial.params)

@@ -11,8 +11,10 @@ use groma_harness::model::{Param, ParamKind, Placement, State, Tier, Value};
 
 /// Parameters whose other values take seconds to a minute: trees of 15 MB are copied and compiled.
 const LONG: [(&str, &str); 1] = [("mix.andrew", "tree")];
-/// Parameters of a benchmark without a case in `units.txt` whose usual values take seconds.
-const SHORT: [(&str, &[&str]); 1] = [("mem.hammer_run", &["pages=64", "loops=33"])];
+/// Parameters of benchmarks without a case in `units.txt` whose usual values take seconds, or much
+/// memory.
+const SHORT: [(&str, &[&str]); 2] =
+    [("mem.hammer_run", &["pages=64", "loops=33"]), ("mem.loaded_latency", &["level=l3"])];
 /// The largest size in bytes that counts as small.
 const SMALL: u64 = 64 << 10;
 /// The largest time in nanoseconds that counts as small.
