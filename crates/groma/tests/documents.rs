@@ -3,7 +3,7 @@
 //!
 //! `.ci/update` rewrites docs/benchmarks.md.
 
-use crate::common::{Place, eight_at_a_time, root, up_to_date, until};
+use crate::common::{Place, eight_at_a_time, root, until, up_to_date};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
