@@ -26,8 +26,8 @@ const UPDATE: &str = "GROMA_UPDATE";
 /// What a comment of the table begins with.
 const COMMENT: char = '#';
 /// What to do about a difference.
-const HINT: &str = "If that is intended, run `GROMA_UPDATE=1 cargo test -p groma-benches --test credit`, and read \
-     the difference of proofs.txt: a line that vanishes is a lost proof or fact.";
+const HINT: &str = "If this is intended: `GROMA_UPDATE=1 cargo test -p groma-benches --test credit` rewrites proofs.txt; read \
+     the difference, a line that vanishes is a lost proof or fact. The exceptions from a rule are in rules.rs.";
 /// The mark of a line whose proof or facts depend on the machine or its state.
 const SOMETIMES: &str = "? ";
 /// Stands for any number.
@@ -204,7 +204,7 @@ impl Comparison<'_> {
         let lost = rounds.flat_map(|(round, made)| {
             round.demanded().into_iter().filter(|line| !made.iter().any(|seen| line.is(seen)))
         });
-        lost.map(|line| line.is_found("lost")).collect()
+        lost.map(|line| line.is_found("lost, and a rule demands it")).collect()
     }
 
     /// Whether rules demand what was made. Where a benchmark proves the work of several loops, none
