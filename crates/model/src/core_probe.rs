@@ -44,8 +44,9 @@ impl CoreProbe {
         }
     }
 
-    /// Adopts from earlier runs on the same processor a better rate on which two of them agree: a
-    /// core that is shared all the time has one mode, like an unshared one.
+    /// Adopts a better rate on which two earlier runs on the same processor agree, or their
+    /// boundary if this run saw none: a core that is always shared has one mode, like an unshared
+    /// one.
     pub fn recall(&mut self, earlier: &[CoreProbe]) {
         let of_same_probe = |known: &&CoreProbe| (known.block, known.length) == (self.block, self.length);
         let mut known: Vec<&CoreProbe> = earlier.iter().filter(of_same_probe).collect();
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_that_is_shared_all_the_time_is_seen_by_what_earlier_runs_knew() {
+    fn a_core_that_is_always_shared_is_recognised_by_earlier_runs() {
         let shared = probe(2.4, None);
         let (own, same) = (probe(3.72, Some(3.4)), probe(3.7, None));
         assert_eq!(recalled(shared, &[own, same]), (3.7, Some(3.4)));
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_of_its_own_keeps_what_it_saw() {
+    fn an_unshared_core_keeps_its_own_boundary() {
         let earlier = [probe(3.72, Some(3.4)), probe(3.7, Some(3.3))];
         assert_eq!(recalled(probe(3.71, Some(3.5)), &earlier), (3.71, Some(3.5)));
         assert_eq!(recalled(probe(3.71, None), &earlier), (3.71, Some(3.4)), "a boundary it had no need for");
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn slower_probes_teach_nothing() {
+    fn slower_probes_change_nothing() {
         let mut core = probe(3.7, Some(3.3));
         core.learn(2.4, None);
         assert_eq!(core, probe(3.7, Some(3.3)));

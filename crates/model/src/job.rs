@@ -63,7 +63,7 @@ pub struct Host {
     pub proportionality: Option<f64>,
     /// Ticks per second of the cycle counter, if it may be used to cross-check the clock.
     pub counter_hz: Option<f64>,
-    /// A size in bytes far beyond the caches that one CPU reaches, for `size=auto`
+    /// The number of bytes that displace most of the caches that one CPU reaches, for `size=auto`
     /// (docs/methods/memory.md#beyond-the-caches). `None` if it is unknown.
     #[cfg_attr(feature = "serde", serde(default))]
     pub beyond_caches: Option<u64>,

@@ -85,8 +85,8 @@ pub struct Shown {
 pub enum On {
     /// On one CPU; if there are two sides, both on it.
     One,
-    /// Between two CPUs: preferably two cores that share a cache, else the next nearest pair of the
-    /// machine.
+    /// Between two CPUs: two cores that share a cache or, if the machine has none, the next best
+    /// pair ([`Shown::rank`]).
     Two,
     /// Not pinned.
     Any,

@@ -266,7 +266,7 @@ pub struct Record {
     pub proofs: Vec<Proof>,
     /// The value of each round, in order.
     pub round_values: Vec<f64>,
-    /// What else a reader has to know, each as a word or `word: detail`: `imprecise`, `2 modes`,
+    /// What else a reader must know, each as a word or `word: detail`: `imprecise`, `2 modes`,
     /// `drift`, `contended`, `contradicts`, `clock cost`, `clock moved`, `quantised`, `few rounds`,
     /// `shared core`, `left processes`, `unsteady`, `short-interval`, `cache`,
     /// `timing-unverified`.

@@ -11,7 +11,8 @@ pub enum State {
     /// Measured, proofs hold, but fewer than half of the samples were undisturbed, or the rounds
     /// differ.
     Noisy,
-    /// No value: too few clean samples, a difference whose interval contains zero, or not reached.
+    /// Not determined: too few clean samples, a difference whose interval contains zero, or not
+    /// reached.
     Unresolved,
     /// Not possible on this machine; the reason says what is missing.
     Unsupported,

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_steer_a_terminal_is_shown_escaped() {
+    fn control_characters_are_escaped() {
         assert_eq!(plain("a\x1b]0;t\x07b"), "a\\u{1b}]0;t\\u{7}b");
         assert_eq!(plain("\u{9b}2J \u{7f}"), "\\u{9b}2J \\u{7f}");
         assert_eq!(plain("one\ntwo\tthree\r"), "one two three\\u{d}");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_stays_as_it_is() {
+    fn ordinary_text_is_unchanged() {
         for text in ["4.49 µs ± 0.8 %", "▁▂█ ⣿ │ ┤", "Grüße, 東京, עברית", "e\u{301}", "a\\b|\"<`"]
         {
             assert!(matches!(plain(text), Cow::Borrowed(same) if same == text), "{text}");

@@ -56,8 +56,8 @@ pub enum Flag {
         /// The number of these runs.
         runs: usize,
     },
-    /// The core was shared with a busy sibling thread most of the time, so the value is that of a
-    /// shared core (docs/methods/neighbour.md#headline).
+    /// The value is that of a shared core, because the sibling thread was busy in too many samples
+    /// (docs/methods/neighbour.md#headline).
     SharedCore {
         /// The share of the samples, as a fraction.
         share: f64,

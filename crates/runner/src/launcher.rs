@@ -22,7 +22,7 @@ pub struct Launcher {
     pub inherits: bool,
 }
 
-/// As it was typed.
+/// As typed.
 impl fmt::Display for Launcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<String> = self.words().map(|word| word.to_string_lossy().into_owned()).collect();

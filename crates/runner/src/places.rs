@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_many_is_never_planned() {
+    fn every_pair_is_expanded() {
         let topology = Topology::read();
         for placement in [Placement::EveryPair, Placement::EveryNodePair] {
             let all = expand(placement, false, &topology);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sides_have_the_cpus_that_their_placement_says() {
+    fn two_sides_get_the_cpus_of_their_placement() {
         let topology = Topology::read();
         let info = Info { placements: &Placement::TWO_SIDED, ..Info::new("test.sides") };
         let usable = topology.usable();

@@ -289,8 +289,8 @@ mod tests {
             assert_eq!(sweep(parent.path()), 0, "it may be a run on a slow disk");
             make_old(&dir);
             let held = File::open(&dir).expect("there");
-            held.try_lock().expect("nobody holds it");
-            assert_eq!(sweep(parent.path()), 0, "somebody holds it");
+            held.try_lock().expect("it is not locked");
+            assert_eq!(sweep(parent.path()), 0, "it is locked");
             drop(held);
             assert_eq!(sweep(parent.path()), 1);
             assert!(!dir.exists());

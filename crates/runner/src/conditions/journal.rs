@@ -268,7 +268,7 @@ mod tests {
     fn a_journal_that_others_may_enter_is_not_followed() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().expect("a directory");
-        let journal = Journal::hold(dir.path()).expect("nobody holds it");
+        let journal = Journal::hold(dir.path()).expect("it is not locked");
         let place = journal.path().parent().expect("a directory").to_owned();
         assert!(Journal::open(dir.path(), false).expect("it can be looked at").is_none(), "it is held");
         journal.write(&Undo { command: Some("true".to_owned()), files: Vec::new() }).expect("written");
