@@ -1,10 +1,10 @@
 //! Which system calls a worker makes for each value of a parameter.
 //!
-//! A benchmark proves that its operation happened as often as it is credited. A value that leads to
-//! another operation (`kind=sendfile` that copies by `read` and `write`, a private futex that is
-//! shared, an `overwrite` that is not synced) keeps all of these proofs and reports the cost of
-//! something else. Here each value runs for a moment in a worker under `strace`, and its system
-//! calls are compared with what the value promises.
+//! A benchmark proves that its operation happened as often as credited. A value that leads to
+//! another operation (`kind=sendfile` that copies with `read` and `write`, a shared futex where a
+//! private one is named, an `overwrite` without a flush) keeps all of these proofs and reports the
+//! cost of something else. Here a worker runs each value briefly under `strace`, and its system
+//! calls are compared with what the value names.
 //!
 //! Without `strace`, or where it may not trace, the tests print that and pass.
 #![cfg(target_os = "linux")]
@@ -14,22 +14,23 @@ mod timed;
 
 use crate::common::trace::{self, Traced};
 use groma_harness::model::{Params, Value};
+use std::collections::BTreeSet;
 
-/// The number of calls that counts as the operation: fewer than any row makes (timed operations and
-/// warm-up), more than set-up and clean-up make of any call that a row names.
+/// The number of calls that counts as the operation: fewer than the timed operations and the
+/// warm-up of any row, more than set-up and clean-up make of any call in a row.
 const SOME: usize = 8;
-/// How long a round samples; something slow (a disk on a busy machine) gets longer ones until it
-/// has made so many.
+/// How long a round samples. A slow operation (a disk on a busy machine) gets longer rounds until
+/// it has made enough calls.
 const LIMITS_MS: [u64; 5] = [20, 40, 80, 320, 1280];
 
-/// A benchmark, its parameters, the calls of which one must be made repeatedly (`|` between
-/// alternatives), and one that must not be.
-type Row = (&'static str, &'static str, &'static str, &'static str);
+/// A benchmark, its parameters, a call that it makes (` or ` separates spellings), and one that it
+/// must not repeat (may be empty). A call is a part of a line of `strace`.
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// A round with these parameters; see [`common::trace::traced`].
+/// A round with these parameters; see [`trace::traced`].
 fn trace(id: &str, params: &str, on: Option<u32>, limit_ms: u64, options: &[String]) -> Option<Traced> {
     let param = |(name, value): (&str, &str)| {
-        // In quotes it is a word, whatever it looks like.
+        // A value in quotes is a word even if it looks like a number.
         let value = value.parse().map_or_else(|_| Value::Word(value.trim_matches('"').to_owned()), Value::Int);
         (name.to_owned(), value)
     };
@@ -37,16 +38,12 @@ fn trace(id: &str, params: &str, on: Option<u32>, limit_ms: u64, options: &[Stri
     trace::traced(id, &params, on, limit_ms, options)
 }
 
-/// The calls of a round, whichever process made them.
-fn traced_once(id: &str, params: &str, on: Option<u32>, limit_ms: u64) -> Option<Vec<String>> {
-    Some(trace(id, params, on, limit_ms, &[])?.calls().map(str::to_owned).collect())
-}
-
-/// The same of a round that made `enough` calls, or of the longest one.
+/// The calls of all processes of the first round that made `enough` of them, or of the longest one.
 fn traced(id: &str, params: &str, on: Option<u32>, enough: impl Fn(&[String]) -> bool) -> Option<Vec<String>> {
     let mut last = None;
     for limit in LIMITS_MS {
-        let calls = last.insert(traced_once(id, params, on, limit)?);
+        let round = trace(id, params, on, limit, &[])?;
+        let calls = last.insert(round.calls().map(str::to_owned).collect::<Vec<_>>());
         if enough(calls) {
             break;
         }
@@ -62,17 +59,30 @@ fn count(calls: &[String], what: &str) -> usize {
     calls.iter().filter(|call| call.contains(what)).count()
 }
 
-/// Asserts that the parameter values of these rows do what they say, and not what another value
-/// says.
+/// A CPU for both sides of a benchmark.
+fn one_cpu() -> u32 {
+    groma_sys::affinity::allowed().expect("CPUs")[0]
+}
+
+/// Asserts that a round of each row repeats its call, and not the other one.
 fn check(rows: &[Row]) {
+    check_made(SOME, rows);
+}
+
+/// Asserts that a round of each row makes its call at least once, and does not repeat the other
+/// one.
+fn check_set_up(rows: &[Row]) {
+    check_made(1, rows);
+}
+
+fn check_made(least: usize, rows: &[Row]) {
     let mut wrong = Vec::new();
     for (id, params, does, never) in rows {
-        let on = id.starts_with("ctx.").then(|| groma_sys::affinity::allowed().expect("CPUs")[0]);
-        let made = |calls: &[String]| does.split('|').map(|what| count(calls, what)).max().unwrap_or(0);
-        let Some(calls) = traced(id, params, on, |calls| made(calls) >= SOME) else { continue };
-        let made = made(&calls);
-        if made < SOME {
-            wrong.push(format!("{id} {params}: {made} times {does}"));
+        let on = id.starts_with("ctx.").then(one_cpu);
+        let made = |calls: &[String]| does.split(" or ").map(|what| count(calls, what)).sum::<usize>();
+        let Some(calls) = traced(id, params, on, |calls| made(calls) >= least) else { continue };
+        if made(&calls) < least {
+            wrong.push(format!("{id} {params}: {} times {does}", made(&calls)));
         }
         if !never.is_empty() && count(&calls, never) >= SOME {
             wrong.push(format!("{id} {params}: {} times {never}", count(&calls, never)));
@@ -90,6 +100,8 @@ fn parameters_of_locks_and_tasks_choose_the_system_call() {
         ("lock.futex", "op=wait key=shared object=private", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
         ("ctx.futex", "kind=thread", "FUTEX_WAIT_PRIVATE", "FUTEX_WAIT,"),
         ("ctx.futex", "kind=process", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
+        // `alone` has nobody to yield to: the other thread sleeps.
+        ("ctx.yield", "", "FUTEX_WAIT_PRIVATE", ""),
         ("lock.file", "kind=record object=private", "F_SETLK", "F_OFD_SETLK"),
         ("lock.file", "kind=open-file object=private", "F_OFD_SETLK", "flock("),
         ("lock.file", "kind=flock object=private", "flock(", "F_SETLK"),
@@ -114,8 +126,8 @@ fn parameters_of_files_choose_the_system_call() {
         ("file.copy", "kind=sendfile size=1048576 where=work_dir object=private", "sendfile(", "copy_file_range("),
         ("file.copy", "kind=read_write size=1048576 where=work_dir object=private", "pread64(", "sendfile("),
         ("file.durable", "kind=append", "fsync(", "fdatasync("),
-        ("file.durable", "kind=log", "fdatasync(", " fsync("),
-        ("file.durable", "kind=overwrite", "fdatasync(", " fsync("),
+        ("file.durable", "kind=log", "fdatasync(", "fsync("),
+        ("file.durable", "kind=overwrite", "fdatasync(", "fsync("),
         ("file.durable", "kind=create", "fsync(", "rename"),
         ("file.durable", "kind=replace", "rename", "unlink"),
         ("file.link", "kind=hard entries=16 where=work_dir object=private", "linkat(", "symlink"),
@@ -147,7 +159,7 @@ fn parameters_of_memory_choose_the_system_call() {
         ("vm.advise", "advice=dontneed size=65536", "MADV_DONTNEED", "MADV_FREE"),
         ("vm.advise", "advice=free size=65536", "MADV_FREE", "MADV_COLD"),
         ("vm.advise", "advice=cold size=65536", "MADV_COLD", "MADV_FREE"),
-        ("vm.advise", "advice=populate_write size=65536", "MADV_POPULATE_WRITE|0x17", "MADV_COLD"),
+        ("vm.advise", "advice=populate_write size=65536", "MADV_POPULATE_WRITE or 0x17", "MADV_COLD"),
         ("vm.map", "size=65536 backing=anon touch=none", "MAP_PRIVATE|MAP_ANONYMOUS, -1", "MAP_POPULATE"),
         ("vm.map", "size=65536 backing=file touch=populate", "MAP_SHARED|MAP_POPULATE", ""),
         ("vm.map", "size=65536 backing=shmem touch=none", "MAP_SHARED, ", "MAP_POPULATE"),
@@ -179,13 +191,13 @@ fn parameters_of_waiting_choose_the_system_call() {
     }
     check(&[
         ("ready.poll", "count=4 kind=pipe ready=last", "poll(", "select"),
-        ("ready.select", "count=4 kind=pipe ready=last", "select", " poll("),
-        ("ready.epoll", "count=4 kind=pipe ready=last", "epoll_", " poll("),
+        ("ready.select", "count=4 kind=pipe ready=last", "select", "poll("),
+        ("ready.epoll", "count=4 kind=pipe ready=last", "epoll_", "poll("),
     ]);
 }
 
-/// The last change of the timer slack applies to the sleeps: the default of 50 us is more than many
-/// of them are late by.
+/// The last timer slack that is set applies to the sleeps. The default, 50 us, exceeds the delay of
+/// many of them.
 #[test]
 fn sleeps_have_the_requested_timer_slack() {
     for (id, params, slack) in [
@@ -211,12 +223,12 @@ fn random_reads_are_in_random_order() {
     let Some(calls) = traced("file.pread_random", params, None, |calls| of_reads(calls).len() >= 64) else { return };
     let offsets = of_reads(&calls);
     assert!(offsets.len() >= 64, "{} reads", offsets.len());
-    // Of 256 blocks in random order, one in 256 follows the one before it.
+    // Of 256 blocks in random order, each has a chance of 1 in 256 to follow the one before it.
     let in_order = offsets.windows(2).filter(|pair| pair[1] == pair[0] + 4096).count();
     assert!(in_order < offsets.len() / 8, "{in_order} of {} reads follow the one before", offsets.len());
 }
 
-/// Where a search ends at the first ready descriptor, its position decides the cost of the call.
+/// A search may end at the first ready descriptor, so its position decides the cost of the call.
 #[test]
 fn the_ready_descriptor_is_the_named_one() {
     for (ready, at) in [("first", 0), ("last", 3)] {
@@ -236,10 +248,10 @@ fn the_ready_descriptor_is_the_named_one() {
     }
 }
 
-/// `select` looks at every number up to the largest: the other ends of pipes and connections have
-/// larger ones.
+/// `select` looks at every number up to the largest, so the other ends of pipes and connections
+/// must have larger ones.
 #[test]
-fn the_descriptors_asked_about_are_neighbours() {
+fn selected_descriptors_are_neighbours() {
     for kind in ["pipe", "unix", "tcp"] {
         // pselect6(7, [3 4 5 6], ...
         let set = |call: &String| -> Option<Vec<u32>> {
@@ -261,25 +273,47 @@ fn the_descriptors_asked_about_are_neighbours() {
 fn lookups_take_one_name_after_the_other() {
     let params = "kind=hit entries=64 where=work_dir object=private";
     let names = |calls: &[String]| -> usize {
-        let asked = calls.iter().filter(|call| call.starts_with("newfstatat(") || call.starts_with("statx("));
-        let named = asked.filter_map(|call| call.split('"').nth(1)).filter(|name| name.starts_with("crowd-"));
-        named.collect::<std::collections::BTreeSet<&str>>().len()
+        let lookups = calls.iter().filter(|call| call.starts_with("newfstatat(") || call.starts_with("statx("));
+        let names = lookups.filter_map(|call| call.split('"').nth(1)).filter(|name| name.starts_with("crowd-"));
+        names.collect::<BTreeSet<&str>>().len()
     };
     let Some(calls) = traced("file.lookup", params, None, |calls| names(calls) > SOME) else { return };
     assert!(names(&calls) > SOME, "{} different names", names(&calls));
 }
 
-/// A core that was not idle before has no ramp to show.
+/// A core that was busy before shows no ramp.
 #[test]
 fn the_core_rests_before_its_clock_is_watched() {
-    let Some(calls) = traced("cpu.boost", "", None, |_| true) else { return };
-    assert!(count(&calls, "TIMER_ABSTIME") > 0, "it has not slept");
+    check_set_up(&[("cpu.boost", "", "TIMER_ABSTIME", "")]);
 }
 
-/// A process that gave its memory back before it left would leave faster.
+/// A process that unmapped its memory first would exit faster.
 #[test]
-fn a_process_leaves_with_its_memory() {
+fn a_process_exits_with_its_memory() {
     check(&[("proc.exit", "resident=1048576", "wait4(", "munmap(")]);
+}
+
+/// A peer that does not pin itself is on the CPU of this side whatever the placement says. One row
+/// for each place in the code that starts peers.
+#[test]
+fn a_peer_is_pinned() {
+    let mut wrong = Vec::new();
+    for (id, params) in [
+        ("ctx.switch", "tasks=2 working_set=0 kind=process access=update"),
+        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=write touch=no"),
+        ("ipc.pipe_rtt", "size=1"),
+        ("net.tcp_rtt", "size=1 nodelay=on family=v4"),
+        ("signal.rtt", ""),
+        ("uring.msg_ring", ""),
+    ] {
+        let Some(trace) = trace(id, params, Some(one_cpu()), LIMITS_MS[0], &[]) else { continue };
+        let pinned = trace.lines.iter().filter(|(_, call)| call.starts_with("sched_setaffinity("));
+        let pinned: BTreeSet<&str> = pinned.map(|(pid, _)| pid.as_str()).collect();
+        if pinned.len() < 2 {
+            wrong.push(format!("{id} {params}: {pinned:?} of the processes are pinned"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// The offsets of the direct reads of a benchmark, in order.
@@ -290,16 +324,16 @@ fn offsets(id: &str, params: &str) -> Option<Vec<u64>> {
 }
 
 #[test]
-fn reads_of_a_disk_are_in_the_order_that_is_named() {
+fn reads_of_a_disk_are_in_the_named_order() {
     let size = "on=file size=16777216";
     let Some(same) = offsets("disk.overhead", &format!("{size} block=4096 order=same")) else { return };
     let Some(next) = offsets("disk.overhead", &format!("{size} block=4096 order=next")) else { return };
     let steps = |all: &[u64], step: u64| all.windows(2).filter(|pair| pair[1] == pair[0] + step).count();
     assert!(same.len() >= SOME && steps(&same, 0) > same.len() / 2, "{same:?}");
     assert!(next.len() >= SOME && steps(&next, 4096) > next.len() / 2, "{next:?}");
-    // Every second timed read is behind the one before it.
+    // In every second pair the second read is the timed one.
     let Some(seeks) = offsets("disk.seek", &format!("{size} distance=50")) else { return };
-    // Half of the file apart, which is smaller where there was no time to fill all of it.
+    // Half of the file, which is shorter where filling all of it would take too long.
     let distances = (1..=16).map(|half_mib| half_mib << 19);
     let pairs = |distance: u64| seeks.windows(2).filter(|pair| pair[1].abs_diff(pair[0]) == distance).count();
     let distance = distances.max_by_key(|distance| pairs(*distance)).expect("distances");
@@ -311,24 +345,24 @@ fn reads_of_a_disk_are_in_the_order_that_is_named() {
     assert!(up.len().min(down.len()) * 3 > up.len().max(down.len()), "{}", found());
 }
 
-/// The kernel forgets what is asked of `/dev/cpu_dma_latency` as soon as the file is closed.
+/// A request to `/dev/cpu_dma_latency` holds only while the file is open.
 #[test]
 fn idle_states_stay_shallow_until_the_last_sleep() {
     let sleep = "interface=clock_nanosleep_abs length=100000 slack=default policy=other cpu_dma_latency=\"0\"";
-    // It is tasks of the second that sleep, and they are waited for.
+    // In sched.periodic child processes sleep, and the worker waits for them.
     for (id, params, last) in [
         ("timer.sleep", sleep, "TIMER_ABSTIME"),
         ("sched.periodic", "policy=other cpus=one cpu_dma_latency=\"0\"", "wait4("),
     ] {
         let Some(trace) = trace(id, params, None, LIMITS_MS[0], &[]) else { continue };
         let calls: Vec<&str> = trace.own_calls().collect();
-        let opened = calls.iter().position(|call| call.contains("cpu_dma_lat")).expect("it was asked for");
+        let opened = calls.iter().position(|call| call.contains("cpu_dma_lat")).expect("the request");
         if calls[opened].contains(" = -1 ") {
             println!("skipped: {}", calls[opened]);
             continue;
         }
         let descriptor = calls[opened].rsplit(' ').next().expect("a number");
-        // What the harness asks for at the end is answered with an error.
+        // The harness makes the same calls at the end; there they fail.
         let ended = calls.iter().rposition(|call| call.contains(last) && !call.contains(" = -1 ")).expect("a sleep");
         let closes = format!("close({descriptor})");
         let early = calls[opened..ended].iter().any(|call| call.starts_with(&closes));

@@ -8,39 +8,39 @@ use std::process::{Command, Stdio};
 
 /// What a worker did.
 pub(crate) struct Traced {
-    /// The system calls of the worker and of everything it forked, as `strace` writes them, each
-    /// with the id of its process; those of the worker come first.
+    /// The lines of `strace`, each with the id of its process or thread: first those of the worker,
+    /// then those of all that it started.
     pub(crate) lines: Vec<(String, String)>,
-    /// The directory of the test, which the lines name.
+    /// The directory of the round's files, whose name is in the lines.
     pub(crate) dir: String,
 }
 
 impl Traced {
-    /// The calls, whichever process made them.
+    /// The calls of all processes.
     pub(crate) fn calls(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|(_, call)| call.as_str())
     }
 
-    /// Those of the worker itself.
+    /// The calls of the worker's main thread.
     pub(crate) fn own_calls(&self) -> impl Iterator<Item = &str> {
         let of_worker = self.lines.iter().take_while(|(pid, _)| *pid == self.lines[0].0);
         of_worker.map(|(_, call)| call.as_str())
     }
 }
 
-/// Reads the clock by a system call. Where it is asked to, it tells of page faults since the last
-/// reading by a call that fails; a few of them come by chance.
+/// Reads the clock by a system call. On request it also reports page faults since the last reading
+/// by a call that fails. Fewer than `FEW` may come by chance and are not reported.
 const CLOCK: &str = "#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #define FEW 8
-static int tells = -1;
+static int reports = -1;
 static __thread long seen;
 int clock_gettime(clockid_t clock, struct timespec *now) {
-    if (tells < 0) tells = getenv(\"TELL_PAGE_FAULTS\") != NULL;
-    if (tells && (clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_RAW)) {
+    if (reports < 0) reports = getenv(\"REPORT_PAGE_FAULTS\") != NULL;
+    if (reports && (clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_RAW)) {
         struct rusage usage;
         syscall(SYS_getrusage, 1, &usage);
         if (usage.ru_minflt < seen) seen = 0; /* In a process that was forked. */
@@ -51,24 +51,22 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 }
 ";
 
-/// Options beside those of the visible clock: it tells of page faults as well ([`FAULTS`]).
-pub(crate) const WITH_FAULTS: [&str; 2] = ["-E", "TELL_PAGE_FAULTS=1"];
+/// More options for the visible clock: it reports page faults, as a line `page_faults()` before
+/// that of the reading.
+pub(crate) const WITH_FAULTS: [&str; 2] = ["-E", "REPORT_PAGE_FAULTS=1"];
 
-/// What stands in a trace for [`CLOCK`]'s telling of page faults.
-pub(crate) const FAULTS: &str = "page_faults()";
-
-/// The lines of a process without the calls of [`CLOCK`] that are no readings.
+/// The lines of a process, with [`CLOCK`]'s reports as `page_faults()` and without its `getrusage`.
 fn without_clock(text: &str) -> Vec<String> {
-    let tells = |call: &str| call.starts_with("lseek(-1, 0, ");
+    let is_report = |call: &str| call.starts_with("lseek(-1, 0, ");
     let lines: Vec<&str> = text.lines().collect();
-    let follows = |at: usize| lines.get(at + 1).is_some_and(|next| is_reading(next) || tells(next));
+    let follows = |at: usize| lines.get(at + 1).is_some_and(|next| is_reading(next) || is_report(next));
     let is_kept = |(at, line): &(usize, &&str)| !(line.starts_with("getrusage(") && follows(*at));
     let kept = lines.iter().enumerate().filter(is_kept).map(|(_, line)| *line);
-    kept.map(|line| if tells(line) { FAULTS.to_owned() } else { line.to_owned() }).collect()
+    kept.map(|line| if is_report(line) { "page_faults()" } else { line }.to_owned()).collect()
 }
 
-/// The options that put this clock in front of libc's, which reads it without entering the kernel,
-/// so that `strace` sees when the watch is read. Nothing where no library can be made.
+/// The options that replace libc's clock, which is read without entering the kernel, by [`CLOCK`],
+/// so that `strace` sees each reading. `None` where the library cannot be built or loaded.
 pub(crate) fn with_a_visible_clock(place: &Place) -> Option<Vec<String>> {
     let (source, library) = (place.path("clock.c"), place.path("clock.so"));
     std::fs::write(&source, CLOCK).expect("a file");
@@ -81,14 +79,14 @@ pub(crate) fn with_a_visible_clock(place: &Place) -> Option<Vec<String>> {
     tried.own_calls().any(is_reading).then_some(options)
 }
 
-/// Whether this call reads a clock that the watch may use, `CLOCK_MONOTONIC` or
+/// Whether this call reads a clock that times intervals, `CLOCK_MONOTONIC` or
 /// `CLOCK_MONOTONIC_RAW`.
 pub(crate) fn is_reading(call: &str) -> bool {
     call.starts_with("clock_gettime(CLOCK_MONOTONIC")
 }
 
-/// A round of a benchmark, or nothing where it has not run. `on` are the CPUs of the two sides,
-/// `limit_ms` is how long the round samples, `options` are more of `strace`.
+/// A round of a benchmark, or `None` where it cannot run. `on` is the CPU of both sides, if there
+/// are two; `limit_ms` is how long the round samples; `options` are added to those of `strace`.
 pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, options: &[String]) -> Option<Traced> {
     if !is_executable("strace") {
         println!("not here: there is no strace");
@@ -96,9 +94,8 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, 
     }
     let place = Place::new();
     let trace = place.path("trace");
-    // 11 intervals of 200 us or more: a traced call takes 50 us at least. Longer rounds have more
-    // of them, so that what each interval repeats is made more often. A clock cost far below the
-    // real one does no harm here.
+    // Intervals of 200 us or more, since a traced call takes at least 50 us. The cost of a clock
+    // reading is far below the real one, which does no harm here.
     let job = Job {
         id: id.to_owned(),
         params: params.clone(),
@@ -109,7 +106,7 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, 
         worker_kind: WorkerKind::Processes,
         round: 0,
         seed: 1,
-        intervals: 9 + limit_ms.clamp(2, 16) as u32,
+        intervals: 25,
         time_limit_ns: limit_ms * 1_000_000,
         warm_ns: 1_000_000,
         frozen: Vec::new(),
@@ -119,8 +116,8 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, 
         host: Host { clock_step_ns: 1.0, clock_cost_ns: 1.0, timeslice_ns: 4e6, interval_ns: 2e5, ..Host::UNKNOWN },
     };
     let job = protocol::write_job(std::process::id() as i32, &job);
-    // -D: the tracer is a detached grandchild, so the worker is a child of this process, as its job
-    // says.
+    // -D makes the tracer a detached grandchild, so the worker is a child of this process, as its
+    // job says.
     let mut worker = Command::new("strace")
         .args(["-D", "-ff", "-s", "16", "-o"])
         .arg(&trace)
@@ -145,10 +142,10 @@ pub(crate) fn traced(id: &str, params: &Params, on: Option<u32>, limit_ms: u64, 
         return None;
     }
     if result.state != State::Ok {
-        // Shown where the calls are then not those expected.
+        // Explains a failure of the test, if the calls are then not the expected ones.
         println!("{id} {params:?}, {limit_ms} ms: {:?}: {}", result.state, result.reason);
     }
-    // A file for each process, so that no call is cut in two by that of another.
+    // One file for each process, so that no call is interrupted by that of another.
     let dir = place.path("");
     let files = std::fs::read_dir(&dir).expect("the directory").flatten().map(|entry| entry.path());
     let mut lines = Vec::new();

@@ -1,39 +1,78 @@
-//! What lies within the watch: the system calls between two readings of the clock.
+//! Which system calls are timed: those between two readings of the clock.
 //!
 //! Work that has moved into the timed part, or out of it, keeps every proof: it happened as often
-//! as it is credited. The clock is read without entering the kernel, so `strace` does not see it. A
+//! as credited. libc reads the clock without entering the kernel, so `strace` does not see it. A
 //! worker under test therefore gets a `clock_gettime` that is a system call.
 
 use super::{LIMITS_MS, SOME, is_read, trace};
 use crate::common::Place;
-use crate::common::trace::{Traced, is_reading, with_a_visible_clock};
+use crate::common::trace::{Traced, WITH_FAULTS, is_reading, with_a_visible_clock};
 use std::collections::BTreeSet;
 
-/// The calls from each reading of the clock to the next.
-fn stretches(trace: &Traced) -> Vec<Vec<&str>> {
-    let mut all = Vec::new();
-    let mut calls: Option<Vec<&str>> = None;
+/// A benchmark, its parameters, steps that its worker repeats in this order, and what they show.
+///
+/// A step is the name of a system call, a reading of the clock ([`CLOCK`]), or the page faults
+/// since the last reading ([`FAULTS`]). Equal calls in a row are one step.
+type Row = (&'static str, &'static str, &'static str, &'static str);
+
+const CLOCK: &str = "clock";
+const FAULTS: &str = "page_faults";
+
+const ROWS: &[Row] = &[
+    ("disk.sync_write", "on=file size=8388608", "clock pwrite64 fdatasync clock", "fdatasync is timed"),
+    ("file.durable", "kind=create", "clock openat pwrite64 fsync close fsync clock", "both flushes are timed"),
+    ("file.durable", "kind=replace", "clock openat pwrite64 fsync close renameat fsync clock", "the rename is timed"),
+    ("file.truncate", "size=65536 where=tmpfs", "clock ftruncate clock", "only ftruncate is timed"),
+    ("file.create_delete", SMALL_FILES, "clock openat write close clock", "the close is timed"),
+    ("file.create_delete", SMALL_FILES, "clock unlinkat clock", "unlinkat is timed alone"),
+    ("file.rename", "kind=over entries=16 where=work_dir", "clock renameat clock", "only renameat is timed"),
+    ("net.unix_connect", "name=abstract", "clock connect clock", "the socket is made before the clock is read"),
+    (
+        "net.tcp_connect",
+        "acceptor=later family=v4",
+        "clock connect clock",
+        "the socket is made before the clock is read",
+    ),
+    ("net.tcp_accept", "family=v4", "clock connect accept4 clock", "the pair is timed"),
+    ("net.tcp_accept", "family=v4", "clock accept4 clock", "accept is timed alone"),
+    ("net.tcp_crr", "close=reset family=v4", "clock socket setsockopt connect write read clock", "close is not timed"),
+    ("net.tcp_crr", "close=reset family=v4", "clock getsockopt clock close clock", "close is timed, TCP_INFO is not"),
+    (
+        "http.get",
+        "size=1024 connection=close from=memory",
+        "clock socket connect write read clock",
+        "no close is timed",
+    ),
+    ("proc.clone3", "kind=fork", "clock clone3 wait4 clock", "the wait is timed"),
+    ("proc.clone3", "kind=pidfd", "clock clone3 waitid close clock", "the close is timed"),
+    ("proc.fork_exit", "resident=0 pages=base", "clock clone wait4 clock", "the wait is timed"),
+    ("proc.fork_exit", "resident=0 pages=base", "clock clone clock", "fork is timed alone"),
+    ("vdso.getcpu", "", "clock getcpu clock", "the loop by number enters the kernel"),
+    ("vm.advise", "advice=dontneed size=65536", "clock madvise clock", "pages are touched before the clock is read"),
+    ("vm.fault_huge", "", "madvise getrusage clock clock getrusage", "pages are freed before the clock is read"),
+    ("vm.map", "size=65536 backing=anon touch=none", "clock mmap clock", "mmap is timed alone"),
+    ("vm.map", "size=65536 backing=anon touch=none", "clock munmap clock", "munmap is timed alone"),
+    ("vm.map", "size=1048576 backing=anon touch=all", "mmap page_faults clock munmap clock", "touches are not timed"),
+];
+
+const SMALL_FILES: &str = "size=10240 entries=16 where=work_dir object=private order=turns";
+
+/// The steps of the worker, without signals, readings of CPU time, and the `fcntl` by which a debug
+/// build checks a descriptor before it closes it.
+fn steps(trace: &Traced) -> Vec<&str> {
+    let mut steps = Vec::new();
     for call in trace.own_calls() {
-        if is_reading(call) {
-            all.extend(calls.replace(Vec::new()));
-        } else if let Some(calls) = &mut calls {
-            calls.push(call);
+        let name = call.split_once('(').map_or("", |(name, _)| name);
+        let step = if is_reading(call) { CLOCK } else { name };
+        let is_none = ["", "fcntl", "clock_gettime"].contains(&step) || step.starts_with('<');
+        if !is_none && (step == CLOCK || steps.last() != Some(&step)) {
+            steps.push(step);
         }
     }
-    all
+    steps
 }
 
-/// Their names, each once where it is made several times in a row. A debug build looks at a
-/// descriptor (`fcntl`) before it closes it.
-fn names(calls: &[&str]) -> String {
-    let name = |call: &&'_ str| call.split_once('(').map(|(name, _)| name.to_owned());
-    let ignored = |name: &String| name == "fcntl" || name == "clock_gettime" || name.starts_with('<');
-    let mut names: Vec<String> = calls.iter().filter_map(name).filter(|name| !ignored(name)).collect();
-    names.dedup();
-    names.join(" ")
-}
-
-/// The trace of a round that made these stretches often enough, or of the longest one.
+/// The first round with enough of what is wanted, or the longest one.
 fn trace_until(id: &str, params: &str, options: &[String], enough: impl Fn(&Traced) -> bool) -> Option<Traced> {
     let mut last = None;
     for limit in LIMITS_MS {
@@ -45,62 +84,26 @@ fn trace_until(id: &str, params: &str, options: &[String], enough: impl Fn(&Trac
 }
 
 #[test]
-fn the_watch_holds_the_operation_and_nothing_else() {
+fn the_clock_is_read_right_before_and_after_the_operation() {
     let place = Place::new();
     let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
-    // Of each: the calls of all stretches that are timed.
-    let rows: &[(&str, &str, &[&str])] = &[
-        ("file.durable", "kind=create", &["openat pwrite64 fsync close fsync"]),
-        ("file.durable", "kind=replace", &["openat pwrite64 fsync close renameat fsync"]),
-        ("file.truncate", "size=65536 where=tmpfs", &["ftruncate"]),
-        (
-            "file.create_delete",
-            "size=10240 entries=16 where=work_dir object=private order=turns",
-            &["openat write close", "unlinkat"],
-        ),
-        ("file.rename", "kind=over entries=16 where=work_dir", &["renameat"]),
-        ("net.unix_connect", "name=abstract", &["connect"]),
-        ("net.tcp_connect", "acceptor=later family=v4", &["connect"]),
-        ("net.tcp_accept", "family=v4", &["connect accept4", "accept4"]),
-        ("net.tcp_crr", "close=reset family=v4", &["socket setsockopt connect write read", "close"]),
-        ("http.get", "size=1024 connection=close from=memory", &["socket connect write read"]),
-        ("vm.advise", "advice=dontneed size=65536", &["madvise"]),
-        ("vm.map", "size=65536 backing=anon touch=none", &["mmap", "munmap"]),
-        ("proc.fork_exit", "resident=0 pages=base", &["clone wait4", "clone"]),
-        ("proc.clone3", "kind=fork", &["clone3 wait4"]),
-        ("proc.clone3", "kind=pidfd", &["clone3 waitid close"]),
-    ];
     let mut wrong = Vec::new();
-    for (id, params, timed) in rows {
-        let count = |trace: &Traced, what: &str| stretches(trace).iter().filter(|calls| names(calls) == what).count();
-        let enough = |trace: &Traced| timed.iter().all(|what| count(trace, what) >= SOME);
-        let Some(trace) = trace_until(id, params, &options, enough) else { continue };
-        for what in timed.iter().filter(|what| count(&trace, what) < SOME) {
-            wrong.push(format!("{id} {params}: {} times '{what}' between two readings", count(&trace, what)));
+    for (id, params, wanted, intent) in ROWS {
+        let wanted: Vec<&str> = wanted.split(' ').collect();
+        let tells: &[&str] = if wanted.contains(&FAULTS) { &WITH_FAULTS } else { &[] };
+        let options = [options.clone(), tells.iter().map(|option| (*option).to_owned()).collect()].concat();
+        let made = |trace: &Traced| steps(trace).windows(wanted.len()).filter(|steps| *steps == wanted).count();
+        let Some(trace) = trace_until(id, params, &options, |trace| made(trace) >= SOME) else { continue };
+        if made(&trace) < SOME {
+            wrong.push(format!("{id} {params}: {intent}: {} times {wanted:?}", made(&trace)));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The state of a connection is asked for with the watch stopped. The next stretch is timed.
+/// What the other side sent earlier is read before the clock.
 #[test]
-fn the_end_of_a_connection_is_timed_after_its_state_was_asked_for() {
-    let place = Place::new();
-    let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
-    let ends = |trace: &Traced| -> Vec<String> {
-        let stretches: Vec<String> = stretches(trace).iter().map(|calls| names(calls)).collect();
-        let behind = stretches.windows(2).filter(|pair| pair[0] == "getsockopt");
-        behind.map(|pair| pair[1].clone()).collect()
-    };
-    let enough = |trace: &Traced| ends(trace).len() >= SOME;
-    let Some(trace) = trace_until("net.tcp_crr", "close=reset family=v4", &options, enough) else { return };
-    let ends = ends(&trace);
-    assert!(ends.len() >= SOME && ends.iter().all(|end| end == "close"), "{ends:?}");
-}
-
-/// What the other side has sent already is read before the watch starts.
-#[test]
-fn the_watch_of_a_stream_holds_the_bytes_that_are_credited() {
+fn the_credited_bytes_of_a_stream_are_read_between_two_readings_of_the_clock() {
     const MIB: u64 = 1 << 20;
     let place = Place::new();
     let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
@@ -109,7 +112,8 @@ fn the_watch_of_a_stream_holds_the_bytes_that_are_credited() {
         call.rsplit_once(" = ")?.1.parse().ok()
     };
     let long = |trace: &Traced| -> Vec<u64> {
-        let bytes = stretches(trace).into_iter().map(|calls| calls.iter().filter_map(read).sum::<u64>());
+        let calls: Vec<&str> = trace.own_calls().collect();
+        let bytes = calls.split(|call| is_reading(call)).map(|calls| calls.iter().filter_map(read).sum::<u64>());
         bytes.filter(|bytes| *bytes >= MIB).collect()
     };
     let params = "size=65536 buffer=default by=write touch=no";
@@ -119,8 +123,9 @@ fn the_watch_of_a_stream_holds_the_bytes_that_are_credited() {
     assert!(seen.len() >= SOME && seen.iter().all(|bytes| *bytes == MIB), "{seen:?}");
 }
 
-/// The first of the two reads of a seek moves the head, the second one is timed. So the clock is
-/// read after each of them: an interval ends with a reading, not with a read.
+/// Of the two reads of a seek the first moves the head and the second is timed, so each read is
+/// followed by a reading of the clock. If the first one were timed, the last read of an interval
+/// would not be.
 #[test]
 fn no_interval_of_seeks_ends_with_a_read_that_is_not_timed() {
     let place = Place::new();
@@ -136,17 +141,17 @@ fn no_interval_of_seeks_ends_with_a_read_that_is_not_timed() {
     assert!(seen[0] >= 4 * SOME && seen[1] < SOME, "{seen:?}");
 }
 
-/// The time of a batch of datagrams begins before it is asked for: the clock is read once for each
-/// that comes, and not again for the first.
+/// The clock is read before a batch is requested and after each datagram, but not again before the
+/// first one.
 #[test]
-fn a_batch_of_datagrams_takes_from_its_request_to_the_last_of_them() {
+fn a_batch_of_datagrams_is_timed_from_its_request_to_the_last_one() {
     let place = Place::new();
     let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
     let is_request = |call: &&str| call.starts_with("sendto(") && call.contains(", 4, ");
     let Some(trace) = trace("net.udp_bandwidth", "size=1024 family=v4", None, LIMITS_MS[0], &options) else { return };
     let calls: Vec<&str> = trace.own_calls().collect();
     let batches: Vec<&[&str]> = calls.split(is_request).collect();
-    // What is before the first request is no batch, and behind the last is the end of the round.
+    // Before the first request is set-up, and the last batch holds the end of the round.
     let [first, batches @ .., _] = &batches[..] else { panic!("no batch: {calls:?}") };
     assert!(first.last().is_some_and(|call| is_reading(call)) && !batches.is_empty(), "{first:?}");
     for batch in batches {
@@ -157,13 +162,13 @@ fn a_batch_of_datagrams_takes_from_its_request_to_the_last_of_them() {
     }
 }
 
-/// A point in time as `strace` writes it, in nanoseconds.
+/// A time as `strace` writes it, in nanoseconds.
 fn nanoseconds(call: &str) -> Option<u64> {
     let number = |name: &str| call.split_once(name)?.1.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok();
     Some(number("tv_sec=")? * 1_000_000_000 + number("tv_nsec=")?)
 }
 
-/// How long the sleeps are that follow a reading of the clock, in nanoseconds.
+/// The lengths of the sleeps that follow a reading of the clock, in nanoseconds.
 fn lengths(calls: &[&str]) -> Vec<u64> {
     let of_pair = |pair: &[&str]| {
         let is_sleep = is_reading(pair[0]) && pair[1].contains("TIMER_ABSTIME");
@@ -172,9 +177,9 @@ fn lengths(calls: &[&str]) -> Vec<u64> {
     calls.windows(2).filter_map(of_pair).collect()
 }
 
-/// The end of a sleep is the last reading of the clock and the length.
+/// A sleep ends at the last reading of the clock plus the named length.
 #[test]
-fn sleeps_are_as_long_as_is_said() {
+fn sleeps_have_the_named_length() {
     let place = Place::new();
     let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
     let sleep = "interface=clock_nanosleep_abs length=100000 slack=default policy=other cpu_dma_latency=default";
