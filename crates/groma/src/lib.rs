@@ -51,7 +51,6 @@ mod dd;
 mod entry;
 mod flags;
 #[doc(hidden)]
-pub mod lineage;
 mod lmbench;
 mod message;
 mod out_file;

@@ -1,5 +1,5 @@
-//! Which metric stands in which cell of lmbench's summary: the same operation as `lineage.rs` has
-//! it, or where the survey measures it by number instead of through libc, that.
+//! Which metric stands in which cell of lmbench's summary: the same operation as in
+//! `groma_published::REPEATS`, or where the survey measures it by number instead of through libc, that.
 //!
 //! Where two sides talk, both are pinned to one CPU; lmbench leaves that to the scheduler.
 

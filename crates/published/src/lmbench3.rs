@@ -75,10 +75,15 @@ const PICTURES: &[Picture] = &[
     },
 ];
 
+/// What its table of benchmarks leaves out.
+const PROGRAMS: &[&str] = &["bw_udp", "cache", "enough", "lat_cmd", "loop_o", "memsize", "seek", "timing_o"];
+
 pub(crate) const DOCUMENT: Document = Document {
     name: "lmbench3",
     title: "Staelin, \"lmbench - an extensible micro-benchmark suite\", HPL-2004-213, 2004",
     year: "2004",
+    known_by: &[],
+    programs: PROGRAMS,
     tables: tables! { "lmbench3";
         "table2": "The benchmarks", "table2_benchmarks", Shape::Raw, &[];
         "table3": "Costs of the STREAM2 kernels", "table3_stream2_costs", SYSTEMS, TABLE3;

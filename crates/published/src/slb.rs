@@ -28,6 +28,8 @@ pub(crate) const DOCUMENT: Document = Document {
     name: "slb",
     title: "Closson's Silly Little Benchmark, a weblog post and its readers' comments",
     year: "",
+    known_by: &[],
+    programs: &[],
     tables: tables! { "slb";
         "memhammer": "Stores to random pages, alone and in pairs", "memhammer_runs", SYSTEMS, MEMHAMMER;
         "threads" as "memhammer": "One to twelve threads of a dual Opteron 2427", "opteron2427_threads", SYSTEMS, THREADS;

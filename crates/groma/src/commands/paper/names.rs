@@ -1,11 +1,21 @@
 //! What repeats the programs that a document lists by name, and their values.
 
-use groma_published::{Document, Table};
+use groma_published::{Document, REPEATS, Repeat, Table};
 use groma_report::units::headline;
 
-use super::listed::{is_of_name, names};
 use super::machines::{Machine, is_of};
 use super::repeats::{Planning, Repeats};
+
+fn is_of_name(repeat: &Repeat, document: &Document, name: &str) -> bool {
+    (repeat.document(), repeat.row()) == (document.name, name)
+}
+
+/// The source and column of the repeats that a table of names asks for.
+pub(super) fn wanted(document: &Document, table: &Table) -> Vec<(String, &'static str)> {
+    let names = table.names();
+    let named = |repeat: &&Repeat| names.iter().any(|name| is_of_name(repeat, document, name));
+    REPEATS.iter().filter(named).map(|repeat| (repeat.source.to_owned(), repeat.column)).collect()
+}
 
 /// The columns beside a table of names: the benchmarks that repeat each, and what machines have of
 /// those whose command measures one point.
@@ -15,7 +25,10 @@ pub(super) fn beside(
     repeats: &Repeats,
     machines: &[Machine],
 ) -> Vec<(String, Vec<String>)> {
-    let Some(names) = names(table) else { return Vec::new() };
+    let names = table.names();
+    if names.is_empty() {
+        return Vec::new();
+    }
     let of = |name: &String| -> Vec<&Planning> {
         repeats.all().iter().filter(|planning| is_of_name(planning.repeat, document, name)).collect()
     };

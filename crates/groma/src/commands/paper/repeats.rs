@@ -3,15 +3,13 @@
 //! A command is read and planned as `groma run` itself does it, so what is looked for in the store
 //! is what the command measures: benchmark, parameters, placement.
 
-use groma_harness::model::Repeat;
 use groma_harness::sys::topology::Topology;
-use groma_published::{Document, Quantity, Table, Take};
+use groma_published::{Document, Quantity, REPEATS, Repeat, Table, Take};
 use groma_runner::{Planned, plan};
 
 use super::super::run::request;
-use super::listed;
+use super::names;
 use crate::flags::Command;
-use crate::lineage::REPEATS;
 use crate::program::Program;
 
 /// A command, and the points that it measures on this machine.
@@ -43,7 +41,7 @@ impl Repeats {
                 }
             }
         }
-        wanted.extend(tables.iter().flat_map(|(document, table)| listed::wanted(document, table)));
+        wanted.extend(tables.iter().flat_map(|(document, table)| names::wanted(document, table)));
         wanted.sort_unstable();
         wanted.dedup();
         let named = |repeat: &&Repeat| {
@@ -79,7 +77,7 @@ impl Repeats {
     }
 }
 
-/// The row of the lineage that a table is.
+/// The source of the repeats of a table.
 pub(super) fn source(document: &Document, table: &Table) -> String {
     format!("{}:{}", document.name, table.row)
 }

@@ -1,9 +1,9 @@
 //! What a machine's records are in the columns of a published table: the document's quantity in the
 //! document's unit, or the reason why there is none.
 
-use groma_harness::model::{Record, Repeat};
+use groma_harness::model::Record;
 use groma_published::{
-    Axes, Cell, Checked, DOCUMENTS, Document, Quantity, Shape, Table, Take, check, measured, relative,
+    Axes, Cell, Checked, DOCUMENTS, Document, Quantity, REPEATS, Repeat, Shape, Table, Take, check, measured, relative,
 };
 use groma_report::units::significant;
 use groma_report::{Paper, PaperMachine, PaperRow, Timed};
@@ -14,7 +14,6 @@ use super::machines::Machine;
 use super::names;
 use super::repeats::{Planning, Repeats, SPEED};
 use super::taken::{ELSEWHERE, NOT_YET, Why, found, in_unit, missing, no_cycles, of_level, scale};
-use crate::lineage::REPEATS;
 use crate::message::name;
 
 /// What stands in the text columns of a machine's row: its values are of a local file system, and
