@@ -84,7 +84,7 @@ impl Program {
         self.find(texts, tier).map_err(|unknown| anyhow::anyhow!("{unknown} ({} list shows all)", name()))
     }
 
-    /// The same; the error has the closest id.
+    /// Like [`select`](Program::select), with an error that has the closest id.
     pub(crate) fn find(&self, texts: &[String], tier: Tier) -> Result<Vec<&'static Benchmark>, UnknownBenchmark> {
         groma_runner::select(&self.benchmarks, texts, tier, groma_published::repeating)
     }

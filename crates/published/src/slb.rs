@@ -1,10 +1,10 @@
-//! Closson's Silly Little Benchmark, with what readers measured.
+//! Closson's Silly Little Benchmark, with the results of its readers.
 
 use crate::{Document, Quantity, SYSTEMS, Shape, of, without};
 
 const METRIC: &str = "as a metric";
 const FOLLOWS: &str = "follows from the latency";
-const BUDGET: &str = "rounds end by time, not after so many stores; `groma hammer` counts as there";
+const BUDGET: &str = "rounds end by time, not after a number of stores; `groma hammer` counts them";
 
 const MEMHAMMER: &[Quantity] = &[
     of("latency", "mem.random_write_latency", "", METRIC),
