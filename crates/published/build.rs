@@ -1,5 +1,5 @@
-//! Compresses the files of `data/` into one, as which the program carries them: 23 of 375 kB. Each
-//! stands there as its name (`lmbench1996/systems`) and its text, with a zero byte behind either.
+//! Compresses the files of `data/` into one file, which the program carries: 23 instead of 375 kB.
+//! Each is there as its name (`lmbench1996/systems`) and its text, both terminated by a zero byte.
 #![expect(clippy::disallowed_methods, reason = "it is the crate that opens no files, not its build")]
 
 use std::fs;
@@ -20,7 +20,7 @@ fn main() {
     fs::write(out.join("data.z"), miniz_oxide::deflate::compress_to_vec_zlib(&all, 10)).expect("it can be written");
 }
 
-/// What is in a directory, sorted, so that every build is the same.
+/// The entries of a directory, sorted for a reproducible build.
 fn entries(dir: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(dir).expect("a directory").map(|e| e.expect("an entry").path()).collect();

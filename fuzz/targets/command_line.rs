@@ -144,7 +144,8 @@ pub fn select(data: &[u8]) {
     static CATALOGUE: OnceLock<Vec<&'static groma_harness::Benchmark>> = OnceLock::new();
     let all = CATALOGUE.get_or_init(groma_benches::all);
     let texts: Vec<String> = text.split('\n').take(8).map(str::to_owned).collect();
-    match groma_runner::select(all, &texts, [Tier::Quick, Tier::Standard][data.len() % 2]) {
+    let tier = [Tier::Quick, Tier::Standard][data.len() % 2];
+    match groma_runner::select(all, &texts, tier, groma_published::repeating) {
         Ok(chosen) => {
             let place = |id: &str| all.iter().position(|b| b.info.id == id).expect("of the catalogue");
             assert!(!chosen.is_empty() && chosen.is_sorted_by_key(|b| place(b.info.id)), "in the catalogue's order");

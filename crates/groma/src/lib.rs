@@ -47,8 +47,6 @@ macro_rules! warn {
 mod args;
 mod earlier;
 mod entry;
-#[doc(hidden)]
-pub mod lineage;
 mod measure;
 mod out_file;
 mod parse;

@@ -7,6 +7,7 @@ use clap::{CommandFactory, FromArgMatches};
 use groma_harness::Benchmark;
 use groma_harness::model::{Families, Family, Pages, Tier};
 use groma_harness::remote::Service;
+use groma_runner::UnknownBenchmark;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
@@ -80,8 +81,12 @@ impl Program {
     /// # Errors
     /// Names the first text that selects none.
     pub(crate) fn select(&self, texts: &[String], tier: Tier) -> anyhow::Result<Vec<&'static Benchmark>> {
-        groma_runner::select(&self.benchmarks, texts, tier)
-            .map_err(|unknown| anyhow::anyhow!("{unknown} ({} list shows all)", name()))
+        self.find(texts, tier).map_err(|unknown| anyhow::anyhow!("{unknown} ({} list shows all)", name()))
+    }
+
+    /// Like [`select`](Program::select), with an error that has the closest id.
+    pub(crate) fn find(&self, texts: &[String], tier: Tier) -> Result<Vec<&'static Benchmark>, UnknownBenchmark> {
+        groma_runner::select(&self.benchmarks, texts, tier, groma_published::repeating)
     }
 
     /// Its families and pages, for the views.

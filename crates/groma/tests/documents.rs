@@ -4,8 +4,8 @@
 //! `.ci/update` rewrites docs/benchmarks.md.
 
 use crate::common::{Place, eight_at_a_time, root, until, up_to_date};
+use groma_published::{REPEATS, TOOLS};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,6 @@ const GROMA: &str = env!("CARGO_BIN_EXE_groma");
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
-
-fn texts(list: &Value) -> Vec<&str> {
-    list.as_array().expect("a list").iter().map(|v| v.as_str().expect("a text")).collect()
 }
 
 /// The contents of docs/benchmarks.md, made from the catalogue. Without groma's self-tests.
@@ -56,36 +52,15 @@ fn benchmarks() -> String {
             outputs.join(", ")
         );
     }
-    // What repeats a test of another tool.
-    let mut by_source: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
-    for bench in &all {
-        for lineage in texts(&bench["lineage"]) {
-            let (source, what) = lineage.split_once(':').expect("source:program or source:table");
-            let ids = by_source.entry(source).or_default().entry(what).or_default();
-            ids.push(bench["id"].as_str().expect("an id"));
-        }
-    }
-    // Their rows, column by column, are in docs/lineage.md.
-    for (document, _) in groma::lineage::DOCUMENTS {
-        by_source.remove(document);
-    }
+    // Rows of documents, column by column, are in docs/lineage.md.
     out.push_str("\n## Coming from other tools\n\n[lineage.md](lineage.md) has the tables of four papers and the programs of lmbench 3.\n\n| tool | test | groma |\n|---|---|---|\n");
-    for (source, title) in [
-        ("libmicro", "libMicro"),
-        ("wis", "will-it-scale"),
-        ("perf_bench", "perf bench"),
-        ("rt-tests", "rt-tests"),
-        ("schbench", "schbench"),
-        ("linux", "Linux tracers"),
-        ("netperf", "netperf"),
-        ("fio", "fio"),
-    ] {
-        for (what, ids) in by_source.remove(source).unwrap_or_default() {
-            let ids: Vec<_> = ids.iter().map(|id| format!("`{id}`")).collect();
-            let _ = writeln!(out, "| {title} | `{what}` | {} |", ids.join(", "));
+    for (tool, title) in TOOLS {
+        for repeat in REPEATS.iter().filter(|repeat| repeat.document() == tool) {
+            let test = repeat.source.split_once(':').map_or("", |(_, test)| test);
+            let ids: Vec<_> = repeat.benchmarks().iter().map(|id| format!("`{id}`")).collect();
+            let _ = writeln!(out, "| {title} | `{test}` | {} |", ids.join(", "));
         }
     }
-    assert!(by_source.is_empty(), "lineages of unknown sources: {by_source:?}");
     out
 }
 

@@ -1,176 +1,42 @@
-//! The rows of five earlier suites and papers, and the commands that repeat them.
+//! The commands that repeat rows of earlier suites and papers: docs/lineage.md lists them, `groma
+//! list --lineage` finds them, and each is accepted and runs.
 //!
-//! `groma::lineage` has a command for each row, and the benchmarks of that command claim the
-//! row: neither may say what the other does not. docs/lineage.md is the same list for people. And
-//! every command is run for a moment.
-//!
-//! `GROMA_UPDATE=1 cargo test -p groma --test program lineage` rewrites docs/lineage.md.
+//! That every row has a command is tested where the rows are (`crates/published/tests`).
+//! `.ci/update` rewrites docs/lineage.md.
 
 use crate::common::serve::Serve;
-use crate::common::{Place, eight_at_a_time};
-use groma::lineage::{DOCUMENTS, REPEATS};
-use groma_harness::model::Repeat;
+use crate::common::{Place, eight_at_a_time, up_to_date};
+use groma_published::{DOCUMENTS, REPEATS, Repeat};
+use groma_report::published;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::Path;
-
-/// The rows of a document, and what may be claimed in addition.
-struct Rows {
-    document: &'static str,
-    rows: &'static [&'static str],
-    /// Programs that are no rows to cover.
-    besides: &'static [&'static str],
-}
-
-/// lmbench3: the rows of its Table II, latency, bandwidth and other; in addition, its programs
-/// without a row there. lmbench 1996: Tables 2 to 17; Table 1 lists the machines. Ousterhout 1990:
-/// Tables 2 to 10; Table 1 lists the machines and their MIPS. CSE 221: the sections of the report.
-/// SLB: its one program.
-const ROWS: [Rows; 5] = [
-    Rows {
-        document: "lmbench3",
-        rows: &[
-            "lat_connect",
-            "lat_ctx",
-            "lat_dram_page",
-            "lat_fcntl",
-            "lat_fifo",
-            "lat_fs",
-            "lat_http",
-            "lat_mem_rd",
-            "lat_mmap",
-            "lat_ops",
-            "lat_pagefault",
-            "lat_pipe",
-            "lat_pmake",
-            "lat_proc",
-            "lat_rand",
-            "lat_rpc",
-            "lat_select",
-            "lat_sem",
-            "lat_sig",
-            "lat_syscall",
-            "lat_tcp",
-            "lat_udp",
-            "lat_unix",
-            "lat_unix_connect",
-            "lat_usleep",
-            "bw_file_rd",
-            "bw_mem",
-            "bw_mmap_rd",
-            "bw_pipe",
-            "bw_tcp",
-            "bw_unix",
-            "disk",
-            "line",
-            "lmdd",
-            "mhz",
-            "par_mem",
-            "par_ops",
-            "stream",
-            "tlb",
-        ],
-        besides: &["bw_udp", "cache", "enough", "lat_cmd", "loop_o", "memsize", "seek", "timing_o"],
-    },
-    Rows {
-        document: "lmbench1996",
-        rows: &[
-            "table2", "table3", "table4", "table5", "table6", "table7", "table8", "table9", "table10", "table11",
-            "table12", "table13", "table14", "table15", "table16", "table17", "figure1", "figure2",
-        ],
-        besides: &[],
-    },
-    Rows {
-        document: "ousterhout1990",
-        rows: &["table2", "table3", "table4", "table5", "table6", "table7", "table8", "table9", "table10"],
-        besides: &[],
-    },
-    Rows {
-        document: "cse221",
-        rows: &[
-            "measurement_overhead",
-            "procedure_call",
-            "system_call",
-            "task_creation",
-            "context_switch",
-            "memory_latency",
-            "ram_bandwidth",
-            "page_fault",
-        ],
-        besides: &[],
-    },
-    Rows { document: "slb", rows: &["memhammer"], besides: &[] },
-];
-
-/// `lmbench3:lat_sig catch` is of the row `lat_sig` of lmbench3.
-fn row_of(source: &str) -> (&str, &str) {
-    let (document, rest) = source.split_once(':').unwrap_or_else(|| panic!("'{source}' is not document:row"));
-    (document, rest.split(' ').next().unwrap_or(rest))
-}
-
-#[test]
-fn every_row_of_the_documents_has_a_repeat_and_no_other_has() {
-    let repeated: BTreeSet<(&str, &str)> = REPEATS.iter().map(|repeat| row_of(repeat.source)).collect();
-    for Rows { document, rows, besides } in &ROWS {
-        let of_document = repeated.iter().filter(|(of, _)| of == document).map(|(_, row)| *row);
-        let known: BTreeSet<&str> = rows.iter().chain(*besides).copied().collect();
-        assert_eq!(of_document.collect::<BTreeSet<_>>(), known, "{document}");
-    }
-    let documents: BTreeSet<&str> = ROWS.iter().map(|rows| rows.document).collect();
-    assert_eq!(DOCUMENTS.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), documents);
-    assert!(repeated.iter().all(|(document, _)| documents.contains(document)));
-    let mut columns: Vec<_> = REPEATS.iter().map(|repeat| (repeat.source, repeat.column)).collect();
-    let all = columns.len();
-    columns.sort_unstable();
-    columns.dedup();
-    assert_eq!(columns.len(), all, "a column has two repeats");
-}
-
-/// A benchmark claims a row if and only if the command for one of its columns runs it.
-#[test]
-fn benchmarks_claim_what_their_commands_repeat() {
-    let ours = |source: &str| DOCUMENTS.iter().any(|(name, _)| source.split(':').next() == Some(*name));
-    let mut claimed = BTreeSet::new();
-    // All of them: a list leaves out those that only run when named.
-    for info in groma_benches::all().iter().map(|bench| &bench.info) {
-        for source in info.lineage {
-            assert!(source.contains(':'), "{}: '{source}' is not document:row", info.id);
-            if ours(source) {
-                assert!(claimed.insert((info.id.to_owned(), (*source).to_owned())), "{} claims it twice", info.id);
-            }
-        }
-    }
-    let benchmarks = |repeat: &Repeat| -> Vec<_> {
-        repeat.benchmarks().into_iter().map(|id| (id.to_owned(), repeat.source.to_owned())).collect()
-    };
-    let repeated: BTreeSet<_> = REPEATS.iter().flat_map(benchmarks).collect();
-    let only = |of: &BTreeSet<(String, String)>, other| of.difference(other).cloned().collect::<Vec<_>>();
-    assert_eq!(only(&claimed, &repeated), [], "claimed by a benchmark that no command of the row runs");
-    assert_eq!(only(&repeated, &claimed), [], "run by a command for a row that the benchmark does not claim");
-}
 
 /// docs/lineage.md, made from the rows.
 fn document() -> String {
     let mut out = "# What repeats what\n\n\
-        <!-- Made from crates/groma/src/lineage.rs by crates/groma/tests/lineage.rs; not to be edited. -->\n\n\
+        <!-- Made from crates/published/src/repeats.rs by crates/groma/tests/lineage.rs; not to be edited. -->\n\n\
         Each row of five earlier suites and papers, with the command that times the same operation with the same \
         parameters. `groma list --lineage ROW` prints one of them. Published values are those of one machine of the \
         document, to recognise the row by; programs of lmbench 3 print none of their own. `ADDRESS` is that of another \
-        machine, where `groma serve` runs. What differs from the source beyond the harness (fresh processes, pinned \
-        CPUs, proofs) is said in the last column.\n"
+        machine, where `groma serve` runs. The last column says what differs from the source beyond the harness (fresh \
+        processes, pinned CPUs, proofs).\n"
         .to_owned();
-    for (name, title) in DOCUMENTS {
+    for document in &DOCUMENTS {
         let _ = write!(
             out,
-            "\n## {title}\n\n| row | timed | command | published | differs |\n| --- | --- | --- | --- | --- |\n"
+            "\n## {}\n\n| row | timed | command | published | differs |\n| --- | --- | --- | --- | --- |\n",
+            document.title
         );
-        for repeat in REPEATS.iter().filter(|repeat| row_of(repeat.source).0 == name) {
+        for repeat in REPEATS.iter().filter(|repeat| repeat.document() == document.name) {
             let row = repeat.source.split_once(':').map_or("", |(_, row)| row);
             let column = if repeat.column.is_empty() { String::new() } else { format!(", {}", repeat.column) };
             let _ = writeln!(
                 out,
                 "| {row}{column} | {} | `{}` | {} | {} |",
-                repeat.timed, repeat.command, repeat.published, repeat.differs
+                repeat.timed,
+                repeat.command,
+                published(repeat),
+                repeat.differs
             );
         }
     }
@@ -179,13 +45,7 @@ fn document() -> String {
 
 #[test]
 fn the_list_for_people_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lineage.md");
-    if std::env::var_os("GROMA_UPDATE").is_some() {
-        std::fs::write(&path, document()).expect("the list can be written");
-        return;
-    }
-    let there = std::fs::read_to_string(&path).expect("docs/lineage.md");
-    assert!(there == document(), "docs/lineage.md is stale: GROMA_UPDATE=1 cargo test -p groma --test program lineage");
+    up_to_date("docs/lineage.md", &document());
 }
 
 #[test]
@@ -199,35 +59,50 @@ fn a_row_can_be_looked_up() {
     assert!(tables.contains("lmbench1996:table10: 8 processes, 32 KB") && tables.contains("ousterhout1990:table10"));
     assert!(!tables.contains("table1:") && !tables.contains("table11"), "{tables}");
     let others = place.groma(&["list", "--lineage", "rt-tests"]).out;
-    assert!(others.contains("rt-tests:cyclictest") && others.contains("groma run sched.periodic"), "{others}");
+    assert!(
+        others.contains("rt-tests:cyclictest") && others.contains("groma run timer.sleep sched.periodic"),
+        "{others}"
+    );
     let none = place.groma(&["list", "--lineage", "lat_pip"]);
     assert_eq!(none.code, Some(2), "{none:?}");
     assert!(none.err.starts_with("groma: --lineage lat_pip: nothing repeats it (known: cse221, "), "{none:?}");
 }
 
-/// What one invocation of `groma run` measures: benchmarks with the settings of each, and the
-/// placement or the other machine for all of them.
+/// What one invocation of `groma run` measures: benchmarks with their settings, and the options for
+/// all of them (placement, the other machine).
 #[derive(Debug, Default)]
 struct Packed {
     everywhere: Vec<String>,
     of: BTreeMap<String, Vec<String>>,
 }
 
-/// How many benchmarks an invocation has at most: one with all that need no settings would run on
-/// alone when the others have ended.
+/// The most benchmarks of one invocation: one with all that need no settings would still run when
+/// the others have ended.
 const MOST: usize = 12;
 
-/// The commands of `groma run` in few invocations: a benchmark is in each of them once, with its
-/// settings.
+/// Of a list of values the first and the last. All of them took 600 points, and only differ in size.
+fn ends(setting: &str) -> String {
+    let (name, values) = setting.split_once('=').expect("name=value");
+    match values.split(',').collect::<Vec<_>>()[..] {
+        [first, .., last] => format!("{name}={first},{last}"),
+        _ => setting.to_owned(),
+    }
+}
+
+/// The commands of `groma run` that repeat rows of documents, in few invocations, each with a
+/// benchmark and its settings at most once. Tests of other tools are plain runs, which
+/// `environments.rs` has.
 fn packed(address: &str) -> Vec<Packed> {
     let mut all: Vec<Packed> = Vec::new();
-    for repeat in REPEATS.iter().filter(|repeat| repeat.command.starts_with("groma run ")) {
+    let of_documents = |repeat: &&Repeat| DOCUMENTS.iter().any(|document| document.name == repeat.document());
+    let runs = REPEATS.iter().filter(|repeat| repeat.command.starts_with("groma run "));
+    for repeat in runs.filter(of_documents) {
         let [id] = repeat.benchmarks()[..] else { panic!("{}: a row is one benchmark's", repeat.command) };
         let (mut everywhere, mut settings) = (Vec::new(), Vec::new());
         let options: Vec<&str> = repeat.command.split(' ').skip(3).collect();
         for option in options.chunks(2) {
             match option {
-                ["--param", setting] => settings.push(format!("{id}:{setting}")),
+                ["--param", setting] => settings.push(format!("{id}:{}", ends(setting))),
                 [name, value] => everywhere.extend([(*name).to_owned(), value.replace("ADDRESS", address)]),
                 _ => panic!("{}: an option without a value", repeat.command),
             }
@@ -260,7 +135,7 @@ const MAY_LACK: [&str; 8] = [
     "mem.tlb",
 ];
 
-/// The benchmarks of a pack that did not end as they should, with the reason.
+/// The benchmarks of a pack without a valid result, with the reason.
 fn wrong(place: &Place, pack: &Packed) -> BTreeMap<String, String> {
     let mut args: Vec<&str> =
         "run --profile quick --rounds 1 --budget 10m --deadline 2m --no-store --json".split(' ').collect();
@@ -297,7 +172,7 @@ fn wrong(place: &Place, pack: &Packed) -> BTreeMap<String, String> {
     wrong
 }
 
-/// Runs a pack. A proof that a busy machine broke holds the next time.
+/// Runs a pack, and again what a busy machine disturbed.
 fn runs(place: &Place, mut pack: Packed) {
     let mut last = wrong(place, &pack);
     for _ in 0..2 {
@@ -314,9 +189,17 @@ fn every_command_runs() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
     let mut packs = packed(&serve.address);
-    // The last is taken first: the longest.
+    // The last is taken first: let that be the longest.
     packs.sort_by_key(|pack| pack.of.len());
     eight_at_a_time(packs, |pack| runs(&place, pack));
+    // Each as it stands is accepted, with all its values.
+    let commands: BTreeSet<&str> = REPEATS.iter().map(|repeat| repeat.command).collect();
+    let planned = commands.into_iter().filter(|command| command.starts_with("groma run "));
+    eight_at_a_time(planned.collect(), |command| {
+        let command = command.replace("ADDRESS", &serve.address) + " --dry-run";
+        let ended = place.groma(&command.split(' ').skip(1).collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(0), "{command}: {ended:?}");
+    });
     let others = REPEATS.iter().filter(|repeat| !repeat.command.starts_with("groma run "));
     eight_at_a_time(others.collect(), |repeat| {
         // A gigabyte 6000 times over takes minutes.

@@ -1,53 +1,7 @@
-//! `groma paper`: rows of the lineage against columns of the published tables, a stored value in
-//! its place, and input that is refused.
+//! `groma paper`: a stored value in its place among published ones, and input that is refused.
 
 use crate::common::{self, Ended, Place, has_value};
-use groma::lineage::REPEATS;
-use groma_published::{DOCUMENTS, Document, Drawn, Quantity, Table, Take};
-
-fn quantities() -> impl Iterator<Item = (&'static Document, &'static Table, &'static Quantity)> {
-    let tables = DOCUMENTS.iter().flat_map(|document| document.tables.iter().map(move |table| (document, table)));
-    tables.flat_map(|(document, table)| table.quantities.iter().map(move |quantity| (document, table, quantity)))
-}
-
-/// A row of the lineage with a published value is a column of a table, or a column says why not.
-#[test]
-fn every_published_row_of_the_lineage_is_joined_or_has_a_reason() {
-    let mut joined = 0;
-    for repeat in REPEATS.iter().filter(|repeat| !repeat.published.is_empty()) {
-        let of = |(document, table, _): &(&Document, &Table, &Quantity)| {
-            repeat.source == format!("{}:{}", document.name, table.row)
-        };
-        let own: Vec<_> = quantities().filter(of).filter(|(.., quantity)| quantity.repeat == repeat.column).collect();
-        assert!(!own.is_empty(), "{} {}: no column of a table", repeat.source, repeat.column);
-        let is_joined = |(.., quantity): &(&Document, &Table, &Quantity)| quantity.is_repeated();
-        if own.iter().any(is_joined) {
-            joined += 1;
-        } else {
-            let reasons = own.iter().filter_map(|(.., quantity)| match quantity.take {
-                Take::Nothing(why) => Some(why),
-                _ => None,
-            });
-            assert!(reasons.into_iter().all(|why| why.len() > 10), "{} {}", repeat.source, repeat.column);
-        }
-    }
-    // All but the verb `hammer`, which stores nothing of a latency alone.
-    assert_eq!(joined, REPEATS.iter().filter(|repeat| !repeat.published.is_empty()).count() - 1);
-}
-
-/// A column that is repeated names a row of the lineage, and takes half where a copy counts twice.
-#[test]
-fn every_repeated_column_has_its_command() {
-    for (document, table, quantity) in quantities().filter(|(.., quantity)| quantity.is_repeated()) {
-        let source = format!("{}:{}", document.name, table.row);
-        let repeat = REPEATS.iter().find(|repeat| repeat.source == source && repeat.column == quantity.repeat);
-        let repeat = repeat.unwrap_or_else(|| panic!("{source}: no command for the column {}", quantity.head));
-        let twice = repeat.differs.contains("counts twice");
-        assert_eq!(twice, matches!(quantity.take, Take::Half | Take::PerMips), "{source} {}", quantity.head);
-        let net = repeat.differs.contains("`ctx.switch.net`");
-        assert_eq!(net, quantity.take == Take::Outputs(&["net"]), "{source} {}", quantity.head);
-    }
-}
+use groma_published::{DOCUMENTS, Drawn};
 
 /// Runs `groma paper` with these arguments.
 fn paper(place: &Place, args: &[&str]) -> Ended {

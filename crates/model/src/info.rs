@@ -64,9 +64,6 @@ pub struct Info {
     pub placements: &'static [Placement],
     /// What it needs.
     pub needs: &'static [Need],
-    /// The papers' tables and the programs that it corresponds to: `lmbench3:lat_pipe`,
-    /// `ousterhout1990:table2`.
-    pub lineage: &'static [&'static str],
     /// The measured costs that its values consist of; empty for a primitive.
     pub composed_of: &'static [Composition],
     /// Which labels drop a sample.
@@ -97,7 +94,6 @@ impl Info {
             class_tier: Tier::Named,
             placements: &[Placement::Pinned],
             needs: &[],
-            lineage: &[],
             composed_of: &[],
             interference: Interference::Cpu,
             target_half_width: 0.01,

@@ -10,7 +10,6 @@ pub mod family;
 mod info;
 mod job;
 mod label;
-pub mod lineage;
 pub mod page;
 mod param;
 mod placement;
@@ -32,7 +31,6 @@ pub use job::{
     Host, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput, RoundResult, RunFile, WorkerKind,
 };
 pub use label::{Label, Labels};
-pub use lineage::Repeat;
 pub use page::Pages;
 pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
 pub use placement::{OneCpu, Placement};

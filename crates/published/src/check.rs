@@ -1,27 +1,27 @@
-//! What the documents derived from their own numbers, computed again.
+//! Recomputes what the documents derived from their own numbers.
 //!
-//! A printed number stands for all that round to it, and so do the numbers that it was derived
-//! from. A derived one is called off only where no choice of those explains it.
+//! A printed number stands for all numbers that round to it, and so do those that it was derived
+//! from. A derived number is wrong only if none of these gives it.
 
 use crate::{Cell, DOCUMENTS, Document};
 
-/// The machine that Ousterhout's performance relative to MIPS is relative to, in all of his tables.
+/// The reference machine of the MIPS-relative columns in all of Ousterhout's tables.
 const REFERENCE: &str = "MVAX2 Ultrix 3.0";
 
-/// A derived number beside what its document's other numbers give.
+/// A derived number, and what the other numbers of its document give.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// The table that it is in.
+    /// Its table.
     pub table: &'static str,
     /// The number as printed.
     pub printed: Cell,
-    /// What it should be: the least and the most that rounding allows.
+    /// The least and the greatest value that rounding allows.
     pub computed: [f64; 2],
-    /// Whether what is printed can be one of those.
+    /// Whether the printed value can be in that range.
     pub fits: bool,
 }
 
-/// The derived numbers of a document, each computed again.
+/// The derived numbers of a document, recomputed.
 pub fn check(document: &Document) -> Vec<Checked> {
     let all: Vec<(&'static str, Cell)> =
         document.tables.iter().flat_map(|table| table.cells().into_iter().map(|cell| (table.name, cell))).collect();
@@ -29,14 +29,14 @@ pub fn check(document: &Document) -> Vec<Checked> {
     let one = |(table, printed): &(&'static str, Cell)| {
         let computed = derived(printed, &numbers)?;
         let [low, high] = rounded(printed);
-        // A hair for what binary fractions add.
+        // Tolerance for binary fractions.
         let fits = computed[0] <= high * (1.0 + 1e-9) && computed[1] >= low * (1.0 - 1e-9);
         Some(Checked { table, printed: printed.clone(), computed, fits })
     };
     all.iter().filter_map(one).collect()
 }
 
-/// The MIPS of a system of Ousterhout's: those of its hardware, whose name its own begins with.
+/// The MIPS rating of a system of Ousterhout's: that of its hardware, the first word of its name.
 pub fn mips(system: &str) -> Option<f64> {
     let document = DOCUMENTS.iter().find(|document| document.name == "ousterhout1990")?;
     let ratings = document.table("table1")?.cells();
@@ -44,11 +44,12 @@ pub fn mips(system: &str) -> Option<f64> {
     ratings.iter().find(|cell| Some(cell.system.as_str()) == hardware).map(Cell::number)
 }
 
-/// A value of a machine with so many MIPS, relative to the reference machine for the same quantity:
-/// 1 where it is faster by as much as its processor is. `access` is that of the value.
+/// A value of a machine with this MIPS rating, relative to the reference machine: 1 if it is faster
+/// by the ratio of the ratings. `of` is a published value of the same quantity, with the same kind of
+/// file access.
 ///
-/// `None` where the reference machine has no such value.
-pub fn relative(value: f64, mips_of_it: f64, of: &Cell) -> Option<f64> {
+/// `None` if the reference machine has no such value.
+pub fn relative(value: f64, rating: f64, of: &Cell) -> Option<f64> {
     let numbers: Vec<Cell> = DOCUMENTS
         .iter()
         .filter(|d| d.name == of.source)
@@ -58,10 +59,10 @@ pub fn relative(value: f64, mips_of_it: f64, of: &Cell) -> Option<f64> {
     let all: Vec<&Cell> = numbers.iter().collect();
     let reference = reference_of(of, &all)?.number();
     let faster = if of.better == "higher" { value / reference } else { reference / value };
-    Some(faster / (mips_of_it / mips(REFERENCE)?))
+    Some(faster / (rating / mips(REFERENCE)?))
 }
 
-/// The reference machine's value of the same quantity: over a network where this one is.
+/// The value of the reference machine for the same quantity, over a network if this one is.
 fn reference_of<'c>(of: &Cell, all: &[&'c Cell]) -> Option<&'c Cell> {
     let access = of.param("access").map(|access| if access == "local" { "local" } else { "nfs" });
     let same = |(key, value): &(String, String)| key == "access" || of.param(key) == Some(value);
@@ -74,7 +75,7 @@ fn reference_of<'c>(of: &Cell, all: &[&'c Cell]) -> Option<&'c Cell> {
     all.iter().find(is_it).copied()
 }
 
-/// What a number may have been before it was rounded.
+/// The range that rounds to a printed number.
 fn rounded(cell: &Cell) -> [f64; 2] {
     let places = cell.value.split_once('.').map_or(0, |(_, places)| places.len());
     let half = 0.5 * 0.1f64.powi(places as i32);
@@ -85,7 +86,7 @@ fn quotient(of: [f64; 2], by: [f64; 2]) -> [f64; 2] {
     [of[0] / by[1], of[1] / by[0]]
 }
 
-/// The bounds of a derived number; `None` where it is none.
+/// The range of a derived number; `None` if it is not derived.
 fn derived(cell: &Cell, all: &[&Cell]) -> Option<[f64; 2]> {
     let with = |metric: &str, params: &dyn Fn(&Cell) -> bool| {
         all.iter().copied().find(|other| other.metric == metric && other.system == cell.system && params(other))
@@ -97,7 +98,7 @@ fn derived(cell: &Cell, all: &[&Cell]) -> Option<[f64; 2]> {
         let base = with(metric, &alike)?;
         let (own, reference) = (rounded(base), rounded(reference_of(base, all)?));
         let faster = if base.better == "higher" { quotient(own, reference) } else { quotient(reference, own) };
-        // The reference machine divided by itself is 1, however its value was rounded.
+        // The reference machine relative to itself is exactly 1, whatever the rounding.
         let faster = if base.system == REFERENCE { [1.0; 2] } else { faster };
         let processor = mips(&cell.system)? / mips(REFERENCE)?;
         return Some(faster.map(|x| x / processor));
@@ -109,7 +110,7 @@ fn derived(cell: &Cell, all: &[&Cell]) -> Option<[f64; 2]> {
     match cell.metric.as_str() {
         "andrew.total" => {
             let (copy, compile) = (of("andrew.copy")?, of("andrew.compile")?);
-            // Whole seconds were added up as printed.
+            // The documents add the printed, whole seconds.
             let sum = (copy[0] + copy[1] + compile[0] + compile[1]) / 2.0;
             Some([sum, sum])
         }

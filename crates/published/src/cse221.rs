@@ -84,6 +84,8 @@ pub(crate) const DOCUMENT: Document = Document {
     name: "cse221",
     title: "Kalyanaraman and Ganapathy, \"Systems Measurement\", report in CSE 221, 2014",
     year: "2014",
+    known_by: &[],
+    programs: &[],
     tables: tables! { "cse221";
         "table1": "The machine", "table01_machine", Q, MACHINE;
         "measurement_overhead": "Measurement overhead", "measurement_overhead", Q, OVERHEAD;

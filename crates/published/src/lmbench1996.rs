@@ -43,7 +43,7 @@ const TABLE9: &[Quantity] = &[
     of("fork, exec & exit", "proc.fork_exec", "", "fork, exec & exit"),
     of("fork, exec sh -c & exit", "proc.fork_sh", "", "fork, exec sh -c & exit"),
 ];
-/// The passing of the token and the summing up are subtracted, as there.
+/// Without the passing of the token and the summing up, which the paper subtracts too.
 const NET: Take = Take::Outputs(&["net"]);
 const TABLE10: &[Quantity] = &[
     take("2 proc, 0 KB", "ctx.pipe", "procs=2 size=0K", "2 processes, 0 KB", NET),
@@ -82,7 +82,7 @@ const FIGURE1: &[Quantity] = &[
     of("2048", "mem.latency", "stride=2048", ""),
     of("4096", "mem.latency", "stride=4096", ""),
     of("8192", "mem.latency", "stride=8192", ""),
-    without("16384", "mem.latency", "stride=16384", "no stride is so long"),
+    without("16384", "mem.latency", "stride=16384", "no stride is that long"),
 ];
 const SIZES: Axes = Axes { x: "log2_bytes", over: "size", line: "stride" };
 const PROCESSES: Axes = Axes { x: "procs", over: "tasks", line: "working_set" };
@@ -108,6 +108,8 @@ pub(crate) const DOCUMENT: Document = Document {
     name: "lmbench1996",
     title: "McVoy and Staelin, \"lmbench: Portable Tools for Performance Analysis\", USENIX 1996",
     year: "1996",
+    known_by: &["Linux/i686", "Sun Ultra1"],
+    programs: &[],
     tables: tables! { "lmbench1996";
         "table1": "System descriptions", "table01_systems", SYSTEMS, TABLE1;
         "table2": "Memory bandwidth", "table02_memory_bandwidth", by(0), TABLE2;

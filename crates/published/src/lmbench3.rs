@@ -18,7 +18,7 @@ const TEXT: &[Quantity] = &[
     without("sleep beyond its length", "timer.sleep_excess", "", FIGURES),
 ];
 
-/// What figures 2 to 6 have in common.
+/// The description of figures 2 to 6.
 const SCALING: &str = "One of five pictures (figures 2 to 6) of how the latencies of an IBM xSeries 370, eight Pentium III \
                        of 700 MHz with Linux 2.4.18, grow with the number of processes that measure at once.";
 const BANDWIDTH: &str = "One of two pictures (figures 9 and 10) of the bandwidth of the STREAM2 kernels on an IBM xSeries \
@@ -58,7 +58,7 @@ const PICTURES: &[Picture] = &[
         name: "figure8",
         title: "Processes that may migrate",
         shows: "How a latency grows with the number of processes on a cluster of four HP x4000, two processors each, under \
-                openMosix (Linux 2.4.19); groma measures one machine, so the like of it is the scaling of this one.",
+                openMosix (Linux 2.4.19); groma measures one machine, so this machine's scaling stands for it.",
         drawn: SCALE,
     },
     stream("figure9"),
@@ -75,10 +75,15 @@ const PICTURES: &[Picture] = &[
     },
 ];
 
+/// The programs that its table of benchmarks leaves out.
+const PROGRAMS: &[&str] = &["bw_udp", "cache", "enough", "lat_cmd", "loop_o", "memsize", "seek", "timing_o"];
+
 pub(crate) const DOCUMENT: Document = Document {
     name: "lmbench3",
     title: "Staelin, \"lmbench - an extensible micro-benchmark suite\", HPL-2004-213, 2004",
     year: "2004",
+    known_by: &[],
+    programs: PROGRAMS,
     tables: tables! { "lmbench3";
         "table2": "The benchmarks", "table2_benchmarks", Shape::Raw, &[];
         "table3": "Costs of the STREAM2 kernels", "table3_stream2_costs", SYSTEMS, TABLE3;

@@ -79,6 +79,8 @@ pub(crate) const DOCUMENT: Document = Document {
     name: "ousterhout1990",
     title: "Ousterhout, \"Why Aren't Operating Systems Getting Faster As Fast as Hardware?\", USENIX 1990",
     year: "1990",
+    known_by: &["DS3100 Ultrix 3.1"],
+    programs: &[],
     tables: tables! { "ousterhout1990";
         "table1": "Machines and their MIPS", "table01_mips_ratings", by(0), TABLE1;
         "table2": "getpid", "table02_getpid", by(0), TABLE2;

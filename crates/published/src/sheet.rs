@@ -1,11 +1,11 @@
 //! A table's values put into rows and columns. Nothing is rounded, converted or left out.
 
-use crate::{Quantity, Shape, Table, Take, csv, files};
+use crate::{Quantity, Shape, Table, Take, files};
 
 /// Names and their values.
 pub type Pairs = Vec<(String, String)>;
 
-/// A value as it was printed.
+/// A value as printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// The document of the file.
@@ -16,41 +16,41 @@ pub struct Cell {
     pub system: String,
     /// Its operating system.
     pub os: String,
-    /// What it is.
+    /// Its hardware.
     pub hardware: String,
     /// What was measured.
     pub metric: String,
-    /// With which parameters.
+    /// The parameters of the measurement.
     pub params: Pairs,
-    /// The number, with the document's own digits.
+    /// The number, with the digits of the document.
     pub value: String,
     /// Its unit.
     pub unit: String,
     /// Whether more is better: `higher` or `lower`.
     pub better: String,
-    /// What is to be known of it.
+    /// A remark of the transcription.
     pub note: String,
 }
 
 /// A column of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What stands above it.
+    /// Its heading.
     pub head: String,
-    /// The unit of its values, unless a value has another; empty where each row has its own.
+    /// The unit of its values, unless a cell names another; empty where units differ by row.
     pub unit: String,
 }
 
-/// A row: a system, or a quantity.
+/// A row: one system, or one quantity.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What the row is called.
+    /// Its name.
     pub name: String,
-    /// The texts behind its name, one for each key of the sheet.
+    /// Its values of the keys of the sheet.
     pub keys: Vec<String>,
-    /// Which of the table's quantities it is of, where it is one of them.
+    /// Index of its quantity in the table, for a row of a quantity that the table lists.
     pub quantity: Option<usize>,
-    /// The values of each column; two are the ends of a range.
+    /// The cells of each column; two are the ends of a range.
     pub cells: Vec<Vec<Cell>>,
 }
 
@@ -59,27 +59,27 @@ pub struct Row {
 pub struct Sheet {
     /// What the rows are: `system`, `quantity`.
     pub rows_are: &'static str,
-    /// What tells rows of one name apart: `fs`, `access`.
+    /// The parameters in which rows of one name differ: `fs`, `access`.
     pub keys: Vec<String>,
-    /// What all rows have in common.
+    /// The parameters that all rows share.
     pub common: Pairs,
-    /// The columns of values.
+    /// Its columns of values.
     pub columns: Vec<Column>,
-    /// The rows, in the order of the document.
+    /// Its rows, in the order of the document.
     pub rows: Vec<Row>,
 }
 
-/// A table of texts: the head, and the lines.
+/// A table of texts.
 #[derive(Clone, Debug)]
 pub struct Raw {
-    /// The names of the columns that are not empty.
+    /// The headings of the columns that are not empty.
     pub head: Vec<String>,
-    /// The lines.
+    /// Its lines.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Cell {
-    /// Whether the text that it is from does not settle it.
+    /// Whether the copy that it was taken from leaves it uncertain.
     pub fn is_doubtful(&self) -> bool {
         self.note.contains("DOUBT")
     }
@@ -89,7 +89,7 @@ impl Cell {
         self.value.parse().unwrap_or(f64::NAN)
     }
 
-    /// A parameter.
+    /// The value of a parameter.
     pub fn param(&self, key: &str) -> Option<&str> {
         self.params.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
@@ -102,55 +102,56 @@ impl Cell {
         Some(Cell { source, table, system, os, hardware, metric, params, value, unit, better, note })
     }
 
-    /// What its parameters, and the part of the document, say beyond a quantity.
+    /// Its parameters except those that its quantity fixes.
     fn beyond(&self, quantity: Option<&Quantity>) -> Pairs {
-        let said = |key: &str| quantity.is_some_and(|q| q.named().any(|(name, _)| name == key));
-        self.params.iter().filter(|(key, _)| !said(key)).cloned().collect()
+        let fixed = |key: &str| quantity.is_some_and(|q| q.named().any(|(name, _)| name == key));
+        self.params.iter().filter(|(key, _)| !fixed(key)).cloned().collect()
     }
 }
 
-/// Of several values of one quantity the one that was measured, else the first.
+/// Of several values of one quantity, the measured one if there is one (rather than predicted or
+/// from a data sheet), else the first.
 pub fn measured<'c>(mut all: impl Iterator<Item = &'c Cell> + Clone) -> Option<&'c Cell> {
     all.clone().find(|cell| cell.param("kind") == Some("measured")).or_else(|| all.next())
 }
 
 impl Quantity {
-    /// Its parameters: names and values.
+    /// The parameters that it fixes: names and values.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         self.params.split(' ').filter_map(|word| word.split_once('='))
     }
 
-    /// Whether a value is one of it.
+    /// Whether a value is of this quantity.
     pub fn is_of(&self, cell: &Cell) -> bool {
         self.metric == cell.metric && self.named().all(|(key, value)| cell.param(key) == Some(value))
     }
 
-    /// Whether a command repeats it.
+    /// Whether a command measures it.
     pub fn is_repeated(&self) -> bool {
         !matches!(self.take, Take::Nothing(_))
     }
 }
 
 impl Row {
-    /// The unit of a row of one quantity: that of what was measured, else of its first value.
+    /// The unit of a row of one quantity: that of its measured value, else of its first.
     pub fn unit(&self) -> &str {
         measured(self.cells.iter().flatten()).map_or("", |cell| &cell.unit)
     }
 }
 
 impl Table {
-    /// Its values, in the order of its file; none of [`Shape::Raw`].
+    /// Its values, in the order of its file; none for [`Shape::Raw`].
     pub fn cells(&self) -> Vec<Cell> {
         if self.shape == Shape::Raw {
             Vec::new()
         } else {
-            csv::lines(files::text(self.file)).skip(1).filter_map(Cell::of).collect()
+            files::lines(self.file).skip(1).filter_map(Cell::of).collect()
         }
     }
 
-    /// Its texts, of [`Shape::Raw`]; without the remarks, which the file has.
+    /// Its texts, for [`Shape::Raw`]; without source, table and note.
     pub fn raw(&self) -> Raw {
-        let mut lines = csv::lines(files::text(self.file));
+        let mut lines = files::lines(self.file);
         let head = lines.next().unwrap_or_default();
         let rows: Vec<Vec<String>> = lines.collect();
         let is_text = |i: &usize| !["source", "table", "note"].contains(&head[*i].as_str());
@@ -162,7 +163,7 @@ impl Table {
         Raw { head: pick(&head), rows: rows.iter().map(pick).collect() }
     }
 
-    /// Its values in rows and columns; `None` of [`Shape::Raw`].
+    /// Its values in rows and columns; `None` for [`Shape::Raw`].
     pub fn sheet(&self) -> Option<Sheet> {
         match self.shape {
             Shape::Systems(_) | Shape::Figure(_) => Some(self.by_system()),
@@ -171,7 +172,18 @@ impl Table {
         }
     }
 
-    fn quantity_of(&self, cell: &Cell) -> Option<usize> {
+    /// The names that a table of names lists; empty of others.
+    pub fn names(&self) -> Vec<String> {
+        if self.shape != Shape::Raw {
+            return Vec::new();
+        }
+        let raw = self.raw();
+        let at = raw.head.iter().position(|head| head == "name");
+        at.map_or_else(Vec::new, |at| raw.rows.into_iter().map(|mut row| row.swap_remove(at)).collect())
+    }
+
+    /// The first of its quantities that a value is of.
+    pub(crate) fn quantity_of(&self, cell: &Cell) -> Option<usize> {
         self.quantities.iter().position(|quantity| quantity.is_of(cell))
     }
 
@@ -246,7 +258,7 @@ fn value_of(pairs: &Pairs, key: &str) -> String {
     pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone()).unwrap_or_default()
 }
 
-/// The keys in which rows differ, and what all have in common.
+/// The keys in which rows differ, and the pairs that all rows share.
 fn keys_of(rows: &[Pairs]) -> (Vec<String>, Pairs) {
     let names = distinct(rows.iter().flatten().map(|(key, _)| key.clone()));
     let values = |key: &str| distinct(rows.iter().map(|row| value_of(row, key)));

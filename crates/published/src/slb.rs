@@ -1,10 +1,10 @@
-//! Closson's Silly Little Benchmark, with what readers measured.
+//! Closson's Silly Little Benchmark, with the results of its readers.
 
 use crate::{Document, Quantity, SYSTEMS, Shape, of, without};
 
 const METRIC: &str = "as a metric";
 const FOLLOWS: &str = "follows from the latency";
-const BUDGET: &str = "rounds end by time, not after so many stores; `groma hammer` counts as there";
+const BUDGET: &str = "rounds end by time, not after a number of stores; `groma hammer` counts them";
 
 const MEMHAMMER: &[Quantity] = &[
     of("latency", "mem.random_write_latency", "", METRIC),
@@ -28,6 +28,8 @@ pub(crate) const DOCUMENT: Document = Document {
     name: "slb",
     title: "Closson's Silly Little Benchmark, a weblog post and its readers' comments",
     year: "",
+    known_by: &[],
+    programs: &[],
     tables: tables! { "slb";
         "memhammer": "Stores to random pages, alone and in pairs", "memhammer_runs", SYSTEMS, MEMHAMMER;
         "threads" as "memhammer": "One to twelve threads of a dual Opteron 2427", "opteron2427_threads", SYSTEMS, THREADS;

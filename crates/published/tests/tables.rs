@@ -1,9 +1,8 @@
-//! Every value of every file is in its table once, and the tables are sorted as the documents sort
-//! them.
+//! Every value of every file is in its table once, and tables keep the order of their documents.
 
 use groma_published::{Cell, DOCUMENTS, Shape, check, mips, relative};
 
-/// The values of each document, by the counts that the transcription was made with.
+/// The number of values of each document, counted during transcription.
 const VALUES: [(&str, usize); 5] =
     [("lmbench1996", 1338), ("lmbench3", 22), ("ousterhout1990", 521), ("cse221", 70), ("slb", 213)];
 
@@ -41,9 +40,9 @@ fn names_are_given_once_and_values_are_numbers() {
     }
 }
 
-/// Two values in one place are the ends of a range, and nothing else.
+/// Two values in one cell are the ends of a range.
 #[test]
-fn a_place_holds_one_value_or_a_range() {
+fn a_cell_holds_one_value_or_a_range() {
     for table in DOCUMENTS.iter().flat_map(|document| document.tables) {
         for row in table.sheet().into_iter().flat_map(|sheet| sheet.rows) {
             for cells in &row.cells {
@@ -81,7 +80,7 @@ fn doubtful_cells_keep_their_mark() {
     assert_eq!(all.filter(Cell::is_doubtful).count(), 49);
 }
 
-/// What the documents computed otherwise than their own numbers give, beyond all rounding.
+/// Derived numbers that no rounding of the document's own numbers gives.
 const ERRORS: [(&str, &str, &str); 12] = [
     ("table3", "SS1 SunOS 4.0.3", "0.32"),
     ("table5", "Sun4 Sprite", "0.55"),
@@ -118,7 +117,7 @@ fn ratings_are_found_by_the_hardware() {
     assert_eq!(mips("PDP-11"), None);
 }
 
-/// Twice the time of another on a processor of twice the speed is a quarter; the reference is 1.
+/// Twice the time on a processor of twice the speed is a quarter; the reference machine is 1.
 #[test]
 fn what_is_relative_to_mips_is_relative_to_the_reference_machine() {
     let all: Vec<Cell> =
@@ -131,13 +130,13 @@ fn what_is_relative_to_mips_is_relative_to_the_reference_machine() {
     assert!((relative(7.32, 1.8, pipe).expect("a number") - 0.25).abs() < 1e-12);
     let read = find("file.reread_bw", None).expect("table 6");
     let doubled = relative(2.0, 0.9, read).zip(relative(1.0, 0.9, read)).map(|(two, one)| two / one);
-    assert_eq!(doubled, Some(2.0), "of a bandwidth more is better");
-    // Over a network it is relative to the reference machine over a network.
+    assert_eq!(doubled, Some(2.0), "a higher bandwidth is better");
+    // A value over a network is relative to the reference machine over a network.
     let [local, remote] = ["local", "nfs"].map(|access| find("andrew.total", Some(access)).expect("table 7"));
     assert_eq!((relative(1416.0, 0.9, local), relative(1707.0, 0.9, remote)), (Some(1.0), Some(1.0)));
 }
 
-/// Pictures are not tables, and each says in a sentence what is to be seen.
+/// Pictures are not tables, and each says in a sentence what it shows.
 #[test]
 fn pictures_are_named_once_and_described() {
     for document in &DOCUMENTS {

@@ -11,17 +11,15 @@ use crate::units::{self, Scale};
 
 /// What a card says beside its record.
 #[derive(Clone, Debug, Default)]
-pub struct Beside<'a> {
+pub struct Beside {
     /// What it was in earlier runs of the machine, the latest first.
     pub earlier: Vec<f64>,
-    /// The tests of other tools and the tables of papers that it repeats.
-    pub lineage: &'a [&'a str],
     /// What its benchmark measures.
     pub measures: String,
 }
 
 /// The card of a record.
-pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style) -> String {
+pub fn card(run: &RunHeader, record: &Record, beside: &Beside, style: &Style) -> String {
     let scale = Scale::of(record);
     let value = |v: f64| units::value(v, scale, None);
     let mut out = style.paint(Ink::Strong, &style.text(&name(record))) + "\n";
@@ -64,7 +62,7 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style
         let range = if runs == 1 { value(least) } else { units::range(least, most, scale) };
         line("earlier", format!("{range} in {} of this machine", units::counted(runs, "run")));
     }
-    line("repeats", beside.lineage.join(", "));
+    line("repeats", groma_published::sources(&record.id).join(", "));
     line("machine", host(&run.environment));
     let noise = run.noise.map(|noise| format!(", host {}", noise.word())).unwrap_or_default();
     line("run", format!("{}, {}{noise}", run.run, run.profile.word()));
@@ -140,11 +138,8 @@ mod tests {
     use groma_model::{Placement, SharedCore, State};
 
     fn shown(record: &Record, width: usize) -> String {
-        let beside = Beside {
-            earlier: vec![4.4e-6, 4.6e-6, 4.5e-6],
-            lineage: &["lmbench3:lat_pipe"],
-            measures: "A byte through a pipe and back.".to_owned(),
-        };
+        let beside =
+            Beside { earlier: vec![4.4e-6, 4.6e-6, 4.5e-6], measures: "A byte through a pipe and back.".to_owned() };
         card(&fixtures::header(), record, &beside, &Style::plain(width))
     }
 

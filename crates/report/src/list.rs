@@ -1,9 +1,10 @@
 //! The catalogue as a list.
 
 use groma_model::{
-    Better, Composition, Info, Need, Output, Param, ParamKind, Part, Placement, Profile, Repeat, Scaling, Tier, Times,
-    Timing, Unit, Value,
+    Better, Composition, Info, Need, Output, Param, ParamKind, Part, Placement, Profile, Scaling, Tier, Times, Timing,
+    Unit, Value,
 };
+use groma_published::sources;
 use serde_json::{Value as Json, json};
 
 use crate::grid::{Align, Cell, Grid};
@@ -50,31 +51,6 @@ pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
     out + "\n"
 }
 
-/// What repeats rows of earlier suites and papers: a block for each row, with the benchmarks that
-/// claim other sources below.
-pub fn lineage(repeats: &[&Repeat], others: &[(&Info, &str)], style: &Style) -> String {
-    let mut out = String::new();
-    for repeat in repeats {
-        let column = if repeat.column.is_empty() { String::new() } else { format!(": {}", repeat.column) };
-        out += &format!("{}{column}\n", style.paint(Ink::Strong, repeat.source));
-        // The command stands alone and whole, to be copied.
-        out += &format!("  {}\n", style.text(repeat.command));
-        for (head, text) in [("timed", repeat.timed), ("published", repeat.published), ("differs", repeat.differs)] {
-            if !text.is_empty() {
-                out += &wrap_behind(&format!("  {head:<9} "), &style.text(text), style.width);
-            }
-        }
-        out.push('\n');
-    }
-    for (info, source) in others {
-        out += &format!("{}\n", style.paint(Ink::Strong, source));
-        out += &format!("  groma run {}\n", info.id);
-        out += &wrap_behind("  timed     ", &style.text(info.summary), style.width);
-        out.push('\n');
-    }
-    out
-}
-
 /// A benchmark in a few lines: the parameters in one, and what `groma explain` says in full left
 /// out.
 fn entry(info: &Info, style: &Style) -> String {
@@ -89,7 +65,7 @@ fn entry(info: &Info, style: &Style) -> String {
     } else {
         words(info.placements, Placement::to_string)
     };
-    let lineage = info.lineage.join(", ");
+    let lineage = sources(info.id).join(", ");
     for (head, text) in [("params", params.as_str()), ("also", also), ("where", &placements), ("lineage", &lineage)] {
         if !text.is_empty() {
             out += &wrap_behind(&format!("    {head:<7} "), &style.text(text), style.width);
@@ -132,7 +108,7 @@ pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
     facts.push(("hybrid", classes.to_owned()));
     facts.push(("scales", scaling(&info.scaling)));
     facts.push(("needs", words(info.needs, need)));
-    facts.push(("lineage", info.lineage.join(", ")));
+    facts.push(("lineage", sources(info.id).join(", ")));
     let selection = match info.tier {
         Tier::Quick => "",
         Tier::Standard => "not by a plain quick run",
@@ -295,7 +271,7 @@ fn object(info: &Info) -> Json {
         },
         "needs": info.needs.iter().map(need).collect::<Vec<_>>(),
         "drops": info.interference.drops().letters(),
-        "lineage": info.lineage,
+        "lineage": sources(info.id),
         "outputs": outputs,
         "default": info.tier <= Tier::Standard,
         "quick": info.tier == Tier::Quick,
@@ -330,7 +306,6 @@ pub(crate) mod tests {
         scaling: Scaling::processes("the peer is forked, and a process with threads must not fork"),
         placements: &[Placement::SameCpu, Placement::Smt, Placement::SameLlc, Placement::Free],
         needs: &[Need::Cpus(2), Need::System("Linux")],
-        lineage: &["lmbench3:lat_pipe", "ousterhout1990:table3"],
         interference: Interference::Blocking,
         ..Info::new("ipc.pipe_rtt")
     };
@@ -352,19 +327,6 @@ pub(crate) mod tests {
     fn long() {
         insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(80)));
         insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(120)));
-    }
-
-    #[test]
-    fn lineages() {
-        let repeat = Repeat {
-            source: "lmbench1996:table11",
-            column: "pipe",
-            timed: "a word to another process and back over two pipes",
-            command: "groma run ipc.pipe_rtt --param size=4 --placement same-cpu",
-            published: "26 us (Linux/i686)",
-            differs: "",
-        };
-        insta::assert_snapshot!(lineage(&[&repeat], &[(&PIPE, "perf_bench:sched pipe")], &Style::plain(80)));
     }
 
     #[test]

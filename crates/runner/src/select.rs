@@ -1,7 +1,7 @@
 //! Selects benchmarks by id, family, metric or pattern, and suggests the closest id for a typo.
 
 use groma_harness::Benchmark;
-use groma_harness::model::{Tier, is_metric_of, lineage};
+use groma_harness::model::{Tier, is_metric_of};
 use std::fmt;
 
 /// A text that names no benchmark.
@@ -23,7 +23,8 @@ impl fmt::Display for UnknownBenchmark {
 impl std::error::Error for UnknownBenchmark {}
 
 /// The benchmarks that the texts select, in the order of the catalogue. Without texts, those that a
-/// run of this tier measures.
+/// run of this tier measures. `repeating` gives the ids of the benchmarks that repeat a test of
+/// another tool: this crate does not know the other tools.
 ///
 /// # Errors
 /// Names the first text that selects nothing, with the closest id.
@@ -31,39 +32,39 @@ pub fn select(
     all: &[&'static Benchmark],
     texts: &[String],
     tier: Tier,
+    repeating: fn(&str) -> Vec<&'static str>,
 ) -> Result<Vec<&'static Benchmark>, UnknownBenchmark> {
     if texts.is_empty() {
         return Ok(all.iter().copied().filter(|b| b.info.tier <= tier).collect());
     }
     // Once, not for each benchmark: a text may be long.
-    let texts: Vec<(&str, How)> = texts.iter().map(|text| (text.as_str(), How::of(text, all))).collect();
-    for &(text, how) in &texts {
+    let texts: Vec<(&str, How)> = texts.iter().map(|text| (text.as_str(), How::of(text, all, repeating))).collect();
+    for (text, how) in &texts {
         if !all.iter().any(|b| fits(text, how, b)) {
-            return Err(UnknownBenchmark { text: text.to_owned(), suggestion: suggestion(all, text) });
+            return Err(UnknownBenchmark { text: (*text).to_owned(), suggestion: suggestion(all, text) });
         }
     }
-    Ok(all.iter().copied().filter(|b| texts.iter().any(|&(text, how)| fits(text, how, b))).collect())
+    Ok(all.iter().copied().filter(|b| texts.iter().any(|(text, how)| fits(text, how, b))).collect())
 }
 
 /// How a text selects benchmarks.
-#[derive(Clone, Copy)]
 enum How {
     /// As an id or a family: nothing else is meant, though perf bench has a `syscall fork`.
     Exactly,
     /// As a pattern.
     Pattern,
-    /// As a metric, a test of another tool, or a word of an id.
-    Loosely,
+    /// As a metric, a word of an id, or a test of another tool: the ids of what repeats it.
+    Loosely(Vec<&'static str>),
 }
 
 impl How {
-    fn of(text: &str, all: &[&'static Benchmark]) -> How {
+    fn of(text: &str, all: &[&'static Benchmark], repeating: fn(&str) -> Vec<&'static str>) -> How {
         if is_pattern(text) {
             How::Pattern
         } else if all.iter().any(|bench| is_exactly(text, bench)) {
             How::Exactly
         } else {
-            How::Loosely
+            How::Loosely(repeating(text))
         }
     }
 }
@@ -78,16 +79,16 @@ fn is_exactly(text: &str, bench: &Benchmark) -> bool {
 
 /// Whether a text selects a benchmark: as its id or family, a pattern, one of its metrics, a test
 /// of another tool that it repeats (`lat_pipe`), or a word of its id (`pipe`).
-fn fits(text: &str, how: How, bench: &Benchmark) -> bool {
+fn fits(text: &str, how: &How, bench: &Benchmark) -> bool {
     let info = &bench.info;
     match how {
         How::Exactly => is_exactly(text, bench),
         How::Pattern => info.tier != Tier::Named && glob(text.as_bytes(), info.id.as_bytes()),
-        How::Loosely => {
+        How::Loosely(repeating) => {
             let is_word = info.tier != Tier::Named && info.id.split(['.', '_']).any(|word| word == text);
             let suffix = text.strip_prefix(info.id).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
             is_word
-                || info.lineage.iter().any(|source| lineage::names(text, source))
+                || repeating.contains(&info.id)
                 || (!suffix.is_empty() && info.outputs.iter().any(|o| o.suffix == suffix))
         }
     }

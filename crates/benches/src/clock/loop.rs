@@ -30,7 +30,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("loop.rs"),
         iteration: "one turn",
         timing: Timing::Floor,
-        lineage: &["lmbench3:loop_o", "cse221:measurement_overhead"],
         ..Info::new("clock.loop")
     },
     run: Run::Here(run),

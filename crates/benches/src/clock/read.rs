@@ -28,7 +28,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Reading the harness's own clock, back to back",
         about: about!("read.rs"),
         iteration: "one read of the clock",
-        lineage: &["lmbench3:timing_o", "cse221:measurement_overhead"],
         ..Info::new("clock.read")
     },
     run: Run::Here(run),

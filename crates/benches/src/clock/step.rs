@@ -30,7 +30,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         better: Some(Better::Neither),
         timing: Timing::Stated,
         scaling: Scaling::alone("there is one clock, and it states a value instead of taking samples"),
-        lineage: &["lmbench3:enough"],
         tier: Tier::Standard,
         ..Info::new("clock.step")
     },

@@ -46,7 +46,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quick(&["leaf"])
                 .full(&["frame"]),
         ],
-        lineage: &["lmbench3:lat_proc procedure", "cse221:procedure_call"],
         target_half_width: 0.02,
         ..Info::new("cpu.call")
     },

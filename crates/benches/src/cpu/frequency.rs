@@ -53,7 +53,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .standard(CLASSES)
             .named(WORDS)],
         scaling: Scaling::alone("it states a rate of one core instead of taking samples that could overlap"),
-        lineage: &["lmbench1996:table6", "lmbench3:mhz"],
         class_tier: Tier::Standard,
         ..Info::new("cpu.frequency")
     },

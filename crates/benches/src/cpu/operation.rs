@@ -90,7 +90,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 "f64x4.fma",
                 "f64x8.fma",
             ])],
-        lineage: &["lmbench3:lat_ops", "lmbench3:par_ops"],
         target_half_width: 0.02,
         class_tier: Tier::Standard,
         ..Info::new("cpu.operation")

@@ -34,7 +34,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["drand48"])
             .standard(&["lrand48", "rand", "random"])],
         scaling: Scaling::processes("threads would share the one state, which drand48 changes without a lock"),
-        lineage: &["lmbench3:lat_rand"],
         tier: Tier::Standard,
         target_half_width: 0.02,
         ..Info::new("cpu.random")

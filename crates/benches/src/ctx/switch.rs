@@ -96,7 +96,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("each ring forks its tasks, which a process with threads must not"),
         placements: &[Placement::SameCpu],
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench1996:table10", "lmbench1996:figure2", "lmbench3:lat_ctx", "cse221:context_switch"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         // 3: the tasks are SCHED_BATCH.

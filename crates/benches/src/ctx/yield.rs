@@ -54,7 +54,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: Scaling::processes("two threads of one process each: as threads they would share its CPU clock"),
         placements: &[Placement::SameCpu],
-        lineage: &["cse221:context_switch", "wis:sched_yield"],
         interference: Interference::Tasks,
         target_half_width: 0.02,
         tier: Tier::Standard,

@@ -45,7 +45,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quick(&["same"]),
         ],
         scaling: Scaling::alone("members would wait for each other's block"),
-        lineage: &["lmbench1996:table17"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

@@ -68,7 +68,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             if mixed && params.int("depth") != Some(16) { Tier::Full } else { Tier::Quick }
         },
         scaling: Scaling::alone("the depth says how many requests there are at once"),
-        lineage: &["fio:randread", "fio:randrw"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         needs: NEEDS,

@@ -38,7 +38,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         version: 2,
         outputs: &[Output::MAIN, Output::named("reused", "the same of a place that was read just before")],
         params: &[ON, SIZE],
-        lineage: &["fio:randread"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         needs: NEEDS,

@@ -38,7 +38,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 // A file of our own has no zones that anybody could tell.
                 .named(&["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]),
         ],
-        lineage: &["lmbench3:disk"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         needs: NEEDS,

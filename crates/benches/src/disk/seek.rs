@@ -34,7 +34,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quick(&["50"])
                 .full(&["0", "1", "2", "5", "10", "20", "75", "95"]),
         ],
-        lineage: &["lmbench3:disk", "lmbench3:seek"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

@@ -31,7 +31,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         params: &[ON],
         scaling: Scaling::alone("a size is that of one disk, however many look at it"),
-        lineage: &["lmbench3:disk"],
         needs: NEEDS,
         ..Info::new("disk.size")
     },

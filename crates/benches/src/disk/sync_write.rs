@@ -31,7 +31,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one write and one fdatasync",
         timing: Timing::Each,
         params: &[ON, SIZE],
-        lineage: &["fio:fdatasync"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         needs: NEEDS,

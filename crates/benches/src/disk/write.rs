@@ -32,7 +32,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one write of 1 MiB",
         timing: Timing::Each,
         params: &[ON, SIZE],
-        lineage: &["fio:write"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

@@ -81,7 +81,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         combination_tier,
         needs: &[Need::WorkDir],
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench1996:table16", "lmbench3:lat_fs"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         version: 2,

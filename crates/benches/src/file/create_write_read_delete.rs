@@ -36,7 +36,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         needs: &[Need::WorkDir],
         composed_of: COMPOSED_OF,
-        lineage: &["ousterhout1990:table10"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         version: 2,

@@ -48,7 +48,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             OBJECT,
         ],
         needs: &[Need::WorkDir],
-        lineage: &["lmbench1996:table5", "lmbench3:bw_mmap_rd"],
         interference: Interference::Faults,
         target_half_width: 0.03,
         tier: Tier::Standard,

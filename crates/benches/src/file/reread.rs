@@ -60,7 +60,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             OBJECT,
         ],
         needs: &[Need::WorkDir],
-        lineage: &["lmbench1996:table5", "lmbench3:bw_file_rd", "ousterhout1990:table6"],
         target_half_width: 0.03,
         ..Info::new("file.reread")
     },

@@ -53,7 +53,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],
         needs: &[Need::Loopback],
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench3:lat_http"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         version: 2,

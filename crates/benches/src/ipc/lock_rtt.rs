@@ -44,7 +44,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
         needs: &[Need::WorkDir],
-        lineage: &["lmbench3:lat_fcntl"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         tier: Tier::Standard,

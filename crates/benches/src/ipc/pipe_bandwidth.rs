@@ -68,7 +68,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Placement::CrossNode,
             Placement::Free,
         ],
-        lineage: &["lmbench1996:table3", "lmbench3:bw_pipe"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         version: 2,

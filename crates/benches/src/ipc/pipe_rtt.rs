@@ -39,7 +39,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: ONE_PROCESS_EACH,
         placements: &Placement::TWO_SIDED,
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench1996:table11", "lmbench3:lat_pipe", "ousterhout1990:table3", "perf_bench:sched pipe"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         // 2: the peer reads a message with one call instead of two.

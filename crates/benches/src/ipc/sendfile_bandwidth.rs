@@ -53,7 +53,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],
         needs: &[Need::WorkDir],
-        lineage: &[],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

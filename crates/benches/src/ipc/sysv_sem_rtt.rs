@@ -40,7 +40,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         .quick(&["each"])],
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
-        lineage: &["lmbench3:lat_sem"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         version: 2,

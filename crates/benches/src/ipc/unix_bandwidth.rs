@@ -45,7 +45,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],
-        lineage: &["lmbench3:bw_unix"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         version: 2,

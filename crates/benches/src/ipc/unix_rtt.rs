@@ -49,7 +49,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench3:lat_unix"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         // 2: no frequency probe runs between the trips.

@@ -23,7 +23,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Event counter (eventfd) that nobody waits for: write and read",
         about: about!("eventfd.rs"),
         iteration: "one write and one read",
-        lineage: &["wis:eventfd1"],
         tier: Tier::Standard,
         ..Info::new("lock.eventfd")
     },

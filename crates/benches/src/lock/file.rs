@@ -35,7 +35,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one lock and one unlock",
         params: &[LOCK_KIND, OBJECT],
         needs: &[Need::WorkDir],
-        lineage: &["wis:lock1", "wis:lock2"],
         ..Info::new("lock.file")
     },
     run: Run::Here(run),

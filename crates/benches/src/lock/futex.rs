@@ -42,7 +42,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             OBJECT,
         ],
         needs: &[Need::WorkDir],
-        lineage: &["wis:futex1", "wis:futex2", "wis:futex3", "wis:futex4"],
         ..Info::new("lock.futex")
     },
     run: Run::Here(run),

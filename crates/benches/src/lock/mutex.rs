@@ -35,7 +35,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         )
         .quick(&["threaded"])],
         scaling: Scaling::processes("whether there are other threads is a parameter"),
-        lineage: &["wis:pthread_mutex2", "libmicro:mutex"],
         tier: Tier::Standard,
         ..Info::new("lock.mutex")
     },

@@ -29,7 +29,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one sem_post and one sem_wait",
         params: &[OBJECT],
         needs: &[Need::WorkDir],
-        lineage: &["wis:posix_semaphore1"],
         tier: Tier::Standard,
         ..Info::new("lock.posix_sem")
     },

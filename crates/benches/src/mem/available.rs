@@ -35,7 +35,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one look, and a part of it touched",
         timing: Timing::Stated,
         scaling: Scaling::alone("what is available is one number for all"),
-        lineage: &["lmbench3:memsize"],
         target_half_width: 0.05,
         ..Info::new("mem.available")
     },

@@ -95,7 +95,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             )
             .quick(&["best"]),
         ],
-        lineage: &["lmbench1996:table2", "lmbench1996:table5", "lmbench3:bw_mem", "cse221:ram_bandwidth"],
         target_half_width: 0.02,
         version: 2,
         combination_tier,

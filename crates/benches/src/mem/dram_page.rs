@@ -47,7 +47,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["64M"])
             .full(&["512M"])],
         scaling: Scaling::alone("it sorts single pairs by time, which others' traffic would blur"),
-        lineage: &["lmbench3:lat_dram_page"],
         target_half_width: 0.05,
         tier: Tier::Standard,
         ..Info::new("mem.dram_page")

@@ -77,7 +77,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("pages", "base pages or transparent huge pages", &["base", "huge"]).quick(&["base"]),
         ],
         group_tier: |_| Tier::Quick,
-        lineage: &["slb:memhammer"],
         target_half_width: 0.05,
         ..Info::new("mem.hammer")
     },

@@ -68,7 +68,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("it has writers of its own (writers=2)"),
         placements: &[Placement::Free],
         interference: Interference::Tasks,
-        lineage: &["slb:memhammer"],
         target_half_width: 0.05,
         tier: Tier::Named,
         ..Info::new("mem.hammer_run")

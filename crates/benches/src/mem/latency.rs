@@ -81,7 +81,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             )
             .quick(&["base"]),
         ],
-        lineage: &["lmbench1996:table6", "lmbench3:cache", "lmbench3:lat_mem_rd", "cse221:memory_latency"],
         combination_tier,
         target_half_width: 0.02,
         class_tier: Tier::Standard,

@@ -60,13 +60,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         combination_tier,
         tier: Tier::Standard,
-        lineage: &[
-            "lmbench1996:table2",
-            "lmbench1996:table3",
-            "lmbench1996:table5",
-            "lmbench3:bw_mem",
-            "ousterhout1990:table5",
-        ],
         target_half_width: 0.02,
         ..Info::new("mem.libc")
     },

@@ -38,7 +38,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[Output::MAIN, Output::named("pair", "bytes that come together: two lines where they come in pairs")],
         scaling: Scaling::alone("it states a property of one core instead of taking samples that could overlap"),
-        lineage: &["lmbench3:line"],
         ..Info::new("mem.line")
     },
     run: Run::Here(run),

@@ -74,7 +74,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone(
             "it searches within a round instead of taking samples that could overlap: see mem.random_read",
         ),
-        lineage: &["lmbench3:par_mem"],
         target_half_width: 0.03,
         class_tier: Tier::Full,
         ..Info::new("mem.parallelism")

@@ -69,7 +69,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         combination_tier,
         tier: Tier::Standard,
-        lineage: &["lmbench3:stream"],
         target_half_width: 0.02,
         ..Info::new("mem.stream")
     },

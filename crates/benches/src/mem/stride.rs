@@ -47,7 +47,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["base"])
             .named(&["huge", "hugetlb"]),
         ],
-        lineage: &["lmbench1996:figure1", "lmbench3:lat_mem_rd"],
         target_half_width: 0.05,
         tier: Tier::Named,
         ..Info::new("mem.stride")

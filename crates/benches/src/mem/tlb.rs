@@ -66,7 +66,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quick(&["contiguous"]),
         ],
         scaling: Scaling::alone("it states properties of one core instead of taking samples that could overlap"),
-        lineage: &["lmbench3:tlb"],
         // Walks differ with the position of the page tables; the entries, which matter most, agree
         // at once.
         target_half_width: 0.1,

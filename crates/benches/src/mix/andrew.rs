@@ -74,7 +74,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("a process with threads must not fork"),
         placements: &[Placement::Free],
         needs: &[Need::WorkDir],
-        lineage: &["ousterhout1990:table7", "ousterhout1990:table8"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
         tier: Tier::Standard,

@@ -43,7 +43,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[Param::text("command", "the program and its arguments: 'gzip -kf data'").quick(&["true"])],
         scaling: Scaling::processes("a process with threads must not fork"),
         placements: &[Placement::Free],
-        lineage: &["lmbench3:lat_cmd"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
         tier: Tier::Named,

@@ -57,7 +57,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: Scaling::alone("it fills the CPUs by itself"),
         placements: &[Placement::Free],
-        lineage: &["lmbench3:lat_pmake"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
         version: 2,

@@ -35,7 +35,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: &[Output::MAIN, Output::named("alone", "Accepting a TCP connection that waits").detail()],
         params: &[FAMILY],
         needs: &[Need::Loopback],
-        lineage: &["libmicro:connection"],
         target_half_width: 0.02,
         tier: Tier::Standard,
         version: 2,

@@ -80,7 +80,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
         placements: PLACEMENTS,
         needs: &[Need::Loopback],
-        lineage: &["lmbench1996:table3", "lmbench1996:table4", "lmbench3:bw_tcp"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         // 2: between machines the stream does not stop between two stretches.

@@ -64,7 +64,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: PLACEMENTS,
         needs: &[Need::Loopback],
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench1996:table15", "lmbench3:lat_connect"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         version: 2,

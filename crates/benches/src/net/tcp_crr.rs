@@ -59,7 +59,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
         placements: PLACEMENTS,
         needs: &[Need::Loopback],
-        lineage: &["netperf:TCP_CRR"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         // 2: close=orderly waits for the server's close.

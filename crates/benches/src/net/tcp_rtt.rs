@@ -54,7 +54,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: PLACEMENTS,
         needs: &[Need::Loopback],
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench1996:table12", "lmbench1996:table14", "lmbench3:lat_tcp"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         version: 2,

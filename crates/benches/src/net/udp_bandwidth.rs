@@ -66,7 +66,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("its values are stated, not timed together with those of others"),
         placements: PLACEMENTS,
         needs: &[Need::Loopback],
-        lineage: &["lmbench3:bw_udp"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

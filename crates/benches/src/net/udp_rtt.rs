@@ -56,7 +56,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
         placements: PLACEMENTS,
         needs: &[Need::Loopback],
-        lineage: &["lmbench1996:table13", "lmbench1996:table14", "lmbench3:lat_udp"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         // 2: no time-out of the socket in the trip.

@@ -36,7 +36,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             &["abstract", "path"],
         )
         .quick(&["abstract"])],
-        lineage: &["lmbench3:lat_unix_connect"],
         tier: Tier::Standard,
         needs: &[Need::WorkDirFor { param: "name", values: &["path"] }],
         ..Info::new("net.unix_connect")

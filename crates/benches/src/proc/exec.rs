@@ -66,7 +66,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: PROCESSES,
         needs: &[Need::WorkDir],
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench1996:table9", "lmbench3:lat_proc exec", "libmicro:exec", "perf_bench:syscall execve"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
         version: 2,

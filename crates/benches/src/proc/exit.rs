@@ -44,7 +44,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["0"])
             .full(&["1M", "16M", "64M"])],
         scaling: PROCESSES,
-        lineage: &["libmicro:exit"],
         interference: Interference::Tasks,
         target_half_width: 0.03,
         tier: Tier::Standard,

@@ -57,13 +57,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         composed_of: COMPOSED_OF,
-        lineage: &[
-            "lmbench1996:table9",
-            "lmbench3:lat_proc fork",
-            "cse221:task_creation",
-            "libmicro:fork",
-            "perf_bench:syscall fork",
-        ],
         interference: Interference::Tasks,
         target_half_width: 0.03,
         version: 2,

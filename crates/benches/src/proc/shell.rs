@@ -48,7 +48,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: PROCESSES,
         needs: &[Need::Program(SHELL), Need::WorkDir],
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench1996:table9", "lmbench3:lat_proc shell", "libmicro:system"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
         version: 2,

@@ -32,7 +32,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         scaling: PROCESSES,
         needs: &[Need::WorkDir],
-        lineage: &["libmicro:posix_spawn"],
         interference: Interference::Tasks,
         target_half_width: 0.03,
         version: 2,

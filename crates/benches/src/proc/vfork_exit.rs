@@ -38,7 +38,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         outputs: &[Output::MAIN, FIRST],
         scaling: PROCESSES,
-        lineage: &["libmicro:vfork"],
         interference: Interference::Tasks,
         target_half_width: 0.03,
         version: 2,

@@ -32,7 +32,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             super::READY.quick(&["none"]),
         ],
         scaling: super::PROCESSES,
-        lineage: &["libmicro:poll", "wis:poll1", "wis:poll2"],
         ..Info::new("ready.poll")
     },
     run: Run::Here(run),

@@ -38,7 +38,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         combination_tier,
         scaling: super::PROCESSES,
-        lineage: &["lmbench3:lat_select", "ousterhout1990:table4"],
         ..Info::new("ready.select")
     },
     run: Run::Here(run),

@@ -51,7 +51,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],
         needs: &[Need::Loopback],
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench1996:table12", "lmbench1996:table13", "lmbench3:lat_rpc"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         version: 2,

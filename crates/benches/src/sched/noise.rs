@@ -55,7 +55,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         params: &[CPUS],
         scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),
-        lineage: &["linux:osnoise", "rt-tests:oslat"],
         target_half_width: 0.1,
         // 2: `longest` is the longest of all rounds, not the median of each round's.
         version: 2,

@@ -43,7 +43,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: &[Output::MAIN, Output::named("max", "the latest wake-up of all rounds").max("")],
         params: &[POLICY, CPUS, CPU_DMA_LATENCY],
         scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),
-        lineage: &["rt-tests:cyclictest"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

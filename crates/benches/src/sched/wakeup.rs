@@ -55,7 +55,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .full(&["50", "150"])],
         scaling: Scaling::alone("it states values instead of taking samples"),
         placements: &[Placement::SameLlc, Placement::Free],
-        lineage: &["schbench:wakeup"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         ..Info::new("sched.wakeup")

@@ -41,7 +41,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench1996:table8", "lmbench3:lat_sig catch"],
         target_half_width: 0.02,
         ..Info::new("signal.catch")
     },

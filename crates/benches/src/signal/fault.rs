@@ -51,7 +51,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["thread"]),
         ],
         scaling: PROCESSES,
-        lineage: &["lmbench3:lat_sig prot"],
         interference: Interference::Faults,
         target_half_width: 0.02,
         ..Info::new("signal.fault")

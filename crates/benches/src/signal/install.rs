@@ -26,7 +26,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("install.rs"),
         iteration: "one rt_sigaction that installs an action and returns the old one",
         scaling: PROCESSES,
-        lineage: &["lmbench1996:table8", "lmbench3:lat_sig install"],
         ..Info::new("signal.install")
     },
     run: Run::Here(run),

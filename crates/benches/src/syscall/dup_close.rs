@@ -29,7 +29,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("dup_close.rs"),
         needs: &[Need::File("/dev/null")],
         iteration: "one dup and one close",
-        lineage: &["libmicro:dup", "wis:dup1"],
         tier: Tier::Standard,
         ..Info::new("syscall.dup_close")
     },

@@ -29,7 +29,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fstat_libc.rs"),
         iteration: "one fstat",
         needs: &[Need::WorkDir],
-        lineage: &["lmbench3:lat_syscall fstat"],
         tier: Tier::Standard,
         ..Info::new("syscall.fstat_libc")
     },

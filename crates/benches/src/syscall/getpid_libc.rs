@@ -25,7 +25,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Null system call through libc: getpid()",
         about: about!("getpid_libc.rs"),
         iteration: "one getpid",
-        lineage: &["ousterhout1990:table2"],
         tier: Tier::Standard,
         ..Info::new("syscall.getpid_libc")
     },

@@ -38,7 +38,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Null system call: getppid, by number",
         about: about!("getppid.rs"),
         iteration: "one getppid",
-        lineage: &["perf_bench:syscall basic"],
         class_tier: Tier::Standard,
         version: 2,
         ..Info::new("syscall.getppid")

@@ -29,7 +29,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Null system call through libc: getppid()",
         about: about!("getppid_libc.rs"),
         iteration: "one getppid",
-        lineage: &["lmbench3:lat_syscall null"],
         tier: Tier::Standard,
         ..Info::new("syscall.getppid_libc")
     },

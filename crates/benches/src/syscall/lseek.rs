@@ -31,7 +31,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("lseek.rs"),
         iteration: "one lseek",
         needs: &[Need::WorkDir],
-        lineage: &["libmicro:lseek", "wis:lseek1"],
         tier: Tier::Standard,
         ..Info::new("syscall.lseek")
     },

@@ -34,7 +34,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one open and one close",
         params: &[DEPTH.standard(&["4"])],
         needs: &[Need::WorkDir],
-        lineage: &["lmbench3:lat_syscall open", "ousterhout1990:table9"],
         ..Info::new("syscall.open_close")
     },
     run: Run::Here(run),

@@ -30,7 +30,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("read.rs"),
         needs: &[Need::File("/dev/zero")],
         iteration: "one read of one byte",
-        lineage: &["lmbench3:lat_syscall read"],
         ..Info::new("syscall.read")
     },
     run: Run::Here(run),

@@ -34,7 +34,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one stat",
         params: &[DEPTH],
         needs: &[Need::WorkDir],
-        lineage: &["lmbench3:lat_syscall stat", "cse221:system_call"],
         ..Info::new("syscall.stat")
     },
     run: Run::Here(run),

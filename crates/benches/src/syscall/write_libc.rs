@@ -32,7 +32,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::File("/dev/null")],
         iteration: "one write",
         params: &[Param::count("bytes", "bytes of a write, up to 4096").quick(&["1"]).full(&["4"])],
-        lineage: &["lmbench1996:table7", "lmbench3:lat_syscall write"],
         tier: Tier::Standard,
         ..Info::new("syscall.write_libc")
     },

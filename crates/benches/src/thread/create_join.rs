@@ -68,7 +68,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("stack", "a stack that an earlier thread has used, or a new one", &["warm", "cold"])
                 .quick(&["warm"]),
         ],
-        lineage: &["cse221:task_creation", "libmicro:pthread_create"],
         interference: Interference::Tasks,
         target_half_width: 0.03,
         version: 2,

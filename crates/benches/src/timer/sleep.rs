@@ -84,7 +84,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         combination_tier,
         scaling: Scaling::alone("it states values instead of taking samples"),
-        lineage: &["lmbench3:lat_usleep", "rt-tests:cyclictest"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         ..Info::new("timer.sleep")

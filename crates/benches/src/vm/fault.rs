@@ -76,7 +76,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .named(&["shared"]),
         ],
         composed_of: COMPOSED_OF,
-        lineage: &["lmbench3:lat_pagefault", "cse221:page_fault"],
         interference: Interference::Faults,
         target_half_width: 0.02,
         needs: &[Need::WorkDirFor { param: "kind", values: &["file_minor", "file_cow", "file_shared", "file_around"] }],

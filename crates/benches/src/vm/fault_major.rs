@@ -38,7 +38,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         scaling: Scaling::alone("the disk has one queue: several at once measure that"),
         needs: &[Need::WorkDir],
-        lineage: &["cse221:page_fault"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         // It has to sync a file, and the blocks that it frees may disturb what comes after it.

@@ -66,7 +66,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .standard(&["all"]),
         ],
         combination_tier,
-        lineage: &["lmbench3:lat_mmap"],
         interference: Interference::Faults,
         target_half_width: 0.02,
         needs: &[Need::WorkDirFor { param: "backing", values: &["file"] }],

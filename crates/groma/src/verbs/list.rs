@@ -1,13 +1,13 @@
 //! `groma list`: the catalogue, and with `--lineage` the commands that repeat other suites.
 
-use crate::lineage::{DOCUMENTS, REPEATS};
 use crate::print::{print, style};
 use crate::program::Program;
 use anyhow::{Result, bail};
 use clap::Args;
-use groma_harness::model::lineage::names;
-use groma_harness::model::{Info, Repeat, Tier};
+use groma_harness::model::{Info, Tier};
+use groma_published::{REPEATS, Repeat};
 use groma_report as report;
+use std::collections::BTreeSet;
 
 const HELP: &str = "Examples:
   groma list mem                           the benchmarks of a group
@@ -49,22 +49,16 @@ pub(super) fn run(program: &Program, args: &ListArgs) -> Result<u8> {
 
 /// Lists the commands that repeat a document, one of its rows, or a test of another tool.
 fn lineage(program: &Program, text: &str) -> Result<u8> {
+    let infos: Vec<&Info> = program.all().iter().map(|bench| &bench.info).collect();
     // A user's own program may lack our benchmarks.
-    let here = |repeat: &&Repeat| {
-        let ids = repeat.benchmarks();
-        ids.iter().all(|id| program.all().iter().any(|bench| bench.info.id == *id))
-    };
-    let repeats: Vec<&Repeat> = REPEATS.iter().filter(|repeat| repeat.is_of(text)).filter(here).collect();
-    let ours = |source: &str| DOCUMENTS.iter().any(|(name, _)| source.split(':').next() == Some(*name));
-    let claims = program.all().iter().flat_map(|bench| bench.info.lineage.iter().map(|source| (&bench.info, *source)));
-    let others: Vec<(&Info, &str)> = claims.filter(|(_, source)| !ours(source) && names(text, source)).collect();
-    if repeats.is_empty() && others.is_empty() {
-        let claims = program.all().iter().flat_map(|bench| bench.info.lineage);
-        let mut known: Vec<&str> = claims.filter_map(|source| source.split(':').next()).collect();
-        known.sort_unstable();
-        known.dedup();
-        bail!("--lineage {text}: nothing repeats it (known: {}; each lists its rows)", known.join(", "));
+    let here = |repeat: &&Repeat| repeat.benchmarks().iter().all(|id| infos.iter().any(|info| info.id == *id));
+    let all: Vec<&Repeat> = REPEATS.iter().filter(here).collect();
+    let named: Vec<&Repeat> = all.iter().copied().filter(|repeat| repeat.is_of(text)).collect();
+    if named.is_empty() {
+        let known: BTreeSet<&str> = all.iter().map(|repeat| repeat.document()).collect();
+        let known = known.into_iter().collect::<Vec<_>>().join(", ");
+        bail!("--lineage {text}: nothing repeats it (known: {known}; each lists its rows)");
     }
-    print(&report::lineage(&repeats, &others, &style(false)))?;
+    print(&report::lineage(&named, &infos, &style(false)))?;
     Ok(0)
 }

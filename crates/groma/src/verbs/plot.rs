@@ -90,7 +90,7 @@ fn metric(program: &Program, text: &str) -> Result<String> {
     if program.all().iter().any(|bench| is_metric_of(text, bench.info.id)) {
         return Ok(text.to_owned());
     }
-    let named = groma_runner::select(program.all(), &[text.to_owned()], Tier::Full).unwrap_or_default();
+    let named = program.find(&[text.to_owned()], Tier::Full).unwrap_or_default();
     let ids: Vec<&str> = named.iter().map(|bench| bench.info.id).collect();
     match ids[..] {
         [] => Ok(text.to_owned()),

@@ -172,7 +172,7 @@ fn named<'p>(program: &Program, args: &'p ShowArgs) -> Result<Option<Named<'p>>>
         return Ok(Some(Named::Metric(text)));
     }
     // `latest`, ids of runs and most tags are not like any benchmark: do not look them up twice.
-    let selected = groma_runner::select(program.all(), std::slice::from_ref(text), Tier::Full);
+    let selected = program.find(std::slice::from_ref(text), Tier::Full);
     if selected.as_ref().is_err_and(|unknown| unknown.suggestion.is_none()) {
         return Ok(None);
     }
@@ -233,8 +233,7 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
     );
     let beside = |record: &Record, earlier| {
         let bench = program.all().iter().find(|bench| bench.info.id == record.id);
-        let lineage = bench.map_or(&[][..], |bench| bench.info.lineage);
-        report::Beside { earlier, lineage, measures: bench.map(|b| report::measures(&b.info)).unwrap_or_default() }
+        report::Beside { earlier, measures: bench.map(|b| report::measures(&b.info)).unwrap_or_default() }
     };
     let cards: Vec<String> = shown
         .records

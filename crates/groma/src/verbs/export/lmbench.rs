@@ -1,4 +1,5 @@
-//! The metrics in the cells of lmbench's summary: the operations that `lineage.rs` names, or else
+//! The metrics in the cells of lmbench's summary: the operations that
+//! `groma_published::REPEATS` names, or else
 //! the survey's variant that calls by number instead of through libc.
 //!
 //! The two sides of a communication are pinned to one CPU; lmbench leaves that to the scheduler.

@@ -2,27 +2,17 @@
 
 use super::machines::{Machine, is_of};
 use super::repeats::{Planning, Repeats};
-use crate::lineage::REPEATS;
-use groma_harness::model::{Record, Repeat};
-use groma_published::{Document, Table};
+use groma_harness::model::Record;
+use groma_published::{Document, REPEATS, Repeat, Table};
 use groma_report::units::headline;
 
-/// The names in a table of names; `None` if it is not one.
-fn names(table: &Table) -> Option<Vec<String>> {
-    let raw = table.raw();
-    let at = raw.head.iter().position(|head| head == "name")?;
-    Some(raw.rows.iter().filter_map(|row| row.get(at).cloned()).collect())
-}
-
-/// Whether a lineage row belongs to a program of a document: `lat_sig catch` to `lat_sig`.
 fn is_of_name(repeat: &Repeat, document: &Document, name: &str) -> bool {
-    let row = repeat.source.strip_prefix(document.name).and_then(|rest| rest.strip_prefix(':'));
-    row.and_then(|row| row.split(' ').next()) == Some(name)
+    (repeat.document(), repeat.row()) == (document.name, name)
 }
 
 /// The lineage rows of the programs in a table of names.
 pub(super) fn wanted(document: &Document, table: &Table) -> Vec<(String, &'static str)> {
-    let names = names(table).unwrap_or_default();
+    let names = table.names();
     let named = |repeat: &&Repeat| names.iter().any(|name| is_of_name(repeat, document, name));
     REPEATS.iter().filter(named).map(|repeat| (repeat.source.to_owned(), repeat.column)).collect()
 }
@@ -35,7 +25,10 @@ pub(super) fn beside(
     repeats: &Repeats,
     machines: &[Machine],
 ) -> Vec<(String, Vec<String>)> {
-    let Some(names) = names(table) else { return Vec::new() };
+    let names = table.names();
+    if names.is_empty() {
+        return Vec::new();
+    }
     let of = |name: &String| -> Vec<&Planning> {
         repeats.all().iter().filter(|planning| is_of_name(planning.repeat, document, name)).collect()
     };

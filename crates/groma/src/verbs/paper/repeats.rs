@@ -4,13 +4,11 @@
 //! those that it measures.
 
 use super::listed;
-use crate::lineage::REPEATS;
 use crate::program::Program;
 use crate::verbs::Command;
 use crate::verbs::run::request;
-use groma_harness::model::Repeat;
 use groma_harness::sys::topology::Topology;
-use groma_published::{Document, Quantity, Table, Take};
+use groma_published::{Document, Quantity, REPEATS, Repeat, Table, Take};
 use groma_runner::{Planned, plan};
 
 /// A command, and the points that it measures on this machine.

@@ -5,11 +5,10 @@ use super::listed;
 use super::machines::Machine;
 use super::quantities::{ELSEWHERE, NOT_YET, Why, found, in_unit, missing, no_cycles, of_level, scale};
 use super::repeats::{Planning, Repeats, SPEED};
-use crate::lineage::REPEATS;
 use crate::print::name;
-use groma_harness::model::{Record, Repeat};
+use groma_harness::model::Record;
 use groma_published::{
-    Axes, Cell, Checked, DOCUMENTS, Document, Quantity, Shape, Table, Take, check, measured, relative,
+    Axes, Cell, Checked, DOCUMENTS, Document, Quantity, REPEATS, Repeat, Shape, Table, Take, check, measured, relative,
 };
 use groma_report::units::significant;
 use groma_report::{Paper, PaperMachine, PaperRow, Timed};

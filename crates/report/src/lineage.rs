@@ -1,0 +1,95 @@
+//! Rows of earlier suites and papers, and the commands that repeat them.
+
+use groma_model::Info;
+use groma_published::{Cell, Quantity, Repeat, Shape};
+
+use crate::style::{Ink, Style, wrap_behind};
+
+/// A block for each row. What is timed, where the row does not say it, is the summary of its
+/// benchmarks.
+pub fn lineage(repeats: &[&Repeat], infos: &[&Info], style: &Style) -> String {
+    let mut out = String::new();
+    for repeat in repeats {
+        let column = if repeat.column.is_empty() { String::new() } else { format!(": {}", repeat.column) };
+        out += &format!("{}{column}\n", style.paint(Ink::Strong, repeat.source));
+        // The command stands alone and whole, to be copied.
+        out += &format!("  {}\n", style.text(repeat.command));
+        let ids = repeat.benchmarks();
+        let summaries: Vec<&str> = infos.iter().filter(|info| ids.contains(&info.id)).map(|info| info.summary).collect();
+        let timed = if repeat.timed.is_empty() { summaries.join("; ") } else { repeat.timed.to_owned() };
+        let differs = repeat.differs.to_owned();
+        for (head, text) in [("timed", timed), ("published", published(repeat)), ("differs", differs)] {
+            if !text.is_empty() {
+                out += &wrap_behind(&format!("  {head:<9} "), &style.text(&text), style.width);
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// What the document prints for a row, and for which system: `26 us (Linux/i686)`. Empty where it
+/// prints nothing.
+pub fn published(repeat: &Repeat) -> String {
+    /// More than fit beside each other; then the first and the last stand for all.
+    const MANY: usize = 6;
+    /// The parameters beside the system that a reader looks for.
+    const SHOWN: [&str; 4] = ["access", "fs", "net", "procs"];
+    let Some((table, all)) = repeat.printed() else { return String::new() };
+    let Some((quantity, cell)) = all.first().and_then(|(quantity, cells)| Some((quantity, cells.first()?))) else {
+        return String::new();
+    };
+    let is_figure = matches!(table.shape, Shape::Figure(_));
+    let texts: Vec<String> = all.iter().map(|(quantity, cells)| value(quantity, cells, all.len() > 1)).collect();
+    let values = match &texts[..] {
+        [first, .., last] if texts.len() > MANY => format!("{first} to {last}"),
+        _ => texts.join(", "),
+    };
+    let is_shown = |key: &str| {
+        is_figure || (SHOWN.contains(&key) && !quantity.named().any(|(name, _)| name == key))
+    };
+    let mut system = cell.system.clone();
+    for (key, value) in cell.params.iter().filter(|(key, _)| is_shown(key)) {
+        system += &match value.parse::<f64>() {
+            Ok(log2) if key == "log2_bytes" => format!(", size={}", log2.exp2().round()),
+            _ => format!(", {key}={value}"),
+        };
+    }
+    format!("{values} ({system})")
+}
+
+/// `L1 latency 2 to 3 ns`.
+fn value(quantity: &Quantity, cells: &[Cell], named: bool) -> String {
+    let numbers: Vec<&str> = cells.iter().map(|cell| cell.value.as_str()).collect();
+    let unit = cells.first().map_or("", |cell| &cell.unit);
+    let head = if named { format!("{} ", quantity.head) } else { String::new() };
+    let unit = if unit == "ratio" { String::new() } else { format!(" {unit}") };
+    format!("{head}{}{unit}", numbers.join(" to "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::tests::PIPE;
+    use groma_published::REPEATS;
+
+    fn of(text: &str) -> Vec<&'static Repeat> {
+        REPEATS.iter().filter(|repeat| repeat.is_of(text)).collect()
+    }
+
+    #[test]
+    fn lineages() {
+        let both = [of("lmbench1996:table11"), of("perf_bench:sched pipe")].concat();
+        insta::assert_snapshot!(lineage(&both, &[&PIPE], &Style::plain(80)));
+    }
+
+    #[test]
+    fn values_are_those_of_one_system() {
+        let shown: Vec<String> = ["lmbench1996:table4", "lmbench1996:table6", "figure1", "cse221", "slb", "lmbench3:lat_pipe"]
+            .into_iter()
+            .flat_map(of)
+            .map(|repeat| format!("{} {}: {}", repeat.source, repeat.column, published(repeat)))
+            .collect();
+        insta::assert_snapshot!(shown.join("\n"));
+    }
+}
