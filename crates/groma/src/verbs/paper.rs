@@ -1,5 +1,6 @@
 //! `groma paper`: the tables of earlier documents, with this machine among their rows.
 
+mod listed;
 mod machines;
 mod pictures;
 mod quantities;
