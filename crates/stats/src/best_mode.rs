@@ -1,9 +1,9 @@
 //! The best of several modes of a rate, and the valley below it.
 //!
 //! Whatever has a rate that only others can lower, such as a core that another hardware thread
-//! shares, has a narrow mode at its best, and anything below. [`best_mode`] finds the two apart;
-//! where nothing is apart it names no boundary, so that nothing can be called slow on a machine
-//! that never was. For the shape of samples of unknown kind see [`crate::modality`].
+//! shares, has a narrow mode at its best, and anything below. [`best_mode`] separates the two.
+//! Without a second mode it gives no boundary, so nothing is called slow on a machine that never
+//! was. For the shape of samples of unknown kind see [`crate::modality`].
 
 /// Bins in a factor of e: each is 1 % wide.
 const BINS: f64 = 100.0;
@@ -12,17 +12,16 @@ const FEWEST: u64 = 100;
 /// Counts are smoothed over this many bins on each side: a cycle counter that steps by 1.5 % of
 /// what is timed leaves every other bin empty.
 const SMOOTH: i16 = 3;
-/// The share of the values that is within `SMOOTH` bins of the best mode, at least. What is rarer
-/// at the top are values that were disturbed the other way, such as a chain that was interrupted.
+/// The least share of the values within `SMOOTH` bins of the best mode. Rarer values at the top
+/// were disturbed the other way, for example by an interrupted chain.
 const BEST_SHARE: f64 = 0.03;
-/// What is called slow is at least this share of the values, and at least [`FEWEST_BELOW`]: less
-/// are interrupts.
+/// Slow values are at least this share of all, and at least [`FEWEST_BELOW`]; fewer are interrupts.
 const SHARE_BELOW: f64 = 0.01;
 /// See [`SHARE_BELOW`].
 const FEWEST_BELOW: u64 = 10;
-/// The valley is at most this part as dense as what is below it, at its densest...
+/// The density of the valley is at most this share of the highest density below it...
 const VALLEY: f64 = 0.5;
-/// ...and at most this part as dense as the best mode.
+/// ...and at most this share of that of the best mode.
 const OF_BEST: f64 = 0.1;
 /// The least distance of the valley from the best mode, in bins: a clock that changes by a percent
 /// between two loops is no second mode.
@@ -80,7 +79,7 @@ pub fn best_mode(counts: &[(i16, u32)]) -> Option<BestMode> {
     for bin in first..best.saturating_sub(APART) {
         let here = density(bin);
         let is_valley = below >= least_below && here <= VALLEY * densest && here <= shallow;
-        // The last of equals is the one next to the best mode: what is between is slow.
+        // Ties go to the bin nearest to the best mode.
         if is_valley && valley.is_none_or(|(least, _)| here <= least) {
             valley = Some((here, bin));
         }

@@ -19,7 +19,7 @@ const ORDERS: usize = 199;
 
 /// Logarithms further than this many standard deviations from the median count as if they were no
 /// further: the usual bound of robust estimates. The standard deviation is estimated from the
-/// median absolute deviation, of which it is 1.4826 where noise is normal.
+/// median absolute deviation, which it exceeds by a factor of 1.4826 where noise is normal.
 const BOUND: f64 = 3.0 * 1.4826;
 
 /// The same series gives the same answer.
@@ -37,15 +37,15 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// The steps of a series, in order, of which each changes the level by more than the ratio `least`
-/// or its inverse. Empty without any; of fewer than twelve runs too few orders differ for one to be
-/// found reliably. `None` if a value is not positive and finite, or `least` not positive.
+/// The steps of a series, in order. Each changes the level by more than the ratio `least` or its
+/// inverse. Empty without steps; with fewer than twelve runs too few orders differ to find one
+/// reliably. `None` if a value is not positive and finite, or `least` not positive.
 ///
 /// The hierarchy of tests is that of Matteson and James ("A nonparametric approach for multiple
 /// change point analysis of multivariate data", JASA 2014): the clearest step of the series is
-/// compared with the clearest steps of random orders of it; if it is one, both parts are searched
-/// in the same way. Whatever the distribution, at most 1 % of the series without a step have one,
-/// as long as runs are independent.
+/// compared with the clearest steps of random orders of it; if it is significant, both parts are
+/// searched in the same way. Whatever the distribution, at most 1 % of the series without a step
+/// have one, as long as runs are independent.
 ///
 /// How clear a step is, is measured within intervals of all lengths, so that a short level between
 /// two longer ones is seen (Kovács, Bühlmann, Li and Munk, "Seeded binary segmentation", Biometrika
@@ -136,27 +136,26 @@ fn scores(logs: &[f64]) -> Vec<f64> {
     distances.into_iter().map(score).collect()
 }
 
-/// Intervals of one length, and the places within them where a step can be.
+/// Intervals of one length, and the possible splits of each.
 struct Scale {
     length: usize,
     starts: Vec<usize>,
-    places: Vec<Place>,
+    splits: Vec<Split>,
 }
 
-/// A place within an interval that leaves the shortest level at least on both sides.
-struct Place {
+/// A split of an interval that leaves at least the shortest level on both sides.
+struct Split {
     /// The number of values before it.
     left: f64,
-    /// What turns the square of the excess of their sum, over what the mean of the interval makes
-    /// it, into the square of the difference of the two means over its standard error, for scores
-    /// of variance 1.
+    /// The factor that turns the squared excess of their sum over its expected value into the
+    /// square of the difference of the two means over its standard error, for scores of variance 1.
     weight: f64,
 }
 
 impl Scale {
     fn new(length: usize, starts: Vec<usize>) -> Self {
-        let place = |left: usize| Place { left: left as f64, weight: length as f64 / (left * (length - left)) as f64 };
-        Self { length, starts, places: (SHORTEST..=length - SHORTEST).map(place).collect() }
+        let split = |left: usize| Split { left: left as f64, weight: length as f64 / (left * (length - left)) as f64 };
+        Self { length, starts, splits: (SHORTEST..=length - SHORTEST).map(split).collect() }
     }
 }
 
@@ -187,12 +186,12 @@ fn clearest(scores: &[f64], scales: &[Scale]) -> Option<(usize, f64)> {
         for &start in &scale.starts {
             let within = &sums[start..=start + scale.length];
             let mean = (within[scale.length] - within[0]) / scale.length as f64;
-            for (sum, place) in within[SHORTEST..].iter().zip(&scale.places) {
-                let excess = sum - within[0] - place.left * mean;
-                let clearness = excess * excess * place.weight;
+            for (sum, split) in within[SHORTEST..].iter().zip(&scale.splits) {
+                let excess = sum - within[0] - split.left * mean;
+                let clearness = excess * excess * split.weight;
                 if clearness > greatest {
                     greatest = clearness;
-                    best = Some((start + place.left as usize, clearness));
+                    best = Some((start + split.left as usize, clearness));
                 }
             }
         }
@@ -274,7 +273,7 @@ mod tests {
             for scale in &scales {
                 assert_eq!((scale.starts[0], scale.starts[scale.starts.len() - 1] + scale.length), (0, n));
                 assert!(scale.starts.windows(2).all(|pair| 2 * (pair[1] - pair[0]) <= scale.length + 2), "{n}");
-                assert_eq!(scale.places.len(), scale.length - 2 * SHORTEST + 1);
+                assert_eq!(scale.splits.len(), scale.length - 2 * SHORTEST + 1);
             }
         }
     }

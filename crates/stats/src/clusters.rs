@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(clusters(&both), None);
         both[2][0] = Some(f64::NAN);
         assert_eq!(clusters(&both), None);
-        for nonsense in [0.0, -90.0, f64::INFINITY] {
+        for nonsense in [0.0, -90.0, f64::INFINITY, f64::NEG_INFINITY] {
             both[2][0] = Some(nonsense);
             assert_eq!(clusters(&both), None, "{nonsense}");
         }

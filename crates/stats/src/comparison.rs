@@ -38,8 +38,8 @@ pub struct Comparison {
     /// all cases: [`RunNoise::floor`]. `None` without earlier runs.
     pub floor: Option<f64>,
     /// The chance of such a difference where there is none, adjusted for all metrics of the suite.
-    /// `None` without earlier runs: the rounds of two runs cannot tell a change from what differs
-    /// between any two runs.
+    /// `None` without earlier runs: the rounds of two runs cannot distinguish a change from the
+    /// difference between any two runs.
     pub p: Option<f64>,
     /// The ratio, above 1, that would have given p below [`SUITE_LEVEL`] with a chance of 80 %.
     /// `None` where p is.
@@ -78,7 +78,7 @@ fn reaching(interval: Interval, ratio: f64, floor: f64) -> Interval {
     Interval { low: interval.low.min(ratio / floor), high: interval.high.max(ratio * floor) }
 }
 
-/// What speaks against there being no difference in one metric.
+/// The evidence for a difference in one metric.
 struct Evidence {
     between_rounds: StandardError,
     between_runs: RunNoise,
@@ -116,7 +116,7 @@ fn welch(a: &[f64], b: &[f64]) -> Option<(f64, StandardError)> {
     let (share_a, share_b) = (variance_a / a.len() as f64, variance_b / b.len() as f64);
     let sum = share_a + share_b;
     let degrees = sum.powi(2) / (share_a.powi(2) / (a.len() - 1) as f64 + share_b.powi(2) / (b.len() - 1) as f64);
-    // Without any variance there is no quotient, and as many degrees as there are at least.
+    // Without any variance the quotient is undefined; then the least number of degrees applies.
     let degrees = (degrees as usize).max(a.len().min(b.len()) - 1);
     Some((mean_b - mean_a, StandardError { error: sum.sqrt(), degrees }))
 }
@@ -144,7 +144,7 @@ mod tests {
 
     /// The same rounds, of a host whose runs differ by as much.
     #[test]
-    fn what_differs_between_runs_is_no_change_and_widens_the_interval() {
+    fn differences_between_runs_are_no_change_and_widen_the_interval() {
         let found = one(&FAST, &SLOW, &[100.0, 110.0, 95.0, 104.0, 100.0, 91.0]);
         assert!(found.p.is_some_and(|p| p > 0.1) && found.interval.is_some_and(|interval| interval.contains(1.0)));
         assert!(found.floor.is_some_and(|floor| floor > 1.1) && found.detectable.is_some_and(|ratio| ratio > 1.2));
@@ -176,7 +176,7 @@ mod tests {
         let p = |index: usize| found[index].expect("values").p;
         assert_eq!((p(0), p(1), found[2]), (None, alone.p.map(|p| 2.0 * p), None));
         assert_eq!(p(1), p(3));
-        // More tests, less to be found.
+        // With more tests, less is detectable.
         assert!(found[1].expect("values").detectable > alone.detectable);
     }
 

@@ -39,7 +39,7 @@ pub struct Trend {
 /// A change over the whole period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// The probability of so strong a trend without a change.
+    /// The probability of a trend this strong without a change.
     pub p: f64,
     /// The change from the first to the last value as a share of the median; negative for a fall.
     pub relative: f64,
@@ -147,8 +147,8 @@ impl Concordance {
         }
     }
 
-    /// `relative` as a change, if it is both significant and large. It is asked for only where the
-    /// order is significant: the slopes of all pairs took most of the time of a record.
+    /// `relative` as a change, if it is both significant and large. Computed only if the order is
+    /// significant, because the slopes of all pairs took most of the time of a record.
     fn change(&self, relative: impl FnOnce() -> Option<f64>) -> Option<Change> {
         let p = two_sided_tail(self.z());
         if p >= SIGNIFICANCE {
@@ -309,5 +309,36 @@ mod tests {
         step[1] = 110.0;
         assert!(!steady(&step));
         assert_eq!(theil_sen_slope(&[0.0, 1.0, 2.0, 3.0, 1000.0]), Some(1.0));
+    }
+
+    /// Ten values from `first`, rising by `step`.
+    fn ramp(first: f64, step: f64) -> Vec<f64> {
+        (0..10).map(|i| first + step * f64::from(i)).collect()
+    }
+
+    /// A change of exactly 1 % counts as unsteady: over the whole window by the slope, or from its
+    /// first half to its second.
+    #[test]
+    fn steady_means_less_than_one_percent_both_ways() {
+        assert!(!steady(&ramp(995.5, 1.0)), "a slope of 1 over ten values at 1000");
+        assert!(steady(&ramp(995.6, 0.98)));
+        // The slope is taken over the window, ten steps, not over one.
+        assert!(!steady(&ramp(100.0, 0.15)));
+        // The middle of the first half is 995 and that of the second 1005, with a slope of 0.5.
+        let step = [1010.0, 988.0, 1009.0, 995.0, 988.0, 991.0, 1005.0, 989.0, 1014.0, 1014.0];
+        assert!(!steady(&step), "the halves differ by exactly 1 %");
+        assert!(steady(&step.map(|v| if v == 1005.0 { 1004.0 } else { v })));
+    }
+
+    #[test]
+    fn a_drift_is_more_than_one_percent_and_certain() {
+        let rounds = |from: f64, step: f64| (0..11).map(|i| vec![from + step * f64::from(i)]).collect::<Vec<_>>();
+        assert_eq!(drift(&rounds(995.0, 1.0)), None, "10 of 1000 is exactly 1 %");
+        assert!(drift(&rounds(994.5, 1.1)).is_some_and(|d| d.between_rounds.is_some() && d.within_rounds.is_none()));
+        // Two rounds of three rising values: 5 %, but not significant, even when their pairs are
+        // counted together.
+        let short = vec![100.0, 103.0, 106.0];
+        assert_eq!(drift(&[short.clone(), short.clone()]), None);
+        assert!(drift(&vec![short; 9]).is_some_and(|d| d.within_rounds.is_some_and(|c| c.p < 0.01)));
     }
 }

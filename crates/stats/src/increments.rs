@@ -1,9 +1,9 @@
 //! The step of a clock, from the differences of its readings.
 //!
 //! `clock_getres` reports a step that the clock does not have, and one odd reading is enough to
-//! spoil both the smallest difference and the greatest common divisor of all: a smallest difference
-//! of 0.39 ns was seen where the step is 10 ns (docs/methods/timing.md#clock-resolution). The step
-//! that most readings show is reliable.
+//! falsify both the smallest difference and the greatest common divisor of all: a smallest
+//! difference of 0.39 ns was seen where the step is 10 ns
+//! (docs/methods/timing.md#clock-resolution). The step that most readings show is reliable.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,8 +22,8 @@ pub fn mode_step(deltas: &[u64]) -> Option<u64> {
     by_frequency(deltas).first().map(|&(delta, _)| delta)
 }
 
-/// The step of a clock as the largest number of which at least 99.9 % of the positive differences
-/// are multiples.
+/// The step of a clock as the largest number that divides at least 99.9 % of the positive
+/// differences.
 ///
 /// Finer than [`mode_step`] if a reading takes several steps. For a clock whose step is not a whole
 /// number of units (41.67 ns) the result is 1: it never reports a step that the readings

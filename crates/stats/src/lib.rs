@@ -2,8 +2,7 @@
 //!
 //! This crate has no clock, no input or output, no units and no benchmarks, and its only randomness
 //! is the seeded [`Rng`]. No input makes a function panic: without an answer (no values, too few,
-//! one that is not finite) it returns `None`, so a missing number can never be taken for a small
-//! one.
+//! or one not finite) it returns `None`, so a missing number can never be taken for a small one.
 //!
 //! The rule behind the headline figures: **the independent unit is the fresh process** (a *round*),
 //! not the interval timed within it (docs/methods/statistics.md#rounds). [`headline`] therefore
@@ -21,7 +20,6 @@ pub mod comparison;
 pub mod drift;
 pub mod histogram;
 pub mod increments;
-pub mod interference;
 pub mod interval;
 pub mod isotonic;
 pub mod mann_whitney;
@@ -31,10 +29,10 @@ pub mod order;
 pub mod paired;
 pub mod permutation;
 pub mod plateaus;
-pub mod quantised;
 pub mod rng;
 pub mod rounds;
 pub mod run_noise;
+pub mod samples;
 pub mod student;
 pub mod tally;
 
@@ -47,7 +45,6 @@ pub use comparison::{Comparison, Measured, compare};
 pub use drift::{Change, Drift, Trend, drift, mann_kendall, steady, theil_sen_slope};
 pub use histogram::{Bin, log_histogram};
 pub use increments::{common_step, mode_step};
-pub use interference::interference;
 pub use interval::{Interval, median_interval, median_interval_interpolated, widened_interval};
 pub use isotonic::isotonic;
 pub use mann_whitney::{mann_whitney, shift_interval, shift_ratio};
@@ -57,8 +54,8 @@ pub use order::{greatest, least, median, nearest_rank, quantile, quantile_if_eno
 pub use paired::{detectable_pair_ratio, pair_ratios, sign_test, signed_rank};
 pub use permutation::Permutation;
 pub use plateaus::{Level, find_levels};
-pub use quantised::quantised;
 pub use rng::Rng;
 pub use rounds::{Headline, checkpoints, headline, need, round_medians, should_stop, useful_rounds};
 pub use run_noise::RunNoise;
+pub use samples::{interference, quantised};
 pub use tally::Tally;

@@ -17,7 +17,7 @@ const EXACT_UP_TO: usize = 64;
 
 /// The two-sided p value of the test of Mann and Whitney ("On a test of whether one of two random
 /// variables is stochastically larger than the other", Annals of Mathematical Statistics 1947): the
-/// chance of values at least so far apart if both samples come from one distribution.
+/// chance of values at least this far apart if both samples come from one distribution.
 ///
 /// It is exact with ties, too: the distribution is that over all ways to deal these values, the
 /// tied ones included, to the two sides, and p is twice the smaller tail. From 65 values on a side
@@ -44,11 +44,10 @@ pub fn shift_ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(Ratios::of(a, b)?.middle())
 }
 
-/// The interval of [`shift_ratio`] that covers with at least `confidence`, whatever the
-/// distribution of the values is, as long as that of `b` is that of `a` times a ratio: from the
-/// k-th smallest to the k-th greatest ratio of two values, with the largest k that the distribution
-/// of [`mann_whitney`] without ties allows (Moses 1953, in Walker and Lev, "Statistical
-/// Inference"). Ties make it cover more.
+/// The interval of [`shift_ratio`] that covers with at least `confidence`, for any distribution, as
+/// long as that of `b` is that of `a` times a ratio: from the k-th smallest to the k-th greatest
+/// ratio of two values, with the largest k that the distribution of [`mann_whitney`] without ties
+/// allows (Moses 1953, in Walker and Lev, "Statistical Inference"). Ties make it cover more.
 ///
 /// `None` where even the smallest to the greatest ratio covers less (3 and 3 values at 95 %), for
 /// values that are not positive and finite, and for a confidence outside (0, 1).
@@ -246,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Two ways to count the same.
+    /// Two ways to count must agree.
     #[test]
     fn values_without_ties_are_the_case_of_groups_of_one() {
         for (n, m) in [(1, 1), (3, 5), (7, 7), (64, 10), (64, 64)] {

@@ -4,8 +4,8 @@
 //! test that found nothing.
 
 /// The p values of Holm ("A simple sequentially rejective multiple test procedure", Scandinavian
-/// Journal of Statistics 1979): where those below 5 % are called differences, the chance that any
-/// of these is none is at most 5 %, however the tests depend on each other.
+/// Journal of Statistics 1979): if those below 5 % are called differences, the chance that any of
+/// these is false is at most 5 %, however the tests depend on each other.
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut adjusted = valid(p);
@@ -17,7 +17,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// The same of the tests that have a p value; the others are no tests, and keep their places.
+/// [`holm`] over the tests that have a p value; the others do not count, and keep their positions.
 #[must_use]
 pub fn holm_known(p: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut adjusted = holm(&p.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
@@ -25,9 +25,9 @@ pub fn holm_known(p: &[Option<f64>]) -> Vec<Option<f64>> {
 }
 
 /// The p values of Benjamini and Hochberg ("Controlling the false discovery rate", Journal of the
-/// Royal Statistical Society B 1995): where those below 5 % are called differences, on average at
-/// most 5 % of these are none. Holds for tests that are independent or depend on each other
-/// positively (Benjamini and Yekutieli, Annals of Statistics 2001).
+/// Royal Statistical Society B 1995): if those below 5 % are called differences, on average at most
+/// 5 % of these are false. Holds for tests that are independent or depend on each other positively
+/// (Benjamini and Yekutieli, Annals of Statistics 2001).
 #[must_use]
 pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut adjusted = valid(p);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_tested_is_no_test() {
+    fn tests_without_a_p_do_not_count() {
         let found = holm_known(&[None, Some(0.4), None, Some(0.01), None]);
         let places: Vec<usize> = (0..5).filter(|i| found[*i].is_some()).collect();
         assert_eq!(places, [1, 3]);
@@ -79,7 +79,7 @@ mod tests {
 
     /// It still counts as a test that was made.
     #[test]
-    fn what_is_no_p_found_nothing() {
+    fn an_invalid_p_counts_as_1() {
         for wrong in [f64::NAN, -0.1, 1.1, f64::INFINITY] {
             assert!(near(&holm(&[wrong, 0.01]), &[1.0, 0.02]), "{wrong}");
             assert!(near(&benjamini_hochberg(&[wrong, 0.01]), &[1.0, 0.02]), "{wrong}");

@@ -32,15 +32,15 @@ pub fn median_sorted(sorted: &[f64]) -> Option<f64> {
 }
 
 /// The upper median: the middle value, or the greater of the two middle ones, so that it is one of
-/// the values. `None` of none. No arithmetic is done with the values: what is not finite sorts to
-/// an end.
+/// the values. `None` without values. No arithmetic is done with the values: what is not finite
+/// sorts to an end.
 #[must_use]
 pub fn upper_median(values: &[f64]) -> Option<f64> {
     sorted(values).get(values.len() / 2).copied()
 }
 
 /// The value below which this share of the values lies, by nearest rank: the smallest value that at
-/// least this share of them does not exceed. `None` of none, and for a share above 1. As
+/// least this share of them does not exceed. `None` without values, and for a share above 1. As
 /// [`upper_median`], it is one of the values.
 #[must_use]
 pub fn nearest_rank(values: &[f64], share: f64) -> Option<f64> {
@@ -48,13 +48,13 @@ pub fn nearest_rank(values: &[f64], share: f64) -> Option<f64> {
     sorted(values).get(rank.max(1) - 1).copied()
 }
 
-/// The least value; `None` of none.
+/// The least value; `None` without values.
 #[must_use]
 pub fn least(values: &[f64]) -> Option<f64> {
     values.iter().copied().min_by(f64::total_cmp)
 }
 
-/// The greatest value; `None` of none.
+/// The greatest value; `None` without values.
 #[must_use]
 pub fn greatest(values: &[f64]) -> Option<f64> {
     values.iter().copied().max_by(f64::total_cmp)
@@ -119,8 +119,8 @@ pub fn enough_for(p: f64) -> Option<usize> {
     Some((tail.ln() / p.max(1.0 - p).ln()).ceil() as usize)
 }
 
-/// Whether all of `sorted` is finite, seen from its ends, where whatever is not finite has been
-/// sorted to.
+/// Whether all of `sorted` is finite. Only its ends are checked: sorting has moved everything else
+/// there.
 pub(crate) fn ends_are_finite(sorted: &[f64]) -> bool {
     sorted.first().is_some_and(|value| value.is_finite()) && sorted.last().is_some_and(|value| value.is_finite())
 }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_one_of_the_values_is_never_between_two() {
+    fn the_upper_median_and_the_nearest_rank_are_values() {
         let values = [4.0, 1.0, 9.0, 2.0];
         assert_eq!(
             (upper_median(&values), upper_median(&values[..3]), upper_median(&[])),
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((enough_for(0.0), enough_for(1.0), enough_for(f64::NAN)), (None, None, None));
     }
 
-    /// Values of which mean, smallest, largest and first are far from the median.
+    /// Mean, smallest, largest and first value are far from the median.
     #[test]
     fn the_median_is_no_mean_of_all() {
         let skewed = [9000.0, 3.0, 2.0, 1.0, 8000.0];

@@ -1,5 +1,5 @@
-//! Whether two programs differ whose rounds were measured in pairs, next to each other on one host:
-//! what a pair has in common cancels in its ratio.
+//! Whether two programs differ, from rounds measured in pairs, next to each other on one host: what
+//! a pair has in common cancels in its ratio.
 //!
 //! The ratios are values like any other, with a [`headline`](crate::headline): their median and its
 //! exact interval. Here are the ratios themselves and the tests of them. Two runs that were made at
@@ -23,10 +23,10 @@ pub fn pair_ratios(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
     (usable && a.len() == b.len() && !a.is_empty()).then_some(ratios)
 }
 
-/// The two-sided p value of the sign test (Arbuthnott 1710): the chance of so uneven a split into
+/// The two-sided p value of the sign test (Arbuthnott 1710): the chance of a split this uneven into
 /// ratios above and below 1 if both are equally likely. Ratios of 1 decide nothing and are left
 /// out; with no others p is 1. It assumes nothing of the distribution, and is at least 2^(1-n).
-/// `None` of no ratios, or if one is not positive and finite.
+/// `None` without ratios, or if one is not positive and finite.
 #[must_use]
 pub fn sign_test(ratios: &[f64]) -> Option<f64> {
     let logs = logs_of(ratios, 1.0)?;
@@ -36,16 +36,16 @@ pub fn sign_test(ratios: &[f64]) -> Option<f64> {
 }
 
 /// The one-sided p value of the signed-rank test of Wilcoxon ("Individual comparisons by ranking
-/// methods", Biometrics Bulletin 1945): the chance of ratios that lie so far above `bound` if their
-/// median is `bound` or less. A small one says that `b` exceeds `a` by more than `bound`; for the
-/// opposite question exchange the sides.
+/// methods", Biometrics Bulletin 1945): the chance of ratios this far above `bound` if their median
+/// is `bound` or less. A small one says that `b` exceeds `a` by more than `bound`; for the opposite
+/// question exchange the sides.
 ///
 /// It assumes that the logarithms lie symmetrically, as they do where `b` is `a` times a ratio. It
 /// is exact up to 64 pairs, ties included (they share their ranks); from 65 on it is the normal
 /// approximation with corrections for continuity and ties. Ratios equal to `bound` take the lowest
 /// ranks, which then count for neither side (Pratt, "Remarks on zeros and ties in the Wilcoxon
 /// signed rank procedures", JASA 1959): leaving them out before ranking can make p fall where a
-/// ratio falls. `None` of no ratios, or if one of them or `bound` is not positive and finite.
+/// ratio falls. `None` without ratios, or if one of them or `bound` is not positive and finite.
 #[must_use]
 pub fn signed_rank(ratios: &[f64], bound: f64) -> Option<f64> {
     let logs = logs_of(ratios, bound)?;
@@ -55,14 +55,14 @@ pub fn signed_rank(ratios: &[f64], bound: f64) -> Option<f64> {
     Some(RankSums::of(&ranks).at_least(above))
 }
 
-/// The ratio by which `b` would have to exceed `a` for [`signed_rank`] of as many pairs with this
-/// spread to give a p below `level` with a chance of 80 %.
+/// The ratio by which `b` would have to exceed `a` so that [`signed_rank`], for this number of
+/// pairs with this spread, gives a p below `level` with a chance of 80 %.
 ///
-/// With the spread as it is, the test would find what takes the interval of the same level (from
-/// the k-th smallest to the k-th greatest mean of two logarithms, Tukey 1949) beyond `bound`. In
-/// one case of two chance takes it back, so half of its width is increased by the ratio of the
-/// normal quantiles of the power and of the level (docs/methods/statistics.md#detectable-effect).
-/// `None` where so few pairs can never give such a p, and in the cases of [`signed_rank`].
+/// At this spread the test finds a ratio that moves the interval of the same level (from the k-th
+/// smallest to the k-th greatest mean of two logarithms, Tukey 1949) beyond `bound`. In half of all
+/// cases chance undoes that, so half of the width is increased by the ratio of the normal quantiles
+/// of the power and of the level (docs/methods/statistics.md#detectable-effect). `None` where this
+/// number of pairs can never give such a p, and in the cases of [`signed_rank`].
 #[must_use]
 pub fn detectable_pair_ratio(ratios: &[f64], bound: f64, level: f64) -> Option<f64> {
     let logs = logs_of(ratios, 1.0)?;
@@ -102,7 +102,7 @@ fn twice_ranks(logs: &[f64]) -> Vec<(f64, usize)> {
     ranked
 }
 
-/// The distribution of the sum of those ranks, each of them twice, whose coin shows heads.
+/// The distribution of the sum of twice those ranks whose coin shows heads.
 enum RankSums {
     /// P(at least s).
     Exact(Vec<f64>),
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!((signed_rank(&mixed, 1.0), sign_test(&mixed)), (Some(0.75), Some(1.0)));
     }
 
-    /// A ratio that falls never speaks more for a rise: not even where it reaches the bound.
+    /// A smaller ratio is never stronger evidence of a rise, not even where it reaches the bound.
     #[test]
     fn a_smaller_ratio_is_no_more_evidence() {
         let p = |least: f64| signed_rank(&[least, 1.02, 1.03, 1.04, 1.05, 0.985, 1.06], 1.0).expect("ratios");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_are_none_have_no_ratios() {
+    fn invalid_pairs_have_no_ratios() {
         assert_eq!(pair_ratios(&[2.0, 4.0], &[4.0, 2.0]), Some(vec![2.0, 0.5]));
         for (a, b) in
             [(&[][..], &[][..]), (&[1.0, 2.0], &[1.0]), (&[0.0], &[1.0]), (&[-1.0], &[-1.0]), (&[1.0], &[f64::NAN])]

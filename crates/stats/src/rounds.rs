@@ -73,11 +73,10 @@ pub const fn useful_rounds() -> [usize; 8] {
     [6, 9, 12, 15, 17, 20, 23, 25]
 }
 
-/// How many times as many rounds as others a point is worth whose interval has this relative
-/// half-width after the fewest rounds that have one: as many times as that exceeds 5 %, which pages
-/// call imprecise, from 0.75 to 3 times. With the lower bound a cheap point of a survey has nine
-/// rounds; without the upper one, what no number of rounds makes precise (a disk in two modes)
-/// would take those of others.
+/// The weight of a point when rounds are shared out: the relative half-width of its interval, after
+/// the fewest rounds that have one, over 5 %, which pages call imprecise; at least 0.75 and at most
+/// 3. With the lower bound a cheap point of a survey has nine rounds; without the upper one, what
+/// no number of rounds makes precise (a disk in two modes) would take those of others.
 ///
 /// Ask once for each point. Asked again after each round, it would end those whose interval is
 /// narrow by chance (docs/methods/statistics.md#stopping).

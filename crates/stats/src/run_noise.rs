@@ -9,7 +9,7 @@ use std::f64::consts::SQRT_2;
 use crate::student::StandardError;
 
 /// The share of normal ratios that exceed the floor: half of what is promised, because hosts have
-/// heavier tails, of which 5 to 6.5 % do (docs/methods/statistics.md#noise-floor).
+/// heavier tails, where 5 to 6.5 % do (docs/methods/statistics.md#noise-floor).
 const FLOOR_SHARE: f64 = 0.025;
 
 /// How the headlines of runs of one thing on one host differ.
@@ -23,7 +23,7 @@ pub struct RunNoise {
 }
 
 impl RunNoise {
-    /// From one headline for each run. `None` of fewer than two, or if one is not positive and
+    /// From one headline for each run. `None` for fewer than two, or if one is not positive and
     /// finite.
     #[must_use]
     pub fn of(headlines: &[f64]) -> Option<Self> {
@@ -36,15 +36,15 @@ impl RunNoise {
     /// exceeds in about 5 % of all cases (docs/methods/statistics.md#noise-floor).
     ///
     /// A prediction limit: the standard deviation of the logarithms, times the root of 2 as two
-    /// runs differ, times Student's t, which makes up for how little a few runs say of their
-    /// deviation. Of two runs it is their ratio to the power of 25.
+    /// runs differ, times Student's t, which allows for the uncertainty of a deviation from a few
+    /// runs. From two runs it is their ratio to the power of 25.
     #[must_use]
     pub fn floor(&self) -> f64 {
         self.error(SQRT_2).exceeded_in(FLOOR_SHARE).exp()
     }
 
-    /// The chance that a further run is at least so far from the mean of these: a small one says
-    /// that it is no run of the same thing.
+    /// The chance that a further run is at least this far from the mean of these: a small one means
+    /// that it is not a run of the same thing.
     #[must_use]
     pub fn p_of_next(&self, headline: f64) -> f64 {
         self.of_next().p(headline.ln() - self.mean)
@@ -67,7 +67,7 @@ impl RunNoise {
     }
 }
 
-/// The mean, and the variance with one less than their number below it; `None` of fewer than two
+/// The mean, and the variance with one less than their number below it; `None` for fewer than two
 /// values.
 pub(crate) fn mean_and_variance(values: &[f64]) -> Option<(f64, f64)> {
     let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
@@ -94,7 +94,7 @@ mod tests {
     /// By hand: the mean is 0, the standard error the root of 6/5 times 7/6, so that t is 2, which
     /// leaves 10.19 % with five degrees of freedom.
     #[test]
-    fn a_further_run_is_held_against_the_mean_of_the_others() {
+    fn a_further_run_is_compared_with_the_mean_of_the_others() {
         let noise = RunNoise::of(&[-1.0, 1.0, -1.0, 1.0, -1.0, 1.0_f64].map(f64::exp)).expect("runs");
         let error = (6.0_f64 / 5.0 * 7.0 / 6.0).sqrt();
         for sign in [-1.0, 1.0] {

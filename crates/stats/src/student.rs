@@ -18,7 +18,8 @@ pub(crate) struct StandardError {
 }
 
 impl StandardError {
-    /// The chance of so large a difference of logarithms, or its opposite, where there is none.
+    /// The chance of a difference of logarithms this large, in either direction, where there is
+    /// none.
     pub(crate) fn p(&self, difference: f64) -> f64 {
         if difference.abs() < ROUNDING { 1.0 } else { two_sided_tail(difference / self.error, self.degrees) }
     }

@@ -1,5 +1,5 @@
-//! Whether the core was shared, told from the rates of a probe: a core that is shared for a while,
-//! and then not, with the spreads that were seen on guests (docs/methods/neighbour.md#boundary).
+//! Whether a core was shared, from the rates of a probe: cores that are shared for a while and then
+//! not, with spreads as seen on guests (docs/methods/neighbour.md#boundary).
 
 use groma_stats::best_mode::{BestMode, best_mode, log_bin};
 use groma_stats::rng::Rng;
@@ -54,18 +54,18 @@ fn found(probes: &[(bool, f64)]) -> Option<BestMode> {
 }
 
 #[test]
-fn shared_cores_are_told_whatever_the_dwell_time() {
+fn shared_cores_are_recognised_at_every_dwell_time() {
     for shared in [0.02, 0.1, 0.5, 0.9] {
         for dwell_ms in [1.0, 10.0, 100.0, 1_000.0, 10_000.0] {
             for rate in [(0.5, 0.75), (0.55, 0.85), (0.78, 0.79)] {
                 let core = Core { shared, dwell_ms, rate, spread: 0.01 };
                 let (mut missed, mut of_shared, mut wrong, mut of_own) = (0, 0, 0, 0);
                 // Two seconds, or a minute where the core is shared for seconds on end.
-                let (n, seeds) = if dwell_ms > 1_000.0 { (300_000, 5) } else { (10_000, 20) };
+                let (n, seeds) = if dwell_ms > 1_000.0 { (300_000, 2) } else { (10_000, 8) };
                 for seed in 0..seeds {
                     let seen = probes(&core, n, &mut Rng::new(seed));
                     let is_shared = seen.iter().filter(|(shared, _)| *shared).count();
-                    // Where there was one state only, there is nothing to tell apart.
+                    // A core in one state only has nothing to separate.
                     if !(n / 50..=n / 20 * 19).contains(&is_shared) {
                         continue;
                     }

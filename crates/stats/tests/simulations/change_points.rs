@@ -60,7 +60,7 @@ fn steps_are_found_in_their_places() {
         ("3 %, 10 %, -5 %", &[1.03, 1.13, 1.07], 10, 80.0, 90.0),
     ];
     for (name, levels, apart, all, each) in cases {
-        let repetitions = 200;
+        let repetitions = 100;
         let mut rng = Rng::new(22);
         let (mut right, mut placed) = (0, 0);
         for _ in 0..repetitions {

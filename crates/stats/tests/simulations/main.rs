@@ -5,16 +5,13 @@
 
 mod best_mode;
 mod change_points;
-mod coverage;
-mod decision;
-mod dependence;
 mod distributions;
-mod hierarchy;
+mod intervals;
 mod modality;
-mod run_noise;
 mod shifts;
 mod stopping;
 mod trends;
+mod two_runs;
 
 /// The share of `repetitions` in which `event` is true, in percent.
 fn percent(repetitions: usize, mut event: impl FnMut() -> bool) -> f64 {

@@ -5,11 +5,10 @@ use groma_stats::{Rng, checkpoints, headline, need, should_stop, useful_rounds};
 
 use crate::distributions::{Distribution, INDEPENDENT, Shape};
 
-const REPETITIONS: usize = 6_000;
-
 /// Coverage of the reported interval in percent, the mean number of rounds, and the share that
 /// stopped before the cap.
 fn run(distribution: &Distribution, target: f64, rng: &mut Rng) -> (f64, f64, f64) {
+    const REPETITIONS: usize = 2_000;
     let cap = *checkpoints().last().expect("there are checkpoints");
     let (mut covered, mut rounds, mut stopped) = (0, 0, 0);
     for _ in 0..REPETITIONS {
@@ -49,12 +48,13 @@ fn coverage_survives_stopping() {
 /// Coverage where the width of the first interval decides how many rounds there are: as in a survey
 /// whose points of average width have twelve.
 #[test]
-fn coverage_survives_rounds_that_are_given_by_the_first_interval() {
+fn coverage_survives_rounds_chosen_by_the_first_interval() {
+    const REPETITIONS: usize = 6_000;
     let [fewest, .., most] = useful_rounds();
     let covered = |distribution: &Distribution, spread: f64, rng: &mut Rng| {
         let covers = (0..REPETITIONS).filter(|_| {
             let mut values: Vec<f64> = distribution.sample(rng, most);
-            // The same distribution, so many times as wide about its median.
+            // The same distribution, `spread` times as wide about its median.
             values.iter_mut().for_each(|value| *value = 1.0 + spread * (*value / distribution.median - 1.0));
             let first = headline(&values[..fewest]).and_then(|first| first.relative_half_width).expect("an interval");
             let rounds = (12.0 * need(first)) as usize;
