@@ -103,13 +103,17 @@ pub fn interval_ns(clock: &ClockFacts, timeslice_ns: f64) -> f64 {
 
 /// What is assumed where no preflight ran: a benchmark of a user's own, or a unit test.
 pub fn assumed_host(clock: &impl Clock) -> Host {
-    let facts = poll(clock).unwrap_or(ClockFacts { step_ns: 1.0, cost_ns: 50.0, cost_p999_ns: 100.0, backwards: 0 });
+    assumed_with(&poll(clock).unwrap_or(ClockFacts { step_ns: 1.0, cost_ns: 50.0, cost_p999_ns: 100.0, backwards: 0 }))
+}
+
+/// [`assumed_host`] of a clock that was polled before.
+pub(crate) fn assumed_with(facts: &ClockFacts) -> Host {
     Host {
         clock_step_ns: facts.step_ns,
         clock_cost_ns: facts.cost_ns,
         timeslice_ns: ASSUMED_TIMESLICE_NS,
         timeslice_assumed: true,
-        interval_ns: interval_ns(&facts, ASSUMED_TIMESLICE_NS),
+        interval_ns: interval_ns(facts, ASSUMED_TIMESLICE_NS),
         proportionality: None,
         counter_hz: None,
         // Four times a last cache of 32 MiB.

@@ -5,7 +5,7 @@
 //! there although the test runner has threads, so closures given to it must be as careful as in C.
 
 use crate::benchmark::{Benchmark, Run};
-use crate::clock_properties;
+use crate::clock_properties::{self, ClockFacts};
 use crate::ctx::Ctx;
 use crate::error::{BenchError, Outcome};
 use crate::model::{Host, Info, Job, Params, Placement, Proof, RoundResult, RunFile, State, Timing, WorkerKind};
@@ -260,14 +260,35 @@ pub(crate) fn job(
     }
 }
 
+thread_local! {
+    /// What the jobs of a test assume. Polling the clock takes milliseconds: once for all jobs of a
+    /// test. Each thread polls by itself, because a test may ask in a child that it forked: there, a
+    /// static that another test was just setting would stay half set for ever.
+    static HOST: OnceCell<Host> = const { OnceCell::new() };
+}
+
+fn host() -> Host {
+    HOST.with(|host| *host.get_or_init(|| of_tests(clock_properties::assumed_host(&Monotonic))))
+}
+
+fn of_tests(host: Host) -> Host {
+    Host { interval_ns: 50_000.0, ..host }
+}
+
+/// The step and the cost of the clock in nanoseconds, as the jobs of this test assume them.
+pub fn clock() -> (f64, f64) {
+    (host().clock_step_ns, host().clock_cost_ns)
+}
+
+/// Makes the jobs of this thread assume what [`clock`] returned elsewhere, instead of polling the
+/// clock: for a test that starts hundreds of processes.
+pub fn assume_clock(step_ns: f64, cost_ns: f64) {
+    let facts = ClockFacts { step_ns, cost_ns, cost_p999_ns: cost_ns, backwards: 0 };
+    HOST.with(|host| _ = host.set(of_tests(clock_properties::assumed_with(&facts))));
+}
+
 /// The job of a test, for no benchmark yet.
 pub(crate) fn idle_job() -> Job {
-    // Looking at the clock takes milliseconds: once for all jobs of a test. Each thread looks by
-    // itself, because a test may ask in a child that it forked: there, a static that another test
-    // was just setting would stay half set for ever.
-    thread_local! { static HOST: OnceCell<Host> = const { OnceCell::new() } }
-    let look = || Host { interval_ns: 50_000.0, ..clock_properties::assumed_host(&Monotonic) };
-    let host = HOST.with(|host| *host.get_or_init(look));
     Job {
         id: String::new(),
         params: Params::default(),
@@ -285,7 +306,7 @@ pub(crate) fn idle_job() -> Job {
         work_dir: None,
         run_file: None,
         remote: None,
-        host,
+        host: host(),
     }
 }
 
