@@ -1,16 +1,12 @@
-//! The catalogue against the folders: a benchmark is one file, named as the user names it, and it
-//! is in the list.
+//! The catalogue: each benchmark is in one file that is named like it, its descriptor is complete
+//! and consistent, and pages, models and prices name only what is measured.
 
-mod descriptors;
-
-use groma_harness::model::Quantity;
 use groma_harness::model::family::{Figure, Select};
+use groma_harness::model::page::{On, Shown};
+use groma_harness::model::{Derivation, Info, Interference, Need, Placement, Quantity, Tier, Times, Timing, Value};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-
-use groma_harness::model::page::{On, Shown};
-use groma_harness::model::{Info, Placement, Tier, Times, Value};
 
 /// `family.name` of every file that holds a benchmark.
 fn files() -> BTreeSet<String> {
@@ -81,7 +77,7 @@ fn the_words_that_families_name_are_those_of_the_parameters() {
 }
 
 #[test]
-fn what_is_counted_for_a_gigabyte_has_a_unit_that_says_so() {
+fn outputs_per_gigabyte_have_the_unit_for_it() {
     let mut found = 0;
     for bench in groma_benches::all() {
         for output in bench.info.outputs.iter().filter(|o| o.summary.contains("for a gigabyte")) {
@@ -127,6 +123,55 @@ fn every_descriptor_is_complete() {
         suffixes.sort_unstable();
         suffixes.dedup();
         assert_eq!(suffixes.len(), info.outputs.len(), "{}: two outputs have one name", info.id);
+    }
+}
+
+/// Placements that need two CPUs.
+const TWO_CPUS: [Placement; 5] =
+    [Placement::Smt, Placement::SameLlc, Placement::CrossLlc, Placement::CrossNode, Placement::EveryPair];
+
+#[test]
+fn placements_and_scaling_agree() {
+    for bench in groma_benches::all() {
+        let Info { id, placements, needs, scaling, .. } = bench.info;
+        assert_eq!(placements.iter().collect::<BTreeSet<_>>().len(), placements.len(), "{id}: a placement twice");
+        // The other side is forked, which a member that is a thread must not do, or it is a thread.
+        assert!(bench.info.sides() == 1 || !scaling.threads, "{id}: threads with two sides each");
+        if placements.iter().all(|place| TWO_CPUS.contains(place)) {
+            assert!(needs.contains(&Need::Cpus(2)), "{id} does not say that it needs two CPUs");
+        }
+        let in_groups = |params| (bench.info.group_tier)(params) < Tier::Named;
+        assert!(scaling.processes || !bench.info.points(Tier::Full).iter().any(in_groups), "{id}: groups of one");
+        let by_class = bench.info.class_tier < Tier::Named;
+        assert!(!by_class || placements.contains(&Placement::Pinned), "{id}: no CPU to choose the class of");
+        for need in needs {
+            let Need::WorkDirFor { param, values } = need else { continue };
+            let param = bench.info.params.iter().find(|p| p.name == *param);
+            let is_value = |value: &&str| param.is_some_and(|p| p.values(Tier::Named).contains(value));
+            assert!(values.iter().all(is_value), "{id}: {need:?}");
+        }
+    }
+}
+
+#[test]
+fn timing_and_quantities_fit_what_is_measured() {
+    for bench in groma_benches::all() {
+        let info = &bench.info;
+        assert!(info.version >= 1, "{}", info.id);
+        // A floor is a constant of the hardware, which neither waits nor faults.
+        assert!(info.timing != Timing::Floor || info.interference == Interference::Cpu, "{}", info.id);
+        for output in info.outputs {
+            let what = format!("{}: {:?}", info.metric(output), output.derivation);
+            match output.derivation {
+                Derivation::Ratio { .. } | Derivation::Totals { .. } => {
+                    assert!(matches!(info.quantity_of(output), Quantity::Ratio | Quantity::Count), "{what}");
+                }
+                Derivation::Difference { of, minus, per } => {
+                    assert!(of != minus && per > 0.0 && info.quantity_of(output) == Quantity::Latency, "{what}");
+                }
+                Derivation::Series(_) | Derivation::Scaled { .. } | Derivation::Max(_) => {}
+            }
+        }
     }
 }
 
@@ -176,8 +221,8 @@ fn every_value_is_measured_by_a_run_of_its_tier() {
     }
 }
 
-/// What stands on a page is measured by a survey: the metric exists, and the standard set of its
-/// benchmark has a point with these parameters. Names leave room for their values.
+/// A survey measures what a page shows: the metric exists, and a standard run of its benchmark has
+/// a point with these parameters. Names leave room for the values.
 #[test]
 fn pages_show_what_a_survey_measures() {
     let all = groma_benches::all();
@@ -215,20 +260,20 @@ fn that_reports(metric: &str) -> &'static Info {
     &bench.info
 }
 
-/// The benchmark that reports a metric, which a standard run measures at this point.
+/// The benchmark that reports a metric; a standard run must measure this point of it.
 fn that_measures(shown: &Shown) -> &'static str {
     let info = that_reports(shown.metric);
     let measured = info.points(Tier::Standard).iter().any(|params| shown.has(params));
     assert!(measured, "{} {:?} is not measured", shown.metric, shown.params);
-    // Every pair of CPUs becomes lists of two.
+    // A plan has a list of two CPUs for each pair.
     let pair = Placement::List(vec![0, 1]);
     let fits = info.placements.iter().chain([&pair]).any(|place| shown.rank(place, 1).is_some());
     assert!(fits, "{} is not measured {:?}", shown.metric, shown.on);
     info.id
 }
 
-/// A model names metrics that exist, at points that a run of its benchmarks measures; what is
-/// explained is the benchmark's own.
+/// A model names metrics that exist, at points that a run of their benchmarks measures, and
+/// explains a metric of its own benchmark.
 #[test]
 fn models_name_costs_that_are_measured() {
     let all = groma_benches::all();
@@ -250,14 +295,14 @@ fn models_name_costs_that_are_measured() {
     assert!(explained.len() >= 10, "{explained:?}");
 }
 
-/// After a survey `groma explain --run latest` lacks no part of what is on the pages: a rest cannot
-/// be told from parts that nobody measured.
+/// After a survey `groma explain --run latest` has every part of what is on the pages: without one,
+/// the rest would include it.
 #[test]
 fn a_survey_measures_the_parts_of_what_it_explains() {
     let pages = groma_benches::pages();
     let same = |a: &Shown, b: &Shown| {
         let holds = |(name, value): &(&str, &str)| a.params.iter().any(|(n, v)| (n, v) == (name, value));
-        // A model may name more of the parameters than a page has to.
+        // A model may name more parameters than a page does.
         that_reports(a.metric).id == that_reports(b.metric).id
             && b.params.iter().all(holds)
             && (a.on == b.on || b.on == On::Each)
