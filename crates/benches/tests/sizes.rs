@@ -1,5 +1,4 @@
-//! Every size that a person can ask for is compared with what the machine has, whichever benchmark
-//! it belongs to.
+//! Every size that a user can ask for, of any benchmark, is compared with what the machine has.
 
 use groma_benches::all;
 use groma_harness::model::{Memory, Param, ParamKind, Tier};
@@ -22,20 +21,18 @@ fn a_size_beyond_the_machine_is_refused_before_anything_is_set_up() {
     let (most_memory, most_files) = (half(memory_headroom()), half(file_room(&dir)));
     let mut refused = 0;
     for (bench, param) in sized() {
-        // A tebibyte (of things that are counted, at least a kibibyte each), and what is next to
-        // the end of 64 bits.
+        // A tebibyte (things that are counted take at least a kibibyte each), and nearly 2^64
+        // bytes.
         let values = if param.kind.is_size() { ["1T", "16777215T"] } else { ["1073741824", "18446744073709551615"] };
         for (value, workers) in values.into_iter().flat_map(|value| [(value, 1), (value, 4096)]) {
             let what = format!("{} {}={value}, {workers} workers", bench.info.id, param.name);
             let (memory, files) = sizes(bench, &[(param.name, value)], workers);
-            // Little room is left on some disks: what its other parameters want is then too much as
-            // well.
+            // On a nearly full disk the benchmark's other parameters need too much by themselves.
             let (memory_else, files_else) = sizes(bench, &[], workers);
             if memory_else > most_memory || files_else > most_files {
                 continue;
             }
-            // There are machines with terabytes of memory and more disk, where the smaller value is
-            // well.
+            // Some machines have terabytes of memory and more disk: the smaller value fits.
             if memory <= most_memory && files <= most_files {
                 assert!(value == values[0], "{what} fits");
                 continue;
@@ -58,11 +55,10 @@ fn a_size_beyond_the_machine_is_refused_before_anything_is_set_up() {
 }
 
 #[test]
-fn what_a_run_measures_by_itself_fits_into_small_machines() {
+fn the_points_of_a_run_fit_into_small_machines() {
     const MIB: u64 = 1 << 20;
     for bench in all() {
-        // Each parameter in turn at its largest, the others at their first value, as the
-        // catalogue's widest runs have them.
+        // Each value of each parameter in turn, with the usual values of the others.
         for param in bench.info.params {
             for (profile, values, most) in [
                 ("standard", param.values(Tier::Standard), 800 * MIB),
@@ -80,7 +76,7 @@ fn what_a_run_measures_by_itself_fits_into_small_machines() {
 }
 
 #[test]
-fn what_a_parameter_is_declared_to_take_can_be_worked_out() {
+fn the_memory_of_a_parameter_can_be_computed() {
     for (bench, param) in sized() {
         let what = format!("{} {}", bench.info.id, param.name);
         let kind = |name: &str| bench.info.params.iter().find(|p| p.name == name).map(|p| p.kind);
@@ -92,8 +88,8 @@ fn what_a_parameter_is_declared_to_take_can_be_worked_out() {
                 _ => false,
             })
         };
-        match param.kind.memory().expect("it takes something") {
-            Memory::Fitted => unreachable!("it takes nothing that could be refused"),
+        match param.kind.memory().expect("a sized parameter") {
+            Memory::Fitted => unreachable!("a fitted size is never refused"),
             Memory::PerSide(factor) | Memory::PerMember(factor) => assert!(factor > 0, "{what}"),
             Memory::Times(factor, count) => {
                 assert!(factor > 0, "{what}");

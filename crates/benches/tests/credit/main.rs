@@ -1,20 +1,25 @@
-//! What benchmarks are credited with: units, and work.
+//! Whether what is credited was done: units, proofs and work.
 //!
-//! Every benchmark of the catalogue is run for a moment, each round in a process of its own:
+//! Every benchmark of the catalogue runs for a moment, each round in its own process:
 //!
-//! 1. as it is, with the parameters of `units.txt`: what its iterations hold and what its outputs
-//!    are made of has to be what is written there (`units.rs`), and all of its proofs hold;
-//!    together with the next point's, they are those of `proofs.txt` (`proofs.rs`);
-//! 2. as it is, with each word and the small numbers of each parameter in turn (`values.rs`): all
-//!    of its proofs hold, each series has samples, and the work directory is empty afterwards;
-//! 3. mutilated: its loops are made to do half of what they are credited with, nothing, or twice as
-//!    much. Every time a proof has to break. A benchmark that ends well without having worked has
-//!    proofs that prove nothing.
+//! 1. unchanged, with the parameters of `units.txt`: its iterations hold what is written there, its
+//!    outputs are those written there (`units.rs`), and all of its proofs hold;
+//! 2. unchanged, with each word and the small numbers of each parameter in turn (`values.rs`): all
+//!    of its proofs hold, each series has samples, and the work directory is empty afterwards. Of
+//!    these rounds and those before, the proofs and facts are those that rules demand (`rules.rs`)
+//!    and those of `proofs.txt` (`proofs.rs`);
+//! 3. mutilated: its loops do half of what they are credited with, nothing, or twice as much. Each
+//!    time a proof has to break. A benchmark that ends well without having worked proves nothing.
 //!
-//! `cargo test --test credit -- vm.fault` tries those whose id contains that, and tells which
-//! proofs broke.
+//! Some loops leave nothing that could be counted: those of `clock.loop`, `cpu.call`, `mem.numa`
+//! and `mem.bandwidth`, for example, run registers or read. They prove the number that their kernel
+//! returns, and `crates/sys/tests` compares these kernels with references.
+//!
+//! `cargo test --test credit -- vm.fault` tries those whose id contains that, and prints the proofs
+//! that broke.
 
 mod proofs;
+mod rules;
 mod trial;
 mod units;
 mod values;
@@ -22,114 +27,100 @@ mod values;
 use groma_harness::model::State;
 use groma_harness::testing::Mutilation;
 use std::process::ExitCode;
-use trial::{Seen, Trial, try_patiently};
-
-/// Loops whose work leaves nothing behind that could be counted: what is proven is what the kernel
-/// of the loop was told to do, by the number that it returns. That these kernels do so many is
-/// tested beside them (`crates/sys/tests`), against references.
-const TOLD: &[(&str, &str)] = &[
-    ("clock.loop", "an empty loop"),
-    ("cpu.call", "calls of empty functions"),
-    ("cpu.operation", "registers of which every round begins anew; 256 turns are compared with the reference"),
-    (
-        "cpu.store_forward",
-        "of some kinds the value stays the same from the second step on; the rest is compared in the end",
-    ),
-    ("cpu.split", "of stores the last one is left"),
-    ("mem.numa", "streams read, and written with the same word again and again"),
-    ("mem.bandwidth", "the same; that no part was left out is looked at in what was written"),
-    ("mem.mix", "the same"),
-    ("mem.flush", "lines that were dropped or written back hold what they held"),
-];
+use trial::{Outcome, Trial, try_with_retries};
+use units::{Case, Iterations, Unit};
 
 /// The mutilations of all loops of a benchmark.
 const ALL_LOOPS: [Mutilation; 3] = [Mutilation::Halved, Mutilation::Idle, Mutilation::Doubled];
+/// How often the unchanged rounds run before `proofs.txt` is rewritten, to see what is not proven
+/// or told each time.
+const PASSES_OF_UPDATE: usize = 3;
 
-#[expect(clippy::too_many_lines, reason = "what cargo asks of a test program, then each trial in order")]
-fn main() -> ExitCode {
-    trial::serve();
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    if args.iter().any(|arg| arg == "--list") {
-        return ExitCode::SUCCESS;
-    }
-    let filter = args.iter().find(|arg| !arg.starts_with('-')).cloned().unwrap_or_default();
-    // The benchmarks of this family fail on purpose, each in its way.
-    let mut catalogue = groma_benches::all();
-    catalogue.retain(|bench| bench.info.family() != "selftest");
+/// The unchanged rounds of one pass.
+struct Pass<'a> {
+    cases: Vec<(&'a Unit, Option<&'a Case>)>,
+    trials: Vec<Trial>,
+    outcomes: Vec<Outcome>,
+    value_trials: Vec<Trial>,
+    value_outcomes: Vec<Outcome>,
+}
 
-    let mut table = units::table();
-    let mut wrong = units::differences(&table, &catalogue);
-    for (id, why) in TOLD {
-        if !table.iter().any(|unit| unit.id == *id) {
-            wrong.push(format!("{id}: excused ('{why}') and not in the catalogue"));
-        }
-    }
-    table.retain(|unit| unit.id.contains(&filter));
-
-    let cases: Vec<_> = table.iter().flat_map(|unit| unit.cases.iter().map(move |case| (unit.id, case))).collect();
-    let stated: Vec<_> = table.iter().filter_map(|unit| Some((unit.id, unit.stated?))).collect();
-    let as_they_are: Vec<Trial> =
-        cases.iter().map(|(id, case)| case.trial(id)).chain(stated.iter().map(|(id, _)| Trial::of(id))).collect();
-    let seen =
-        try_patiently(&as_they_are, |seen| seen.result.state == State::Failed || seen.result.output.is_unresolved());
-    for (((id, case), trial), seen) in cases.iter().zip(&as_they_are).zip(&seen) {
-        wrong.extend(units::differs(case, seen).map(|what| format!("{id} {:?}: {what}", trial.params)));
-    }
-    let valued = values::trials(&catalogue, &table);
-    let of_values = values::try_values(&valued);
-    wrong.extend(valued.iter().zip(&of_values).filter_map(|(trial, seen)| values::fails(trial, seen)));
-
-    let tried: Vec<(&Trial, &Seen)> = as_they_are.iter().zip(&seen).chain(valued.iter().zip(&of_values)).collect();
-    wrong.extend(proofs::differences(&tried));
-
-    // Where one benchmark has huge pages, those that are asked for them have them, too.
-    let runs_as = |seen: &Seen| seen.result.state == State::Ok;
-    let there_are = as_they_are.iter().zip(&seen).any(|(trial, seen)| trial.id == "vm.fault_huge" && runs_as(seen));
-    for (trial, seen) in as_they_are.iter().zip(&seen) {
-        if there_are && trial.params.iter().any(|param| param == "pages=huge") && !runs_as(seen) {
-            wrong.push(format!("{} {:?}: {}", trial.id, trial.params, seen.result.reason));
-        }
-    }
-    for ((id, proof), seen) in stated.iter().zip(&seen[cases.len()..]) {
-        wrong.extend(states_wrongly(seen, proof).map(|what| format!("{id}: {what}")));
-    }
-
-    // With the first parameters, where they can be had here.
-    let first = |unit: &units::Unit| as_they_are.iter().position(|trial| trial.id == unit.id);
-    let runs = |unit: &units::Unit| first(unit).is_some_and(|i| seen[i].result.state == State::Ok);
-    let mut mutilated = Vec::new();
-    let mut not_here = Vec::new();
-    for unit in &table {
-        if !runs(unit) {
-            not_here.push(unit.id);
-            continue;
-        }
-        let trial =
-            |m| Trial { mutilation: Some(m), ..unit.cases.first().map_or(Trial::of(unit.id), |c| c.trial(unit.id)) };
-        match unit.cases.first() {
-            Some(case) => {
-                mutilated.extend(ALL_LOOPS.map(|m| trial((m, None))));
-                if case.loops() > 1 {
-                    mutilated.extend((0..case.loops()).map(|i| trial((Mutilation::Halved, Some(i)))));
-                }
+impl Pass<'_> {
+    fn run(units: &[Unit]) -> Pass<'_> {
+        let (mut cases, mut trials) = (Vec::new(), Vec::new());
+        for unit in units {
+            for (trial, case) in unit.trials() {
+                cases.push((unit, case));
+                trials.push(trial);
             }
-            // Those that search by probes; the others have no loop that the harness runs.
-            None if first(unit).is_some_and(|i| seen[i].iterations > 0) => {
-                mutilated.extend(ALL_LOOPS.map(|m| trial((m, None))));
-            }
-            None => {}
         }
+        let outcomes =
+            try_with_retries(&trials, |seen| seen.result.state == State::Failed || seen.result.output.is_unresolved());
+        let value_trials = values::trials(units);
+        let value_outcomes = values::try_values(&value_trials);
+        Pass { cases, trials, outcomes, value_trials, value_outcomes }
     }
-    // One that ended well will do: it is wrong.
-    let broken = try_patiently(&mutilated, |seen| {
+
+    fn rounds(&self) -> impl Iterator<Item = (&Trial, &Outcome)> {
+        self.trials.iter().zip(&self.outcomes).chain(self.value_trials.iter().zip(&self.value_outcomes))
+    }
+
+    /// The first round of a benchmark.
+    fn first(&self, unit: &Unit) -> &Outcome {
+        let first = self.trials.iter().position(|trial| trial.id == unit.id);
+        &self.outcomes[first.expect("every benchmark has a round")]
+    }
+
+    /// What is wrong with its rounds, each by itself.
+    fn wrong(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let ok = |outcome: &Outcome| outcome.result.state == State::Ok;
+        let rounds = || self.trials.iter().zip(&self.outcomes);
+        // Where one benchmark gets huge pages, so does every other that asks for them.
+        let has_huge_pages = rounds().any(|(trial, outcome)| trial.id == "vm.fault_huge" && ok(outcome));
+        for ((unit, case), (trial, outcome)) in self.cases.iter().zip(rounds()) {
+            let what = match (case, &unit.iterations) {
+                (None, Iterations::Stated(proof)) => units::states_wrongly(outcome, proof),
+                (case, _) => case.and_then(|case| case.differs(outcome)),
+            };
+            wrong.extend(what.map(|what| format!("{} {:?}: {what}", trial.id, trial.params)));
+            if has_huge_pages && trial.params.iter().any(|param| param == "pages=huge") && !ok(outcome) {
+                wrong.push(format!("{} {:?}: {}", trial.id, trial.params, outcome.result.reason));
+            }
+        }
+        let values = self.value_trials.iter().zip(&self.value_outcomes);
+        wrong.extend(values.filter_map(|(trial, outcome)| values::fails(trial, outcome)));
+        wrong
+    }
+}
+
+/// The mutilations of a benchmark, with the parameters of its first round.
+fn mutilations(unit: &Unit, first: &Outcome) -> Vec<Trial> {
+    let loops = unit.cases().first().map(Case::loops);
+    let mut all: Vec<(Mutilation, Option<usize>)> = Vec::new();
+    // A benchmark that states its values has no loop that the harness runs, unless it has probes.
+    if loops.is_some() || first.iterations > 0 {
+        all.extend(ALL_LOOPS.map(|m| (m, None)));
+    }
+    if let Some(loops @ 2..) = loops {
+        all.extend((0..loops).map(|i| (Mutilation::Halved, Some(i))));
+    }
+    all.into_iter().map(|m| Trial { mutilation: Some(m), ..unit.base() }).collect()
+}
+
+/// Runs mutilated benchmarks; returns those without a broken proof.
+fn run_mutilated(trials: &[Trial], verbose: bool) -> Vec<String> {
+    // A round that ends well is not tried again: no proof broke.
+    let outcomes = try_with_retries(trials, |seen| {
         (seen.result.state != State::Ok || seen.gave_way()) && !seen.proof_broke() && !seen.panicked()
     });
-    for (trial, seen) in mutilated.iter().zip(&broken) {
+    let mut wrong = Vec::new();
+    for (trial, seen) in trials.iter().zip(&outcomes) {
         let what = trial.mutilation.map_or(String::new(), |(m, only)| match only {
             None => format!("{m:?}"),
             Some(i) => format!("{m:?}, loop {i} only"),
         });
-        if !filter.is_empty() {
+        if verbose {
             println!("{} {what}: {:?} {}", trial.id, seen.broken(), seen.result.reason);
         }
         // Twice the most that a loop can do at a time may be more than it has room for.
@@ -139,37 +130,45 @@ fn main() -> ExitCode {
             wrong.push(format!("{} {what}: no proof broke; it ended '{state}' {}", trial.id, seen.result.reason));
         }
     }
+    wrong
+}
+
+fn main() -> ExitCode {
+    trial::serve();
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|arg| arg == "--list") {
+        return ExitCode::SUCCESS;
+    }
+    let filter = args.iter().find(|arg| !arg.starts_with('-')).cloned().unwrap_or_default();
+    let mut catalogue = groma_benches::all();
+    // The benchmarks of this family fail on purpose.
+    catalogue.retain(|bench| bench.info.family() != "selftest");
+    let (mut units, mut wrong) = units::table(&catalogue);
+    units.retain(|unit| unit.id.contains(&filter));
+
+    let passes = if proofs::is_update() { PASSES_OF_UPDATE } else { 1 };
+    let passes: Vec<Pass> = (0..passes).map(|_| Pass::run(&units)).collect();
+    let pass = &passes[0];
+    wrong.extend(pass.wrong());
+    let rounds: Vec<(&Trial, &Outcome)> = passes.iter().flat_map(Pass::rounds).collect();
+    wrong.extend(proofs::differences(&units, &rounds));
+
+    let (here, not_here): (Vec<&Unit>, Vec<&Unit>) =
+        units.iter().partition(|unit| pass.first(unit).result.state == State::Ok);
+    let mutilated: Vec<Trial> = here.iter().flat_map(|unit| mutilations(unit, pass.first(unit))).collect();
+    wrong.extend(run_mutilated(&mutilated, !filter.is_empty()));
     println!(
-        "{} benchmarks: {} rounds as they are, {} with each value, {} mutilated; not here: {not_here:?}",
-        table.len(),
-        as_they_are.len(),
-        valued.len(),
-        mutilated.len()
+        "{} benchmarks: {} rounds unchanged, {} with each value, {} mutilated; not here: {:?}",
+        units.len(),
+        pass.trials.len(),
+        pass.value_trials.len(),
+        mutilated.len(),
+        not_here.iter().map(|unit| unit.id).collect::<Vec<_>>()
     );
-    println!("values that this machine does not offer: {:?}", values::not_here(&valued, &of_values));
+    let missing = values::not_here(&pass.value_trials, &pass.value_outcomes);
+    println!("values that this machine does not offer: {missing:?}");
     for what in &wrong {
         eprintln!("{what}");
     }
     if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// What is wrong with a round of a benchmark that states its values.
-fn states_wrongly(seen: &Seen, proof: &str) -> Option<String> {
-    let result = &seen.result;
-    match result.state {
-        State::Unsupported | State::Denied => None,
-        State::Ok if result.output.series.iter().any(|s| !s.samples.is_empty()) => {
-            Some("it is in units.txt as one that states its values, and has samples".to_owned())
-        }
-        // Its probes break by themselves.
-        State::Ok if proof == "probe" && seen.iterations > 0 => None,
-        // Why it has none, which must be so.
-        State::Ok if proof.starts_with("none: ") && result.output.proofs.is_empty() => None,
-        State::Ok if result.output.proofs.iter().any(|p| p.name == proof) => None,
-        // Without a value there is nothing to prove: a busy sibling thread can hide the clock for
-        // minutes.
-        State::Ok if result.output.is_unresolved() && result.output.series.is_empty() => None,
-        State::Ok => Some(format!("it has no proof '{proof}' but {:?}", result.output.proofs)),
-        state => Some(format!("{}: {}", state.word(), result.reason)),
-    }
 }

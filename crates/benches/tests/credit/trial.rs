@@ -1,11 +1,11 @@
-//! Runs benchmarks of the catalogue one by one, each in a process of its own: a benchmark may fork,
-//! and whoever forks should have one thread. So the tests that use this have a `main` of their own
-//! (`harness = false`), which begins with [`serve`].
+//! Runs each trial in a process of its own: a benchmark may fork, and a process that forks should
+//! have one thread. The test therefore has its own `main` (`harness = false`), which begins with
+//! [`serve`].
 
 use groma_harness::model::{Derivation, Info, Placement, Quantity, Remark, RoundResult, Series, State};
 use groma_harness::protocol;
 use groma_harness::sys::{counters, process};
-use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated, try_placed};
+use groma_harness::testing::{self, Mutilation, Tried, try_failing, try_mutilated, try_placed};
 use groma_harness::{BenchError, Benchmark};
 use std::io::Read;
 use std::ops::{Bound, RangeInclusive};
@@ -19,45 +19,47 @@ use std::time::Duration;
 
 /// The first argument of a process that tries one benchmark.
 const TRY: &str = "__try";
-/// The first argument of one whose sides are placed on one CPU.
+/// The same, with both sides placed on one CPU.
 const TRY_ON_ONE_CPU: &str = "__try-on-one-cpu";
-/// What a round that panicked says here.
+/// The reason of a round that panicked.
 const PANICKED: &str = "panicked";
-/// No benchmark takes longer than a second here, and a loaded machine may take twenty times as
-/// long.
+/// No benchmark takes longer than a second here; a loaded machine may need twenty times as long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One benchmark to be tried.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trial {
-    /// Which.
+    /// Its id.
     pub(crate) id: &'static str,
-    /// `name=value`; parameters that are not named have their first default.
+    /// `name=value`; other parameters have their usual value.
     pub(crate) params: Vec<String>,
-    /// Whether both sides are placed on one CPU; else they are free.
+    /// Whether both sides are placed on one CPU, or not at all.
     pub(crate) one_cpu: bool,
-    /// What is done to its loops, and to which of them.
+    /// What is done to its loops, and the index of the only loop concerned.
     pub(crate) mutilation: Option<(Mutilation, Option<usize>)>,
 }
 
 impl Trial {
-    /// The benchmark as it is.
+    /// The benchmark unchanged, with its usual parameters.
     pub(crate) fn of(id: &'static str) -> Trial {
         Trial { id, ..Trial::default() }
     }
 }
 
-/// What came of it: the result, which is `failed` when a proof is broken, and the iterations that
-/// were credited.
+/// What came of a trial.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    /// As a worker would report it.
+pub(crate) struct Outcome {
+    /// As a worker would report it; `failed` when a proof is broken.
     pub(crate) result: RoundResult,
-    /// The credit, warm-up included.
+    /// The iterations that were credited, warm-up included.
     pub(crate) iterations: u64,
 }
 
-impl Seen {
+impl Outcome {
+    fn failed(why: String) -> Outcome {
+        Outcome { result: RoundResult::ended(State::Failed, why), iterations: 0 }
+    }
+
     /// The names of the proofs that do not hold.
     pub(crate) fn broken(&self) -> Vec<&str> {
         self.result.output.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect()
@@ -69,15 +71,20 @@ impl Seen {
             && (!self.broken().is_empty() || self.result.reason.starts_with("proof broken"))
     }
 
+    /// Whether it has any value; without one there is nothing to prove.
+    pub(crate) fn has_values(&self) -> bool {
+        !self.result.output.series.is_empty()
+    }
+
     /// Whether it gave up before it had a value because other tasks took its CPU, as `ctx.yield`
-    /// does beside busy loops, as often as it is tried.
+    /// does beside busy loops, however often it is tried.
     pub(crate) fn gave_way(&self) -> bool {
         let to_others =
             |r: &Remark| matches!(r, Remark::Unresolved { reason, .. } if reason.starts_with("other tasks"));
-        self.result.output.series.is_empty() && self.result.output.remarks.iter().any(to_others)
+        !self.has_values() && self.result.output.remarks.iter().any(to_others)
     }
 
-    /// Whether it could not go on: a panic, hence a failure too.
+    /// Whether it panicked, which is a failure too.
     pub(crate) fn panicked(&self) -> bool {
         self.result.state == State::Failed && self.result.reason == PANICKED
     }
@@ -91,13 +98,16 @@ pub(crate) fn bench(id: &str) -> &'static Benchmark {
     }
 }
 
-/// Does what [`try_all`] asks a process for and ends it; returns at once in the process of the
-/// test.
+/// In a process that [`attempt`] started: runs the trial and exits. Returns at once in the test's
+/// first process.
 pub(crate) fn serve() {
     let args: Vec<String> = std::env::args().collect();
-    let [_, word, id, dir, mutilation, only, params @ ..] = args.as_slice() else { return };
+    let [_, word, step, cost, id, dir, mutilation, only, params @ ..] = args.as_slice() else { return };
     if word != TRY && word != TRY_ON_ONE_CPU {
         return;
+    }
+    if let (Ok(step), Ok(cost)) = (step.parse(), cost.parse()) {
+        testing::assume_clock(step, cost);
     }
     let mutilation = match mutilation.as_str() {
         "halved" => Some(Mutilation::Halved),
@@ -119,7 +129,7 @@ pub(crate) fn serve() {
     let (mut result, iterations) = match tried {
         Ok(Ok(Tried { mut result, iterations, allowed })) => {
             for (proof, range) in result.output.proofs.iter_mut().zip(allowed) {
-                proof.expected = format!("{} | {}", proof.expected, told(range));
+                proof.expected = format!("{} | {}", proof.expected, allows(range));
             }
             (result, iterations)
         }
@@ -138,7 +148,7 @@ pub(crate) fn serve() {
     {
         (result.state, result.reason) = (State::Failed, why);
     }
-    // Samples are not looked at here but for their number.
+    // Nobody needs the values of the samples.
     for Series { samples, .. } in &mut result.output.series {
         samples.truncate(1);
     }
@@ -146,8 +156,8 @@ pub(crate) fn serve() {
     std::process::exit(0);
 }
 
-/// What a proof allows: its words are not computed from its range.
-fn told(range: (Bound<f64>, Bound<f64>)) -> String {
+/// The range that a proof allows, which its words need not express.
+fn allows(range: (Bound<f64>, Bound<f64>)) -> String {
     let from = match range.0 {
         Bound::Included(n) => n.to_string(),
         Bound::Excluded(n) => format!("above {n}"),
@@ -161,18 +171,18 @@ fn told(range: (Bound<f64>, Bound<f64>)) -> String {
     format!("{from} to {to}")
 }
 
-/// The intervals of a test's round.
+/// The intervals of a round of a test.
 const INTERVALS: usize = 3;
 
-/// Which series has fewer samples than the round has intervals.
+/// A series with fewer samples than the round has intervals.
 fn thin_series(result: &RoundResult) -> Option<String> {
     let thin = |s: &&Series| s.values.is_empty() && s.samples.len() < INTERVALS;
     result.output.series.iter().find(thin).map(|s| format!("the series '{}' has {} samples", s.name, s.samples.len()))
 }
 
-/// What a value of this quantity lies within on any machine, in SI units: a thousandth of a cycle
-/// to a minute, a byte a second to a petabyte. A unit that was forgotten or taken the other way
-/// round is a factor of a million and more.
+/// The range of a quantity's values on any machine, in SI units: a thousandth of a cycle to a
+/// minute, a byte a second to a petabyte. A forgotten or inverted unit is a factor of a million or
+/// more.
 fn plausible(quantity: Quantity) -> RangeInclusive<f64> {
     match quantity {
         Quantity::Latency => 1e-13..=60.0,
@@ -184,8 +194,8 @@ fn plausible(quantity: Quantity) -> RangeInclusive<f64> {
     }
 }
 
-/// Which stated value is none of its quantity. Those of loops are held against the time that the
-/// work takes at least.
+/// A stated value that is out of the range of its quantity. The harness compares those of loops
+/// with the least time that the work takes.
 fn implausible(info: &Info, result: &RoundResult) -> Option<String> {
     info.outputs.iter().find_map(|output| {
         let Derivation::Series(name) = output.derivation else { return None };
@@ -199,24 +209,26 @@ fn implausible(info: &Info, result: &RoundResult) -> Option<String> {
 /// What a round has left in its work directory.
 fn left_behind(dir: &Path) -> Option<String> {
     let names = std::fs::read_dir(dir).expect("the benchmark's directory").flatten();
-    // What the members of a worker group share goes with the directory of the run.
+    // What the members of a worker group share is removed with the directory of the run.
     let names: Vec<_> = names.map(|entry| entry.file_name()).filter(|name| name != "object").collect();
     (!names.is_empty()).then(|| format!("left {names:?} in the work directory"))
 }
 
-/// Tries them all, some at a time, and returns what came of each, in their order.
-fn try_all(trials: &[Trial]) -> Vec<Seen> {
+/// Runs all trials, several at a time; returns their outcomes in order.
+fn try_all(trials: &[Trial]) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
+    // Polling the clock takes longer than most rounds: once for all of them.
+    let clock = testing::clock();
     // More than there are CPUs: most of them wait most of the time.
     let side_by_side = 2 + std::thread::available_parallelism().map_or(1, |n| n.get().min(8));
     #[expect(clippy::disallowed_methods, reason = "nothing is measured here")]
-    let mut seen: Vec<(usize, Seen)> = std::thread::scope(|scope| {
+    let mut seen: Vec<(usize, Outcome)> = std::thread::scope(|scope| {
         let work = || {
             let mut seen = Vec::new();
             while let Some((i, trial)) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, trials.get(i)?)))
             {
-                seen.push((i, attempt(i, trial)));
+                seen.push((i, attempt(i, trial, clock)));
             }
             seen
         };
@@ -227,10 +239,10 @@ fn try_all(trials: &[Trial]) -> Vec<Seen> {
     seen.into_iter().map(|(_, seen)| seen).collect()
 }
 
-/// As [`try_all`]; what `again` says was disturbed is tried again, a few times. A machine that is
-/// busy spoils a round that wants to be precise now and then (the rate of a clock), but not one
-/// that is broken.
-pub(crate) fn try_patiently(trials: &[Trial], again: impl Fn(&Seen) -> bool) -> Vec<Seen> {
+/// As [`try_all`], and runs again, a few times, those whose outcome `again` rejects. A busy machine
+/// disturbs a round that has to be precise (the rate of a clock) now and then; code that is wrong
+/// fails each time.
+pub(crate) fn try_with_retries(trials: &[Trial], again: impl Fn(&Outcome) -> bool) -> Vec<Outcome> {
     const TIMES: usize = 3;
     let mut seen = try_all(trials);
     for _ in 0..TIMES {
@@ -243,9 +255,8 @@ pub(crate) fn try_patiently(trials: &[Trial], again: impl Fn(&Seen) -> bool) -> 
     seen
 }
 
-/// Tries one, in a process group of its own and a directory of its own.
-fn attempt(number: usize, trial: &Trial) -> Seen {
-    let failed = |why: String| Seen { result: RoundResult::ended(State::Failed, why), iterations: 0 };
+/// Runs a trial in a new process, process group and directory.
+fn attempt(number: usize, trial: &Trial, (step, cost): (f64, f64)) -> Outcome {
     let dir: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", process::id()));
     std::fs::create_dir_all(&dir).expect("a directory for the benchmark");
     let (mutilation, only) = match trial.mutilation {
@@ -255,10 +266,10 @@ fn attempt(number: usize, trial: &Trial) -> Seen {
         Some((Mutilation::Doubled, only)) => ("doubled", only.map_or(String::new(), |n| n.to_string())),
     };
     let mut command = Command::new(std::env::current_exe().expect("the test's own program"));
-    // A test that is killed leaves nothing that waits for a side of its own.
+    // If the test is killed, no process keeps waiting for its other side.
     process::tie(&mut command);
     let mut child = command
-        .args([if trial.one_cpu { TRY_ON_ONE_CPU } else { TRY }, trial.id])
+        .args([if trial.one_cpu { TRY_ON_ONE_CPU } else { TRY }, &step.to_string(), &cost.to_string(), trial.id])
         .arg(&dir)
         .args([mutilation, &only])
         .args(&trial.params)
@@ -274,7 +285,7 @@ fn attempt(number: usize, trial: &Trial) -> Seen {
     std::thread::spawn(move || {
         let mut text = String::new();
         let read = out.read_to_string(&mut text);
-        // Nobody waits any more when it came too late.
+        // After the time limit nobody receives it.
         drop(send.send(read.map(|_| text)));
     });
     let text = receive.recv_timeout(PATIENCE);
@@ -283,18 +294,18 @@ fn attempt(number: usize, trial: &Trial) -> Seen {
     std::fs::remove_dir_all(&dir).expect("removing the benchmark's directory");
     let text = match text {
         Ok(Ok(text)) => text,
-        Ok(Err(e)) => return failed(format!("its words cannot be read: {e}")),
-        Err(_) => return failed(format!("no answer within {PATIENCE:?}")),
+        Ok(Err(e)) => return Outcome::failed(format!("its output cannot be read: {e}")),
+        Err(_) => return Outcome::failed(format!("no answer within {PATIENCE:?}")),
     };
     let Some((iterations, rest)) = text
         .split_once("iterations ")
         .and_then(|(_, rest)| rest.split_once('\n'))
         .and_then(|(n, rest)| Some((n.parse().ok()?, rest)))
     else {
-        return failed(format!("it ended without a result: {status}"));
+        return Outcome::failed(format!("it ended without a result: {status}"));
     };
     match protocol::read_result(rest) {
-        Ok(result) => Seen { result, iterations },
-        Err(why) => failed(why),
+        Ok(result) => Outcome { result, iterations },
+        Err(why) => Outcome::failed(why),
     }
 }
