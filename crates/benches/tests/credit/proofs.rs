@@ -26,8 +26,9 @@ const UPDATE: &str = "GROMA_UPDATE";
 /// What a comment of the table begins with.
 const COMMENT: char = '#';
 /// What to do about a difference.
-const HINT: &str = "If this is intended: `GROMA_UPDATE=1 cargo test -p groma-benches --test credit` rewrites proofs.txt; read \
-     the difference, a line that vanishes is a lost proof or fact. The exceptions from a rule are in rules.rs.";
+const HINT: &str = "If this is intended: `GROMA_UPDATE=1 cargo test -p groma-benches --test credit` rewrites \
+     proofs.txt; read the difference, a line that vanishes is a lost proof or fact. The exceptions from a rule are in \
+     rules.rs.";
 /// The mark of a line whose proof or facts depend on the machine or its state.
 const SOMETIMES: &str = "? ";
 /// Stands for any number.
@@ -86,8 +87,8 @@ impl Line {
         self.name.ends_with(WORK) && self.expected == ONCE
     }
 
-    /// It as a finding.
-    fn is_found(&self, what: &str) -> String {
+    /// The line in an error message.
+    fn finding(&self, what: &str) -> String {
         let name = if self.name == WORK { format!("...{WORK}") } else { self.name.clone() };
         format!("{} {}: {what}: {name} | {}", self.id, self.with, self.expected)
     }
@@ -204,7 +205,7 @@ impl Comparison<'_> {
         let lost = rounds.flat_map(|(round, made)| {
             round.demanded().into_iter().filter(|line| !made.iter().any(|seen| line.is(seen)))
         });
-        lost.map(|line| line.is_found("lost, and a rule demands it")).collect()
+        lost.map(|line| line.finding("lost, and a rule demands it")).collect()
     }
 
     /// Whether rules demand what was made. Where a benchmark proves the work of several loops, none
@@ -222,7 +223,7 @@ impl Comparison<'_> {
     }
 
     /// What was made and is neither demanded nor in the table.
-    fn new(&self) -> impl Iterator<Item = &Line> {
+    fn unlisted(&self) -> impl Iterator<Item = &Line> {
         let known = |seen: &Line| self.is_demanded(seen) || self.table.iter().any(|line| line.is(seen));
         self.made.iter().filter(move |seen| !known(seen) && !UNKNOWN.contains(&seen.id.as_str()))
     }
@@ -239,7 +240,7 @@ impl Comparison<'_> {
         let lost: Vec<&Line> = self.lost().filter(|line| !line.sometimes && is_where_written()).collect();
         let stays = |line: &&Line| !lost.contains(line) && !self.is_demanded(line);
         let mut lines: Vec<Line> = self.table.iter().filter(stays).cloned().collect();
-        lines.extend(self.new().map(|line| Line {
+        lines.extend(self.unlisted().map(|line| Line {
             expected: without_long_numbers(&line.expected),
             sometimes: !is_where_written() || !self.is_made_each_time(line),
             ..line.clone()
@@ -312,10 +313,10 @@ pub(crate) fn differences(units: &[Unit], tried: &[(&Trial, &Outcome)]) -> Vec<S
         }
         return wrong;
     }
-    wrong.extend(comparison.lost().filter(|line| !line.sometimes).map(|line| line.is_found("lost")));
+    wrong.extend(comparison.lost().filter(|line| !line.sometimes).map(|line| line.finding("lost")));
     if is_where_written() {
-        let proofs = comparison.new().filter(|line| line.expected != TOLD);
-        wrong.extend(proofs.map(|line| line.is_found("not in proofs.txt")));
+        let proofs = comparison.unlisted().filter(|line| line.expected != TOLD);
+        wrong.extend(proofs.map(|line| line.finding("not in proofs.txt")));
     }
     if !wrong.is_empty() {
         wrong.push(HINT.to_owned());

@@ -32,10 +32,9 @@ pub(crate) const BASE: &str = "-";
 pub(crate) const BASE_ON_ONE_CPU: &str = "(one CPU)";
 /// What comes before the key of a fact.
 pub(crate) const FACT: &str = "fact ";
-/// What stands for the value of a fact, which is not compared.
+/// Stands for the value of a fact, which is not compared.
 pub(crate) const TOLD: &str = "told";
-/// Any proof whose name ends so and that expects [`ONCE`]: the work that was counted is the work
-/// that was credited.
+/// The end of the name of a proof that the work counted is the work credited.
 pub(crate) const WORK: &str = " credited";
 /// What such a proof expects.
 pub(crate) const ONCE: &str = "exactly 1 | 1 to 1";
@@ -46,9 +45,8 @@ const COUNTING: [&str; 9] = ["clock", "cpu", "disk", "file", "lock", "mem", "rea
 const COUNT_OTHERWISE: [&str; 2] = ["cpu.split", "file.readdir"];
 /// Placements of a benchmark with two sides.
 const PAIRS: [Placement; 3] = [Placement::SameCpu, Placement::SameLlc, Placement::EveryPair];
-/// Benchmarks that need the work directory for `object=shared` only, which is no file system that
-/// they measure.
-const BESIDE_THE_FILE_SYSTEM: [&str; 2] = ["lock.futex", "lock.posix_sem"];
+/// Benchmarks that need the work directory only for a file that the members of a group map.
+const ONLY_MAPPED: [&str; 2] = ["lock.futex", "lock.posix_sem"];
 
 /// The rules.
 pub(crate) const RULES: [Rule; 12] = [
@@ -99,8 +97,8 @@ fn counts_work(round: &Round) -> bool {
     counting && round.with == BASE && has_samples(round)
 }
 
-/// Whether it must tell the file system of its directory. With other parameters a benchmark that
-/// needs the directory may leave it alone.
+/// Whether it must state the file system of the work directory. With other parameters than the first
+/// a benchmark that always asks for the directory need not use it.
 fn writes_files(round: &Round) -> bool {
     let word = |param: &Param| {
         let chosen = round.trial.params.iter().find_map(|p| p.strip_prefix(param.name)?.strip_prefix('='));
@@ -114,5 +112,5 @@ fn writes_files(round: &Round) -> bool {
         }
         _ => false,
     };
-    round.info.needs.iter().any(needs) && !BESIDE_THE_FILE_SYSTEM.contains(&round.info.id)
+    round.info.needs.iter().any(needs) && !ONLY_MAPPED.contains(&round.info.id)
 }
