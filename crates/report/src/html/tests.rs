@@ -258,7 +258,7 @@ fn any_run_has_a_report() {
 }
 
 /// The policy of the document names the script by its digest: a script that something else smuggled
-/// in would not run. `GROMA_UPDATE=1` writes the digest of a changed script.
+/// in would not run. `.ci/update` writes the digest of a changed script.
 #[test]
 fn the_policy_lets_this_script_run_and_no_other() {
     let digest = base64(&Sha256::digest(SCRIPT));
@@ -266,7 +266,7 @@ fn the_policy_lets_this_script_run_and_no_other() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/html/script.sha256");
         std::fs::write(file, &digest).expect("it can be written");
     } else {
-        assert_eq!(include_str!("script.sha256"), digest, "the script has changed: run this test with GROMA_UPDATE=1");
+        assert_eq!(include_str!("script.sha256"), digest, "the script has changed: run .ci/update");
     }
     let html = Runs::of(survey()).html();
     assert!(html.contains("default-src &#39;none&#39;") && html.contains(&format!("<script>{SCRIPT}</script>")));
