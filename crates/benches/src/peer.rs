@@ -60,7 +60,8 @@ impl Peer {
         Peer::start_by(ctx, service, Family::V4)
     }
 
-    /// As [`Peer::start`], with an address of this family; `Unsupported` where `--host` has another.
+    /// As [`Peer::start`], with an address of this family; `Unsupported` where that of `--host` is
+    /// of another.
     pub(crate) fn start_by(ctx: &Ctx, service: &'static Service, family: Family) -> Result<Peer, BenchError> {
         Peer::start_within(ctx, service, family, Limits::default())
     }

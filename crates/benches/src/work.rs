@@ -70,7 +70,7 @@ pub(crate) fn calls<const WANTED: isize>(
     let done = Done::new();
     let seen = &done;
     measure_calls(ctx, proof, &done, move |iters| {
-        let (least, right) = least_of(iters, WANTED, &mut call);
+        let (least, right) = least_of(iters, WANTED, || call());
         seen.add(right);
         all_gave(WANTED, least, what)
     })
@@ -81,7 +81,7 @@ pub(crate) fn checked_calls(ctx: &mut Ctx, what: &str, proof: &str, mut call: im
     let done = Done::new();
     let seen = &done;
     measure_calls(ctx, proof, &done, move |iters| {
-        let right = right_of(iters, &mut call);
+        let right = right_of(iters, || call());
         seen.add(right);
         if right == iters {
             Ok(())

@@ -200,8 +200,8 @@ const BLOCK: f64 = 512.0;
 /// The reason where reads leave no trace in the kernel's counters.
 const UNCOUNTED: &str = "the kernel counted no reads from a disk";
 
-/// Proves by the kernel's count that what was written since `before` went to a disk: `done` requests
-/// of `bytes_each`, as many as iterations were credited.
+/// Proves by the kernel's count that what was written since `before` went to a disk: `done`
+/// requests of `bytes_each`, one for each iteration credited.
 fn prove_written(ctx: &mut Ctx, before: &Usage, done: u64, bytes_each: usize) -> Outcome {
     let written = Usage::thread().since(before).blocks_out as f64 * BLOCK;
     work::once_each(ctx, "requests written per request credited", done, ctx.iterations());
@@ -220,8 +220,8 @@ fn prove_all_written(ctx: &mut Ctx, counted: f64, written: u64) {
 }
 
 /// Proves that the kernel counted in `used` the bytes asked for. A kernel that is short of memory
-/// evicts pages of the program and reads them again, many at a time, in the same count: such a round
-/// may exceed the bound, and the two cannot be separated.
+/// evicts pages of the program and reads them again, many at a time, in the same count: such a
+/// round may exceed the bound, and the two cannot be separated.
 fn prove_read(ctx: &mut Ctx, used: &Usage, asked: u64) {
     /// What a file system may read for itself (extents, bitmaps), even in a short round: ext4 read
     /// 20 KiB beside 96 reads of 4 KiB, and 68 KiB beside 12. Of a table of inodes it reads 128 KiB

@@ -60,7 +60,8 @@ const WHERE: Param = Param::word(
 /// and removed.
 const BOTH_PLACES: Param = WHERE.standard(&["tmpfs"]);
 
-/// Whose the files are. Without a worker group both are the same, so no run measures both by itself.
+/// Whose the files are. Without a worker group both are the same, so a run measures only one unless
+/// asked.
 const OBJECT: Param =
     Param::word("object", "one for each member of a worker group, or one shared by all", &["private", "shared"])
         .quick(&["private"])

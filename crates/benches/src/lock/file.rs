@@ -21,8 +21,9 @@
 //! sides, is `ipc.lock_rtt`. See docs/methods/operating-system.md#locks.
 
 use super::{LOCK_KIND, OBJECT, lock_kind};
+use crate::entry;
 use crate::scratch::Scratch;
-use crate::work::{Done, measure_calls};
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::file_lock::{Kind, LockFile};
 use std::io;
@@ -56,14 +57,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let file = LockFile::open(&path, kind).context("opening a file to lock")?;
     let byte = own_byte(ctx.member());
     let done = Done::new();
-    measure_calls(ctx, "locks taken and given back, per lock credited", &done, |iters| {
+    let mut body = |iters| {
         for _ in 0..iters {
             file.lock(byte).context("locking the file")?;
             file.unlock(byte).context("unlocking the file")?;
             done.add(1);
         }
         Ok(())
-    })?;
+    };
+    ctx.measure(&mut body)?;
+    done.prove(ctx, "locks taken and given back, per lock credited");
+    entry::asks_the_kernel(ctx, &mut body);
     excludes(ctx, &file, || LockFile::open(&path, kind)?.is_held_by_another(byte))
 }
 

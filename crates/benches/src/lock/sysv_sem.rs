@@ -15,7 +15,8 @@
 //! **Sources:** lmbench3 `lat_sem` is `ipc.sysv_sem_rtt`. See
 //! docs/methods/operating-system.md#locks.
 
-use crate::work::{Done, measure_calls};
+use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::sysv::{self, Semaphores};
 
@@ -34,15 +35,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let semaphores = Semaphores::new().context("making System V semaphores")?;
     let set = semaphores.id();
     let done = Done::new();
-    measure_calls(ctx, "turns of the semaphore, per turn credited", &done, |iters| {
+    let mut body = |iters| {
         for _ in 0..iters {
             sysv::add(set, 0, 1).context("adding to the semaphore")?;
             sysv::add(set, 0, -1).context("taking from the semaphore")?;
             done.add(1);
         }
         Ok(())
-    })?;
+    };
+    ctx.measure(&mut body)?;
+    done.prove(ctx, "turns of the semaphore, per turn credited");
     let left = sysv::value(set, 0).context("looking at the semaphore")?;
     ctx.prove("what the semaphore is at afterwards", "0", f64::from(left), 0.0..=0.0);
+    entry::asks_the_kernel(ctx, body);
     Ok(())
 }

@@ -15,7 +15,8 @@
 //! **Sources:** See docs/methods/operating-system.md#readiness.
 
 use super::Objects;
-use crate::work::{Done, measure_calls};
+use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::ready::{Asking, Epoll};
 use std::os::fd::AsFd;
@@ -46,7 +47,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let subject = objects.near[count].as_fd();
     let mut epoll = Epoll::over(if adds { &fds[..count] } else { &fds }).context("making an epoll")?;
     let done = Done::new();
-    measure_calls(ctx, "changes that were made, per change credited", &done, |iters| {
+    let mut body = |iters| {
         let (mut worst, mut right) = (0, 0);
         for _ in 0..iters {
             let change =
@@ -56,7 +57,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         done.add(right);
         if worst == 0 { Ok(()) } else { Err(BenchError::Failed("epoll_ctl refused a change".to_owned())) }
-    })?;
+    };
+    ctx.measure(&mut body)?;
+    done.prove(ctx, "changes that were made, per change credited");
+    entry::asks_the_kernel(ctx, &mut body);
     let expected = if adds { vec![] } else { vec![count] };
     let ready = epoll.ask();
     let right = ready == expected.len() as isize && epoll.ready() == expected;

@@ -65,8 +65,8 @@ const PLACES: [fn(u64, isize) -> u64; 16] = [
     calls::<15>,
 ];
 
-/// Calls `iters` times; returns how many answers were right. `PLACE` keeps the compiler from merging
-/// the copies.
+/// Calls `iters` times; returns how many answers were right. `PLACE` keeps the compiler from
+/// merging the copies.
 #[inline(never)]
 fn calls<const PLACE: usize>(iters: u64, parent: isize) -> u64 {
     let mut right = 0;

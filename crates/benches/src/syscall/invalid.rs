@@ -33,8 +33,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// The kernel's answer, `-ENOSYS`: this number on x86, Arm and RISC-V (but not on MIPS, SPARC, Alpha
-/// or PA-RISC).
+/// The kernel's answer, `-ENOSYS`: this number on x86, Arm and RISC-V (but not on MIPS, SPARC,
+/// Alpha or PA-RISC).
 const NO_SUCH_CALL: isize = -38;
 
 fn run(ctx: &mut Ctx) -> Outcome {
