@@ -1,11 +1,14 @@
-//! Compiles the program that the process benchmarks execute (`carried/target.rs`) four times, with
-//! the compiler and the linker that build everything else: `bare` without libc, `static` and
-//! `dynamic` with it, `many` with twenty libraries more, all of which are one file
-//! (`carried/library.rs`) under twenty names; and the compiler that `mix.andrew` runs
-//! (`carried/compiler.rs`).
+//! Lists the benchmarks, and compiles the programs that some of them execute.
 //!
-//! A target that cannot be made here (no static libc installed, no start-up code for this CPU) does
-//! not stop the build: its file stays empty, and the benchmark says the reason that is noted here.
+//! The lists come from the `mod` lines: of families in `lib.rs`, of benchmarks in each family's
+//! `mod.rs`.
+//!
+//! The program that the process benchmarks execute (`carried/target.rs`) is compiled four times,
+//! with the compiler and the linker that build everything else: `bare` without libc, `static` and
+//! `dynamic` with it, `many` with twenty more libraries, all of which are one file
+//! (`carried/library.rs`) under twenty names. `carried/compiler.rs` is the compiler that
+//! `mix.andrew` runs. A target that cannot be built here (no static libc, no start-up code for this
+//! CPU) does not stop the build: its file stays empty, and the benchmark reports why.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +31,10 @@ const SHARED: &str = "-nostartfiles -nostdlib -Wl,--build-id=none -Wl,-z,nosepar
 /// How many libraries `many` has; `carried/target.rs` and `proc/mod.rs` have it as well.
 const LIBRARIES: usize = 20;
 
+const WRITABLE: &str = "cargo's own folder for this is writable";
+
 fn main() {
+    list_benchmarks();
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={SOURCE}");
     println!("cargo:rerun-if-changed={LIBRARY}");
@@ -66,12 +72,42 @@ fn main() {
     });
 }
 
+/// Writes the list of each family, and that of the families.
+fn list_benchmarks() {
+    let mut families = String::new();
+    for family in modules(Path::new("src/lib.rs")) {
+        let folder = Path::new("src").join(&family);
+        let Some(members) = folder.is_dir().then(|| modules(&folder.join("mod.rs"))) else { continue };
+        let mut benchmarks = String::new();
+        for member in members {
+            let file = folder.join(member.trim_start_matches("r#")).with_extension("rs");
+            if std::fs::read_to_string(&file).is_ok_and(|text| text.contains("static BENCH: Benchmark")) {
+                benchmarks += &format!("&{member}::BENCH, ");
+            } else {
+                // It may become a benchmark.
+                println!("cargo:rerun-if-changed={}", file.display());
+            }
+        }
+        std::fs::write(out(&format!("{family}.rs")), format!("&[{benchmarks}]")).expect(WRITABLE);
+        families += &format!("(&{family}::ABOUT, {family}::ALL), ");
+    }
+    std::fs::write(out("catalogue.rs"), format!("&[{families}]")).expect(WRITABLE);
+}
+
+/// The names in the `mod` lines of a file, in their order.
+fn modules(file: &Path) -> Vec<String> {
+    println!("cargo:rerun-if-changed={}", file.display());
+    let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let name = |line: &str| Some(line.strip_prefix("mod ")?.strip_suffix(';')?.to_owned());
+    text.lines().filter_map(name).collect()
+}
+
 /// Makes a target, or leaves its file empty and notes why.
 fn make(name: &str, how: impl FnOnce() -> Result<(), String>) {
     let linux = variable("CARGO_CFG_TARGET_OS") == "linux";
     let made = if linux { how() } else { Err("it is written for Linux".to_owned()) };
     if made.is_err() {
-        std::fs::write(out(&format!("target-{name}")), []).expect("cargo's own folder for this is writable");
+        std::fs::write(out(&format!("target-{name}")), []).expect(WRITABLE);
     }
     // Empty when there is nothing to complain about.
     println!("cargo:rustc-env=GROMA_NO_TARGET_{}={}", name.to_uppercase(), made.err().unwrap_or_default());

@@ -37,7 +37,7 @@ pub(crate) fn never_asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outc
     Ok(())
 }
 
-/// How many iterations failed without the kernel; `None`, and a remark, where that cannot be tried.
+/// How many iterations failed without the kernel; `None` and a remark where that cannot be tried.
 fn asked(ctx: &mut Ctx, mut body: impl FnMut(u64) -> Outcome) -> Option<i32> {
     // A member of a worker group runs the same code as a lone worker, and threads must not fork.
     if ctx.workers() > 1 {
@@ -59,14 +59,14 @@ fn asked(ctx: &mut Ctx, mut body: impl FnMut(u64) -> Outcome) -> Option<i32> {
     None
 }
 
-/// Shared by tests of what a benchmark asks the kernel for.
+/// For tests of the system calls that a benchmark makes.
 #[cfg(test)]
 pub(crate) mod testing {
     use groma_harness::sys::{filter, thread, trace};
     use std::ffi::c_long;
 
-    /// What `body` returns in a thread for which the kernel refuses the calls of these names with
-    /// this error number, and for all that it starts; `None` where the kernel has no filters.
+    /// Runs `body` in a thread for which, and for whose children, the kernel refuses these calls
+    /// with this error number; `None` where the kernel has no filters.
     pub(crate) fn without<T: Send + 'static>(
         names: &[&str],
         error: i32,

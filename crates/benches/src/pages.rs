@@ -1,11 +1,11 @@
-//! The pages of a run: what a person sees first, and so what a survey measures.
+//! The pages of a run: what it shows first, and so what a survey measures.
 //!
-//! Lines stand in the order in which they are read. Names are those that people use, 26 columns at
-//! most, so that two columns of lines fit 80 columns; a test compares every id with the catalogue.
+//! Lines are in reading order. Their names are the usual ones, at most 26 characters, so that two
+//! fit side by side in 80 columns; a test compares every id with the catalogue.
 
 use groma_harness::model::page::{Block, Line, On, Pages, Shown, Values};
 
-/// The parameters that tell a point from others.
+/// The parameters that identify a point.
 type Params = &'static [(&'static str, &'static str)];
 
 /// A metric of one CPU.
@@ -13,7 +13,7 @@ const fn of(metric: &'static str, params: Params) -> Shown {
     Shown::of(metric, params)
 }
 
-/// The same, also of a quick survey.
+/// As [`of`]; a quick survey measures it too.
 const fn quick(metric: &'static str, params: Params) -> Shown {
     Shown::of(metric, params).quick()
 }
@@ -28,22 +28,22 @@ const fn two(name: &'static str, first: Shown, second: Shown) -> Line {
     Line { name, values: [Some(first), Some(second), None] }
 }
 
-/// What is measured on one CPU and between two.
+/// A line with a value on one CPU and one between two.
 const fn near(name: &'static str, shown: Shown) -> Line {
     two(name, shown, shown.on(On::Two))
 }
 
-/// What is measured on one CPU and on all.
+/// A line with a value on one CPU and one on all.
 const fn everywhere(name: &'static str, shown: Shown) -> Line {
     two(name, shown, shown.on(On::All))
 }
 
-/// A value and its cycles.
+/// A line with a time and its cycles.
 const fn timed(name: &'static str, shown: Shown) -> Line {
     two(name, shown, Shown::of(shown.metric, shown.params).in_cycles())
 }
 
-/// An operation on three types.
+/// A line with an operation on three types.
 const fn three(name: &'static str, int: Shown, double: Shown, float: Shown) -> Line {
     Line { name, values: [Some(int), Some(double), Some(float)] }
 }

@@ -1,22 +1,20 @@
-//! The primitives that several composed costs consist of (`Info::composed_of`), each under one
-//! name.
-//!
-//! What is particular to one operation stands beside its benchmark.
+//! Primitives that several composed costs share (`Info::composed_of`); a part of one operation
+//! alone stands beside its benchmark.
 
 pub(crate) use groma_harness::model::page::{On, Shown};
 pub(crate) use groma_harness::model::{Composition, Part, Times};
 
 /// The cheapest system call.
 pub(crate) const CALL: Shown = Shown::of("syscall.getppid", &[]);
-/// A read of a byte that no other task has to write.
+/// A read of a byte, without waiting for it.
 pub(crate) const READ: Shown = Shown::of("syscall.read", &[]);
-/// A write of a byte that nobody reads.
+/// A write of a byte that no task reads.
 pub(crate) const WRITE: Shown = Shown::of("syscall.write", &[]);
 /// Opening a file by its path, and closing it.
 pub(crate) const OPEN_CLOSE: Shown = Shown::of("syscall.open_close", &[("depth", "1")]);
-/// The switch between two threads of which neither sleeps.
+/// A switch between two threads that do not sleep.
 const SWITCH: Shown = Shown::of("ctx.yield.net", &[]);
-/// The same where one falls asleep and the other one is woken, without the calls for it.
+/// A switch from a thread that falls asleep to one that is woken, without the calls for it.
 const SWITCH_ASLEEP: Shown = Shown::of("ctx.futex.net", &[("kind", "thread")]);
 /// The same between processes.
 const SWITCH_PROCESS: Shown = Shown::of("ctx.futex.net", &[("kind", "process")]);
@@ -46,21 +44,21 @@ pub(crate) const COPY: Shown = Shown::of("mem.bandwidth", &[("op", "copy"), ("si
 /// measures.
 pub(crate) const FILL: Shown = Shown::of("mem.bandwidth", &[("op", "write"), ("size", "8M"), ("kernel", "best")]);
 
-/// Two switches between threads, of the two of a round trip on one CPU.
+/// The two switches of a round trip on one CPU, between threads.
 pub(crate) const SWITCHES: Part = Part::of(2.0, "switches between two tasks", SWITCH);
-/// That one side sleeps and the other one wakes it, twice.
+/// What sleep and wake-up add to these two switches.
 pub(crate) const SLEEPS: Part =
     Part::difference(2.0, "falling asleep and being woken, beyond the switch", SWITCH_ASLEEP, SWITCH);
-/// That the two sides have memory of their own.
+/// What separate address spaces add to them.
 pub(crate) const ADDRESS_SPACES: Part =
     Part::difference(2.0, "change of the address space", SWITCH_PROCESS, SWITCH_ASLEEP);
 /// The calls of a round trip.
 pub(crate) const WRITES: Part = Part::of(2.0, "writes of a byte", WRITE);
 /// The calls that wait for the other side.
 pub(crate) const READS: Part = Part::of(2.0, "reads of a byte", READ);
-/// The wake-ups of a round trip between two CPUs, with all that comes before the other side runs.
+/// The wake-ups of a round trip between two CPUs, until the other side runs.
 pub(crate) const WAKE_UPS_FAR: Part = Part::of(2.0, "wake-ups of a sleeping task on another CPU", WAKE_FAR);
-/// Two lines that move between the CPUs of a round trip.
+/// The two cache lines of a round trip that move between CPUs.
 pub(crate) const LINES: &[Part] = &[Part::of(2.0, "hand-overs of a cache line between the two CPUs", LINE)];
 /// The hand-over of a cache line, one way.
 const LINE: Shown = Shown::of("cpu.core_to_core", &[("protocol", "cas1")]).on(On::Two);
@@ -69,7 +67,7 @@ pub(crate) const DATAGRAMS: Part =
     Part::difference(1.0, "two datagrams through sockets, IP and the loopback", UDP, PIPE);
 /// 10 KiB copied.
 pub(crate) const COPY_10K: Part = Part::of(20480.0, "bytes read and written by the copy", COPY);
-/// The part of a fault that any fault has.
+/// What any fault costs.
 pub(crate) const FAULTED: Part = Part::of(1.0, "a fault that finds its page", FAULT);
 /// A page of 4 KiB cleared.
 pub(crate) const ZEROES: Part = Part::of(4096.0, "bytes zeroed", FILL);
@@ -79,7 +77,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// What parts cost together, by metric and parameters.
+    /// The sum of these parts, by metric and parameters.
     fn sum(parts: &[Part]) -> BTreeMap<(&'static str, String), f64> {
         let mut costs: BTreeMap<_, f64> = BTreeMap::new();
         for part in parts {

@@ -1,7 +1,7 @@
 //! The data of streams: every word of a transfer holds the number of that transfer.
 //!
-//! Both sides thus touch all of it, and no byte can be lost, duplicated or credited without having
-//! been moved. With `touch=no` neither side does, which is what most other programs measure.
+//! So both sides touch all of it, and no byte can be lost, duplicated, or credited without being
+//! moved. With `touch=no` neither side touches it, which is what most other programs measure.
 
 use groma_harness::model::Param;
 
@@ -10,7 +10,7 @@ pub(crate) const TOUCH: Param =
     Param::word("touch", "the sender fills every word and the reader compares it, or neither does", &["yes", "no"])
         .quick(&["yes"]);
 
-/// Puts the number into every word, in an order of bytes that is the same on every machine.
+/// Puts the number into every word, little-endian on every machine.
 pub(crate) fn fill(buffer: &mut [u8], number: u64) {
     let (words, rest) = buffer.as_chunks_mut::<8>();
     words.fill(number.to_le_bytes());

@@ -1,9 +1,9 @@
 //! The peer of a network benchmark.
 //!
 //! It is a helper process on this machine, or a service of `groma serve` on another. The benchmark
-//! is the same in both cases: it connects to [`Peer::address`], measures, and ends the peer.
-//! Whatever both sides have to agree on (a size, an option) goes over their own connection first,
-//! since they share no memory. See docs/methods/operating-system.md#peers.
+//! cannot tell: it connects to [`Peer::address`], measures, and ends the peer. What both sides have
+//! to agree on (a size, an option) first goes over their own connection, since they share no
+//! memory. See docs/methods/operating-system.md#peers.
 
 pub(crate) use groma_harness::remote::{Limits, Service, Session, Socket, Transport};
 
@@ -55,13 +55,13 @@ impl Family {
 }
 
 impl Peer {
-    /// Starts the service: on this machine, on the CPU that the placement names, or on `--host`.
+    /// Starts the service: on this machine, on the CPU of the placement, or on `--host`.
     pub(crate) fn start(ctx: &Ctx, service: &'static Service) -> Result<Peer, BenchError> {
         Peer::start_by(ctx, service, Family::V4)
     }
 
-    /// As [`Peer::start`], reached by an address of this family. Another machine must have been
-    /// named by such an address.
+    /// As [`Peer::start`], with an address of this family; `Unsupported` where that of `--host` is
+    /// of another.
     pub(crate) fn start_by(ctx: &Ctx, service: &'static Service, family: Family) -> Result<Peer, BenchError> {
         Peer::start_within(ctx, service, family, Limits::default())
     }
@@ -104,14 +104,13 @@ impl Peer {
         self.address
     }
 
-    /// Whether it is on another machine. Networks lose packets, and this kernel does not count
-    /// there.
+    /// Whether it is on another machine, where packets may be lost and this kernel counts nothing.
     pub(crate) fn is_remote(&self) -> bool {
         matches!(self.side, Side::There(_))
     }
 
-    /// Ends the peer and waits for it. Returns how it exited if it ran on this machine; a service
-    /// on another machine that failed is an error.
+    /// Ends the peer and waits for it. Returns the exit of a peer on this machine; the failure of a
+    /// service on another machine is an error.
     pub(crate) fn end(self) -> Result<Option<Exit>, BenchError> {
         match self.side {
             Side::Here { child, hold } => {
@@ -179,20 +178,20 @@ mod tests {
         Ok(())
     }
 
-    /// The error of connecting to a peer that has ended. A child that another test forks from this
-    /// program holds a copy of every descriptor until it executes: the listener goes with the last.
+    /// The error of connecting to a peer that has ended. The listener lives until its last copy is
+    /// closed, and children that other tests fork hold copies until they execute a program.
     fn after_the_end(ctx: &Ctx, address: SocketAddr) -> io::Error {
         let end = ctx.now_ns() + 10_000_000_000;
         loop {
             match TcpStream::connect(address) {
                 Err(error) => return error,
-                Ok(_) => assert!(ctx.now_ns() < end, "somebody listens there still"),
+                Ok(_) => assert!(ctx.now_ns() < end, "the listener is still there"),
             }
         }
     }
 
     #[test]
-    fn the_other_side_serves_until_it_is_let_go() {
+    fn a_peer_serves_until_it_is_ended() {
         try_out(&BENCH, &[], None).expect("loopback");
     }
 
@@ -207,7 +206,7 @@ mod tests {
         let mut seen = 0;
         for bench in two_sided {
             let place = Place::new();
-            // Other tests' children end meanwhile, which a round takes for the end of its peer.
+            // In this process a round would take the end of another test's child for its peer's.
             let ended =
                 in_a_worker(|| match try_placed(bench, &[], Some(place.path()), Placement::SameLlc, &[here, there]) {
                     Ok(tried) => i32::from(tried.proven("times the peer was seen on another CPU") != 0.0),

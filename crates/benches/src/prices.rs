@@ -1,8 +1,9 @@
-//! What an application's counts cost: for each name that `strace`, `perf` or `groma predict`
-//! counts, the metrics that stand for it.
+//! What the events of an application cost: for each name that `strace`, `perf` or `groma predict`
+//! counts, the metrics that price it.
 //!
-//! A price is the nearest thing that groma measures. Names that nothing stands for are left out, so
-//! that a prediction lists them instead of guessing.
+//! A price is the nearest thing that groma measures. A name without one is left out, and a
+//! prediction lists it instead of guessing. The prices are one table, not constants beside their
+//! benchmarks: many cover several names, some combine several benchmarks, and most take one line.
 
 use crate::parts::{CALL, OPEN_CLOSE, Part, READ, Shown, VFORK, WRITE};
 use groma_harness::model::{Price, Spent};
@@ -16,12 +17,12 @@ const fn one(cost: Shown) -> Part {
     Part::of(1.0, "", cost)
 }
 
-/// A part that is half of what was measured: of a pair of calls.
+/// A part that occurs half as often: one call of a measured pair.
 const fn half(cost: Shown) -> Part {
     Part::of(0.5, "", cost)
 }
 
-/// A copy of a descriptor and its close.
+/// A `dup` of a descriptor and a `close`.
 const DUP_CLOSE: Shown = Shown::of("syscall.dup_close", &[]);
 const FSTAT: Shown = Shown::of("syscall.fstat", &[]);
 const STAT: Shown = Shown::of("syscall.stat", &[("depth", "1")]);
@@ -30,7 +31,7 @@ const PAGE_READ: Shown =
     Shown::of("file.pread_random", &[("size", "8M"), ("where", "work_dir"), ("object", "private")]);
 /// A byte of it beyond the first.
 const BYTE: &[Part] = &[Part::difference(1.0 / 4096.0, "", PAGE_READ, READ)];
-/// A byte of a new part of a file: programs write files more often than they write over them.
+/// A byte appended to a file: programs write new files more often than they overwrite old ones.
 const WRITTEN_BYTE: &[Part] = &[Part::difference(
     1.0 / 10_240.0,
     "",
@@ -57,7 +58,7 @@ const FILE: &[(&str, &str)] =
     &[("size", "0"), ("entries", "16"), ("where", "work_dir"), ("object", "private"), ("order", "turns")];
 const TREE: &[(&str, &str)] = &[("entries", "16"), ("where", "work_dir"), ("object", "private")];
 
-/// All prices. Of a name that stands twice, the first counts.
+/// All prices; a name has one.
 pub(crate) static PRICES: &[Price] = &[
     Price { byte: BYTE, ..kernel("reads", &["read", "pread64", "readv", "preadv"], &[one(READ)]) },
     Price { byte: WRITTEN_BYTE, ..kernel("writes", &["write", "pwrite64", "writev", "pwritev"], &[one(WRITE)]) },
@@ -78,7 +79,7 @@ pub(crate) static PRICES: &[Price] = &[
     kernel(
         "minor faults",
         &["minor-faults", "page-faults", "faults"],
-        // Programs touch fresh memory and pages of files; nothing counts them apart.
+        // Programs touch fresh memory and pages of files, and no counter separates them.
         &[half(WRITTEN), half(MAPPED)],
     ),
     kernel("forks, with the child's end", &["fork", "clone"], &[one(FORK)]),
@@ -140,7 +141,7 @@ pub(crate) static PRICES: &[Price] = &[
 
 const LINKS: &[(&str, &str)] = &[("kind", "hard"), ("entries", "16"), ("where", "work_dir"), ("object", "private")];
 
-/// Calls that find a file by its path and say something of it.
+/// Calls that look up a path and return something about the file.
 const PATHS: &[&str] = &[
     "stat",
     "lstat",
@@ -158,7 +159,7 @@ const PATHS: &[&str] = &[
     "lgetxattr",
 ];
 
-/// Calls that do little more than enter the kernel and leave it.
+/// Calls that do little more than enter and leave the kernel.
 const SHORT: &[&str] = &[
     "exit_group",
     "exit",
@@ -221,7 +222,7 @@ mod tests {
     use crate::parts::Times;
     use std::collections::BTreeMap;
 
-    /// What calls cost, of each so many with so many bytes, by metric and its first parameter.
+    /// What calls `(name, count, bytes of each)` cost, by metric and its first parameter.
     fn costs(calls: &[(&str, f64, f64)]) -> BTreeMap<(&'static str, &'static str), f64> {
         let mut costs: BTreeMap<_, f64> = BTreeMap::new();
         for (name, count, bytes) in calls {
@@ -241,10 +242,9 @@ mod tests {
         costs
     }
 
-    /// As many bytes as the operation of a benchmark moves cost what it takes; what is counted as
-    /// one has the price of the nearest.
+    /// The bytes that a benchmark's operation moves cost what the operation takes.
     #[test]
-    fn bytes_and_events_cost_what_stands_for_them() {
+    fn bytes_and_events_cost_the_metrics_that_price_them() {
         const WRITE: (&str, &str) = ("syscall.write", "");
         type Costs<'c> = &'c [((&'c str, &'c str), f64)];
         let rows: &[(&str, f64, f64, Costs)] = &[
@@ -275,8 +275,8 @@ mod tests {
         assert_eq!(others, [("fsync", Spent::Waiting), ("cycles:u", Spent::User)]);
     }
 
-    /// The calls of an iteration of a benchmark cost together what it measures: one of that, and
-    /// nothing of any other. A price of a process has its end and the wait for it in it.
+    /// The calls of one iteration of a benchmark together cost what it measures, and nothing else.
+    /// The price of a process includes its exit and the wait for it.
     #[test]
     fn the_calls_of_an_iteration_cost_what_it_takes() {
         let rows: &[(&str, &[(&str, f64)])] = &[

@@ -16,8 +16,8 @@ pub(crate) fn on_one_cpu(ctx: &Ctx) -> bool {
     }
 }
 
-/// [`switches`] where it must hold: on one CPU. Between two CPUs an answer can arrive before this
-/// side has gone to sleep.
+/// [`switches`] on one CPU, where it must hold. Between two CPUs an answer can arrive before this
+/// side sleeps.
 pub(crate) fn switches_on_one_cpu(ctx: &mut Ctx, before: &Usage, peer: &Exit) {
     if on_one_cpu(ctx) {
         switches(ctx, before, peer);
@@ -79,7 +79,7 @@ pub(crate) mod testing {
         let ended = (0..12_000).find_map(|_| {
             let exit = worker.poll().expect("wait");
             if exit.is_none() {
-                // Between two looks. It takes some milliseconds, and ends the wait at once.
+                // A round takes some milliseconds.
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             exit
@@ -87,18 +87,18 @@ pub(crate) mod testing {
         ended.and_then(|exit| exit.code())
     }
 
-    /// Asserts that a round fails with a reason of which `says` is true; where nobody notices that
-    /// the other side has ended, it waits for ever.
+    /// Asserts that a round fails with a reason that satisfies `says`. A benchmark that misses the
+    /// end of its peer waits for ever.
     #[track_caller]
     pub(crate) fn assert_fails_within_a_minute(bench: &Benchmark, says: impl Fn(&str) -> bool) {
         let ended = in_a_worker(|| {
             let tried = try_out(bench, &[], None);
             i32::from(!matches!(tried, Err(BenchError::Failed(why)) if says(&why)))
         });
-        assert_eq!(ended, Some(0), "1 for another end, none where it waits for ever");
+        assert_eq!(ended, Some(0), "1: it ended in another way; none: it waits for ever");
     }
 
-    /// Of either side and of either kind, in hundredths of a switch for each round trip, and
+    /// Hundredths of a switch per round trip (voluntary and involuntary, here and at the peer), and
     /// whether they are enough.
     const SWITCHES: [([u64; 4], bool); 4] =
         [([50, 40, 60, 40], true), ([50, 40, 60, 20], false), ([0, 0, 100, 0], false), ([190, 0, 0, 0], true)];
@@ -133,7 +133,7 @@ pub(crate) mod testing {
     }
 
     #[test]
-    fn the_placement_demands_the_proof_whatever_cpu_the_peer_has() {
+    fn the_placement_decides_on_the_proof_not_the_cpu_of_the_peer() {
         use groma_harness::testing::{try_failing_at, try_placed};
         /// A round trip without a peer.
         fn run(ctx: &mut Ctx) -> Outcome {
@@ -159,7 +159,7 @@ pub(crate) mod testing {
         }
         // Between two CPUs an answer may arrive before either side sleeps.
         if let [here, there, ..] = *cpus {
-            try_placed(&bench, &[], None, Placement::SameLlc, &[here, there]).expect("no proof of switches is wanted");
+            try_placed(&bench, &[], None, Placement::SameLlc, &[here, there]).expect("no proof of switches");
         }
     }
 }

@@ -1,12 +1,15 @@
-//! Files to measure with: below the round's own directory, and removed afterwards.
+//! Files to measure with, and programs to execute: below the round's own directory, and removed
+//! afterwards.
 //!
 //! See docs/methods/operating-system.md#scratch-files.
 
 use groma_harness::prelude::*;
+use groma_harness::sys::fork;
 use groma_harness::sys::tmpfs::Tmpfs;
 use std::fs::File;
-use std::io::{ErrorKind, Seek, Write};
+use std::io::{self, ErrorKind, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -41,7 +44,7 @@ impl Scratch {
         let mut scratch = Scratch::new(ctx)?;
         let apart = sys::files::scatter_below(&scratch.dir).is_ok();
         ctx.fact("directory.apart", if apart { "yes" } else { "no" });
-        // The file system derives the place from the name.
+        // The file system chooses the block group by the name.
         scratch.path.push(format!("{:016x}", ctx.rng().next_u64()));
         std::fs::create_dir(&scratch.path).context("making a directory")?;
         scratch.dir = File::open(&scratch.path).context("opening the directory")?;
@@ -133,8 +136,8 @@ impl Scratch {
         fill(self.nameless(ctx)?, bytes, ctx)
     }
 
-    /// The same with a name, by which it can be opened again. Where the members of a worker group
-    /// share the directory they share the file too, and one of them writes it.
+    /// As [`Scratch::random_file`], with a name by which it can be opened again. Members that share
+    /// the directory share the file, and one of them writes it.
     pub(crate) fn random_file_named(&self, name: &str, bytes: u64, ctx: &mut Ctx) -> Result<File, BenchError> {
         /// Milliseconds to wait for the writer; writing takes a second for each gigabyte or two.
         const PATIENCE: u32 = 30_000;
@@ -191,7 +194,7 @@ impl Drop for Scratch {
 }
 
 /// The error for a tmpfs that cannot be mounted.
-fn no_tmpfs(error: std::io::Error) -> BenchError {
+fn no_tmpfs(error: io::Error) -> BenchError {
     let text = format!("mounting a tmpfs: {error}");
     match error.kind() {
         // `Other`: threads must not fork. `ENODEV`: the kernel has no tmpfs.
@@ -200,6 +203,22 @@ fn no_tmpfs(error: std::io::Error) -> BenchError {
         // The limit of user namespaces is reached.
         ErrorKind::StorageFull => BenchError::Denied(text),
         _ => BenchError::from_io("mounting a tmpfs", &error),
+    }
+}
+
+/// Writes a program. A child process writes it, so that no process forked in the meantime inherits
+/// the descriptor: the kernel does not execute a file that is open for writing (`ETXTBSY`).
+pub(crate) fn write_program(path: &Path, elf: &[u8]) -> Outcome {
+    let write = || -> io::Result<()> {
+        let mut file = File::options().write(true).create_new(true).mode(0o700).open(path)?;
+        file.write_all(elf)
+    };
+    let child = fork::fork(|| write().map_or_else(|e| e.raw_os_error().unwrap_or(255), |()| 0));
+    let exit = child.and_then(fork::Child::wait).context("forking a child that writes a program")?;
+    match exit.code() {
+        Some(0) => Ok(()),
+        Some(errno) => Err(BenchError::from_io("writing a program", &io::Error::from_raw_os_error(errno))),
+        None => Err(BenchError::Failed(format!("the child that writes a program {exit}"))),
     }
 }
 
@@ -253,7 +272,7 @@ mod tests {
     use groma_harness::testing::try_out;
     use std::collections::BTreeSet;
     use std::io::Read;
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     const BLOCK: usize = 4096;
     /// More than is written at a time, and no multiple of it.
@@ -274,8 +293,8 @@ mod tests {
         run: Run::Here(write_and_read),
     };
 
-    /// The directory of the descriptor is that of the path, below the member's own, and another one
-    /// each time: the file system derives its place from its name.
+    /// Descriptor and path are the same directory, below the member's own, with a new name each
+    /// time, by which the file system chooses the block group.
     fn open_apart(ctx: &mut Ctx) -> Outcome {
         let mut names = BTreeSet::new();
         for _ in 0..3 {
@@ -300,12 +319,29 @@ mod tests {
         assert_eq!(tried.result.series("").expect("stated").values, [3.0]);
     }
 
-    /// A file system that finds a block twice may keep it once, and a sum of a block would not tell
-    /// where it was read.
+    /// A file system may store equal blocks once, and the checksum of a block must identify it.
     #[test]
     fn no_two_blocks_of_a_random_file_are_the_same() {
         let place = Place::new();
         let tried = try_out(&BENCH, &[], Some(place.path())).expect("a file");
         assert_eq!(tried.result.series("").expect("stated").values, [BLOCKS as f64]);
+    }
+
+    #[test]
+    fn a_program_is_written_whole_and_can_be_executed_by_its_owner() {
+        let place = Place::new();
+        let path = place.path().join("program");
+        write_program(&path, b"#!/bin/true\n").expect("a directory");
+        assert_eq!(std::fs::read(&path).expect("written"), b"#!/bin/true\n");
+        assert_eq!(std::fs::metadata(&path).expect("written").permissions().mode() & 0o777, 0o700);
+        // The child says why not.
+        for (path, kind) in
+            [(path, io::ErrorKind::AlreadyExists), (place.path().join("no/program"), io::ErrorKind::NotFound)]
+        {
+            let why = write_program(&path, b"").expect_err("impossible").to_string();
+            let error = File::options().write(true).create_new(true).open(&path).expect_err("the same");
+            assert!(error.kind() == kind && why.contains(&error.to_string()), "{why}");
+        }
+        place.clear();
     }
 }

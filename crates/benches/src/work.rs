@@ -5,12 +5,13 @@
 //! bytes. Counting `iters` itself would prove nothing. See
 //! docs/methods/operating-system.md#rules-for-every-metric.
 
+use crate::entry;
 use groma_harness::model::FIRST;
 use groma_harness::prelude::*;
 use std::cell::Cell;
 
-/// The output of a round trip that says what an interactive program pays: the median of the first
-/// trips of a fresh pair of processes, which the harness states.
+/// What an interactive program pays for a round trip: the median of the first trips of a fresh pair
+/// of processes, which the harness states.
 pub(crate) const FIRST_TRIPS: Output =
     Output::named(FIRST, "the first 32 trips of a fresh pair, before the system has adapted to them");
 
@@ -45,11 +46,92 @@ impl Done {
     }
 }
 
-/// Proves that as many operations were seen as are credited. `what` names the ratio: "calls
+/// Proves that each credited operation was seen exactly once. `what` names the ratio: "calls
 /// answered, per call credited".
 pub(crate) fn once_each(ctx: &mut Ctx, what: &str, seen: u64, credited: u64) {
     // Without credit the proof fails: 0 / 0 is NaN, which is in no range.
     ctx.prove(what, "exactly 1", seen as f64 / credited as f64, 1.0..=1.0);
+}
+
+/// The proof of most loops of system calls.
+pub(crate) const ANSWERED: &str = "calls answered as they should be, per call credited";
+
+/// Measures a system call that should return `WANTED`; a negative answer is an error number. Proves
+/// one right answer for each call credited, and that every call enters the kernel. `what` is what
+/// an error says was tried; `proof` names the ratio, as in [`once_each`].
+///
+/// `WANTED` is a constant of the loop, so that the compiler can compare with an immediate.
+pub(crate) fn calls<const WANTED: isize>(
+    ctx: &mut Ctx,
+    what: &str,
+    proof: &str,
+    mut call: impl FnMut() -> isize,
+) -> Outcome {
+    let done = Done::new();
+    let seen = &done;
+    measure_calls(ctx, proof, &done, move |iters| {
+        let (least, right) = least_of(iters, WANTED, || call());
+        seen.add(right);
+        all_gave(WANTED, least, what)
+    })
+}
+
+/// As [`calls`], for a call that returns whether its answer was right.
+pub(crate) fn checked_calls(ctx: &mut Ctx, what: &str, proof: &str, mut call: impl FnMut() -> bool) -> Outcome {
+    let done = Done::new();
+    let seen = &done;
+    measure_calls(ctx, proof, &done, move |iters| {
+        let right = right_of(iters, || call());
+        seen.add(right);
+        if right == iters {
+            Ok(())
+        } else {
+            Err(BenchError::Failed(format!("{what}: {} of {iters} answers were wrong", iters - right)))
+        }
+    })
+}
+
+/// Measures a loop of system calls that counts in `done` what it did, and proves the same as
+/// [`calls`].
+pub(crate) fn measure_calls(ctx: &mut Ctx, proof: &str, done: &Done, mut body: impl FnMut(u64) -> Outcome) -> Outcome {
+    ctx.measure(&mut body)?;
+    done.prove(ctx, proof);
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+/// Calls `iters` times; returns the smallest answer, at most `wanted`, and how many were `wanted`.
+#[inline(always)]
+pub(crate) fn least_of<T: Ord + Copy>(iters: u64, wanted: T, mut call: impl FnMut() -> T) -> (T, u64) {
+    let (mut least, mut right) = (wanted, 0);
+    for _ in 0..iters {
+        let answer = call();
+        least = answer.min(least);
+        right += u64::from(answer == wanted);
+    }
+    (least, right)
+}
+
+/// Calls `iters` times; returns how many answers were right.
+#[inline(always)]
+pub(crate) fn right_of(iters: u64, mut call: impl FnMut() -> bool) -> u64 {
+    let mut right = 0;
+    for _ in 0..iters {
+        right += u64::from(call());
+    }
+    right
+}
+
+/// The outcome of calls that should all return `wanted`. `least` is the smallest answer: a negative
+/// error number, or too small a count.
+pub(crate) fn all_gave(wanted: isize, least: isize, what: &str) -> Outcome {
+    if least == wanted {
+        Ok(())
+    } else if least < 0 {
+        Err(BenchError::from_io(what, &std::io::Error::from_raw_os_error(-least as i32)))
+    } else {
+        Err(BenchError::Failed(format!("{what}: {least} instead of {wanted}")))
+    }
 }
 
 /// As [`Ctx::probe`], for a body that returns the number of operations done. Unless that is
@@ -89,13 +171,13 @@ pub(crate) fn probe_at_most(
 mod tests {
     //! What the shared proofs refuse: each is given a bad value and must detect it.
     use super::*;
-    use crate::{entry, proofs};
+    use crate::proofs;
     use groma_harness::sys::counters::{self, Usage};
     use groma_harness::sys::process::Exit;
     use groma_harness::sys::{affinity, fork, raw};
     use groma_harness::testing::{Tried, stating, try_failing};
 
-    /// A round that does just that. The harness has then run no loop, or as many as it reports.
+    /// One round of this benchmark.
     fn round(run: fn(&mut Ctx) -> Outcome) -> Tried {
         match try_failing(&stating(run), &[], None) {
             Ok(tried) => tried,
@@ -103,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Which of its proofs hold, in the order in which they were stated.
+    /// Which of its proofs hold, in order.
     fn held(run: fn(&mut Ctx) -> Outcome) -> Vec<bool> {
         round(run).held("")
     }
@@ -114,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn only_as_much_as_was_credited_will_do() {
+    fn less_or_more_than_credited_breaks_the_proof() {
         fn run(ctx: &mut Ctx) -> Outcome {
             for (seen, credited) in [(100, 100), (50, 100), (99, 100), (101, 100), (200, 100), (0, 100), (0, 0), (1, 0)]
             {
@@ -127,7 +209,18 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_does_less_or_more_has_failed() {
+    fn one_wrong_answer_ends_the_round() {
+        assert_eq!(all_gave(1, 1, "reading"), Ok(()));
+        assert_eq!(all_gave(1, 0, "reading"), Err(BenchError::Failed("reading: 0 instead of 1".to_owned())));
+        assert!(matches!(all_gave(0, -9, "reading"), Err(BenchError::Failed(why)) if why.contains("os error 9")));
+        let mut answers = [1, -9, 1, 0, -4].into_iter();
+        assert_eq!(least_of(4, 1, || answers.next().unwrap_or_default()), (-9, 2));
+        let mut answers = [true, false, true, true].into_iter();
+        assert_eq!(right_of(3, || answers.next().unwrap_or_default()), 2);
+    }
+
+    #[test]
+    fn a_probe_that_does_less_or_more_fails() {
         fn probes(ctx: &mut Ctx) -> Outcome {
             let outcomes = [1, 2, 3, 0].map(|each| {
                 probe(ctx, 2, 2, |iters| {
@@ -144,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_code_of_the_other_side_has_to_be_0() {
+    fn only_exit_code_0_of_the_peer_holds() {
         fn run(ctx: &mut Ctx) -> Outcome {
             for code in [0, 1, 2, 101] {
                 proofs::peer_ended_well(ctx, &ended(code));
@@ -167,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_side_that_never_slept_was_not_talked_to() {
+    fn sides_that_never_slept_break_the_proof() {
         fn run(ctx: &mut Ctx) -> Outcome {
             let before = Usage::thread();
             ctx.probe(1, |iters| {
@@ -182,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_were_not_made_are_missed() {
+    fn tasks_that_were_not_created_break_the_proof() {
         fn run(ctx: &mut Ctx) -> Outcome {
             // The kernel counts all tasks of the machine, but others do not create one per
             // iteration.
@@ -202,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_calls_are_not_all() {
+    fn half_of_the_calls_break_the_proof() {
         fn half(ctx: &mut Ctx) -> Outcome {
             let mut turn = 0;
             // Enters the kernel every second time.
@@ -227,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn one_call_that_asks_the_kernel_is_one_too_many() {
+    fn one_call_that_enters_the_kernel_is_unsupported() {
         fn once(ctx: &mut Ctx) -> Outcome {
             let mut turn = 0;
             entry::never_asks_the_kernel(ctx, |_| {

@@ -4,14 +4,13 @@ use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Row, Say, first};
 use groma_harness::{Benchmark, Ctx};
 
-mod counter;
-mod r#loop;
-mod offset;
-mod rate;
 mod read;
+mod counter;
 mod step;
+mod rate;
+mod offset;
+mod r#loop;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "clock",
     summary: "What reading the clocks costs, and how finely they tell the time",
@@ -22,8 +21,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[Row::CounterRate("clock.rate")],
 };
 
-pub(crate) const ALL: &[&Benchmark] =
-    &[&read::BENCH, &counter::BENCH, &step::BENCH, &rate::BENCH, &offset::BENCH, &r#loop::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("clock");
 
 /// A clock that runs backwards disqualifies every result that was timed with it.
 fn prove_forwards(ctx: &mut Ctx, backwards: u64) {

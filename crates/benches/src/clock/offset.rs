@@ -27,7 +27,7 @@
 //! **Sources:** Cristian, "Probabilistic clock synchronization" (1989). See
 //! docs/methods/processor.md#counter-offset.
 
-use crate::cpus;
+use crate::cpu;
 use groma_harness::prelude::*;
 use groma_harness::sys::affinity;
 use groma_harness::sys::arch::{counter_start, counter_usable};
@@ -189,7 +189,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let Some(hz) = ctx.host().counter_hz else {
         return Err(BenchError::Unsupported("the rate of the counter is not known".to_owned()));
     };
-    let all = cpus::of_the_run()?;
+    let all = cpu::cpus_of_the_run()?;
     let [first, others @ ..] = all.as_slice() else {
         return Err(BenchError::Unsupported("no CPU is allowed".to_owned()));
     };
@@ -201,7 +201,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     affinity::pin(*first).context("pinning to the first CPU")?;
     let other = ctx.fork_peer(&[], || answer(&words))?;
     let (mut pairs, mut number, mut made) = (Vec::new(), 0, 0);
-    for cpu in cpus::evenly(others, MOST) {
+    for cpu in cpu::evenly(others, MOST) {
         words[GO].store(u64::from(cpu) + 1, Release);
         match trips(ctx, &words, &mut number) {
             Some((Some(trip), done)) if done >= FEWEST => {

@@ -18,7 +18,7 @@
 //!
 //! **Sources:** docs/methods/processor.md#clock-of-every-cpu.
 
-use crate::cpus;
+use super::{cpus_of_the_run, evenly};
 use groma_harness::prelude::*;
 use groma_harness::stats::upper_median;
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, add_chain, chain_ops};
@@ -94,8 +94,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(BenchError::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
     }
     let home = affinity::allowed().context("reading the allowed CPUs")?;
-    let all = cpus::of_the_run()?;
-    let visited = cpus::evenly(&all, MOST);
+    let all = cpus_of_the_run()?;
+    let visited = evenly(&all, MOST);
     super::declare_clock(ctx, visited.first().copied().unwrap_or(0));
     let (mut clocks, mut elsewhere) = (Vec::new(), 0);
     for &cpu in &visited {
@@ -151,7 +151,7 @@ mod tests {
         let is_cpu = |key: &str| key.strip_prefix("cpu").is_some_and(|n| n.parse::<u32>().is_ok());
         let told =
             tried.result.output.facts.iter().filter(|f| is_cpu(&f.key)).count() + tried.result.output.remarks.len();
-        assert_eq!(told, cpus::evenly(&cpus::of_the_run().expect("an affinity"), MOST).len());
+        assert_eq!(told, evenly(&cpus_of_the_run().expect("an affinity"), MOST).len());
         assert_eq!(tried.proven("CPUs on which it was found elsewhere"), 0.0);
     }
 

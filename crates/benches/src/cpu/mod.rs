@@ -2,25 +2,25 @@
 
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Row, Say, Select, first, least};
-use groma_harness::sys::rates;
-use groma_harness::{Benchmark, Ctx};
+use groma_harness::prelude::*;
+use groma_harness::sys::{affinity, process, rates};
 
-mod atomic;
-mod boost;
-mod branch;
-mod call;
-mod contention;
-mod core_to_core;
-mod false_sharing;
-mod frequencies;
 mod frequency;
+mod frequencies;
+mod boost;
+mod call;
 mod operation;
-mod pair;
-mod random;
-mod split;
+mod branch;
 mod store_forward;
+mod split;
+mod atomic;
+mod random;
+mod core_to_core;
+mod contention;
+mod false_sharing;
 
-/// What the family says about itself.
+mod pair;
+
 pub(crate) static ABOUT: Family = Family {
     name: "cpu",
     summary: "The core: its clock and its cheapest operations",
@@ -39,21 +39,7 @@ pub(crate) static ABOUT: Family = Family {
     ],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[
-    &frequency::BENCH,
-    &frequencies::BENCH,
-    &boost::BENCH,
-    &call::BENCH,
-    &operation::BENCH,
-    &branch::BENCH,
-    &store_forward::BENCH,
-    &split::BENCH,
-    &atomic::BENCH,
-    &random::BENCH,
-    &core_to_core::BENCH,
-    &contention::BENCH,
-    &false_sharing::BENCH,
-];
+pub(crate) const ALL: &[&Benchmark] = listed!("cpu");
 
 /// Records the declared clocks of a CPU as facts: the highest as `declared`, and each by its
 /// source.
@@ -67,17 +53,43 @@ fn declare_clock(ctx: &mut Ctx, cpu: u32) {
     }
 }
 
+/// The CPUs that the run may use, as its supervisor has them: by then the worker is pinned to one.
+pub(crate) fn cpus_of_the_run() -> Result<Vec<u32>, BenchError> {
+    affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).context("reading the allowed CPUs")
+}
+
+/// At most `most` of these CPUs, spread evenly, including the first and the last.
+pub(crate) fn evenly(cpus: &[u32], most: usize) -> Vec<u32> {
+    if cpus.len() <= most || most < 2 {
+        return cpus.iter().copied().take(most).collect();
+    }
+    (0..most).map(|i| cpus[i * (cpus.len() - 1) / (most - 1)]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::prelude::Timing;
 
-    /// Others at work only add to the time of an instruction: the fastest tenth of the intervals
-    /// leaves them out, and the median does not.
+    /// Interference only adds to the time of an instruction: the fastest tenth of the intervals
+    /// excludes it, the median does not.
     #[test]
-    fn instructions_are_told_by_their_fastest_intervals() {
+    fn instructions_are_timed_by_their_fastest_intervals() {
         for bench in ALL.iter().filter(|bench| bench.info.timing != Timing::Stated) {
             assert_eq!(bench.info.timing, Timing::Floor, "{}", bench.info.id);
         }
+    }
+
+    #[test]
+    fn cpus_are_chosen_evenly() {
+        let all: Vec<u32> = (0..100).collect();
+        assert_eq!(evenly(&all[..3], 64), [0, 1, 2]);
+        assert_eq!(evenly(&all, 2), [0, 99]);
+        assert_eq!(evenly(&all, 4), [0, 33, 66, 99]);
+        let many = evenly(&all, 64);
+        assert_eq!((many.len(), many[0], many[63]), (64, 0, 99));
+        assert!(many.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(evenly(&[], 8).is_empty());
+        assert_eq!(evenly(&all, 1), [0]);
+        assert!(!cpus_of_the_run().expect("an affinity").is_empty());
     }
 }

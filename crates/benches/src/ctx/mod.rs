@@ -18,12 +18,12 @@ use groma_harness::sys::affinity;
 use groma_harness::sys::counters::{self, Usage};
 use std::io;
 
-mod futex;
 mod switch;
-mod tasks;
+mod futex;
 mod r#yield;
 
-/// What the family says about itself.
+mod tasks;
+
 pub(crate) static ABOUT: Family = Family {
     name: "ctx",
     summary: "Switching the CPU from one task to another",
@@ -34,7 +34,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&switch::BENCH, &futex::BENCH, &r#yield::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("ctx");
 
 /// Pins this task, and those it starts, to one CPU, so that every hand-over needs a switch.
 ///

@@ -18,16 +18,15 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-mod overhead;
-mod queue;
-mod random_read;
-mod read;
-mod seek;
 mod size;
-mod sync_write;
+mod read;
+mod random_read;
+mod queue;
+mod seek;
+mod overhead;
 mod write;
+mod sync_write;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "disk",
     summary: "Disks, past the page cache",
@@ -38,16 +37,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[
-    &size::BENCH,
-    &read::BENCH,
-    &random_read::BENCH,
-    &queue::BENCH,
-    &seek::BENCH,
-    &overhead::BENCH,
-    &write::BENCH,
-    &sync_write::BENCH,
-];
+pub(crate) const ALL: &[&Benchmark] = listed!("disk");
 
 /// Bytes per small request: a page, and the block of most file systems.
 const REQUEST: usize = 4096;
@@ -56,14 +46,14 @@ const LARGE: usize = 1 << 20;
 /// The value of `on` that stands for a file of our own.
 const OWN_FILE: &str = "file";
 
-/// Where: a file in the work directory, or what was named.
+/// A file of our own in the work directory, or the device or file that was named.
 const ON: Param = Param::text("on", "a file that groma creates, or the path of a device or file to read: /dev/sdb")
     .quick(&[OWN_FILE]);
 
 /// Our own file belongs to the work directory.
 const NEEDS: &[Need] = &[Need::WorkDirFor { param: "on", values: &[OWN_FILE] }];
 
-/// How large the file of our own is at most: several times the memory of any disk. See
+/// The largest size of our own file: several times the cache of any disk. See
 /// docs/methods/operating-system.md#disk.
 const SIZE: Param = Param::size(
     "size",
@@ -77,7 +67,7 @@ const SIZE: Param = Param::size(
 const SHARE_OF_ROOM: u64 = 10;
 /// Our file is never shorter, however slow the disk.
 const LEAST: u64 = 8 << 20;
-/// How long a round may fill the file where it has that file for itself, in a test: nanoseconds.
+/// Nanoseconds that a round may fill a file that it does not share with other rounds, in a test.
 const ALONE_NS: u64 = 100_000_000;
 
 /// What is read or written.
@@ -117,7 +107,7 @@ impl Target {
         Ok(Target { file, size, ours, _scratch: scratch, before: Usage::thread(), bytes: Done::new() })
     }
 
-    /// The same to write to, which only our own file may be.
+    /// As [`Target::open`], for writing, which only our own file allows.
     fn open_to_write(ctx: &mut Ctx) -> Result<Target, BenchError> {
         if ctx.word("on") != OWN_FILE {
             return Err(BenchError::Unsupported("what was named is only read".to_owned()));
@@ -136,35 +126,35 @@ impl Target {
         Ok(())
     }
 
-    /// The same, with what was read up to now not counted.
+    /// Restarts the count of what was read.
     fn counting(self) -> Target {
         Target { before: Usage::thread(), ..self }
     }
 
-    /// This offset, or the beginning where no `len` bytes follow it.
+    /// This offset, or 0 where fewer than `len` bytes follow it.
     fn next(&self, at: u64, len: usize) -> u64 {
         if at + len as u64 > self.size { 0 } else { at }
     }
 
-    /// Fails unless the buffer holds the blocks of our own file at offset `at`; what does not begin
-    /// and end with a block cannot be told.
+    /// Fails unless the buffer holds the blocks of our own file at offset `at`; checks whole blocks
+    /// only.
     fn check(&self, buffer: &[u8], at: u64) -> Outcome {
         let whole = at.is_multiple_of(REQUEST as u64) && buffer.len().is_multiple_of(REQUEST);
         if self.ours && whole { check_stamps(buffer, at) } else { Ok(()) }
     }
 
-    /// All blocks from which `len` bytes can be read, in random order, each once; of a worker group
-    /// each member has a part of its own.
+    /// All blocks from which `len` bytes can be read, in random order, each once; each member of a
+    /// worker group has its own part.
     fn places(&self, ctx: &mut Ctx, len: u64) -> Places {
         let (first, blocks) = part_of(blocks_before_end(self.size, len), ctx.workers(), ctx.member());
         Places::new(first, blocks, ctx.rng())
     }
 
-    /// Reads places that were not read before and each at once again, and flags the round where the
+    /// Reads places that were not read before, each twice in a row, and flags the round where the
     /// second reads are no faster (docs/methods/operating-system.md#disk-caches). Returns the times
     /// of the second reads in seconds.
     fn compare_with_reused(&self, ctx: &mut Ctx, places: &mut Places) -> Result<Vec<f64>, BenchError> {
-        /// As many as the median of a round needs, or what fits into this many nanoseconds.
+        /// Enough for the median of a round, or what fits into `MOST_NS`.
         const PAIRS: usize = 64;
         const MOST_NS: u64 = 20_000_000;
         const LEAST_PAIRS: usize = 6;
@@ -210,8 +200,8 @@ const BLOCK: f64 = 512.0;
 /// The reason where reads leave no trace in the kernel's counters.
 const UNCOUNTED: &str = "the kernel counted no reads from a disk";
 
-/// Proves by the kernel's count that what was written since `before` went to a disk: the credited
-/// iterations of `bytes_each`, of which `done` were made.
+/// Proves by the kernel's count that what was written since `before` went to a disk: `done`
+/// requests of `bytes_each`, one for each iteration credited.
 fn prove_written(ctx: &mut Ctx, before: &Usage, done: u64, bytes_each: usize) -> Outcome {
     let written = Usage::thread().since(before).blocks_out as f64 * BLOCK;
     work::once_each(ctx, "requests written per request credited", done, ctx.iterations());
@@ -229,9 +219,9 @@ fn prove_all_written(ctx: &mut Ctx, counted: f64, written: u64) {
     ctx.prove("bytes that went to a disk, of those written", "1 or more", share, 0.99..);
 }
 
-/// Proves that the bytes that the kernel counted in `used` are those asked for. A kernel that is
-/// short of memory takes a program's own pages and reads them again, many at a time, and counts
-/// them with the rest: what such a round read beyond the bound cannot be told apart.
+/// Proves that the kernel counted in `used` the bytes asked for. A kernel that is short of memory
+/// evicts pages of the program and reads them again, many at a time, in the same count: such a
+/// round may exceed the bound, and the two cannot be separated.
 fn prove_read(ctx: &mut Ctx, used: &Usage, asked: u64) {
     /// What a file system may read for itself (extents, bitmaps), even in a short round: ext4 read
     /// 20 KiB beside 96 reads of 4 KiB, and 68 KiB beside 12. Of a table of inodes it reads 128 KiB
@@ -256,8 +246,8 @@ fn prove_read(ctx: &mut Ctx, used: &Usage, asked: u64) {
     );
 }
 
-/// The times in seconds of reads of places that were not read before, and of the same places at
-/// once again.
+/// Seconds of reads of places that were not read before, and of the second reads that followed at
+/// once.
 #[derive(Default)]
 struct Pairs {
     fresh: Vec<f64>,
@@ -272,30 +262,29 @@ impl Pairs {
         Ok(())
     }
 
-    /// How many times as long the first reads take, and whether all may come from a memory.
+    /// The ratio of first to second reads, and whether all may come from a cache.
     fn compared(&self) -> Option<(f64, bool)> {
         let (fresh, again) = (median(&self.fresh)?, median(&self.reused)?);
         Some((fresh / again, may_be_cache(fresh, again)))
     }
 }
 
-/// Whether reads that take these times in seconds, of places never read and of places just read,
-/// may all come from a memory (docs/methods/operating-system.md#disk-caches).
+/// Whether reads of places never read and of places just read, with these times in seconds, may all
+/// come from a cache (docs/methods/operating-system.md#disk-caches).
 fn may_be_cache(fresh: f64, reused: f64) -> bool {
-    /// A medium that takes part makes the first read at least this many times as long.
+    /// The least ratio of the first read to the second where a medium is involved.
     const NO_FASTER: f64 = 1.5;
-    /// No memory takes so long, in seconds: what is as slow a second time was not cached.
+    /// Longer than any cache takes, in seconds: a second read as slow as this was not cached.
     const NO_MEMORY: f64 = 1e-3;
     fresh < NO_FASTER * reused && fresh < NO_MEMORY
 }
 
-/// How many blocks there are of which `len` bytes do not end after `size`.
+/// How many blocks are followed by `len` bytes before `size`.
 fn blocks_before_end(size: u64, len: u64) -> u64 {
     size.saturating_sub(len) / REQUEST as u64 + 1
 }
 
-/// The first block of a member's part, and how many it has: there are as many parts as members, of
-/// at least one block.
+/// The first block of a member's part and its number of blocks, at least one.
 fn part_of(blocks: u64, members: u32, member: u32) -> (u64, u64) {
     let each = (blocks / u64::from(members)).max(1);
     ((u64::from(member) * each).min(blocks - 1), each)
@@ -322,18 +311,18 @@ impl Places {
     }
 }
 
-/// Offsets of large requests one after another, for this round and member: in a stretch of 4 GiB at
-/// `position` percent of a disk of `size` bytes, over and over.
+/// Offsets of consecutive large requests of this round and member: in a stretch of 4 GiB at
+/// `position` percent of a disk of `size` bytes, again and again.
 fn sequence(ctx: &Ctx, size: u64, position: u64) -> impl Iterator<Item = u64> + use<> {
     large_requests(size, position, turn_of(ctx.round(), ctx.workers(), ctx.member()))
 }
 
-/// How many members of this round and those before it begin before this one.
+/// The number of members, of all rounds, before this one.
 fn turn_of(round: u32, members: u32, member: u32) -> u64 {
     u64::from(round) * u64::from(members) + u64::from(member)
 }
 
-/// The offsets of [`sequence`], for the member and round of this turn.
+/// The offsets of [`sequence`] for this turn.
 fn large_requests(size: u64, position: u64, turn: u64) -> impl Iterator<Item = u64> + use<> {
     /// Requests of the stretch.
     const STRETCH: u64 = (4 << 30) / LARGE as u64;
@@ -385,7 +374,7 @@ fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
     match ctx.run_file().map(|shared| disk::open_shared(Path::new(&shared.path))) {
         Some(Ok(file)) => return Ok(file),
         Some(Err(e)) if e.kind() == io::ErrorKind::InvalidInput => return refused(e, "the work directory"),
-        // Without /proc nobody can open it.
+        // Without /proc it cannot be opened.
         Some(Err(_)) | None => {}
     }
     let path = scratch.path().join("disk");
@@ -394,15 +383,15 @@ fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
     Ok(file)
 }
 
-/// How long our file may be, of `size` bytes asked for, where it has `at` already and there is room
-/// for so many more.
+/// How long our file may be where `size` bytes were asked for, `at` are there, and this many more
+/// have room.
 fn most_bytes(size: u64, at: u64, room: u64) -> u64 {
     size.min((room.saturating_add(at) / SHARE_OF_ROOM).max(LEAST.min(room / 2)))
 }
 
-/// Makes our file as long as it may be, and returns how long it is. What one round wrote the next
-/// one finds: whatever is before the file's end was written, since each write begins there and
-/// leaves no gap. Of several members one writes and the others wait for it.
+/// Extends our file as far as it may go, and returns its length. The next round continues from
+/// there: everything before the end is written, since each write begins at the end. One member
+/// writes, the others wait for it.
 fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError> {
     let size = ctx.int("size");
     if !size.is_multiple_of(LARGE as u64) {

@@ -8,30 +8,30 @@ use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Pick, Say, Select, Which, greatest};
 use groma_harness::prelude::*;
 
-mod cached;
-mod copy;
 mod create_delete;
 mod create_write_read_delete;
-mod crowd;
-mod durable;
-mod fallocate;
-mod link;
-mod lookup;
 mod mkdir;
+mod link;
+mod rename;
+mod lookup;
+mod readdir;
+mod truncate;
+mod fallocate;
+mod durable;
+mod reread;
 mod mmap_reread;
 mod pread_random;
-mod readdir;
-mod rename;
-mod reread;
+mod copy;
+
+mod cached;
+mod crowd;
 mod ring;
-mod truncate;
 
 /// A metric in the work directory.
 const fn on_disk(metric: &'static str) -> Pick {
     Pick { which: Which::First, of: Select::Word(metric, "where", "work_dir") }
 }
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "file",
     summary: "Files: names, cached data and durable writes",
@@ -45,22 +45,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[
-    &create_delete::BENCH,
-    &create_write_read_delete::BENCH,
-    &mkdir::BENCH,
-    &link::BENCH,
-    &rename::BENCH,
-    &lookup::BENCH,
-    &readdir::BENCH,
-    &truncate::BENCH,
-    &fallocate::BENCH,
-    &durable::BENCH,
-    &reread::BENCH,
-    &mmap_reread::BENCH,
-    &pread_random::BENCH,
-    &copy::BENCH,
-];
+pub(crate) const ALL: &[&Benchmark] = listed!("file");
 
 /// Where the files lie. The control is measured by a full run, when it is named, and where
 /// [`BOTH_PLACES`] is declared.
@@ -71,18 +56,18 @@ const WHERE: Param = Param::word(
 )
 .quick(&["work_dir"]);
 
-/// The same for what is measured both on a disk and in memory by a standard run: files that are
-/// made and removed.
+/// [`WHERE`], for what a standard run measures both on a disk and in memory: files that are created
+/// and removed.
 const BOTH_PLACES: Param = WHERE.standard(&["tmpfs"]);
 
-/// Whose the files are. Without a worker group it is all one, so not even a full run measures both.
+/// Whose the files are. Without a worker group both are the same, so a run measures only one unless
+/// asked.
 const OBJECT: Param =
     Param::word("object", "one for each member of a worker group, or one shared by all", &["private", "shared"])
         .quick(&["private"])
         .named(&["shared"]);
 
-/// The memory for a parameter that is the length of files in [`WHERE`], of which `copies` exist at
-/// a time.
+/// The memory for a parameter that is the length of files in [`WHERE`]; `copies` exist at a time.
 const fn files(copies: u64) -> Memory {
     // One to write from, one to read back into.
     const BUFFERS: u64 = 2;
@@ -98,7 +83,7 @@ fn directory(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     if ctx.word("where") == "tmpfs" { Scratch::tmpfs(ctx) } else { Scratch::apart(ctx) }
 }
 
-/// The same, or one shared by all members, depending on the parameter [`OBJECT`].
+/// As [`directory`], or one shared by all members, depending on the parameter [`OBJECT`].
 fn directory_of_object(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     match (ctx.word("object"), ctx.word("where")) {
         ("shared", "tmpfs") => Err(BenchError::Unsupported("a tmpfs that is on no path cannot be shared".to_owned())),

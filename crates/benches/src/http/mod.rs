@@ -5,12 +5,12 @@ use groma_harness::Benchmark;
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, Select};
 
-mod client;
 mod get;
+
+mod client;
 pub(crate) mod message;
 pub(crate) mod server;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "http",
     summary: "Requests and responses of HTTP",
@@ -18,7 +18,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&get::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("http");
 
 /// The peers of these benchmarks, for another machine.
 pub(crate) const SERVICES: &[&Service] = &[&server::SERVICE];

@@ -6,29 +6,28 @@ use groma_harness::model::family::{Figure, Pick, Say, Select, Which};
 use groma_harness::prelude::*;
 use std::sync::atomic::AtomicU32;
 
+mod pipe_rtt;
+mod fifo_rtt;
+mod unix_rtt;
+mod mq_rtt;
+mod sysv_msg_rtt;
+mod eventfd_rtt;
+mod futex_rtt;
+mod posix_sem_rtt;
+mod sysv_sem_rtt;
+mod lock_rtt;
+mod spin_rtt;
+mod pipe_bandwidth;
+mod unix_bandwidth;
+mod sendfile_bandwidth;
+
 mod ends;
 mod trip;
-
-mod eventfd_rtt;
-mod fifo_rtt;
-mod futex_rtt;
-mod lock_rtt;
-mod mq_rtt;
-mod pipe_bandwidth;
-mod pipe_rtt;
-mod posix_sem_rtt;
-mod sendfile_bandwidth;
-mod spin_rtt;
 mod stream;
-mod sysv_msg_rtt;
-mod sysv_sem_rtt;
-mod unix_bandwidth;
-mod unix_rtt;
 
 /// The round trip through pipes with both sides on one CPU.
 const ONE_CPU: Pick = Pick { which: Which::First, of: Select::OnOneCpu("ipc.pipe_rtt") };
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "ipc",
     summary: "Communication between processes on one machine",
@@ -39,22 +38,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[
-    &pipe_rtt::BENCH,
-    &fifo_rtt::BENCH,
-    &unix_rtt::BENCH,
-    &mq_rtt::BENCH,
-    &sysv_msg_rtt::BENCH,
-    &eventfd_rtt::BENCH,
-    &futex_rtt::BENCH,
-    &posix_sem_rtt::BENCH,
-    &sysv_sem_rtt::BENCH,
-    &lock_rtt::BENCH,
-    &spin_rtt::BENCH,
-    &pipe_bandwidth::BENCH,
-    &unix_bandwidth::BENCH,
-    &sendfile_bandwidth::BENCH,
-];
+pub(crate) const ALL: &[&Benchmark] = listed!("ipc");
 
 /// The default placements of the two sides; every other placement can be requested.
 const NEAR: &[Placement] = &[Placement::SameCpu, Placement::SameLlc];
@@ -71,11 +55,11 @@ const fn sizes(full: &'static [&'static str]) -> Param {
 /// Distance of the two words of a round trip through memory, in words: no processor has cache lines
 /// above 256 bytes.
 const APART: usize = 64;
-/// As many words as are shared, then.
+/// Words that are shared.
 const WORDS: usize = 2 * APART;
 
 /// The two ends of a round trip through memory: the word that each waits on, and the one that it
-/// changes, which the other waits on.
+/// changes.
 fn crossed(words: &[AtomicU32]) -> [(&AtomicU32, &AtomicU32); 2] {
     let (forth, back) = (&words[0], &words[APART]);
     [(back, forth), (forth, back)]
@@ -93,7 +77,7 @@ mod tests {
     use crate::scratch::testing::Place;
     use groma_harness::testing::try_out;
 
-    /// A channel whose end gives no message, or another than the one that came, takes any answer.
+    /// A channel whose ends do not show the message that arrived would accept any answer.
     #[test]
     fn a_wrong_answer_is_noticed_wherever_bytes_are_carried() {
         let is_trip = |bench: &Benchmark| {
@@ -150,8 +134,8 @@ mod tests {
         }
     }
 
-    /// A batch reports a mean in place of the median trip, and a side that must not sleep has no
-    /// good sample. No count shows either.
+    /// A batch would report a mean instead of the median trip, and a loop that must not sleep would
+    /// have no undisturbed sample. No count shows either.
     #[test]
     fn what_waits_for_another_task_is_timed_one_by_one_and_may_sleep() {
         for bench in two_sided() {

@@ -11,8 +11,7 @@
 //!
 //! **Sources:** will-it-scale `eventfd1`. See docs/methods/operating-system.md#locks.
 
-use crate::entry;
-use crate::work::Done;
+use crate::work::{Done, measure_calls};
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{read_full, write_full};
 use groma_harness::sys::kernel_objects;
@@ -32,7 +31,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let counter = kernel_objects::eventfd().context("making an event counter")?;
     let done = Done::new();
-    let mut body = |iters| {
+    measure_calls(ctx, "units taken from the counter, per iteration credited", &done, |iters| {
         let mut sum = 0;
         for _ in 0..iters {
             let mut count = [0; 8];
@@ -46,9 +45,5 @@ fn run(ctx: &mut Ctx) -> Outcome {
         } else {
             Err(BenchError::Failed(format!("the reads of the counter add up to {sum}, not {iters}")))
         }
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "units taken from the counter, per iteration credited");
-    entry::asks_the_kernel(ctx, body);
-    Ok(())
+    })
 }

@@ -18,9 +18,8 @@
 //!
 //! **Sources:** will-it-scale `futex1` to `futex4`. See docs/methods/operating-system.md#locks.
 
-use super::{OBJECT, each_gave, shared_file};
-use crate::entry;
-use crate::work::Done;
+use super::{OBJECT, shared_file};
+use crate::work::{ANSWERED, Done, measure_calls};
 use groma_harness::prelude::*;
 use groma_harness::sys::shared::Shared;
 use groma_harness::sys::sync::{Key, OTHER_VALUE, futex_wait, futex_wake};
@@ -67,7 +66,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 /// Measures a call that must return `expected`.
 fn measure(ctx: &mut Ctx, expected: isize, call: impl Fn() -> isize) -> Outcome {
     let done = Done::new();
-    let mut body = |iters| {
+    measure_calls(ctx, ANSWERED, &done, |iters| {
         let (mut wrong, mut right) = (None, 0);
         for _ in 0..iters {
             let answer = call();
@@ -78,12 +77,11 @@ fn measure(ctx: &mut Ctx, expected: isize, call: impl Fn() -> isize) -> Outcome 
             }
         }
         done.add(right);
-        each_gave(expected, wrong, "futex")
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
-    entry::asks_the_kernel(ctx, body);
-    Ok(())
+        match wrong {
+            None => Ok(()),
+            Some(answer) => Err(BenchError::Failed(format!("futex returned {answer}, not {expected}"))),
+        }
+    })
 }
 
 #[cfg(test)]

@@ -9,14 +9,13 @@ use groma_harness::prelude::*;
 use groma_harness::sys::file_lock::Kind;
 use std::fs::File;
 
-mod eventfd;
-mod file;
 mod futex;
 mod mutex;
 mod posix_sem;
 mod sysv_sem;
+mod eventfd;
+mod file;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "lock",
     summary: "Uncontended locks, semaphores and counters",
@@ -24,8 +23,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] =
-    &[&futex::BENCH, &mutex::BENCH, &posix_sem::BENCH, &sysv_sem::BENCH, &eventfd::BENCH, &file::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("lock");
 
 /// Whose lock it is.
 pub(crate) const LOCK_KIND: Param = Param::word(
@@ -58,13 +56,4 @@ fn shared_file(ctx: &Ctx) -> Result<Option<File>, BenchError> {
     let path = ctx.work_dir()?.join("object");
     let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
     file.map(Some).context("opening the file that the worker group shares")
-}
-
-/// The outcome of operations that should each return `expected`; `wrong` is an answer that
-/// differed, if any.
-fn each_gave(expected: isize, wrong: Option<isize>, what: &str) -> Outcome {
-    match wrong {
-        None => Ok(()),
-        Some(answer) => Err(BenchError::Failed(format!("{what} returned {answer}, not {expected}"))),
-    }
 }

@@ -17,7 +17,7 @@
 //! libMicro `mutex`. See docs/methods/operating-system.md#locks.
 
 use crate::entry;
-use crate::work::Done;
+use crate::work::{Done, right_of};
 use groma_harness::prelude::*;
 use groma_harness::sys::sync::Mutex;
 use groma_harness::sys::thread;
@@ -51,10 +51,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mutex = Mutex::new();
     let done = Done::new();
     let mut body = |iters| {
-        let mut right = 0;
-        for _ in 0..iters {
-            right += u64::from(mutex.lock_unlock() == 0);
-        }
+        let right = right_of(iters, || mutex.lock_unlock() == 0);
         done.add(right);
         if right == iters {
             Ok(())

@@ -9,31 +9,31 @@ use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::parallel_chase::{Chains, Order};
 use groma_harness::sys::topology::{ASSUMED_LINE, Topology};
 
+mod latency;
+mod stride;
+mod line;
+mod ways;
+mod tlb;
+mod prefetch;
 mod access;
-mod available;
-mod bandwidth;
+mod parallelism;
+mod random_read;
+mod loaded_latency;
+mod numa;
 mod dram_page;
+mod bandwidth;
+mod stream;
+mod mix;
+mod libc;
 mod flush;
 mod hammer;
 mod hammer_run;
+mod available;
+
 mod laps;
-mod latency;
-mod libc;
-mod line;
-mod loaded_latency;
-mod mix;
-mod numa;
-mod parallelism;
-mod prefetch;
-mod random_read;
 mod search;
 mod settle;
-mod stream;
-mod stride;
-mod tlb;
-mod ways;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "mem",
     summary: "Memory and caches, as programs use them",
@@ -69,28 +69,7 @@ pub(crate) static ABOUT: Family = Family {
     ],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[
-    &latency::BENCH,
-    &stride::BENCH,
-    &line::BENCH,
-    &ways::BENCH,
-    &tlb::BENCH,
-    &prefetch::BENCH,
-    &access::BENCH,
-    &parallelism::BENCH,
-    &random_read::BENCH,
-    &loaded_latency::BENCH,
-    &numa::BENCH,
-    &dram_page::BENCH,
-    &bandwidth::BENCH,
-    &stream::BENCH,
-    &mix::BENCH,
-    &libc::BENCH,
-    &flush::BENCH,
-    &hammer::BENCH,
-    &hammer_run::BENCH,
-    &available::BENCH,
-];
+pub(crate) const ALL: &[&Benchmark] = listed!("mem");
 
 /// The size of a cache line in bytes, declared or assumed.
 pub(crate) fn line_size() -> usize {
@@ -252,7 +231,7 @@ mod tests {
     use groma_harness::testing::{stating, try_failing, try_out};
     use std::collections::BTreeSet;
 
-    /// Else each load would need a translation of its own, and many chains more than one at a time.
+    /// Otherwise each load would need its own translation, and many chains several at a time.
     #[test]
     fn chains_finish_a_group_of_pages_before_the_next() {
         const GROUPS: usize = 4;
@@ -276,14 +255,14 @@ mod tests {
         assert_eq!(all.len(), pages.iter().map(BTreeSet::len).sum::<usize>(), "a page of two groups: {pages:?}");
     }
 
-    /// Transparent huge pages would pass for reserved ones, of which nothing is counted.
+    /// Transparent huge pages would pass for reserved ones, which no counter shows.
     #[test]
     fn each_word_has_its_kind_of_pages() {
         let policies = ["base", "huge", "hugetlb"].map(|word| policy(word).0);
         assert_eq!(policies, [Policy::Base, Policy::Transparent, Policy::Reserved]);
     }
 
-    /// Where pages come from is said while there are none; none is missing when a loop begins.
+    /// `prepare` runs before there are pages; all are present when a loop begins.
     #[test]
     fn a_buffer_is_prepared_first_and_then_present() {
         const INFO: Info = Info {

@@ -29,8 +29,7 @@
 //! **Sources:** Ousterhout 1990 tables 7 and 8 (the modified Andrew benchmark: mkdir, copy, scan,
 //! read, make); Howard et al. 1988. See docs/methods/operating-system.md#mixes.
 
-use crate::executable;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, write_program};
 use groma_harness::Rng;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -206,7 +205,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let scratch = Scratch::apart(ctx)?;
     let compiler = scratch.path().join("compiler");
-    executable::write(&compiler, COMPILER)?;
+    write_program(&compiler, COMPILER)?;
     let original = scratch.path().join("original");
     let tree = Tree::grow(&original, &Shape::named(ctx.word("tree"))).context("growing the tree")?;
     let mut build = Build::new(&original, &scratch.path().join("copy"), &compiler, &tree, jobs as usize)?;
@@ -457,7 +456,7 @@ mod tests {
         }
         let place = Place::new();
         let [original, copy, compiler] = ["original", "copy", "compiler"].map(|name| place.path().join(name));
-        executable::write(&compiler, COMPILER).expect("a program");
+        write_program(&compiler, COMPILER).expect("a program");
         let tree = Tree::grow(&original, &Shape::named("small")).expect("a tree");
         let mut build = Build::new(&original, &copy, &compiler, &tree, 2).expect("a build");
         let done = |build: &Build| -> Done {

@@ -5,10 +5,9 @@ use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, least};
 
 mod andrew;
-mod command;
 mod jobs;
+mod command;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "mix",
     summary: "Mixtures of operations, as programs make them",
@@ -19,4 +18,4 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&andrew::BENCH, &jobs::BENCH, &command::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("mix");

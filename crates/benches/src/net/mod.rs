@@ -7,21 +7,20 @@ use groma_harness::model::family::{Figure, Pick, Say, Select, Which};
 use groma_harness::prelude::*;
 use std::io;
 
-mod tcp_accept;
-mod tcp_bandwidth;
-mod tcp_connect;
-mod tcp_crr;
 mod tcp_rtt;
-mod udp_bandwidth;
 mod udp_rtt;
+mod tcp_connect;
+mod tcp_accept;
+mod tcp_crr;
 mod unix_connect;
+mod tcp_bandwidth;
+mod udp_bandwidth;
 
 /// A metric with both sides on one CPU.
 const fn on_one_cpu(metric: &'static str) -> Pick {
     Pick { which: Which::First, of: Select::OnOneCpu(metric) }
 }
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "net",
     summary: "Sockets, over the loopback or to another machine",
@@ -32,16 +31,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[
-    &tcp_rtt::BENCH,
-    &udp_rtt::BENCH,
-    &tcp_connect::BENCH,
-    &tcp_accept::BENCH,
-    &tcp_crr::BENCH,
-    &unix_connect::BENCH,
-    &tcp_bandwidth::BENCH,
-    &udp_bandwidth::BENCH,
-];
+pub(crate) const ALL: &[&Benchmark] = listed!("net");
 
 /// The peers of these benchmarks, for another machine.
 pub(crate) const SERVICES: &[&Service] = &[

@@ -24,7 +24,6 @@
 //! docs/methods/operating-system.md#tcp-round-trips.
 
 use super::{FAMILY, PLACEMENTS, within};
-use crate::echo::echo;
 use crate::parts::{self, Composition, Shown};
 use crate::peer::{Family, Peer, Service, Session, Transport, receive_numbers, send_numbers};
 use crate::proofs;
@@ -32,11 +31,11 @@ use crate::work;
 use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
-use groma_harness::sys::io::{read_full, write_full};
+use groma_harness::sys::io::{read, read_full, write_full};
 use groma_harness::sys::net;
 use std::io;
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -93,6 +92,16 @@ fn serve(session: Session) -> io::Result<()> {
     let mut message = vec![0; within(size, LONGEST)?];
     echo(connection.as_fd(), connection.as_fd(), &mut message)?;
     net::reset_on_close(connection.as_fd())
+}
+
+/// Reads messages as long as `message` and writes each back, until the benchmark closes between two
+/// messages.
+fn echo(input: BorrowedFd<'_>, output: BorrowedFd<'_>, message: &mut [u8]) -> io::Result<()> {
+    while read(input, &mut message[..1])? != 0 {
+        read_full(input, &mut message[1..])?;
+        write_full(output, message)?;
+    }
+    Ok(())
 }
 
 /// How many segments may be sent again per round trip of a message of this length, in words and as

@@ -1,8 +1,7 @@
 //! Processes: creating them and executing other programs.
 
-use crate::executable;
 use crate::proofs;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, write_program};
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Pick, Say, Select, Which, first};
 use groma_harness::prelude::*;
@@ -16,13 +15,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-mod clone3;
-mod exec;
-mod exit;
 mod fork_exit;
-mod shell;
-mod spawn;
 mod vfork_exit;
+mod clone3;
+mod exit;
+mod spawn;
+mod exec;
+mod shell;
 
 /// Running a program of this kind.
 const fn exec(target: &'static str) -> Pick {
@@ -31,7 +30,6 @@ const fn exec(target: &'static str) -> Pick {
 const RUN_STATIC: Pick = exec("static");
 const RUN_DYNAMIC: Pick = exec("dynamic");
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "proc",
     summary: "Creating processes and executing programs",
@@ -50,8 +48,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] =
-    &[&fork_exit::BENCH, &vfork_exit::BENCH, &clone3::BENCH, &exit::BENCH, &spawn::BENCH, &exec::BENCH, &shell::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("proc");
 
 /// The exit code of every child: neither 0 nor 1 nor what shells and failed execs return (126,
 /// 127). `carried/target.rs` repeats it.
@@ -159,7 +156,7 @@ impl Target {
 
     fn write(&self) -> Outcome {
         let path = self.path();
-        executable::write(&path, self.program.elf)?;
+        write_program(&path, self.program.elf)?;
         let Some(library) = self.program.library else { return Ok(()) };
         (0..LIBRARIES)
             .try_for_each(|i| std::fs::write(path.with_file_name(format!("libgroma-{i:02}.so")), library))

@@ -1,8 +1,7 @@
 //! Asking which of many descriptors are ready. See docs/methods/operating-system.md#readiness.
 
-use crate::entry;
 use crate::peer::Family;
-use crate::work::Done;
+use crate::work::{self, ANSWERED};
 use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, readable, write_full};
@@ -13,12 +12,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+mod select;
+mod poll;
 mod epoll;
 mod epoll_ctl;
-mod poll;
-mod select;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: groma_harness::model::Family = groma_harness::model::Family {
     name: "ready",
     summary: "Asking which of many descriptors are ready",
@@ -29,7 +27,7 @@ pub(crate) static ABOUT: groma_harness::model::Family = groma_harness::model::Fa
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&select::BENCH, &poll::BENCH, &epoll::BENCH, &epoll_ctl::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("ready");
 
 /// Why none of these runs as threads.
 const PROCESSES: Scaling =
@@ -51,8 +49,7 @@ struct Objects {
     /// The descriptors asked about, with the lowest free numbers. Dropped first, so TCP sends a
     /// reset.
     near: Vec<OwnedFd>,
-    /// The ends that make those readable, with numbers above all of them; empty for objects with
-    /// one end.
+    /// The ends that make them readable, with higher numbers; empty for objects with one end.
     far: Vec<OwnedFd>,
 }
 
@@ -136,15 +133,14 @@ impl Objects {
     }
 }
 
-/// How many descriptors were told that should not be, or should be and were not; `expected` is in
-/// order.
-fn told_wrongly(told: &[usize], expected: &[usize]) -> usize {
+/// How many descriptors were reported and should not be, or the reverse; `expected` is in order.
+fn reported_wrongly(told: &[usize], expected: &[usize]) -> usize {
     let right = told.iter().filter(|i| expected.binary_search(i).is_ok()).count();
     told.len() + expected.len() - 2 * right
 }
 
-/// Makes the objects that the parameters name, measures asking about them with the system call that
-/// `over` sets up, and proves the answers.
+/// Measures the system call that `over` sets up for the objects that the parameters name, and
+/// proves its answers.
 fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Result<A, BenchError>) -> Outcome {
     let (kind, count) = (ctx.word("kind"), ctx.int("count"));
     let objects = Objects::new(kind, count)?;
@@ -160,20 +156,10 @@ fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Res
     }
     let mut query = over(&objects.fds())?;
     let ready = expected.len() as isize;
-    let done = Done::new();
-    let mut body = |iters| {
-        let mut right = 0;
-        for _ in 0..iters {
-            right += u64::from(query.ask() == ready);
-        }
-        done.add(right);
-        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("a call did not report {ready} of {all}"))) }
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
-    entry::asks_the_kernel(ctx, &mut body);
-    body(1)?;
-    let wrong = told_wrongly(&query.ready(), &expected);
+    let what = format!("calls that should report {ready} of {all}");
+    work::checked_calls(ctx, &what, ANSWERED, || query.ask() == ready)?;
+    query.ask();
+    let wrong = reported_wrongly(&query.ready(), &expected);
     ctx.prove("descriptors of which the last answer told the wrong thing", "0", wrong as f64, 0.0..=0.0);
     Ok(())
 }
@@ -183,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_thing_is_one_of_its_own() {
+    fn objects_become_ready_one_by_one() {
         for kind in ["pipe", "unix", "tcp", "eventfd", "timerfd"] {
             let objects = Objects::new(kind, 3).expect(kind);
             objects.make_ready(kind, 1).expect(kind);
@@ -194,11 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_and_what_is_too_much_is_told_wrongly() {
+    fn missing_and_superfluous_descriptors_are_counted() {
         let cases: [(&[usize], &[usize], usize); 5] =
             [(&[0, 3], &[0, 3], 0), (&[3], &[0, 3], 1), (&[0, 3], &[3], 1), (&[1], &[0], 2), (&[], &[0, 1, 2], 3)];
         for (told, expected, wrong) in cases {
-            assert_eq!(told_wrongly(told, expected), wrong, "{told:?} {expected:?}");
+            assert_eq!(reported_wrongly(told, expected), wrong, "{told:?} {expected:?}");
         }
     }
 

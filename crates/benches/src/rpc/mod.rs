@@ -5,11 +5,11 @@ use groma_harness::Benchmark;
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, Select};
 
-pub(crate) mod exchange;
 mod null;
+
+pub(crate) mod exchange;
 pub(crate) mod onc;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "rpc",
     summary: "Remote procedure calls",
@@ -17,7 +17,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&null::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("rpc");
 
 /// The peers of these benchmarks, for another machine.
 pub(crate) const SERVICES: &[&Service] =

@@ -1,6 +1,6 @@
 //! The scheduler: wake-up latency, periodic wake-ups, noise.
 
-use crate::cpus::of_the_run as cpus_of_the_run;
+use crate::cpu::cpus_of_the_run;
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, first};
 use groma_harness::prelude::*;
@@ -9,13 +9,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
-mod load;
-mod noise;
-mod per_cpu;
-mod periodic;
 mod wakeup;
+mod periodic;
+mod noise;
 
-/// What the family says about itself.
+mod load;
+mod per_cpu;
+
 pub(crate) static ABOUT: Family = Family {
     name: "sched",
     summary: "The scheduler: wake-ups, noise, fairness",
@@ -26,7 +26,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&wakeup::BENCH, &periodic::BENCH, &noise::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("sched");
 
 /// In which class a sleeper is scheduled.
 pub(crate) const POLICY: Param =

@@ -205,7 +205,7 @@ mod tests {
             let values = tried.result.series("").map_or(&[][..], |s| &s.values);
             assert!(values.len() >= FEWEST && values.iter().all(|v| *v > 0.0));
             let percent: u64 = load.parse().expect("a number");
-            let tasks = (crate::cpus::of_the_run().expect("CPUs").len() as u64 * percent).div_ceil(100).to_string();
+            let tasks = (crate::cpu::cpus_of_the_run().expect("CPUs").len() as u64 * percent).div_ceil(100).to_string();
             assert_eq!(tried.result.fact("load.tasks"), Some(tasks.as_str()), "{load} %");
             assert_eq!(tried.proven("wake-ups that arrived before they were posted"), 0.0);
             assert_eq!(tried.proven("exit code of the peer"), 0.0);

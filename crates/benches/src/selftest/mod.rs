@@ -7,21 +7,20 @@ use groma_harness::Benchmark;
 use groma_harness::model::Family;
 use groma_harness::model::family::Say;
 
-mod add_chain;
-mod broken_proof;
-mod crash;
-mod dead_member;
-mod fork_after_thread;
-mod hang;
-mod missing_exec;
-mod no_samples;
-mod orphan;
-mod panic;
-mod print;
-mod slow_member;
 mod spin;
+mod add_chain;
+mod panic;
+mod crash;
+mod hang;
+mod print;
+mod fork_after_thread;
+mod no_samples;
+mod broken_proof;
+mod orphan;
+mod dead_member;
+mod slow_member;
+mod missing_exec;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "selftest",
     summary: "Tests of the harness itself; only measured when named",
@@ -29,21 +28,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[
-    &spin::BENCH,
-    &add_chain::BENCH,
-    &panic::BENCH,
-    &crash::BENCH,
-    &hang::BENCH,
-    &print::BENCH,
-    &fork_after_thread::BENCH,
-    &no_samples::BENCH,
-    &broken_proof::BENCH,
-    &orphan::BENCH,
-    &dead_member::BENCH,
-    &slow_member::BENCH,
-    &missing_exec::BENCH,
-];
+pub(crate) const ALL: &[&Benchmark] = listed!("selftest");
 
 /// Additions per iteration of the filler loop.
 const FILLER_OPS: u64 = 6_400;

@@ -18,8 +18,7 @@
 //! **Sources:** lmbench3 `lat_sig catch`, whose baseline it is. See
 //! docs/methods/operating-system.md#signals.
 
-use crate::entry;
-use crate::work::Done;
+use crate::work::{self, ANSWERED};
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
 
@@ -36,23 +35,5 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let own = sys::process::id();
-    let done = Done::new();
-    let mut body = |iters| {
-        let (mut worst, mut right) = (0, 0);
-        for _ in 0..iters {
-            let answer = raw::kill_nothing(own);
-            worst = answer.min(worst);
-            right += u64::from(answer == 0);
-        }
-        done.add(right);
-        if worst == 0 {
-            Ok(())
-        } else {
-            Err(BenchError::from_io("kill", &std::io::Error::from_raw_os_error(-worst as i32)))
-        }
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
-    entry::asks_the_kernel(ctx, body);
-    Ok(())
+    work::calls::<0>(ctx, "kill", ANSWERED, || raw::kill_nothing(own))
 }

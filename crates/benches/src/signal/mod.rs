@@ -5,14 +5,13 @@ use groma_harness::model::Family;
 use groma_harness::model::Scaling;
 use groma_harness::model::family::{Figure, Say, first};
 
-mod catch;
-mod fault;
 mod install;
 mod kill;
-mod rtt;
+mod catch;
+mod fault;
 mod write_barrier;
+mod rtt;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "signal",
     summary: "Installing, sending and catching signals",
@@ -23,8 +22,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] =
-    &[&install::BENCH, &kill::BENCH, &catch::BENCH, &fault::BENCH, &write_barrier::BENCH, &rtt::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("signal");
 
 /// Why none of these runs as threads.
 const PROCESSES: Scaling =

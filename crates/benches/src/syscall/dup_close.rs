@@ -17,8 +17,7 @@
 //! **Sources:** libMicro `dup`; will-it-scale `dup1`. See
 //! docs/methods/operating-system.md#calls-by-number.
 
-use crate::entry;
-use crate::work::Done;
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
 use std::os::fd::AsFd;
@@ -41,21 +40,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let free = raw::dup_close(fd);
     // Threads share the table, so the lowest free number varies.
     let others = ctx.workers() > 1;
-    let done = Done::new();
-    let mut body = |iters| {
-        let mut right = 0u64;
-        for _ in 0..iters {
-            let given = raw::dup_close(fd);
-            right += u64::from(given >= 0 && (given == free || others));
-        }
-        done.add(right);
-        match iters - right {
-            0 => Ok(()),
-            wrong => Err(BenchError::Failed(format!("{wrong} pairs of dup and close did not work"))),
-        }
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "pairs of calls that worked, per pair credited");
-    entry::asks_the_kernel(ctx, body);
-    Ok(())
+    work::checked_calls(ctx, "dup and close", "pairs of calls that worked, per pair credited", || {
+        let given = raw::dup_close(fd);
+        given >= 0 && (given == free || others)
+    })
 }

@@ -18,10 +18,9 @@
 //! **Sources:** The call of lmbench3 `lat_syscall fstat`, which goes through libc
 //! (`syscall.fstat_libc`). See docs/methods/operating-system.md#calls-by-number.
 
-use super::all_gave;
-use crate::entry;
+use super::prove_filled;
 use crate::scratch::Scratch;
-use crate::work::Done;
+use crate::work::{self, ANSWERED};
 use groma_harness::prelude::*;
 use groma_harness::sys::raw::{self, StatRoom};
 use std::os::fd::AsFd;
@@ -41,20 +40,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::new(ctx)?;
     let file = std::fs::File::create_new(scratch.path().join("f")).context("making a file")?;
     let mut room = StatRoom::new();
-    let done = Done::new();
-    let mut body = |iters| {
-        let (mut worst, mut right) = (0, 0);
-        for _ in 0..iters {
-            let answer = raw::fstat(file.as_fd(), &mut room);
-            worst = answer.min(worst);
-            right += u64::from(answer == 0);
-        }
-        done.add(right);
-        all_gave(0, worst, "fstat")
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
-    entry::asks_the_kernel(ctx, body);
-    ctx.prove("structures that were filled", "1", f64::from(u8::from(room.filled())), 1.0..=1.0);
+    work::calls::<0>(ctx, "fstat", ANSWERED, || raw::fstat(file.as_fd(), &mut room))?;
+    prove_filled(ctx, room.filled());
     Ok(())
 }

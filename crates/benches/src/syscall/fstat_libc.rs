@@ -16,9 +16,9 @@
 //! **Sources:** lmbench3 `lat_syscall fstat`, which times the wrapper. See
 //! docs/methods/operating-system.md#calls-by-number.
 
-use crate::entry;
+use super::prove_filled;
 use crate::scratch::Scratch;
-use crate::work::Done;
+use crate::work::{ANSWERED, Done, least_of, measure_calls};
 use groma_harness::prelude::*;
 use groma_harness::sys::libc_calls::{self, StatRoom};
 use std::os::fd::AsFd;
@@ -40,20 +40,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let file = std::fs::File::create_new(scratch.path().join("f")).context("making a file")?;
     let mut room = StatRoom::new();
     let done = Done::new();
-    let mut body = |iters| {
-        let (mut worst, mut right) = (0, 0);
-        for _ in 0..iters {
-            let answer = libc_calls::fstat(file.as_fd(), &mut room);
-            worst = answer.min(worst);
-            right += u64::from(answer == 0);
-        }
+    measure_calls(ctx, ANSWERED, &done, |iters| {
+        let (least, right) = least_of(iters, 0, || libc_calls::fstat(file.as_fd(), &mut room));
         done.add(right);
         // The wrapper returns -1; the error is in errno.
-        if worst == 0 { Ok(()) } else { Err(BenchError::from_io("fstat", &std::io::Error::last_os_error())) }
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
-    entry::asks_the_kernel(ctx, body);
-    ctx.prove("structures that were filled", "1", f64::from(u8::from(room.filled())), 1.0..=1.0);
+        if least == 0 { Ok(()) } else { Err(BenchError::from_io("fstat", &std::io::Error::last_os_error())) }
+    })?;
+    prove_filled(ctx, room.filled());
     Ok(())
 }

@@ -16,7 +16,7 @@
 //! docs/methods/operating-system.md#calls-by-number.
 
 use crate::entry;
-use crate::work::Done;
+use crate::work::{ANSWERED, Done, right_of};
 use groma_harness::prelude::*;
 use groma_harness::sys::libc_calls;
 
@@ -34,16 +34,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let own = sys::process::id();
     let done = Done::new();
-    let mut body = |iters| {
-        let mut right = 0;
-        for _ in 0..iters {
-            right += u64::from(libc_calls::getpid() == own);
-        }
+    ctx.measure(|iters| {
+        let right = right_of(iters, || libc_calls::getpid() == own);
         done.add(right);
         if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("getpid did not always return {own}"))) }
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
+    })?;
+    done.prove(ctx, ANSWERED);
     // The child has its own id; the check is only whether it gets one without the kernel.
     entry::asks_the_kernel(ctx, |_| {
         if libc_calls::getpid() > 0 { Ok(()) } else { Err(BenchError::Failed("getpid returned no id".to_owned())) }

@@ -27,8 +27,7 @@
 //! docs/methods/operating-system.md#kernel-entry and
 //! docs/methods/operating-system.md#where-a-loop-lies.
 
-use crate::entry;
-use crate::work::Done;
+use crate::work::{ANSWERED, Done, measure_calls};
 use groma_harness::Rng;
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
@@ -45,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// The loop, at as many places of the program.
+/// The loop, at sixteen places of the program.
 const PLACES: [fn(u64, isize) -> u64; 16] = [
     calls::<0>,
     calls::<1>,
@@ -65,8 +64,8 @@ const PLACES: [fn(u64, isize) -> u64; 16] = [
     calls::<15>,
 ];
 
-/// Calls as often as told; how many answers were right. The number makes it a function of its own,
-/// which no compiler may merge with the others.
+/// Calls `iters` times; returns how many answers were right. `PLACE` keeps the compiler from
+/// merging the copies.
 #[inline(never)]
 fn calls<const PLACE: usize>(iters: u64, parent: isize) -> u64 {
     let mut right = 0;
@@ -88,7 +87,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let place = place(ctx.rng());
     ctx.fact("getppid.place", place);
     let calls = PLACES[place];
-    let mut body = |iters| {
+    measure_calls(ctx, ANSWERED, &done, |iters| {
         let right = calls(iters, parent);
         done.add(right);
         if right == iters {
@@ -96,11 +95,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         } else {
             Err(BenchError::Failed(format!("{} of {iters} answers were not the parent's id", iters - right)))
         }
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
-    entry::asks_the_kernel(ctx, body);
-    Ok(())
+    })
 }
 
 #[cfg(test)]

@@ -19,8 +19,7 @@
 //! **Sources:** lmbench3 `lat_syscall null`, which times the wrapper. See
 //! docs/methods/operating-system.md#calls-by-number.
 
-use crate::entry;
-use crate::work::Done;
+use crate::work::{self, ANSWERED};
 use groma_harness::prelude::*;
 use groma_harness::sys::libc_calls;
 
@@ -37,17 +36,5 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let parent = sys::process::parent_id();
-    let done = Done::new();
-    let mut body = |iters| {
-        let mut right = 0;
-        for _ in 0..iters {
-            right += u64::from(libc_calls::getppid() == parent);
-        }
-        done.add(right);
-        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("getppid did not always return {parent}"))) }
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
-    entry::asks_the_kernel(ctx, body);
-    Ok(())
+    work::checked_calls(ctx, "getppid", ANSWERED, || libc_calls::getppid() == parent)
 }

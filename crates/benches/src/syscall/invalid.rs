@@ -18,8 +18,7 @@
 //!
 //! **Sources:** No other suite has it. See docs/methods/operating-system.md#calls-by-number.
 
-use crate::entry;
-use crate::work::{self, Done};
+use crate::work::{self, ANSWERED};
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
 
@@ -34,26 +33,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// The kernel's answer: this number on x86, Arm and RISC-V (but not on MIPS, SPARC, Alpha or
-/// PA-RISC).
-const ENOSYS: isize = 38;
+/// The kernel's answer, `-ENOSYS`: this number on x86, Arm and RISC-V (but not on MIPS, SPARC,
+/// Alpha or PA-RISC).
+const NO_SUCH_CALL: isize = -38;
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let done = Done::new();
-    let mut body = |iters| {
-        let mut right = 0;
-        for _ in 0..iters {
-            right += u64::from(raw::no_such_call() == -ENOSYS);
+    match raw::no_such_call() {
+        NO_SUCH_CALL => {
+            work::checked_calls(ctx, "a call that does not exist", ANSWERED, || raw::no_such_call() == NO_SUCH_CALL)
         }
-        done.add(right);
-        if right == iters { Ok(()) } else { Err(answered_by_another(raw::no_such_call())) }
-    };
-    body(1)?;
-    let tried = done.count();
-    ctx.measure(&mut body)?;
-    work::once_each(ctx, "calls answered as they should be, per call credited", done.count() - tried, ctx.iterations());
-    entry::asks_the_kernel(ctx, body);
-    Ok(())
+        answer => Err(answered_by_another(answer)),
+    }
 }
 
 fn answered_by_another(answer: isize) -> BenchError {

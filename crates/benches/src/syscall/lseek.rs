@@ -18,9 +18,8 @@
 //! **Sources:** libMicro `lseek`; will-it-scale `lseek1`. See
 //! docs/methods/operating-system.md#calls-by-number.
 
-use crate::entry;
 use crate::scratch::Scratch;
-use crate::work::Done;
+use crate::work::{self, ANSWERED};
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
 use std::os::fd::AsFd;
@@ -42,19 +41,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let file = std::fs::File::create_new(scratch.path().join("f")).context("making a file")?;
     let fd = file.as_fd();
     let mut turn = 0usize;
-    let done = Done::new();
-    let mut body = |iters| {
-        let mut right = 0;
-        for _ in 0..iters {
-            turn += 1;
-            let to = turn % 4096;
-            right += u64::from(raw::seek_to(fd, to) == to as isize);
-        }
-        done.add(right);
-        if right == iters { Ok(()) } else { Err(BenchError::Failed("lseek returned another position".to_owned())) }
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
-    entry::asks_the_kernel(ctx, body);
-    Ok(())
+    work::checked_calls(ctx, "lseek", ANSWERED, || {
+        turn += 1;
+        let to = turn % 4096;
+        raw::seek_to(fd, to) == to as isize
+    })
 }

@@ -20,10 +20,9 @@
 //! **Sources:** lmbench3 `lat_syscall open`; Ousterhout 1990 table 9 (`foo` and `a/b/c/foo`). See
 //! docs/methods/operating-system.md#calls-by-number.
 
-use super::{DEPTH, all_gave};
-use crate::entry;
+use super::DEPTH;
 use crate::scratch::Scratch;
-use crate::work::Done;
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
 
@@ -43,19 +42,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::new(ctx)?;
     let name = scratch.file_at_depth(ctx.int("depth"))?;
     let dir = scratch.dir();
-    let done = Done::new();
-    let mut body = |iters| {
-        let (mut worst, mut right) = (0, 0);
-        for _ in 0..iters {
-            let answer = raw::open_close_at(dir, &name);
-            worst = answer.min(worst);
-            right += u64::from(answer == 0);
-        }
-        done.add(right);
-        all_gave(0, worst, "open and close")
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "files opened and closed, per file credited");
-    entry::asks_the_kernel(ctx, body);
-    Ok(())
+    work::calls::<0>(ctx, "open and close", "files opened and closed, per file credited", || {
+        raw::open_close_at(dir, &name)
+    })
 }

@@ -16,9 +16,8 @@
 //!
 //! **Sources:** lmbench3 `lat_syscall read`. See docs/methods/operating-system.md#calls-by-number.
 
-use super::{all_gave, counted_calls};
-use crate::entry;
-use crate::work::Done;
+use super::counted_calls;
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::io_calls;
 use groma_harness::sys::raw;
@@ -40,33 +39,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let fd = zero.as_fd();
     let mut byte = [0];
     let before = io_calls();
-    let done = Done::new();
-    let mut body = |iters| {
-        let (mut least, mut right) = (1, 0);
-        for _ in 0..iters {
-            let answer = raw::read(fd, &mut byte);
-            least = answer.min(least);
-            right += u64::from(answer == 1);
-        }
-        done.add(right);
-        all_gave(1, least, "reading /dev/zero")
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "reads that brought a byte, per read credited");
+    work::calls::<1>(ctx, "reading /dev/zero", "reads that brought a byte, per read credited", || {
+        raw::read(fd, &mut byte)
+    })?;
     counted_calls(ctx, before.map(|c| c.0), io_calls().map(|c| c.0));
-    entry::asks_the_kernel(ctx, body);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_byte_too_few_ends_the_round() {
-        let stop = all_gave(1, 0, "reading").expect_err("no byte was read");
-        assert_eq!(stop, BenchError::Failed("reading: 0 bytes instead of 1".to_owned()));
-        assert!(matches!(all_gave(1, -9, "reading"), Err(BenchError::Failed(why)) if why.contains("os error 9")));
-        assert_eq!(all_gave(1, 1, "reading"), Ok(()));
-    }
 }

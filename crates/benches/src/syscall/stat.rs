@@ -20,10 +20,9 @@
 //! **Sources:** lmbench3 `lat_syscall stat`; CSE 221 "system call" (both through libc). The depths
 //! are those of Ousterhout 1990 table 9. See docs/methods/operating-system.md#calls-by-number.
 
-use super::{DEPTH, all_gave};
-use crate::entry;
+use super::{DEPTH, prove_filled};
 use crate::scratch::Scratch;
-use crate::work::Done;
+use crate::work::{self, ANSWERED};
 use groma_harness::prelude::*;
 use groma_harness::sys::raw::{self, StatRoom};
 
@@ -44,21 +43,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let name = scratch.file_at_depth(ctx.int("depth"))?;
     let dir = scratch.dir();
     let mut room = StatRoom::new();
-    let done = Done::new();
-    let mut body = |iters| {
-        let (mut worst, mut right) = (0, 0);
-        for _ in 0..iters {
-            let answer = raw::stat_at(dir, &name, &mut room);
-            worst = answer.min(worst);
-            right += u64::from(answer == 0);
-        }
-        done.add(right);
-        all_gave(0, worst, "stat")
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "calls answered as they should be, per call credited");
-    entry::asks_the_kernel(ctx, body);
-    ctx.prove("structures that were filled", "1", f64::from(u8::from(room.filled())), 1.0..=1.0);
+    work::calls::<0>(ctx, "stat", ANSWERED, || raw::stat_at(dir, &name, &mut room))?;
+    prove_filled(ctx, room.filled());
     Ok(())
 }
 

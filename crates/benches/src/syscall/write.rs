@@ -17,9 +17,8 @@
 //! **Sources:** The call of lmbench 1996 table 7 and lmbench3 `lat_syscall write`, which go through
 //! libc (`syscall.write_libc`). See docs/methods/operating-system.md#calls-by-number.
 
-use super::{all_gave, counted_calls};
-use crate::entry;
-use crate::work::Done;
+use super::counted_calls;
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::io_calls;
 use groma_harness::sys::raw;
@@ -40,20 +39,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let null = std::fs::File::options().write(true).open("/dev/null").context("opening /dev/null")?;
     let fd = null.as_fd();
     let before = io_calls();
-    let done = Done::new();
-    let mut body = |iters| {
-        let (mut least, mut right) = (1, 0);
-        for _ in 0..iters {
-            let answer = raw::write(fd, &[0]);
-            least = answer.min(least);
-            right += u64::from(answer == 1);
-        }
-        done.add(right);
-        all_gave(1, least, "writing to /dev/null")
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "writes that took a byte, per write credited");
+    work::calls::<1>(ctx, "writing to /dev/null", "writes that took a byte, per write credited", || {
+        raw::write(fd, &[0])
+    })?;
     counted_calls(ctx, before.map(|c| c.1), io_calls().map(|c| c.1));
-    entry::asks_the_kernel(ctx, body);
     Ok(())
 }

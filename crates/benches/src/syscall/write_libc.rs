@@ -17,9 +17,8 @@
 //! **Sources:** lmbench 1996 table 7; lmbench3 `lat_syscall write`. See
 //! docs/methods/operating-system.md#calls-by-number.
 
-use super::{all_gave, counted_calls};
-use crate::entry;
-use crate::work::Done;
+use super::counted_calls;
+use crate::work::{Done, all_gave, least_of, measure_calls};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::io_calls;
 use groma_harness::sys::libc_calls;
@@ -54,20 +53,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let fd = null.as_fd();
     let before = io_calls();
     let done = Done::new();
-    let mut body = |iters| {
-        let (mut least, mut right) = (wanted, 0);
-        for _ in 0..iters {
-            let answer = libc_calls::write(fd, bytes);
-            least = answer.min(least);
-            right += u64::from(answer == wanted);
-        }
+    measure_calls(ctx, "writes that took all bytes, per write credited", &done, |iters| {
+        let (least, right) = least_of(iters, wanted, || libc_calls::write(fd, bytes));
         done.add(right);
+        // The wrapper returns -1; the error is in errno.
+        if least < 0 {
+            return Err(BenchError::from_io("writing to /dev/null", &std::io::Error::last_os_error()));
+        }
         all_gave(wanted, least, "writing to /dev/null")
-    };
-    ctx.measure(&mut body)?;
-    done.prove(ctx, "writes that took all bytes, per write credited");
+    })?;
     counted_calls(ctx, before.map(|c| c.1), io_calls().map(|c| c.1));
-    entry::asks_the_kernel(ctx, body);
     Ok(())
 }
 

@@ -8,7 +8,6 @@ use std::io;
 mod create_join;
 mod create_many;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "thread",
     summary: "Creating threads",
@@ -19,7 +18,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&create_join::BENCH, &create_many::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("thread");
 
 /// Stack size of a thread, in bytes.
 const STACK: usize = 64 << 10;

@@ -6,7 +6,6 @@ use groma_harness::model::family::{Figure, Say, Select};
 
 mod sleep;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "timer",
     summary: "How late timers expire",
@@ -14,4 +13,4 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&sleep::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("timer");

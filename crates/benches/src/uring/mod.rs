@@ -6,12 +6,11 @@ use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::uring::{self, Missing, Ring};
 
-mod msg_ring;
 mod nop;
-mod poll;
 mod read;
+mod poll;
+mod msg_ring;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "uring",
     summary: "Operations through the rings of io_uring",
@@ -19,7 +18,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&nop::BENCH, &read::BENCH, &poll::BENCH, &msg_ring::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("uring");
 
 /// How many operations are submitted and waited for at once.
 const BATCH: Param = Param::count("batch", "operations submitted and waited for by one system call")

@@ -22,7 +22,7 @@
 
 use super::answered;
 use crate::entry;
-use crate::work::Done;
+use crate::work::{Done, least_of};
 use groma_harness::prelude::*;
 use groma_harness::sys::vdso::ClockId;
 
@@ -59,22 +59,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let clock = ClockId::named(name).ok_or_else(|| BenchError::Unsupported(format!("no clock is called {name}")))?;
     let (done, done_by_number) = (Done::new(), Done::new());
     let mut vdso = |iters| {
-        let (mut worst, mut right) = (0, 0);
-        for _ in 0..iters {
-            let answer = clock.read();
-            worst = answer.min(worst);
-            right += u64::from(answer == 0);
-        }
+        let (worst, right) = least_of(iters, 0, || clock.read());
         done.add(right);
         answered("clock_gettime", worst as isize)
     };
     let mut syscall = |iters| {
-        let (mut worst, mut right) = (0, 0);
-        for _ in 0..iters {
-            let answer = clock.read_by_number();
-            worst = answer.min(worst);
-            right += u64::from(answer == 0);
-        }
+        let (worst, right) = least_of(iters, 0, || clock.read_by_number());
         done_by_number.add(right);
         answered("clock_gettime", worst)
     };

@@ -19,7 +19,7 @@
 //! docs/methods/operating-system.md#vdso.
 
 use crate::entry;
-use crate::work::Done;
+use crate::work::{Done, right_of};
 use groma_harness::prelude::*;
 use groma_harness::sys::vdso;
 
@@ -39,18 +39,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (done, done_by_number) = (Done::new(), Done::new());
     let mut libc = |iters| {
         // A single sum: a second one cost two cycles of seven.
-        let mut right = 0;
-        for _ in 0..iters {
-            right += u64::from(vdso::cpu() >= 0);
-        }
+        let right = right_of(iters, || vdso::cpu() >= 0);
         done.add(right);
         all_answered("sched_getcpu", right, iters, || vdso::cpu() as isize)
     };
     let mut syscall = |iters| {
-        let mut right = 0;
-        for _ in 0..iters {
-            right += u64::from(vdso::cpu_by_number() >= 0);
-        }
+        let right = right_of(iters, || vdso::cpu_by_number() >= 0);
         done_by_number.add(right);
         all_answered("getcpu", right, iters, vdso::cpu_by_number)
     };

@@ -9,7 +9,6 @@ use groma_harness::prelude::*;
 mod clock_gettime;
 mod getcpu;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "vdso",
     summary: "What the kernel lets a program do without entering it",
@@ -20,7 +19,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[&clock_gettime::BENCH, &getcpu::BENCH];
+pub(crate) const ALL: &[&Benchmark] = listed!("vdso");
 
 /// The call through libc, and the same by number.
 const OUTPUTS: [Output; 2] = [Output::MAIN.series("vdso"), Output::named("syscall", "the same by entering the kernel")];

@@ -4,19 +4,19 @@ use groma_harness::Benchmark;
 use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::model::{Family, Param};
 
-mod advise;
-mod brk;
-mod cow;
 mod fault;
 mod fault_huge;
 mod fault_major;
+mod cow;
 mod map;
 mod protect;
 mod remap;
+mod advise;
+mod brk;
 mod shootdown;
+
 mod walk;
 
-/// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "vm",
     summary: "Virtual memory: mappings and page faults",
@@ -24,18 +24,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] = &[
-    &fault::BENCH,
-    &fault_huge::BENCH,
-    &fault_major::BENCH,
-    &cow::BENCH,
-    &map::BENCH,
-    &protect::BENCH,
-    &remap::BENCH,
-    &advise::BENCH,
-    &brk::BENCH,
-    &shootdown::BENCH,
-];
+pub(crate) const ALL: &[&Benchmark] = listed!("vm");
 
 /// Whether the pages of the memory that a call is about are there.
 const PAGES: Param = Param::word("pages", "whether the memory was touched", &["present", "absent"]).quick(&["present"]);

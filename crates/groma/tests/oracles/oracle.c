@@ -13,30 +13,42 @@
  */
 #include "oracle.h"
 
+/* What the operations of one line need. */
+enum { PAGE = 4096 };
 static int fd;
+static pid_t self;
 static char byte;
 static struct stat status;
-ORACLE(getppid_) { LOOP(KERNEL(getppid, 0, 0, 0, 0)); }
-ORACLE(read_) { LOOP(CHECK(KERNEL(read, fd, &byte, 1, 0) == 1)); }
-ORACLE(write_) { LOOP(CHECK(KERNEL(write, fd, &byte, 1, 0) == 1)); }
-ORACLE(lseek_) { LOOP(CHECK(KERNEL(lseek, fd, 0, SEEK_SET, 0) == 0)); }
-ORACLE(fstat_) { LOOP(CHECK(KERNEL(fstat, fd, &status, 0, 0) == 0)); }
-ORACLE(dup_close_) { LOOP(CHECK(KERNEL(close, KERNEL(dup, fd, 0, 0, 0), 0, 0, 0) == 0)); }
-ORACLE(stat_) { LOOP(CHECK(KERNEL(newfstatat, fd, "name", &status, 0) == 0)); }
-ORACLE(open_close_) { LOOP(CHECK(KERNEL(close, KERNEL(openat, fd, "name", O_RDONLY, 0), 0, 0, 0) == 0)); }
-
-/* Signals. */
+static struct timespec stamp;
+static uint32_t idle;
+static uint64_t counter = 1;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *sleeper(void *nothing) { pause(); return nothing; }
+static void start_sleeper(void) { pthread_t t; CHECK(pthread_create(&t, 0, sleeper, 0) == 0); }
+static struct pollfd polled[100];
+static void poll_pipes(void) {
+    int ends[2];
+    for (int i = 0; i < 100; i++) { CHECK(pipe(ends) == 0); polled[i] = (struct pollfd){.fd = ends[0], .events = POLLIN}; }
+}
+static int named(void) {
+    int directory = open(dir, O_RDONLY | O_DIRECTORY);
+    CHECK(directory >= 0);
+    close(openat(directory, "name", O_WRONLY | O_CREAT, 0600));
+    return directory;
+}
 static volatile sig_atomic_t caught;
 static void first(int s) { (void)s; caught++; }
 static void second(int s) { (void)s; caught--; }
+
+#define CALL(name, set_up, ...) ORACLE(name##_) { LOOP(__VA_ARGS__); }
+#include "calls.h"
+#undef CALL
+
 ORACLE(install_) {
     static struct sigaction a, old;
     static long turn;
     LOOP(a.sa_handler = turn++ & 1 ? first : second; CHECK(sigaction(SIGUSR2, &a, &old) == 0));
 }
-static pid_t self;
-ORACLE(catch_) { LOOP(KERNEL(tgkill, self, self, SIGUSR1, 0)); }
-ORACLE(kill_) { LOOP(CHECK(KERNEL(kill, self, 0, 0, 0) == 0)); }
 
 /* Operations of the CPU alone. */
 __attribute__((noinline, noclone)) static void leaf(void) { __asm__ volatile(""); }
@@ -47,20 +59,6 @@ ORACLE(call_) { LOOP(SIXTY_FOUR(leaf())); }
 static long word = 1;
 ORACLE(add_) { long x = 1, y = word; KEEP(y); LOOP(SIXTY_FOUR(x += y; KEEP(x))); }
 ORACLE(mul_) { long x = 1, y = word; KEEP(y); LOOP(SIXTY_FOUR(x *= y; KEEP(x))); }
-static struct timespec stamp;
-ORACLE(clock_) { LOOP(clock_gettime(CLOCK_MONOTONIC, &stamp)); }
-ORACLE(clock_syscall_) { LOOP(KERNEL(clock_gettime, CLOCK_MONOTONIC, &stamp, 0, 0)); }
-
-/* Uncontended locks. */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-ORACLE(mutex_) { LOOP(pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex)); }
-static void *sleeper(void *nothing) { pause(); return nothing; }
-static uint32_t idle;
-ORACLE(wake_) { LOOP(CHECK(KERNEL(futex, &idle, FUTEX_WAKE_PRIVATE, 1, 0) == 0)); }
-static uint64_t counter = 1;
-ORACLE(eventfd_) { LOOP(CHECK(write(fd, &counter, 8) == 8 && read(fd, &counter, 8) == 8)); }
-static struct pollfd polled[100];
-ORACLE(poll_) { LOOP(CHECK(poll(polled, 100, 0) == 0)); }
 
 /* Round trips: this end writes to `out` and reads from `in`. */
 static int in, out;
@@ -223,7 +221,7 @@ ORACLE(sleep_) {
 }
 
 /* Mappings, and pages touched for the first time. */
-enum { PAGE = 4096, AREA = 16 << 20, MAPPED = 1024 };
+enum { AREA = 16 << 20, MAPPED = 1024 };
 static char *area;
 static volatile char sink;
 static double touched(long n, int writes) {
@@ -423,13 +421,6 @@ ORACLE(copy_all_) { OVER(d[0] = s[0]; d[1] = s[1]; d[2] = s[2]; d[3] = s[3]); }
 ORACLE(write_libc_) { LOOP(memset(to + next(), (int)word, piece); __asm__ volatile("" ::: "memory")); }
 ORACLE(copy_libc_) { LOOP(size_t at = next(); memcpy(to + at, area + at, piece); __asm__ volatile("" ::: "memory")); }
 
-static int named(void) {
-    int directory = open(dir, O_RDONLY | O_DIRECTORY);
-    CHECK(directory >= 0);
-    close(openat(directory, "name", O_WRONLY | O_CREAT, 0600));
-    return directory;
-}
-
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "leave") == 0) return 42;
     if (argc < 5) return 2;
@@ -446,30 +437,12 @@ int main(int argc, char **argv) {
 #define FASTER_OF(one, other) OF(one); { double first = value; OF(other); value = first < value ? first : value; }
 #define TRIPS_OF(timed) value = own_cpu == peer_cpu ? lower_quartile(timed, WINDOW, PLENTY) : lowest_tenth(timed)
     if (0) {}
-    NAME("getppid") OF(getppid_);
-    NAME("read") { fd = open("/dev/zero", O_RDONLY); OF(read_); }
-    NAME("write") { fd = open("/dev/null", O_WRONLY); OF(write_); }
-    NAME("lseek") { fd = cached_file(PAGE); OF(lseek_); }
-    NAME("fstat") { fd = cached_file(PAGE); OF(fstat_); }
-    NAME("dup_close") { fd = open("/dev/null", O_WRONLY); OF(dup_close_); }
-    NAME("stat") { fd = named(); OF(stat_); }
-    NAME("open_close") { fd = named(); OF(open_close_); }
+#define CALL(name, set_up, ...) NAME(#name) { set_up; OF(name##_); }
+#include "calls.h"
     NAME("signal_install") OF(install_);
-    NAME("signal_catch") { signal(SIGUSR1, first); OF(catch_); }
-    NAME("kill") OF(kill_);
     NAME("call") { OF(call_); value /= 64; }
     NAME("add") { OF(add_); value /= 64; }
     NAME("mul") { OF(mul_); value /= 64; }
-    NAME("clock") OF(clock_);
-    NAME("clock_syscall") OF(clock_syscall_);
-    NAME("mutex") { pthread_t t; CHECK(pthread_create(&t, 0, sleeper, 0) == 0); OF(mutex_); }
-    NAME("futex_wake") OF(wake_);
-    NAME("eventfd") { fd = eventfd(0, 0); OF(eventfd_); }
-    NAME("poll") {
-        int ends[2];
-        for (int i = 0; i < 100; i++) { CHECK(pipe(ends) == 0); polled[i] = (struct pollfd){.fd = ends[0], .events = POLLIN}; }
-        OF(poll_);
-    }
     NAME("pipe_rtt") { trips_over_pipes(); TRIPS_OF(trip_); }
     NAME("unix_rtt") { trips_over_unix(); TRIPS_OF(trip_); }
     NAME("tcp_rtt") { trips_over_ip(SOCK_STREAM); TRIPS_OF(trip_); }

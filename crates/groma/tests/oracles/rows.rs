@@ -1,4 +1,5 @@
-//! The operations that are measured twice, by groma and in C.
+//! The operations that are measured twice, by groma and in C: a name in the last column is one of
+//! `calls.h`, where an operation takes one line, or of `oracle.c`.
 
 use crate::{CALLS, Row, Run, row};
 

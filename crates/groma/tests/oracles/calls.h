@@ -1,0 +1,18 @@
+/* Operations of one line, most of them a system call: CALL(name, set-up, operation). oracle.c includes
+ * this twice: for the loops, and to find one by its name. */
+CALL(getppid, , KERNEL(getppid, 0, 0, 0, 0))
+CALL(read, fd = open("/dev/zero", O_RDONLY), CHECK(KERNEL(read, fd, &byte, 1, 0) == 1))
+CALL(write, fd = open("/dev/null", O_WRONLY), CHECK(KERNEL(write, fd, &byte, 1, 0) == 1))
+CALL(lseek, fd = cached_file(PAGE), CHECK(KERNEL(lseek, fd, 0, SEEK_SET, 0) == 0))
+CALL(fstat, fd = cached_file(PAGE), CHECK(KERNEL(fstat, fd, &status, 0, 0) == 0))
+CALL(dup_close, fd = open("/dev/null", O_WRONLY), CHECK(KERNEL(close, KERNEL(dup, fd, 0, 0, 0), 0, 0, 0) == 0))
+CALL(stat, fd = named(), CHECK(KERNEL(newfstatat, fd, "name", &status, 0) == 0))
+CALL(open_close, fd = named(), CHECK(KERNEL(close, KERNEL(openat, fd, "name", O_RDONLY, 0), 0, 0, 0) == 0))
+CALL(poll, poll_pipes(), CHECK(poll(polled, 100, 0) == 0))
+CALL(signal_catch, signal(SIGUSR1, first), KERNEL(tgkill, self, self, SIGUSR1, 0))
+CALL(kill, , CHECK(KERNEL(kill, self, 0, 0, 0) == 0))
+CALL(clock, , clock_gettime(CLOCK_MONOTONIC, &stamp))
+CALL(clock_syscall, , KERNEL(clock_gettime, CLOCK_MONOTONIC, &stamp, 0, 0))
+CALL(mutex, start_sleeper(), pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex))
+CALL(futex_wake, , CHECK(KERNEL(futex, &idle, FUTEX_WAKE_PRIVATE, 1, 0) == 0))
+CALL(eventfd, fd = eventfd(0, 0), CHECK(write(fd, &counter, 8) == 8 && read(fd, &counter, 8) == 8))
