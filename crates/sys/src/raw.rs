@@ -30,6 +30,14 @@ pub fn no_such_call() -> isize {
     unsafe { syscall0(0xffff) }
 }
 
+/// `fcntl(F_GETFL)`: the access mode of an open file, without its other flags.
+#[inline(always)]
+pub fn access_mode(fd: BorrowedFd<'_>) -> isize {
+    // SAFETY: integers by value.
+    let flags = unsafe { syscall2(libc::SYS_fcntl as usize, fd.as_raw_fd() as usize, libc::F_GETFL as usize) };
+    if flags < 0 { flags } else { flags & libc::O_ACCMODE as isize }
+}
+
 /// `lseek` to an offset from the start.
 #[inline(always)]
 pub fn seek_to(fd: BorrowedFd<'_>, offset: usize) -> isize {

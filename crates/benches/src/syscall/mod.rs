@@ -14,6 +14,7 @@ mod getpid_libc;
 mod read;
 mod write;
 mod write_libc;
+mod fcntl;
 mod lseek;
 mod dup_close;
 mod fstat;
