@@ -3,6 +3,7 @@
 use crate::parse;
 use clap::Args;
 use groma_model::{Placement, Record, Tag};
+use groma_runner::select::names_metric;
 use groma_store::Filter;
 use std::path::PathBuf;
 
@@ -88,4 +89,9 @@ pub(crate) struct TagsArgs {
     /// What to call the run, to find it again: groma show before
     #[arg(long = "tag", visible_alias = "label", value_name = "TAG,...", value_delimiter = ',')]
     pub(crate) tags: Vec<Tag>,
+}
+
+/// Whether a selection of ids, groups and patterns includes a metric. An empty one includes all.
+pub(crate) fn selects(select: &[String], id: &str) -> bool {
+    select.is_empty() || select.iter().any(|text| names_metric(text, id))
 }

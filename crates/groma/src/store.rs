@@ -1,6 +1,7 @@
 //! Where results are kept, and how verbs read them: from the store or from the file of a stream.
 
 use crate::args::StoreArgs;
+use crate::earlier::Earlier;
 use crate::print::name;
 use crate::program::Program;
 use anyhow::{Context, Result, bail};
@@ -89,6 +90,15 @@ impl Shown {
             groma_analysis::drops(point, metric, record.round_samples.as_deref().unwrap_or_default())
         };
         found.map_or(Labels::NONE, drops)
+    }
+
+    /// Flags the records that contradict earlier runs, if the run is in the store.
+    pub(crate) fn flag_contradictions(&mut self, store: &StoreArgs, run: &str) -> Result<()> {
+        if !is_stream(run) {
+            let store = existing_store(store)?;
+            Earlier::before(&self.head, &store).flag_contradictions(&self.points, &mut self.records);
+        }
+        Ok(())
     }
 
     /// Keeps the wanted metrics, and the points that report any of them.

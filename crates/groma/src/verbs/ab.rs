@@ -392,7 +392,7 @@ fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, red
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{Args as _, FromArgMatches};
+    use clap::FromArgMatches;
 
     fn args(words: &[&str]) -> AbArgs {
         let all = [&["ab"], words, &["--same", "--", "--"]].concat();

@@ -1,7 +1,7 @@
 //! `groma compare`: compares runs, or one run with all reference machines.
 
 use super::exit;
-use crate::args::StoreArgs;
+use crate::args::{StoreArgs, selects};
 use crate::parse::{parse_compare_format, parse_percent};
 use crate::print::{name, print, style};
 use crate::program::Program;
@@ -88,7 +88,7 @@ pub(super) fn run(program: &Program, args: &CompareArgs) -> Result<u8> {
         return with_reference(program, args);
     }
     let base = base(args)?;
-    let is_asked = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
+    let is_asked = |id: &str| selects(&args.select, id);
     let is_loaded = |id: &str| is_asked(id) || base.as_ref().is_some_and(|base| base.id() == id);
     let words = words(args)?;
     let load = |words| Runs::load(&args.store, words, args.all, is_loaded);
@@ -284,7 +284,7 @@ fn with_reference(program: &Program, args: &CompareArgs) -> Result<u8> {
     if matches!(args.format, CompareFormat::Csv | CompareFormat::Junit) {
         bail!("--format {}: --with reference has table, json and markdown", args.format.word());
     }
-    let is_asked = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
+    let is_asked = |id: &str| selects(&args.select, id);
     let side = Runs::load(&args.store, &(run.to_owned(), vec![run.to_owned()]), args.all, is_asked)?;
     if side.records.iter().all(|record| record.value.is_none()) {
         let select =

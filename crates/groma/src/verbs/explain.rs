@@ -1,7 +1,7 @@
 //! `groma explain`: benchmarks, words of results, and with `--run` the costs that a value of a run
 //! is composed of.
 
-use crate::args::StoreArgs;
+use crate::args::{StoreArgs, selects};
 use crate::earlier::Earlier;
 use crate::print::{name, print, style};
 use crate::program::Program;
@@ -12,7 +12,6 @@ use groma_analysis::composition::{Explained, Known, explain};
 use groma_harness::model::page::{On, Shown};
 use groma_harness::model::{Composition, Record, RunHeader, Tier};
 use groma_report as report;
-use groma_runner::select::names_metric;
 use std::collections::BTreeSet;
 
 const HELP: &str = "Examples:
@@ -90,7 +89,7 @@ fn meaning(word: &str) -> Option<String> {
 
 /// Breaks values of a run down into measured costs.
 fn in_run(program: &Program, args: &ExplainArgs, run: &str) -> Result<u8> {
-    let wanted = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
+    let wanted = |id: &str| selects(&args.select, id);
     let models = program.all().iter().flat_map(|bench| bench.info.composed_of).filter(|model| wanted(model.of.metric));
     let models: Vec<&Composition> = models.collect();
     if models.is_empty() {

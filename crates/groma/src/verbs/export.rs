@@ -2,19 +2,17 @@
 
 mod lmbench;
 
-use crate::args::StoreArgs;
-use crate::earlier::Earlier;
+use crate::args::{StoreArgs, selects};
 use crate::measure::count;
 use crate::out_file::OutFile;
 use crate::parse::one_of;
 use crate::print::{name, print, style};
 use crate::program::Program;
-use crate::store::{self, Shown, existing_store, is_stream};
+use crate::store::{self, Shown};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use groma_harness::model::{Record, RunHeader};
 use groma_report::{self as report, Exported, Format, Table};
-use groma_runner::select::names_metric;
 use groma_store::{HOST_NAME, Ndjson, Sink};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -235,14 +233,11 @@ fn exported(run: &Shown) -> Exported<'_> {
 
 /// Reads the selected metrics of a run.
 fn load(program: &Program, args: &ExportArgs, run: &str, samples: bool) -> Result<Shown> {
-    let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
+    let selected = |id: &str| selects(&args.select, id);
     let what = args.select.join(", ");
     let mut shown = store::load(program, &args.store, run, samples, &what, selected, |r| selected(&r.id))?;
     shown.keep_points(selected);
-    if !is_stream(run) {
-        let store = existing_store(&args.store)?;
-        Earlier::before(&shown.head, &store).flag_contradictions(&shown.points, &mut shown.records);
-    }
+    shown.flag_contradictions(&args.store, run)?;
     shown.keep_metrics(selected);
     if let Some(end) = shown.end.as_mut().filter(|_| !args.select.is_empty()) {
         end.states = count(&shown.records);

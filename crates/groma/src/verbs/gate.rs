@@ -4,6 +4,7 @@
 use super::ab::{self, AbArgs};
 use super::compare::gate_exit_code;
 use super::exit;
+use crate::args::selects;
 use crate::earlier::GATE_FAILED;
 use crate::measure::{Measured, Outputs, measure};
 use crate::out_file::Named;
@@ -20,7 +21,6 @@ use groma_analysis::gate::{Suite, Suspects, judge, reports_any, suspects};
 use groma_harness::model::{Placement, Profile, Record, RunHeader, Tag, WorkerKind, is_metric_of};
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, CompareFormat, Compared, Relative};
-use groma_runner::select::names_metric;
 use groma_runner::{Planned, RunRequest, Setting, plan};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -232,7 +232,7 @@ fn in_turns(program: &Program, args: &GateArgs, junit: Option<Named>) -> Result<
 /// Compares this machine with a baseline.
 fn against_baseline(program: &Program, args: &GateArgs, junit: Option<Named>) -> Result<u8> {
     let given = &args.measured;
-    let selected = |id: &str| given.select.is_empty() || given.select.iter().any(|select| names_metric(select, id));
+    let selected = |id: &str| selects(&given.select, id);
     let named = args.baseline.join(",");
     let runs = all_of(&given.store, &args.baseline).with_context(|| format!("--baseline {named}"))?;
     let words = (named, runs);

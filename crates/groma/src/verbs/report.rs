@@ -5,12 +5,11 @@ mod chromium;
 use super::explain::meanings;
 use super::paper::beside_runs;
 use crate::args::StoreArgs;
-use crate::earlier::Earlier;
 use crate::out_file::Named;
 use crate::print::{name, print, style};
 use crate::program::Program;
 use crate::sides::{are_in_turns, beside, runs_like};
-use crate::store::{Shown, existing_store, is_stream, read};
+use crate::store::{Shown, existing_store, read};
 use anyhow::{Context, Result, bail};
 use chromium::Chromium;
 use clap::{Args, ValueEnum};
@@ -137,10 +136,7 @@ fn load(args: &ReportArgs, run: &str) -> Result<Shown> {
     if shown.records.is_empty() {
         bail!("run {} holds no metric: there is nothing to report", shown.head.run);
     }
-    if !is_stream(run) {
-        let store = existing_store(&args.store)?;
-        Earlier::before(&shown.head, &store).flag_contradictions(&shown.points, &mut shown.records);
-    }
+    shown.flag_contradictions(&args.store, run)?;
     Ok(shown)
 }
 

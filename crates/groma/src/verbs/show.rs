@@ -1,6 +1,6 @@
 //! `groma show`: the results of a run, from the store or from the file of a stream.
 
-use crate::args::{StoreArgs, WhichPoints};
+use crate::args::{StoreArgs, WhichPoints, selects};
 use crate::earlier::Earlier;
 use crate::parse::parse_format;
 use crate::print::{name, print, style};
@@ -87,7 +87,7 @@ pub(super) fn run(program: &Program, args: &ShowArgs) -> Result<u8> {
         return show_times(args);
     }
     let families = program.known_families();
-    let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|s| names_metric(s, id));
+    let selected = |id: &str| selects(&args.select, id);
     // If the latest run is of something else, the hardware page is that of the latest survey.
     let page: Vec<&str> = families.pages.of_hardware().map(|shown| shown.metric).collect();
     let of_page = |id: &str| !args.hardware || page.contains(&id);
@@ -96,10 +96,7 @@ pub(super) fn run(program: &Program, args: &ShowArgs) -> Result<u8> {
     let wanted = |r: &Record| names(&r.id) && (!args.hardware || r.value.is_some());
     let mut shown = load(program, &args.store, &args.run, args.samples, &what, names, wanted)?;
     shown.keep_points(selected);
-    if !is_stream(&args.run) {
-        let store = existing_store(&args.store)?;
-        Earlier::before(&shown.head, &store).flag_contradictions(&shown.points, &mut shown.records);
-    }
+    shown.flag_contradictions(&args.store, &args.run)?;
     if !args.select.is_empty() {
         shown.records.retain(|r| selected(&r.id));
         if shown.records.is_empty() {

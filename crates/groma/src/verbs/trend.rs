@@ -2,7 +2,7 @@
 
 use super::plot::PlotFile;
 use super::runs::no_such_runs;
-use crate::args::{StoreArgs, WhichPoints, WhichRuns};
+use crate::args::{StoreArgs, WhichPoints, WhichRuns, selects};
 use crate::parse::parse_format;
 use crate::print::{name, print, style};
 use crate::program::Program;
@@ -68,7 +68,7 @@ pub(super) fn run(program: &Program, args: &TrendArgs) -> Result<u8> {
     }
     let file = args.output.as_deref().map(PlotFile::new).transpose()?;
     let store = existing_store(&args.store)?;
-    let wanted = |id: &str| args.select.is_empty() || args.select.iter().any(|select| names_metric(select, id));
+    let wanted = |id: &str| selects(&args.select, id);
     let runs = runs(program, args, &store, &wanted)?;
     let all = series(&runs);
     if all.is_empty() {
@@ -162,7 +162,7 @@ fn none(program: &Program, args: &TrendArgs, store: &Store) -> Result<String> {
         return Ok(format!("no complete run of these holds {what} ({} runs lists the runs)", name()));
     }
     let all = TrendArgs { points: WhichPoints::default(), ..args.clone() };
-    let wanted = |id: &str| all.select.is_empty() || all.select.iter().any(|select| names_metric(select, id));
+    let wanted = |id: &str| selects(&all.select, id);
     let runs = runs(program, &all, store, &wanted)?;
     let there = series(&runs);
     let newest: Vec<&Record> = there.iter().filter_map(|one| one.runs.last().map(|(_, record)| *record)).collect();
