@@ -15,7 +15,8 @@ pub fn lineage(repeats: &[&Repeat], infos: &[&Info], style: &Style) -> String {
         // The command stands alone and whole, to be copied.
         out += &format!("  {}\n", style.text(repeat.command));
         let ids = repeat.benchmarks();
-        let summaries: Vec<&str> = infos.iter().filter(|info| ids.contains(&info.id)).map(|info| info.summary).collect();
+        let summaries: Vec<&str> =
+            infos.iter().filter(|info| ids.contains(&info.id)).map(|info| info.summary).collect();
         let timed = if repeat.timed.is_empty() { summaries.join("; ") } else { repeat.timed.to_owned() };
         let differs = repeat.differs.to_owned();
         for (head, text) in [("timed", timed), ("published", published(repeat)), ("differs", differs)] {
@@ -45,9 +46,7 @@ pub fn published(repeat: &Repeat) -> String {
         [first, .., last] if texts.len() > MANY => format!("{first} to {last}"),
         _ => texts.join(", "),
     };
-    let is_shown = |key: &str| {
-        is_figure || (SHOWN.contains(&key) && !quantity.named().any(|(name, _)| name == key))
-    };
+    let is_shown = |key: &str| is_figure || (SHOWN.contains(&key) && !quantity.named().any(|(name, _)| name == key));
     let mut system = cell.system.clone();
     for (key, value) in cell.params.iter().filter(|(key, _)| is_shown(key)) {
         system += &match value.parse::<f64>() {
@@ -85,11 +84,12 @@ mod tests {
 
     #[test]
     fn values_are_those_of_one_system() {
-        let shown: Vec<String> = ["lmbench1996:table4", "lmbench1996:table6", "figure1", "cse221", "slb", "lmbench3:lat_pipe"]
-            .into_iter()
-            .flat_map(of)
-            .map(|repeat| format!("{} {}: {}", repeat.source, repeat.column, published(repeat)))
-            .collect();
+        let shown: Vec<String> =
+            ["lmbench1996:table4", "lmbench1996:table6", "figure1", "cse221", "slb", "lmbench3:lat_pipe"]
+                .into_iter()
+                .flat_map(of)
+                .map(|repeat| format!("{} {}: {}", repeat.source, repeat.column, published(repeat)))
+                .collect();
         insta::assert_snapshot!(shown.join("\n"));
     }
 }
