@@ -108,7 +108,7 @@ pub(crate) const DOCUMENT: Document = Document {
     name: "lmbench1996",
     title: "McVoy and Staelin, \"lmbench: Portable Tools for Performance Analysis\", USENIX 1996",
     year: "1996",
-    known_by: &["Linux/i686", "Sun Ultra1"],
+    known_by: &["Linux/i686", "SGI Challenge", "Sun Ultra1"],
     programs: &[],
     tables: tables! { "lmbench1996";
         "table1": "System descriptions", "table01_systems", SYSTEMS, TABLE1;
