@@ -70,6 +70,7 @@ pub(crate) fn calls<const WANTED: isize>(
     let done = Done::new();
     let seen = &done;
     measure_calls(ctx, proof, &done, move |iters| {
+        #[expect(clippy::redundant_closure, reason = "`&mut call` would load each captured reference in every turn")]
         let (least, right) = least_of(iters, WANTED, || call());
         seen.add(right);
         all_gave(WANTED, least, what)
@@ -81,6 +82,7 @@ pub(crate) fn checked_calls(ctx: &mut Ctx, what: &str, proof: &str, mut call: im
     let done = Done::new();
     let seen = &done;
     measure_calls(ctx, proof, &done, move |iters| {
+        #[expect(clippy::redundant_closure, reason = "`&mut call` would load each captured reference in every turn")]
         let right = right_of(iters, || call());
         seen.add(right);
         if right == iters {
