@@ -40,7 +40,7 @@ mod sheet;
 mod slb;
 
 pub use check::{Checked, check, mips, relative};
-pub use repeats::{REPEATS, Repeat, TOOLS, repeating, sources};
+pub use repeats::{REPEATS, Repeat, TOOLS, Values, repeating, sources};
 pub use sheet::{Cell, Column, Pairs, Raw, Row, Sheet, measured};
 
 /// A document.

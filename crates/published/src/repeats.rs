@@ -24,6 +24,9 @@ pub struct Repeat {
     pub differs: &'static str,
 }
 
+/// Quantities with their values.
+pub type Values = Vec<(&'static Quantity, Vec<Cell>)>;
+
 /// Other tools: the name before the colon of a source, and the name for people.
 pub const TOOLS: [(&str, &str); 8] = [
     ("libmicro", "libMicro"),
@@ -68,7 +71,7 @@ impl Repeat {
     /// The table of its document that has values for it, and the measured values of one system: for
     /// each quantity one value, or the two ends of a range; for a figure the first point only. `None`
     /// if the document prints no number.
-    pub fn printed(&self) -> Option<(&'static Table, Vec<(&'static Quantity, Vec<Cell>)>)> {
+    pub fn printed(&self) -> Option<(&'static Table, Values)> {
         let document = DOCUMENTS.iter().find(|document| document.name == self.document())?;
         let table = document.tables.iter().find(|table| table.row == self.row())?;
         let mut cells = table.cells();
