@@ -1,7 +1,6 @@
-//! What a machine declares about itself beside what was measured, and the rules by which the two
-//! agree.
+//! Compares what a machine declares about itself with what was measured.
 //!
-//! A claim is a row of the hardware page without its text. The rules are those of
+//! A claim is a row of the hardware page without its text. The rules for agreement are in
 //! docs/methods/memory.md#declared-and-measured.
 
 use std::collections::BTreeSet;
@@ -18,26 +17,25 @@ mod caches;
 
 pub use caches::{Hierarchy, declared_caches, hierarchies, reaches_memory};
 
-/// The records of a run, asked by id.
+/// The records of a run, looked up by id.
 pub struct Seen<'a>(pub &'a [Record]);
 
 impl<'a> Seen<'a> {
-    /// The records of a metric, without those of worker groups that were asked for and of other
-    /// classes of core.
+    /// The records of a metric that one worker measured, on the first class of core.
     pub fn all(&self, id: &str) -> impl Iterator<Item = &'a Record> + use<'a> {
         let id = id.to_owned();
         of_first_class(self.0.iter()).filter(move |r| r.id == id && r.workers == 1)
     }
 
-    /// The records of a metric that the largest worker group measured; none where all were measured
-    /// by one worker.
+    /// The records of a metric that the largest worker group measured; empty where one worker
+    /// measured all of them.
     pub fn of_largest_group(&self, id: &str) -> Vec<&'a Record> {
         let groups = || self.0.iter().filter(|r| r.id == id && r.workers > 1);
         let most = groups().map(|r| r.workers).max();
         groups().filter(|r| Some(r.workers) == most).collect()
     }
 
-    /// The first record of a metric that passes, one with a value before one without.
+    /// The first record of a metric that passes; a record with a value comes before one without.
     pub fn first(&self, id: &str, keep: impl Fn(&Record) -> bool) -> Option<&'a Record> {
         let of_it = || self.all(id).filter(|r| keep(r));
         of_it().find(|r| measured(r).is_some()).or_else(|| of_it().next())
@@ -49,14 +47,14 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Whether what is declared is what was measured.
+/// Whether the declared value is the measured one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// They match.
     Agree,
-    /// It is not.
+    /// They differ.
     Disagree,
-    /// It was looked for and could not be determined.
+    /// It was measured, but the result is inconclusive.
     NotDeterminable,
 }
 
@@ -71,129 +69,129 @@ impl Verdict {
 pub enum Subject {
     /// The clock of the core.
     CoreClock,
-    /// The rate of the CPU's counter of time.
+    /// The frequency of the CPU's time counter.
     CounterRate,
     /// A cache: 0 is L1d, 1 L2, 2 L3.
     Cache(usize),
-    /// The memory that there is.
+    /// The amount of memory.
     Memory,
     /// The size of a cache line.
     CacheLine,
     /// The ways of a cache: 0 is L1d, 1 L2.
     Ways(usize),
-    /// The entries of the first data TLB.
+    /// The entries of the first-level data TLB.
     FirstTlb,
-    /// The entries of the second TLB.
+    /// The entries of the second-level TLB.
     SecondTlb,
-    /// What a walk of the page tables costs.
+    /// The cost of a page walk.
     PageWalk,
     /// The size of a huge page as the TLB sees it.
     HugePage,
-    /// The CPUs that share the last cache.
+    /// The CPUs that share the last-level cache.
     SharedCache,
     /// The NUMA nodes.
     Nodes,
 }
 
-/// What is declared or was measured.
+/// A declared or a measured amount.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Amount {
-    /// There is nothing to show.
+    /// Nothing to show.
     #[default]
     Nothing,
-    /// It was looked for in vain.
+    /// Measured, but not found.
     NotFound,
-    /// How the record without a value ended.
+    /// The state of a record without a value.
     Ended(State),
     /// Hertz.
     Frequency(f64),
-    /// Hertz, to every digit that is known.
+    /// Hertz, to every known digit.
     ExactFrequency(f64),
     /// Bytes.
     Size(f64),
-    /// From so many bytes to so many.
+    /// A range of sizes in bytes.
     Sizes(f64, f64),
-    /// Things.
+    /// A plain count.
     Count(f64),
-    /// Things of so many bytes each.
+    /// A count, and the size of each in bytes.
     CountOf(f64, f64),
-    /// From so many seconds to so many.
+    /// A range of times in seconds.
     Times(f64, f64),
-    /// Huge pages, whose size is not declared.
+    /// Huge pages of undeclared size.
     HugePages,
-    /// As the machine words it.
+    /// In the machine's own words.
     Declared(String),
     /// Groups of CPUs.
     Groups(Vec<BTreeSet<u32>>),
     /// NUMA nodes.
     Nodes(usize),
-    /// Seconds to near and to far memory.
+    /// The latency of near and of far memory, in seconds.
     NearAndFar(f64, f64),
 }
 
-/// What there is to say of a claim beside its numbers.
+/// A remark on a claim, besides its numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Note {
     /// Nothing.
     #[default]
     Nothing,
-    /// The reason that the record gives.
+    /// The record's reason.
     Reason(String),
-    /// The CPUs differ: the lowest and the highest clock, in hertz.
+    /// The CPUs' clocks differ: the lowest and the highest, in hertz.
     CpusDiffer(f64, f64),
     /// The rate is off by this fraction.
     Off(f64),
-    /// The curve of latency has no level that ends at the declared size.
+    /// The latency curve has no level that ends at the declared size.
     NoLevel {
         /// The largest size measured, where it does not exceed the declared one.
         largest: Option<f64>,
         /// The level before memory, and the size at which the curve is half-way from it to memory.
         half_way: Option<(Rank, f64)>,
     },
-    /// A shared cache is smaller than declared.
+    /// Less of a shared cache was available than is declared.
     SharedAway {
         /// The declared size, in bytes.
         declared: f64,
         /// The measured one, in bytes.
         measured: f64,
-        /// Whether other machines may use it: this one is a guest.
+        /// Whether this machine is a guest, so that others may use the cache.
         guest: bool,
     },
-    /// Laps through a chain of so many bytes, less than the declared cache, were not seen to agree.
+    /// Laps through a chain of this many bytes, less than the declared cache, did not agree.
     Unsettled(f64),
     /// Base pages fill a physically indexed cache unevenly; the metric may be measured on huge
     /// pages.
     BasePages(String),
-    /// The hypervisor may declare another CPU's cache.
+    /// The hypervisor may report the cache of another CPU.
     Hypervisor,
-    /// The curve leaves its level elsewhere than declared.
+    /// The curve leaves this level at another size than declared.
     Elsewhere,
     /// The rest of the memory is in use, or beyond a limit.
     RestInUse,
-    /// Lines come in pairs of so many bytes.
+    /// Lines come in pairs of this many bytes.
     LinePairs(f64),
-    /// Of all rounds, so many measured the same, which is not what is declared.
+    /// Several rounds agreed on a value other than the declared one.
     Rounds {
-        /// What is declared.
+        /// The declared value.
         declared: Amount,
-        /// Rounds that measured the value.
+        /// Rounds that measured this value.
         same: usize,
-        /// All rounds.
+        /// Rounds in total.
         of: usize,
-        /// The value.
+        /// The measured value.
         measured: Amount,
     },
-    /// The host backs huge pages with pages of so many bytes, where that is known.
+    /// The host backs huge pages with pages of this size in bytes, where known.
     Fractured(Option<f64>),
-    /// The reach of the TLB does not tell.
+    /// The reach of the TLB is ambiguous.
     ReachUnclear,
-    /// Two CPUs have one latency, and nothing to hold it against.
+    /// There are only two CPUs, so there is one latency and nothing to compare it with.
     TwoCpus,
     /// Not every pair of CPUs was measured.
     PairsMissing,
-    /// Transfers between all CPUs take about as long.
+    /// Transfers between all pairs of CPUs take about as long.
     AllAlike,
-    /// The groups by transfers are others than the declared one.
+    /// The groups found by transfers differ from the declared ones.
     OtherGroups,
     /// The nodes are declared apart, but far memory costs only this many times as much as near
     /// memory.
@@ -203,22 +201,22 @@ pub enum Note {
     NodesApart(f64),
 }
 
-/// What a machine declares, and what was measured.
+/// A declared and a measured value.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// What it is about.
+    /// The subject.
     pub subject: Subject,
-    /// What is declared.
+    /// The declared value.
     pub declared: Amount,
-    /// What was measured.
+    /// The measured value.
     pub measured: Amount,
-    /// What it costs, in cycles of the core's clock.
+    /// The cost in cycles of the core's clock.
     pub cycles: Option<f64>,
-    /// What it costs, in seconds.
+    /// The cost in seconds.
     pub seconds: Option<f64>,
     /// `None` where nothing is declared.
     pub verdict: Option<Verdict>,
-    /// What else there is to say.
+    /// A further remark.
     pub note: Note,
 }
 
@@ -250,7 +248,7 @@ impl Claim {
     }
 }
 
-/// How a record without a value ended.
+/// The state of a record without a value.
 pub fn ended(record: &Record) -> State {
     if record.state == State::Ok { State::Unresolved } else { record.state }
 }
@@ -265,7 +263,7 @@ const RATE_ERROR: f64 = 100e-6;
 /// The clocks of the CPUs differ when the highest is more than this many times the lowest.
 const CLOCKS_DIFFER: f64 = 1.005;
 
-/// All claims that there is something to say about, in the order of the rows.
+/// All claims that have something to show, in the order of the rows.
 pub fn claims(rows: &[&Row], machine: &Machine, seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Vec<Claim> {
     let mut all = Vec::new();
     for row in rows {
@@ -325,22 +323,22 @@ fn counter_rate(id: &str, seen: &Seen<'_>) -> Option<Claim> {
     })
 }
 
-/// A number among a record's facts.
+/// A number from a record's facts.
 fn number(record: &Record, key: &str) -> Option<f64> {
     record.fact(key)?.parse().ok().filter(|v: &f64| v.is_finite())
 }
 
-/// A size in the text of a fact: `48 KiB`, `24684084 KiB`, `65536`.
+/// A size from the text of a fact: `48 KiB`, `24684084 KiB`, `65536`.
 fn bytes(text: &str) -> Option<f64> {
     groma_model::parse_size(&text.replace(' ', "")).ok().filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
 }
 
-/// Whether a count is the declared one.
+/// Whether a count equals the declared one.
 fn exact(value: f64, declared: f64) -> bool {
     value == declared
 }
 
-/// The size of a cache line.
+/// The claim about the cache line.
 fn cache_line(id: &str, pair: &str, machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
     let record = seen.first(id, |_| true)?;
     let declared = number(record, "declared").or_else(|| machine.get("cache.l1d.line").and_then(bytes));
@@ -386,8 +384,7 @@ fn translations(first: &str, [second, second_hit]: [&str; 2], seen: &Seen<'_>) -
     all
 }
 
-/// What walks of the page tables add to a load, from twice the reach of the second TLB to eight
-/// times.
+/// What page walks add to a load, from twice to eight times the reach of the second-level TLB.
 fn walks(ids: [&str; 3], seen: &Seen<'_>) -> Option<Claim> {
     let walks = ids.map(|id| seen.first(id, on_base_pages));
     let known: Vec<(f64, &Record)> = walks.into_iter().flatten().filter_map(|r| Some((measured(r)?, r))).collect();
@@ -400,7 +397,7 @@ fn walks(ids: [&str; 3], seen: &Seen<'_>) -> Option<Claim> {
     }
 }
 
-/// A claim about one number.
+/// A claim about a single number.
 fn one(
     subject: Subject,
     record: &Record,
@@ -415,7 +412,7 @@ fn one(
     let declared = declared.map(amount).unwrap_or_default();
     let of = record.round_values.len();
     let same = record.round_values.iter().filter(|v| **v == value).count();
-    // What most rounds did not find contradicts nothing.
+    // A value that most rounds did not find contradicts nothing.
     let (verdict, note) = match agrees {
         Some(false) if of > 1 => {
             let verdict = if 2 * same > of { Verdict::Disagree } else { Verdict::NotDeterminable };
@@ -446,10 +443,10 @@ fn huge_pages(id: &str, seen: &Seen<'_>) -> Option<Claim> {
     Some(claim)
 }
 
-/// Threads that a core may have.
+/// Threads per core at most.
 const THREADS: usize = 2;
 
-/// The CPUs that share the last cache, as declared and as the transfers between them show.
+/// The CPUs that share the last-level cache: declared, and as transfers between them show.
 fn sharing(id: &str, machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
     let matrix = Matrix::of_cores(&seen.all(id).collect::<Vec<_>>(), None)?;
     let shared = machine.get("cache.l3.shared");
@@ -474,8 +471,8 @@ fn sharing(id: &str, machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
         return Some(claim);
     };
     let declared: BTreeSet<u32> = declared.intersection(&everyone).copied().collect();
-    // A cache that is declared to be everybody's is not, if transfers fall into groups larger than
-    // those of the threads of a core or of the cores of an L2.
+    // A cache declared as shared by all CPUs is not, if transfers fall into groups larger than the
+    // threads of a core or the cores of an L2.
     let inner = machine.get("cache.l2.shared").and_then(cpus).map_or(0, |c| c.len()).max(THREADS);
     let whole_counts = levels.iter().flatten().all(|g| g.len() <= inner);
     let agreeing = levels.iter().chain(whole_counts.then_some(&whole)).find(|level| level.contains(&declared));
@@ -487,7 +484,7 @@ fn sharing(id: &str, machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
     Some(claim)
 }
 
-/// `0-3,8` as a set.
+/// Parses `0-3,8` into a set.
 fn cpus(list: &str) -> Option<BTreeSet<u32>> {
     let mut all = BTreeSet::new();
     for part in list.split(',') {
@@ -498,10 +495,10 @@ fn cpus(list: &str) -> Option<BTreeSet<u32>> {
     Some(all)
 }
 
-/// Far memory has to cost this many times as much as near memory to be farther away.
+/// Far memory must cost this many times as much as near memory to count as farther away.
 const FARTHER: f64 = 1.1;
 
-/// NUMA: distances as declared, latencies as measured.
+/// NUMA: declared distances, measured latencies.
 fn nodes(id: &str, machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
     let matrix = Matrix::of_nodes(&seen.all(id).collect::<Vec<_>>())?;
     if matrix.names.len() < 2 {

@@ -1,10 +1,10 @@
-//! Two sides of a comparison: records matched by what they are, and of each pair the ratio, its
-//! interval and a verdict.
+//! Compares two sides: matches their records, and gives each pair a ratio, its interval and a
+//! verdict.
 //!
-//! Rounds of runs that were made at different times are not paired, and runs differ by more than
-//! their rounds show: a metric is called slower only where ranks over rounds say so for the whole
-//! suite (Holm), and by more than runs of this host differ when nothing has changed
-//! (docs/methods/statistics.md#comparing-two-runs). Not here: which runs those are, and text.
+//! Rounds of runs made at different times are not paired, and runs differ by more than their rounds
+//! show. So a metric is called slower only where rank tests over rounds say so for the whole suite
+//! (Holm), and by more than unchanged runs of this host differ
+//! (docs/methods/statistics.md#comparing-two-runs). Not here: the choice of runs, and text.
 
 pub mod environment;
 pub mod relative;
@@ -15,38 +15,37 @@ use groma_model::{Better, Params, Placement, Point, Record, Round, State, Worker
 use groma_stats::comparison::SUITE_LEVEL;
 use groma_stats::{Measured, detectable_pair_ratio, headline, holm_known, mann_whitney, pair_ratios, signed_rank};
 
-use crate::own_core::counted;
 use crate::point::{is_of_shared_core, measured, same_point};
 use crate::round_value::round_value;
-use crate::samples::Which;
+use crate::samples::{Which, counted};
 
-/// What differs by no more than this, with its whole interval, is called the same. Half-widths up
-/// to it are called precise on the pages, too.
+/// A pair whose whole interval is within this fraction of 1 is `Same`. The pages use the same bound
+/// on half-widths for "precise".
 const SAME: f64 = 0.05;
 
-/// By what ratio runs are taken to differ where no other runs of the host tell.
+/// The ratio by which runs are assumed to differ where the host has no other runs.
 pub const ASSUMED_NOISE: f64 = 1.25;
 
-/// What two sides have in common, and what they have not.
+/// The matched and the unmatched records of two sides.
 #[derive(Debug, Default)]
 pub struct Comparison<'r> {
-    /// The metrics with a value on both sides, in the order of the first.
+    /// The metrics with a value on both sides, in the first side's order.
     pub pairs: Vec<Pair<'r>>,
-    /// What both were to measure and one has no value of.
+    /// Metrics that both sides were to measure and one has no value of.
     pub without_value: Vec<[&'r Record; 2]>,
-    /// What has one name on both sides and is not one thing.
+    /// Records with one name on both sides that are not the same metric.
     pub unlike: Vec<(Unlike, [&'r Record; 2])>,
-    /// What only one side has.
+    /// Metrics that only one side has.
     pub alone: [Vec<&'r Record>; 2],
-    /// How many metrics with a value on both sides are no multiples of what values are compared in
-    /// ([`relative::left_out`]).
+    /// Number of metrics with a value on both sides that cannot be expressed in the base of the
+    /// comparison ([`relative::left_out`]).
     pub unscaled: usize,
 }
 
-/// Why two records of one name are not compared.
+/// Why two records with one name are not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unlike {
-    /// The benchmark was defined anew in between.
+    /// The definition of the benchmark changed in between.
     Version,
     /// Their values have different units.
     Unit,
@@ -59,50 +58,50 @@ pub enum Unlike {
 pub struct Pair<'r> {
     /// The two records, the first side's first.
     pub sides: [&'r Record; 2],
-    /// The values that are compared: the headlines, or on a shared core those of its samples.
+    /// The compared values: the headlines, or the shared-core values of both.
     pub values: [f64; 2],
-    /// Whether both are of a shared core: one side has no other.
+    /// Whether both values are of a shared core, because one side has no other.
     pub shared_core: bool,
-    /// The second value over the first.
+    /// The second value divided by the first.
     pub ratio: f64,
-    /// The 95 % interval of the ratio; `None` where the rounds are too few for one.
+    /// The 95 % interval of the ratio; `None` with too few rounds.
     pub interval: Option<[f64; 2]>,
-    /// The chance of such a difference if there is none, adjusted for all metrics compared.
+    /// The probability of such a difference under no change, adjusted for all compared metrics.
     pub p: Option<f64>,
-    /// The ratio, greater than one, that this comparison would find in four cases of five.
+    /// The ratio, above 1, that this comparison would detect in four cases of five.
     pub detectable: Option<f64>,
-    /// What it says.
+    /// The result.
     pub verdict: Verdict,
 }
 
-/// What a comparison says of a metric.
+/// The result of comparing one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// The second side is better, beyond what chance and this host explain.
+    /// The second side is better, beyond chance and the noise of this host.
     Faster,
     /// The second side is worse.
     Slower,
-    /// They differ, and neither direction is better: the size of a cache.
+    /// They differ, and neither direction is better, as for the size of a cache.
     Changed,
-    /// The whole interval is within so large a part of the first side's value.
+    /// The whole interval is within this distance of no change.
     Same {
-        /// As a fraction of the value.
+        /// As a fraction of the first side's value.
         within: f64,
     },
     /// Inconclusive.
     Unclear(Why),
 }
 
-/// Why a comparison cannot tell.
+/// Why a comparison is inconclusive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Why {
     /// The intervals are too wide.
     Imprecise,
-    /// The rounds are too few for an interval.
+    /// There are too few rounds for an interval.
     FewRounds,
-    /// Runs of this host differ by as much when nothing has changed; by this ratio, greater than 1.
+    /// Unchanged runs of this host differ by as much: by this ratio, above 1.
     RunNoise(f64),
-    /// One side's value is that of a shared core, of which the other side saw too little.
+    /// One side's value is of a shared core, and the other side has too few such samples.
     SharedCore,
 }
 
@@ -128,8 +127,8 @@ impl<'r> Pair<'r> {
         })
     }
 
-    /// Where one side has only the value of a shared core, that of the other side is compared with
-    /// it; without one it is inconclusive.
+    /// Where one side only has the value of a shared core, compares that of the other side with it;
+    /// without one the pair is inconclusive.
     fn of_like_cores(&mut self) {
         let [a, b] = self.sides.map(is_of_shared_core);
         if a == b {
@@ -141,18 +140,17 @@ impl<'r> Pair<'r> {
         }
     }
 
-    /// The ratio or its inverse, whichever is greater than 1.
+    /// The ratio or its inverse, whichever is above 1.
     pub fn size(&self) -> f64 {
         self.ratio.max(1.0 / self.ratio)
     }
 
-    /// Whether the rounds of a side were too few, or those of the two sides not of like cores: more
-    /// of them may tell.
+    /// Whether a side has too few rounds, or the sides have no like cores: more rounds may decide.
     pub fn is_undecided(&self) -> bool {
         matches!(self.verdict, Verdict::Unclear(Why::FewRounds | Why::SharedCore))
     }
 
-    /// By what ratio the second side is worse; below 1 where it is better.
+    /// The ratio by which the second side is worse; below 1 where it is better.
     pub fn cost(&self) -> f64 {
         match self.sides[0].better {
             Better::Lower | Better::Neither => self.ratio,
@@ -161,7 +159,7 @@ impl<'r> Pair<'r> {
     }
 }
 
-/// What a comparison says as a whole, for a gate.
+/// The result of the whole comparison, for a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Nothing became slower.
@@ -172,6 +170,15 @@ pub enum Gate {
     Unclear,
 }
 
+/// Some of the metrics of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Number of metrics that are counted.
+    pub count: usize,
+    /// Number of all metrics.
+    pub total: usize,
+}
+
 impl Comparison<'_> {
     /// Whether something became slower by more than `tolerance`, a fraction.
     pub fn gate(&self, tolerance: f64) -> Gate {
@@ -179,30 +186,30 @@ impl Comparison<'_> {
         if self.pairs.iter().any(|pair| is_slower(&pair)) {
             return Gate::Fails;
         }
-        let [unclear, all] = self.untold();
-        if self.pairs.is_empty() || 2 * unclear > all { Gate::Unclear } else { Gate::Passes }
+        let Share { count, total } = self.inconclusive();
+        if self.pairs.is_empty() || 2 * count > total { Gate::Unclear } else { Gate::Passes }
     }
 
-    /// How many metrics are inconclusive, of how many: a gate must not
-    /// pass because most of what it watches had no value this time.
-    pub fn untold(&self) -> [usize; 2] {
+    /// The inconclusive metrics. Those without a value this time are among them: a gate must not
+    /// pass because most of what it watches was not measured.
+    pub fn inconclusive(&self) -> Share {
         let unclear = self.pairs.iter().filter(|pair| matches!(pair.verdict, Verdict::Unclear(_))).count();
         let is_lost = |sides: &&[&Record; 2]| {
             sides.iter().any(|record| record.state == State::Unresolved)
                 && sides.iter().any(|record| measured(record).is_some())
         };
         let lost = self.without_value.iter().filter(is_lost).count();
-        [unclear + lost, self.pairs.len() + lost]
+        Share { count: unclear + lost, total: self.pairs.len() + lost }
     }
 
-    /// Whether some metric had no value here only because it could not be told.
+    /// Whether some metric has no value here only because it was unresolved.
     pub fn is_unresolved(&self) -> bool {
         self.without_value.iter().flatten().any(|record| record.state == State::Unresolved)
     }
 }
 
-/// Compares two sides. `earlier` tells what a metric was in other runs of what the first side
-/// measured, on the same host: how runs differ when nothing has changed.
+/// Compares two sides. `earlier` returns a metric's values in other runs on the same host of what
+/// the first side measured: how much unchanged runs differ.
 pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -> Vec<f64>) -> Comparison<'r> {
     let mut comparison = match_records(a, b);
     comparison.pairs.iter_mut().for_each(Pair::of_like_cores);
@@ -215,7 +222,7 @@ pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -
     let unknown = by_ranks_alone(&comparison.pairs, &others);
     for ((pair, found), by_ranks) in comparison.pairs.iter_mut().zip(found).zip(unknown) {
         let Some(found) = found else { continue };
-        // The ratio is that of the values that people see; it stays within its interval.
+        // The ratio is that of the displayed values; it stays within its interval.
         pair.interval = found.interval.map(|i| [i.low.min(pair.ratio), i.high.max(pair.ratio)]);
         pair.p = found.p.or(by_ranks);
         pair.detectable = found.detectable;
@@ -226,11 +233,11 @@ pub fn compare<'r>(a: &'r [Record], b: &'r [Record], earlier: &dyn Fn(&Record) -
     comparison
 }
 
-/// A bound of what is called the same where rounds were made in pairs: no change is called that may
-/// be smaller (docs/methods/statistics.md#ratio-of-pairs).
+/// The bound of `Same` where rounds were paired: a change that may be smaller than this is not
+/// reported (docs/methods/statistics.md#ratio-of-pairs).
 const NOTHING: f64 = 1.01;
 
-/// Compares two sides whose rounds were made in turns, of which [`paired_rounds`] are these. What a
+/// Compares two sides whose rounds were interleaved; `paired` comes from [`paired_rounds`]. What a
 /// pair has in common cancels, so no other runs are needed.
 pub fn compare_pairs<'r>(a: &'r [Record], b: &'r [Record], paired: &PairedRounds) -> Comparison<'r> {
     let mut comparison = match_records(a, b);
@@ -251,7 +258,7 @@ pub fn compare_pairs<'r>(a: &'r [Record], b: &'r [Record], paired: &PairedRounds
     comparison
 }
 
-/// The chance of ratios that lie so far to one side of nothing.
+/// The probability of ratios this far to one side of 1, counted in both directions.
 fn two_sided(ratios: &[f64]) -> Option<f64> {
     let inverse: Vec<f64> = ratios.iter().map(|ratio| 1.0 / ratio).collect();
     let least = signed_rank(ratios, NOTHING)?.min(signed_rank(&inverse, NOTHING)?);
@@ -261,13 +268,13 @@ fn two_sided(ratios: &[f64]) -> Option<f64> {
 /// The values of the rounds that both sides have, by [`identity`].
 pub type PairedRounds = HashMap<String, [Vec<f64>; 2]>;
 
-/// The values of the rounds that both sides have: `rounds` of each side for each of these points.
-/// Metrics whose value is that of all rounds together are left out.
+/// The values of the rounds that both sides have. `rounds` are each side's rounds of each of these
+/// points. Leaves out metrics whose value takes all rounds together.
 pub fn paired_rounds(points: &[Point], rounds: [&[Vec<Round>]; 2]) -> PairedRounds {
     let mut all = HashMap::new();
     for (point, (a, b)) in points.iter().zip(rounds[0].iter().zip(rounds[1])) {
         for metric in point.metrics.iter().filter(|metric| !metric.derivation.takes_all_rounds()) {
-            // Where one side met too few cores of its own, both count all samples.
+            // Where one side too rarely had the core to itself, both count all samples.
             let [of_a, of_b] = [a, b].map(|rounds| counted(point, metric, rounds));
             let counts = if of_a.drops == point.drops { of_b } else { of_a };
             let value = |round: &Round| round_value(&counts, metric, &round.result, Which::Clean);
@@ -279,8 +286,8 @@ pub fn paired_rounds(points: &[Point], rounds: [&[Vec<Round>]; 2]) -> PairedRoun
     all
 }
 
-/// The chance of the differences of metrics without other runs, from the ranks of their rounds,
-/// adjusted for all of them.
+/// The probabilities of the differences of metrics without other runs, from the ranks of their
+/// rounds, adjusted for all of them.
 fn by_ranks_alone(pairs: &[Pair<'_>], others: &[Vec<f64>]) -> Vec<Option<f64>> {
     let p = |(pair, others): (&Pair<'_>, &Vec<f64>)| {
         let [a, b] = pair.rounds();
@@ -289,8 +296,7 @@ fn by_ranks_alone(pairs: &[Pair<'_>], others: &[Vec<f64>]) -> Vec<Option<f64>> {
     holm_known(&pairs.iter().zip(others).map(p).collect::<Vec<_>>())
 }
 
-/// The records of several runs as if they were of one: the rounds of all, and the headline of
-/// these.
+/// Pools the records of several runs into one: all rounds, and a headline from these.
 pub fn pooled(runs: Vec<Vec<Record>>) -> Vec<Record> {
     let mut all: Vec<Record> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -321,12 +327,12 @@ fn add_rounds(known: &mut Record, more: Record) {
     }
 }
 
-/// What makes a record the same metric in another run, as a text that no other metric has.
+/// A text that identifies a record's metric across runs.
 pub fn identity(record: &Record) -> String {
     identity_of(&record.id, &record.params, &record.placement, (record.workers, record.worker_kind))
 }
 
-/// The same of the metrics that a point reports.
+/// The identities of the metrics that a point reports.
 pub fn identities(point: &Point) -> impl Iterator<Item = String> {
     point.metrics.iter().map(|metric| identity_at(&metric.id, point))
 }
@@ -339,7 +345,7 @@ fn identity_of(id: &str, params: &Params, placement: &Placement, (workers, kind)
     format!("{id}\0{params}\0{placement}\0{workers}\0{}", kind.word())
 }
 
-/// Why two records of one identity are not the same metric.
+/// Why two records with one identity are not the same metric.
 pub fn differs(a: &Record, b: &Record) -> Option<Unlike> {
     if a.version != b.version {
         Some(Unlike::Version)
@@ -371,14 +377,14 @@ fn match_records<'r>(a: &'r [Record], b: &'r [Record]) -> Comparison<'r> {
     found
 }
 
-/// A pair of which nothing but the values is known.
+/// A pair with values and no statistics yet.
 fn pair<'r>(sides: [&'r Record; 2], values: [f64; 2]) -> Pair<'r> {
     let [a, b] = values;
     let verdict = Verdict::Unclear(Why::FewRounds);
     Pair { sides, values, shared_core: false, ratio: b / a, interval: None, p: None, detectable: None, verdict }
 }
 
-/// What the numbers of a pair say, on a host whose runs differ by the ratio `floor`.
+/// The verdict on a pair, on a host whose runs differ by the ratio `floor`.
 fn verdict(pair: &Pair<'_>, floor: f64) -> Verdict {
     let (Some([low, high]), Some(p)) = (pair.interval, pair.p) else { return Verdict::Unclear(Why::FewRounds) };
     let within = (1.0 - low).max(high - 1.0);

@@ -1,9 +1,9 @@
-//! Composed costs from the primitives that they consist of: what is predicted, what was measured,
-//! and the rest. Not the models, which stand beside their benchmarks (`groma_model::Composition`).
+//! Breaks composed costs down into measured primitives: predicted, measured, and the rest. The
+//! models are elsewhere, next to their benchmarks (`groma_model::Composition`).
 //!
-//! The interval of a sum goes from the sum of the lower ends to the sum of the upper ends, where a
-//! cost that is added and subtracted again cancels. It holds the sum whenever the intervals of the
-//! costs hold theirs, so it is wider than it would have to be.
+//! The interval of a sum runs from the sum of the lower ends to the sum of the upper ends, after a
+//! cost that is both added and subtracted has cancelled. It covers the true sum whenever each
+//! interval covers its cost, so it is wider than necessary.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::point::measured;
 /// A value and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
-    /// In seconds; may be negative where it is a difference.
+    /// In seconds; a difference may be negative.
     pub value: f64,
-    /// Its interval; `None` where that of a cost in it is not known.
+    /// Its interval; `None` where one of its costs has none.
     pub interval: Option<[f64; 2]>,
 }
 
 impl Amount {
-    /// This many times the amount.
+    /// The amount multiplied by `count`.
     fn times(self, count: f64) -> Amount {
         let ends = self.interval.map(|[low, high]| [low * count, high * count]);
         Amount { value: self.value * count, interval: ends.map(|[a, b]| [a.min(b), a.max(b)]) }
@@ -36,7 +36,7 @@ impl Amount {
     pub(crate) const NOTHING: Amount = Amount { value: 0.0, interval: Some([0.0; 2]) };
 }
 
-/// A record, and the run that it was found in where that is another one.
+/// A record, and the run it comes from if that is another one.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'r> {
     /// The record.
@@ -45,7 +45,7 @@ pub struct Source<'r> {
     pub run: Option<&'r str>,
 }
 
-/// The records in which primitives are looked for.
+/// The records to look up primitives in.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'r> {
     /// Those of the run itself.
@@ -55,7 +55,7 @@ pub struct Known<'r> {
 }
 
 impl<'r> Known<'r> {
-    /// The record of a metric that was measured, of the run itself before those of others.
+    /// The measured record of a metric; the run's own comes before those of others.
     pub fn find(&self, shown: &Shown) -> Option<Source<'r>> {
         let own = shown.find(self.own).filter(|record| measured(record).is_some());
         let of_other = |(run, records): &'r (String, Vec<Record>)| {
@@ -71,56 +71,56 @@ impl<'r> Known<'r> {
 pub struct Cost<'r> {
     /// The part.
     pub part: &'static Part,
-    /// How often it occurs; `None` where that is not known.
+    /// How often it occurs; `None` where unknown.
     pub count: Option<f64>,
-    /// Where its cost is from; `None` where it was not measured.
+    /// Where its cost comes from; `None` where it was not measured.
     pub source: Option<Source<'r>>,
-    /// Where what is subtracted from it is from.
+    /// Where the subtracted cost comes from.
     pub less: Option<Source<'r>>,
-    /// All of its occurrences together, in seconds; `None` where something of it is not known.
+    /// The total of all occurrences, in seconds; `None` where any of it is unknown.
     pub total: Option<Amount>,
 }
 
-/// A composed cost, explained.
+/// A composed cost, broken down.
 #[derive(Clone, Debug)]
 pub struct Explained<'r> {
-    /// What was measured.
+    /// The measured record.
     pub record: &'r Record,
     /// Its value and interval.
     pub measured: Amount,
-    /// What is said of it.
+    /// The model that explains it.
     pub model: &'static Composition,
-    /// What the hardware alone takes.
+    /// The cost of the hardware alone.
     pub hardware: Vec<Cost<'r>>,
-    /// The sum of the hardware; `None` where there is no estimate, or nothing of it is known.
+    /// The sum of the hardware costs; `None` without an estimate, or where no part of it is known.
     pub estimate: Option<Amount>,
     /// The parts.
     pub parts: Vec<Cost<'r>>,
-    /// The sum of the parts that are known; `None` where none is.
+    /// The sum of the known parts; `None` where none is known.
     pub predicted: Option<Amount>,
-    /// What was measured less what is predicted.
+    /// Measured minus predicted.
     pub rest: Option<Amount>,
 }
 
 impl Explained<'_> {
-    /// The rest as a fraction of what was measured.
+    /// The rest as a fraction of the measured value.
     pub fn rest_share(&self) -> Option<f64> {
         self.rest.map(|rest| rest.value / self.measured.value).filter(|share| share.is_finite())
     }
 
-    /// Whether the run has every part.
+    /// Whether every part is known.
     pub fn is_whole(&self) -> bool {
         self.parts.iter().all(|cost| cost.total.is_some())
     }
 
-    /// The metrics that were looked for in vain.
+    /// The metrics that were not found.
     pub fn missing<'s>(&self, known: &'s Known<'_>) -> impl Iterator<Item = &'static Shown> + use<'s> {
         let all: Vec<&'static Shown> = self.model.shown().collect();
         all.into_iter().filter(|shown| known.find(shown).is_none())
     }
 }
 
-/// What the run knows of the composed costs among its records.
+/// Explains the composed costs among the run's own records.
 pub fn explain<'r>(models: &[&'static Composition], known: &Known<'r>) -> Vec<Explained<'r>> {
     let mut all = Vec::new();
     for record in known.own {
@@ -152,7 +152,7 @@ fn cost<'r>(part: &'static Part, record: &Record, known: &Known<'r>) -> Cost<'r>
     cost
 }
 
-/// How often a part occurs in what this record measured.
+/// How often a part occurs in this record.
 fn count(times: Times, record: &Record) -> Option<f64> {
     let counted = |name: &str| record.proofs.iter().find(|proof| proof.name == name).map(|proof| proof.seen);
     match times {
@@ -164,7 +164,7 @@ fn count(times: Times, record: &Record) -> Option<f64> {
     .filter(|count| count.is_finite())
 }
 
-/// What one of it takes: a byte of a bandwidth, an event of a rate, one operation of a latency.
+/// The cost of one unit: a byte of a bandwidth, an event of a rate, one operation of a latency.
 fn each(record: &Record) -> Option<Amount> {
     let value = measured(record)?;
     match record.unit {
@@ -177,15 +177,15 @@ fn each(record: &Record) -> Option<Amount> {
     }
 }
 
-/// The sum of the costs that are known.
+/// The sum of the known costs.
 fn sum(costs: &[Cost<'_>]) -> Option<Amount> {
     let known = costs.iter().filter_map(|cost| terms(cost.part, cost.count?, cost.source, cost.less));
     let known: Vec<(f64, &Record)> = known.flatten().collect();
     if known.is_empty() { None } else { weighed(&known) }
 }
 
-/// A part as records, each with its count: what is subtracted is counted below zero. `None` where
-/// one of the records is missing.
+/// A part as records with counts; a subtracted record has a negative count. `None` where a record
+/// is missing.
 pub(crate) fn terms<'r>(
     part: &Part,
     count: f64,
@@ -199,8 +199,8 @@ pub(crate) fn terms<'r>(
     Some(terms)
 }
 
-/// The sum of these records, each so many times. Counts of one record are added before its interval
-/// is.
+/// The weighted sum of records. Counts of one record are added up first, so that its interval
+/// cancels.
 pub(crate) fn weighed(terms: &[(f64, &Record)]) -> Option<Amount> {
     let mut counts: BTreeMap<*const Record, (f64, &Record)> = BTreeMap::new();
     for (count, record) in terms {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_add_up_and_the_rest_is_what_they_leave() {
+    fn parts_and_rest_add_up_to_the_measurement() {
         let own = [whole(), latency("a.a", 10.0), latency("a.b", 25.0), rate(4.0)];
         of(&own, &[], |one| {
             let totals: Vec<f64> = one.parts.iter().flat_map(|cost| cost.total).map(|total| total.value).collect();
@@ -261,14 +261,14 @@ mod tests {
             let (predicted, rest) = (one.predicted.expect("all are known"), one.rest.expect("all are known"));
             assert_eq!((predicted.value, rest.value, one.rest_share()), (80.0, 20.0, Some(0.2)));
             assert!(one.is_whole());
-            // 2 x 64 bytes at 4 bytes a second; the fastest rate is the shortest time.
+            // 2 x 64 bytes at 4 bytes per second; the fastest rate gives the shortest time.
             let estimate = one.estimate.expect("the rate is known");
             assert_eq!((estimate.value, estimate.interval), (32.0, Some([16.0, 64.0])));
         });
     }
 
     #[test]
-    fn an_interval_holds_the_sums_of_the_ends_and_what_cancels_adds_nothing() {
+    fn intervals_add_up_and_cancelled_costs_add_nothing() {
         let own = [whole(), latency("a.a", 10.0), latency("a.b", 25.0)];
         of(&own, &[], |one| {
             // 2 a + 2 (b - a) + 3 a = 2 b + 3 a.
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_lacks_comes_from_another_one_or_is_named() {
+    fn missing_costs_come_from_another_run_or_are_listed() {
         let mut failed = latency("a.b", 25.0);
         failed.state = State::Failed;
         let own = [whole(), latency("a.a", 10.0), failed];

@@ -1,4 +1,4 @@
-//! Curves: the records of one metric that differ in one number only, and the levels of a memory
+//! Curves: records of one metric that differ in a single number, and the levels of a memory
 //! hierarchy on them.
 
 use std::collections::BTreeSet;
@@ -7,29 +7,30 @@ use groma_model::{Quantity, Record, Unit, Value};
 
 use crate::point::{Numbers, WORKERS, differ_only_in, measured};
 
-/// Records that differ in one number only, the smallest first.
+/// Records that differ in a single number, the smallest first.
 pub struct Curve<'a> {
     /// The number: a parameter's name, or [`WORKERS`].
     pub over: String,
-    /// What it is.
+    /// The kind of number.
     pub numbers: Numbers,
     /// The numbers and their records.
     pub points: Vec<(u64, &'a Record)>,
 }
 
 impl Curve<'_> {
-    /// The points that were measured, their numbers in bytes, seconds or things.
+    /// The measured points, their numbers in bytes, seconds or counts.
     pub fn measured(&self) -> Vec<(f64, f64)> {
         self.points.iter().filter_map(|(x, record)| Some((self.numbers.in_units(*x), measured(record)?))).collect()
     }
 }
 
-/// The number of a record that a curve may run over.
+/// The value of `over` in a record: a parameter, or the size of its group.
 fn number(record: &Record, over: &str) -> Option<u64> {
     if over == WORKERS { Some(u64::from(record.workers)) } else { record.number(over) }
 }
 
-/// The numbers in these records of one metric that a curve may run over: parameters, then workers.
+/// The numbers in these records of one metric that can be a curve's x axis: parameters, then
+/// workers.
 pub fn numbers<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for record in records {
@@ -43,17 +44,16 @@ pub fn numbers<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     names
 }
 
-/// The number that takes the most values in these records of one metric, parameters before workers,
-/// and how many.
+/// The number with the most values in these records of one metric, and how many; parameters come
+/// before workers.
 pub fn widest(records: &[&Record]) -> Option<(String, usize)> {
     let names = numbers(records);
     let spread = |name: &str| records.iter().filter_map(|r| number(r, name)).collect::<BTreeSet<_>>().len();
-    // max_by_key takes the last of equals: look from the back, so that the first declared wins.
+    // max_by_key returns the last maximum: iterate from the back, so that the first declared wins.
     names.iter().rev().map(|name| ((*name).to_owned(), spread(name))).max_by_key(|(_, values)| *values)
 }
 
-/// The records of one metric as curves over a number, in the order in which the first record of
-/// each appears.
+/// The records of one metric as curves over a number, ordered by the first record of each.
 pub fn curves<'a>(records: &[&'a Record], over: &str) -> Vec<Curve<'a>> {
     let mut all: Vec<Curve<'a>> = Vec::new();
     for record in records {
@@ -71,31 +71,30 @@ pub fn curves<'a>(records: &[&'a Record], over: &str) -> Vec<Curve<'a>> {
     all
 }
 
-/// Which level of a memory hierarchy.
+/// A level's place in the memory hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
     /// A cache: 1 is the closest to the core.
     Cache(usize),
-    /// The last level, whose end was not seen, where it is as slow as memory.
+    /// The last level, open-ended, as slow as memory.
     Memory,
-    /// The last level, whose end was not seen, where it is faster than memory.
+    /// The last level, open-ended, faster than memory.
     Beyond,
 }
 
 /// One level of a memory hierarchy, as measured.
 pub struct Level {
-    /// Which it is.
+    /// Its rank.
     pub rank: Rank,
     /// The smallest and the largest size on it, in bytes.
     pub span: [f64; 2],
-    /// Its capacity in bytes: the last size before the curve leaves it; `None` when the curve ends
+    /// Its capacity in bytes: the last size before the curve leaves it; `None` where the curve ends
     /// on it.
     pub capacity: Option<f64>,
-    /// The size at which the curve is half-way to the next level, on a logarithmic scale, where
-    /// that lies well beyond the capacity: caches that are indexed by physical addresses, or
-    /// shared, fill unevenly.
+    /// The size at which the curve is half-way to the next level on a logarithmic scale, if well
+    /// beyond the capacity: caches that are shared or physically indexed fill unevenly.
     pub soft: Option<f64>,
-    /// As `soft`, wherever it lies.
+    /// As `soft`, but always set.
     pub half_way: Option<f64>,
     /// Its latency in seconds.
     pub latency: f64,
@@ -103,17 +102,17 @@ pub struct Level {
     pub cycles: Option<f64>,
 }
 
-/// No cache known is as slow, no memory known as fast, in seconds.
+/// No known cache is as slow, and no known memory as fast; in seconds.
 const MEMORY_LATENCY: f64 = 50e-9;
 
-/// An edge is soft when its half-way point lies so many times as high as its begin.
+/// An edge is soft when its half-way point is at least this many times its start.
 const SOFT: f64 = 1.4;
 
-/// What comes before the first level is one of its own where it is so many times as fast: the first
-/// two caches of all machines known are further apart.
+/// What precedes the first level found is a level itself if it is this many times as fast: on all
+/// known machines the first two caches are further apart.
 const BELOW: f64 = 1.5;
 
-/// The levels on a curve of latency over size. Empty for any other curve.
+/// The levels on a curve of latency over size; empty for any other curve.
 pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
     let latency = |r: &Record| r.quantity == Quantity::Latency && r.unit == Unit::Seconds;
     if curve.numbers != Numbers::Sizes || !curve.points.iter().all(|(_, r)| latency(r)) {
@@ -123,8 +122,8 @@ pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
     if found.len() < 2 {
         return Vec::new();
     }
-    // Where the curve begins well below the first level, that is the second: the first was too
-    // short or too disturbed to be seen as one.
+    // If the curve starts well below the first level found, that level is the second: the first was
+    // too short or too disturbed to be detected.
     let before = curve.measured().into_iter().filter(|(size, _)| *size < found[0].from);
     let hidden = usize::from(before.into_iter().any(|(_, latency)| latency * BELOW < found[0].latency));
     found
@@ -151,7 +150,7 @@ pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
         .collect()
 }
 
-/// The curve whose levels are those of the caches: the lowest at its far end. Chains that pay for
+/// The curve that shows the levels of the caches: the lowest at its far end. Chains that pay for
 /// address translation lie above it and have edges of their own.
 pub fn for_levels<'c, 'a>(curves: &'c [Curve<'a>]) -> Option<&'c Curve<'a>> {
     let last = |c: &Curve<'_>| c.measured().last().map(|p| p.1);

@@ -1,26 +1,26 @@
-//! What earlier runs of the same machine say about a value. Not here: whether two runs differ by
-//! more than chance; this only notices what cannot be the machine as it was.
+//! Checks a value against earlier runs of the same machine. It only detects what cannot be the
+//! machine as it was; whether two runs differ by more than chance is for `compare`.
 
 use groma_model::{Flag, Metric, Point, Record, Round};
 
 use crate::point::{measured, same_storage};
 use crate::round_value::{head, round_values};
 
-/// Runs that have to agree before a value can contradict them.
+/// This many runs must agree before a value can contradict them.
 const FEWEST_RUNS: usize = 3;
-/// How far beyond all of them a value has to be, as a factor. Runs of one machine differ by less
+/// The factor by which a value must lie beyond all of them. Runs of one machine differ by less
 /// unless something has changed (docs/methods/statistics.md#earlier-runs).
 const BEYOND: f64 = 1.25;
 
-/// The flag of a record whose value lies far beyond those of all earlier runs. `earlier` has the
-/// rounds of this point in each of them.
+/// The flag of a record whose value lies far beyond those of all earlier runs. `earlier` holds this
+/// point's rounds of each run.
 pub fn contradiction(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> Option<Flag> {
     let (ratio, runs) = beyond(comparable(metric, record)?, record.ci, &values(point, metric, record, earlier))?;
     Some(Flag::Contradicts { ratio, runs })
 }
 
-/// What a metric was in earlier runs, of which these are the rounds of its point: of those on the
-/// same storage that have a value.
+/// A metric's values in earlier runs, given their rounds of its point: only runs on the same
+/// storage that have a value.
 pub fn values(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> Vec<f64> {
     let on_same_storage = |rounds: &&Vec<Round>| {
         same_storage(|key| record.fact(key), |key| rounds.iter().find_map(|round| round.result.fact(key)))
@@ -29,21 +29,20 @@ pub fn values(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Ro
     earlier.iter().filter(on_same_storage).filter_map(value_of).collect()
 }
 
-/// Whether the record still contradicts all of these earlier runs: where it does not, more of them
-/// need not be read.
+/// Whether the record still contradicts all of these earlier runs: if not, no more need to be read.
 pub fn is_beyond(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> bool {
     let earlier = || values(point, metric, record, earlier);
     comparable(metric, record).is_some_and(|value| is_beyond_all(value, record.ci, &earlier()))
 }
 
-/// The value of a record that can be compared with those of other runs: the largest of all rounds
-/// grows with the time that was measured.
+/// The value of a record that can be compared across runs. A maximum over all rounds cannot: it
+/// grows with the time measured.
 fn comparable(metric: &Metric, record: &Record) -> Option<f64> {
     measured(record).filter(|_| !metric.derivation.takes_all_rounds())
 }
 
-/// How many times the median of the earlier values this one is, and how many there are, if it and
-/// its interval are beyond all of them.
+/// The ratio of this value to the median of the earlier ones, and their number, if it and its
+/// interval lie beyond all of them.
 fn beyond(value: f64, interval: Option<[f64; 2]>, earlier: &[f64]) -> Option<(f64, usize)> {
     let median = groma_stats::median(earlier).filter(|median| *median > 0.0 && earlier.len() >= FEWEST_RUNS)?;
     is_beyond_all(value, interval, earlier).then_some((value / median, earlier.len()))
@@ -65,18 +64,18 @@ mod tests {
     #[test]
     fn a_value_far_beyond_all_earlier_ones_contradicts_them() {
         let earlier = [11.4, 10.9, 12.0, 11.5];
-        // Two modes of a disk; a virtual CPU that was moved.
+        // Two modes of a disk, or a virtual CPU that was moved.
         let (ratio, runs) = beyond(28.5, None, &earlier).expect("a contradiction");
         assert!((ratio - 28.5 / 11.45).abs() < 1e-12 && runs == 4);
         assert!(beyond(1.9, Some([1.8, 2.0]), &earlier).is_some_and(|(ratio, _)| ratio < 0.2));
-        // Within a quarter, or uncertain enough to be what it was.
+        // Within a quarter, or too uncertain to contradict.
         assert_eq!(beyond(14.9, None, &earlier), None);
         assert_eq!(beyond(28.5, Some([11.0, 46.0]), &earlier), None);
         assert_eq!(beyond(5.0, Some([4.0, 11.0]), &earlier), None);
         assert_eq!(beyond(9.0, None, &earlier), None);
-        // Earlier runs that had both values are not contradicted by either.
+        // Earlier runs that had both values contradict neither.
         assert_eq!(beyond(28.5, None, &[11.4, 11.5, 28.0]), None);
-        // Two runs are no rule, and a median of nothing is no measure.
+        // Two runs are too few, and a median of nothing is none.
         assert_eq!(beyond(28.5, None, &[11.4, 11.5]), None);
         assert_eq!(beyond(28.5, None, &[0.0, 0.0, 0.0]), None);
     }

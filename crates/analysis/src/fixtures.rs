@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers that the tests of this crate share.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use groma_model::{
     State, Timing, WorkerKind,
 };
 
-/// A point without parameters that reports these metrics. Its samples are the values that a
-/// benchmark states, and no label drops one.
+/// A point without parameters that reports these metrics. Its samples are values that a benchmark
+/// stated, and no label drops one.
 pub(crate) fn point(metrics: Vec<Metric>) -> Point {
     Point {
         bench: "a.b".to_owned(),
@@ -25,7 +25,7 @@ pub(crate) fn point(metrics: Vec<Metric>) -> Point {
     }
 }
 
-/// The head of a run about whose machine nothing is known.
+/// The header of a run on an unknown machine.
 pub(crate) fn header() -> RunHeader {
     RunHeader {
         schema: SCHEMA,
@@ -47,7 +47,7 @@ pub(crate) fn header() -> RunHeader {
     }
 }
 
-/// A record of a metric without parameters that is `ok`, without an interval.
+/// An `ok` record of a metric without parameters and without an interval.
 pub(crate) fn record(id: &str, quantity: Quantity, value: f64) -> Record {
     Record {
         id: id.to_owned(),
@@ -89,7 +89,7 @@ pub(crate) fn record(id: &str, quantity: Quantity, value: f64) -> Record {
     }
 }
 
-/// A host whose clock is good enough.
+/// A host with a sufficiently good clock.
 pub(crate) const HOST: Host = Host {
     clock_step_ns: 1.0,
     clock_cost_ns: 20.0,

@@ -1,4 +1,4 @@
-//! The smallest change that can be detected in each metric, from runs of a host in the same state.
+//! The smallest detectable change of each metric, from runs of a host in the same state.
 
 use groma_model::Record;
 use groma_stats::RunNoise;
@@ -6,21 +6,21 @@ use groma_stats::comparison::SUITE_LEVEL;
 
 use crate::point::measured;
 
-/// The smallest change that can be detected in a metric.
+/// The smallest detectable change of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floor {
-    /// The runs that say so.
+    /// Number of runs that it rests on.
     pub runs: usize,
-    /// The ratio, above 1, that two runs of the same thing exceed in about 5 % of all cases
-    /// (docs/methods/statistics.md#noise-floor); `None` of fewer than two runs.
+    /// The ratio, above 1, that two unchanged runs exceed in about 5 % of all cases
+    /// (docs/methods/statistics.md#noise-floor); `None` with fewer than two runs.
     pub between_runs: Option<f64>,
-    /// The ratio, above 1, that a comparison of the whole suite with another run finds in four
-    /// cases of five; `None` of fewer than two runs.
+    /// The ratio, above 1, that a comparison of the whole suite with another run detects in four
+    /// cases of five; `None` with fewer than two runs.
     pub detectable: Option<f64>,
 }
 
-/// The floor of each record that has a value, with the record; `runs` tells the headlines of the
-/// runs of it, itself included.
+/// The floor of each record that has a value, with the record. `runs` returns its headlines in all
+/// runs, including this one.
 pub fn floors(records: &[Record], runs: impl Fn(&Record) -> Vec<f64>) -> Vec<(&Record, Floor)> {
     let known: Vec<(&Record, Vec<f64>)> =
         records.iter().filter(|record| measured(record).is_some()).map(|record| (record, runs(record))).collect();

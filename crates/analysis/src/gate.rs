@@ -1,10 +1,9 @@
-//! A gate: whether anything became slower, said only of what fresh rounds confirm.
+//! A gate: fails only for regressions that fresh rounds confirm.
 //!
-//! A first measurement screens the whole suite for suspects; they alone are measured again, and the
-//! verdict rests on the second measurement without the first. What was chosen because it looked
-//! slow would otherwise be tested on the rounds it was chosen by, and a host that was in another
-//! state for some seconds would fail it (docs/methods/statistics.md#gate). Not here: measuring, and
-//! text.
+//! A first measurement screens the whole suite for suspects. Only these are measured again, and the
+//! verdict rests on the second measurement alone. Otherwise a metric selected for looking slow
+//! would be tested on the rounds that selected it, and a host that was disturbed for some seconds
+//! would fail it (docs/methods/statistics.md#gate). Not here: measuring, and text.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,17 +11,17 @@ use groma_model::{Better, Point, Record};
 
 use crate::compare::{Comparison, Gate, Pair, PairedRounds, Verdict, compare, compare_pairs, identities, identity};
 
-/// What is compared: a baseline and what was measured, or two sides in turns.
+/// The two sides of a gate: a baseline and a new measurement, or two interleaved ones.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// The records of the two sides, the baseline's first.
+    /// The records of both sides, the baseline's first.
     pub sides: [Vec<Record>; 2],
-    /// The rounds that both sides have, where they were made in turns.
+    /// The rounds that both sides have, where they were interleaved.
     pub paired: Option<PairedRounds>,
 }
 
 impl Suite {
-    /// The comparison of the two sides; `earlier` as for [`compare`].
+    /// Compares the two sides; `earlier` as for [`compare`].
     pub fn compare(&self, earlier: &dyn Fn(&Record) -> Vec<f64>) -> Comparison<'_> {
         match &self.paired {
             Some(paired) => compare_pairs(&self.sides[0], &self.sides[1], paired),
@@ -30,7 +29,7 @@ impl Suite {
         }
     }
 
-    /// Puts what was measured anew in the place of what it was measured for.
+    /// Replaces records by their fresh measurements.
     pub fn replace(&mut self, fresh: Suite) {
         for (side, anew) in self.sides.iter_mut().zip(fresh.sides) {
             let mut anew: HashMap<String, Record> = anew.into_iter().map(|r| (identity(&r), r)).collect();
@@ -46,12 +45,11 @@ impl Suite {
     }
 }
 
-/// The metrics that have to be measured again, by [`identity`], with the ratios that were seen.
+/// The metrics to measure again, by [`identity`], with the ratios seen.
 pub type Suspects = BTreeMap<String, f64>;
 
-/// What has to be measured again: what is worse by more than `tolerance`, a
-/// fraction, with an interval that does not hold "no change". For one metric alone that is a weak
-/// demand on purpose: what is not suspected is not found.
+/// The metrics to measure again: those worse by more than `tolerance`, a fraction, whose interval
+/// excludes "no change". The criterion is weak on purpose: what is not suspected is not found.
 pub fn suspects(comparison: &Comparison<'_>, tolerance: f64) -> Suspects {
     let suspicious = |pair: &&Pair<'_>| {
         let apart = pair.interval.is_some_and(|[low, high]| !(low..=high).contains(&1.0));
@@ -60,13 +58,13 @@ pub fn suspects(comparison: &Comparison<'_>, tolerance: f64) -> Suspects {
     comparison.pairs.iter().filter(suspicious).map(|pair| (identity(pair.sides[0]), pair.ratio)).collect()
 }
 
-/// Whether a point reports one of them.
+/// Whether a point reports one of the suspects.
 pub fn reports_any(point: &Point, suspects: &Suspects) -> bool {
     identities(point).any(|identity| suspects.contains_key(&identity))
 }
 
-/// Whether fresh rounds neither confirm nor clear a suspect: they point the same way, and more than
-/// `tolerance` is within their interval.
+/// Whether fresh rounds neither confirm nor clear a suspect: they point the same way, and their
+/// interval reaches beyond `tolerance`.
 pub fn is_doubtful(pair: &Pair<'_>, suspects: &Suspects, tolerance: f64) -> bool {
     let worst = pair.interval.map(|[low, high]| match pair.sides[0].better {
         Better::Lower | Better::Neither => high,
@@ -79,9 +77,9 @@ pub fn is_doubtful(pair: &Pair<'_>, suspects: &Suspects, tolerance: f64) -> bool
         && worst.is_some_and(|worst| worst > 1.0 + tolerance)
 }
 
-/// What the gate says, of a suite whose `suspects` were measured again. What is not a confirmed
-/// regression beyond the tolerance is called slower no more: it is the same within its interval.
-/// With a suspect that fresh rounds were too few or too noisy to judge, the gate does not pass.
+/// The gate's verdict on a suite whose `suspects` were measured again. An unconfirmed `Slower`
+/// becomes `Same` within its interval, and so does one within the tolerance. The gate does not pass
+/// with a suspect that has too few or too noisy fresh rounds to judge.
 pub fn judge(comparison: &mut Comparison<'_>, suspects: &Suspects, tolerance: f64) -> Gate {
     for pair in &mut comparison.pairs {
         let confirmed = suspects.contains_key(&identity(pair.sides[0])) && pair.cost() > 1.0 + tolerance;
@@ -103,18 +101,19 @@ pub fn judge(comparison: &mut Comparison<'_>, suspects: &Suspects, tolerance: f6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Share;
     use crate::compare::tests::latency;
     use groma_model::State;
     use groma_stats::Rng;
 
-    /// Metrics `a.0`, `a.1` ... with these costs, on rounds that spread by 1 %.
+    /// Metrics `a.0`, `a.1` ... with these costs, whose rounds spread by 1 %.
     fn side(costs: &[f64], rng: &mut Rng) -> Vec<Record> {
         let of = |(i, cost): (usize, &f64)| Record { id: format!("a.{i}"), ..latency(1e-6 * cost, rng) };
         costs.iter().enumerate().map(of).collect()
     }
 
-    /// What a gate with a tolerance of 5 % says where `screened` was measured first and `fresh`
-    /// then.
+    /// The verdict at a tolerance of 5 % after screening `screened` and measuring `fresh`, and the
+    /// number of suspects.
     fn gate(screened: &[f64], fresh: &[f64]) -> (Gate, usize) {
         let rng = &mut Rng::new(7);
         let mut suite = Suite { sides: [side(&vec![1.0; screened.len()], rng), side(screened, rng)], paired: None };
@@ -133,15 +132,15 @@ mod tests {
     #[test]
     fn a_gate_fails_where_fresh_rounds_confirm_it() {
         assert_eq!(gate(&[1.0, 1.2, 1.0], &[1.0, 1.2, 1.0]), (Gate::Fails, 1));
-        // What looked slower once, and what is slower now but was not suspected.
+        // One was slower only at first; another is slower now, but was not suspected.
         assert_eq!(gate(&[1.0, 1.2, 1.0], &[1.0, 1.0, 1.2]), (Gate::Passes, 1));
         // Faster, and slower within the tolerance.
         assert_eq!(gate(&[0.7, 1.03, 1.0], &[0.7, 1.03, 1.0]), (Gate::Passes, 0));
         assert_eq!(gate(&[1.2, 1.0, 1.0], &[1.03, 1.0, 1.0]), (Gate::Passes, 1));
     }
 
-    /// Of five metrics one was suspected, and had too few rounds or no value when it was measured
-    /// again.
+    /// One of five metrics was suspected, and when measured again it had too few rounds or no
+    /// value.
     #[test]
     fn a_gate_does_not_pass_with_a_suspect_that_could_not_be_measured_again() {
         let verdict = |spoil: &dyn Fn(&mut Record)| {
@@ -157,16 +156,16 @@ mod tests {
         assert_eq!(verdict(&|record| (record.value, record.state) = (None, State::Unresolved)), Gate::Unclear);
     }
 
-    /// Two sides in turns: of five metrics the first was a suspect, whose fresh pairs cost so much,
-    /// with a spread of this. Screened at +28 %, then +51 % with a wide interval, must not pass.
+    /// Two interleaved sides: the first of five metrics was a suspect, whose fresh pairs have this
+    /// cost and this spread. Screened at +28 %, then +51 % with a wide interval, it must not pass.
     #[test]
-    fn a_gate_does_not_pass_with_a_suspect_that_is_slower_again_within_the_noise() {
+    fn a_gate_does_not_pass_with_a_doubtful_suspect() {
         let verdict = |cost: f64, spread: f64, tolerance: f64| {
             let rng = &mut Rng::new(11);
             let (before, now) = (side(&[1.0; 5], rng), side(&[cost, 1.0, 1.0, 1.0, 1.0], rng));
             let mut paired = PairedRounds::new();
             for (i, before) in before.iter().enumerate() {
-                // As many above the cost as below, and one between them: the median is the cost.
+                // As many above the cost as below, and one at it: the median is the cost.
                 let wide = |k: usize| match k {
                     12 => 1.0,
                     k if k % 2 == 0 => 1.0 + spread,
@@ -186,7 +185,7 @@ mod tests {
         assert_eq!(verdict(1.51, 1.0, 9.0), Gate::Passes, "nothing in its interval is beyond the tolerance");
     }
 
-    /// Three metrics that did not change, of which some have no value now.
+    /// Three unchanged metrics, some of which have no value now.
     #[test]
     fn a_gate_does_not_pass_without_values() {
         let verdict = |lost: usize, state| {
@@ -198,19 +197,20 @@ mod tests {
             let suite = Suite { sides: [before, now], paired: None };
             let mut comparison = suite.compare(&|_| vec![1e-6; 6]);
             let verdict = judge(&mut comparison, &Suspects::new(), 0.05);
-            (verdict, comparison.untold(), comparison.is_unresolved())
+            let Share { count, total } = comparison.inconclusive();
+            (verdict, [count, total], comparison.is_unresolved())
         };
         assert_eq!(verdict(0, State::Unresolved), (Gate::Passes, [0, 3], false));
         assert_eq!(verdict(1, State::Unresolved), (Gate::Passes, [1, 3], true));
         assert_eq!(verdict(2, State::Unresolved), (Gate::Unclear, [2, 3], true));
         assert_eq!(verdict(3, State::Unresolved), (Gate::Unclear, [3, 3], true));
-        // What is not here or failed has an exit code and a list of its own.
+        // Metrics that are unsupported or failed have an exit code and a list of their own.
         assert_eq!(verdict(2, State::Failed), (Gate::Passes, [0, 1], false));
         assert_eq!(verdict(3, State::Unsupported), (Gate::Unclear, [0, 0], false));
     }
 
-    /// A rate between 10 % lower and 2 % higher may have become 11 % dearer, and at a tolerance of
-    /// 5 % nothing is known; between 2 % lower and 10 % higher it is known.
+    /// A rate between 10 % lower and 2 % higher may cost 11 % more, so at a tolerance of 5 % the
+    /// gate cannot decide; between 2 % lower and 10 % higher it can.
     #[test]
     fn the_worst_of_a_rate_is_its_lower_end() {
         let a = crate::fixtures::record("a.rate", groma_model::Quantity::Bandwidth, 100.0);

@@ -1,20 +1,19 @@
-//! Matrices: records that differ in the pair of CPUs or nodes at which they were taken, and the
-//! groups among them.
+//! Matrices: records that differ in their pair of CPUs or nodes, and the groups among these.
 
 use groma_model::{Placement, Record};
 
 use crate::point::measured;
 
-/// Values between pairs.
+/// Values of pairs.
 pub struct Matrix {
-    /// What is paired, as people name it: `0`, `1`.
+    /// The names of the paired CPUs or nodes: `0`, `1`.
     pub names: Vec<String>,
-    /// Whether a pair is the same either way.
+    /// Whether both directions of a pair have one value.
     pub symmetric: bool,
     values: Vec<Option<f64>>,
 }
 
-/// The protocol that is shown when nobody asks for another.
+/// The default protocol.
 const PROTOCOL: &str = "cas1";
 
 /// The two CPUs of a record.
@@ -25,8 +24,7 @@ fn cpus(record: &Record) -> Option<(u32, u32)> {
     }
 }
 
-/// The two nodes of a record, that of the CPU and that of the memory: `node0-node1`, or a list of
-/// two.
+/// The two nodes of a record, of the CPU and of the memory: `node0-node1`, or a list of two.
 fn nodes(record: &Record) -> Option<(u32, u32)> {
     let text = record.placement.to_string();
     match text.strip_prefix("node").and_then(|t| t.split_once("-node")) {
@@ -35,15 +33,14 @@ fn nodes(record: &Record) -> Option<(u32, u32)> {
     }
 }
 
-/// The protocol of which a matrix of `cpu.core_to_core` is: the one that is asked for, else
-/// `cas1`, else the first.
+/// The protocol to show of `cpu.core_to_core`: the requested one, else `cas1`, else the first.
 pub fn protocol<'a>(records: &[&'a Record], asked: Option<&'a str>) -> Option<&'a str> {
     let of = |r: &&'a Record| r.params.word("protocol");
     asked.or_else(|| records.iter().filter_map(of).find(|p| *p == PROTOCOL)).or_else(|| records.iter().find_map(of))
 }
 
 impl Matrix {
-    /// The latencies between CPUs by one protocol; `None` without a pair that was measured.
+    /// The latencies between CPUs by one protocol; `None` where no pair was measured.
     pub fn of_cores(records: &[&Record], asked: Option<&str>) -> Option<Matrix> {
         let protocol = protocol(records, asked);
         let of_it = |r: &&&Record| r.params.word("protocol") == protocol && cpus(r).is_some();
@@ -52,7 +49,7 @@ impl Matrix {
         Matrix::new(same.filter_map(|r| Some((cpus(r)?, measured(r)?))).collect(), true)
     }
 
-    /// The values between nodes: from the CPU of one to the memory of another.
+    /// The values between nodes: from a CPU of one to the memory of another.
     pub fn of_nodes(records: &[&Record]) -> Option<Matrix> {
         let first = records.iter().find(|r| nodes(r).is_some())?;
         let same = records.iter().filter(|r| r.params == first.params);
@@ -69,9 +66,9 @@ impl Matrix {
         let n = ids.len();
         let mut matrix =
             Matrix { names: ids.iter().map(u32::to_string).collect(), symmetric, values: vec![None; n * n] };
-        let place = |id: u32| ids.binary_search(&id).unwrap_or(0);
+        let index = |id: u32| ids.binary_search(&id).unwrap_or(0);
         for ((a, b), value) in pairs {
-            let (a, b) = (place(a), place(b));
+            let (a, b) = (index(a), index(b));
             matrix.values[a * n + b] = Some(value);
             if symmetric && matrix.values[b * n + a].is_none() {
                 matrix.values[b * n + a] = Some(value);
@@ -80,35 +77,36 @@ impl Matrix {
         Some(matrix)
     }
 
-    /// The value from one to another.
+    /// The value from one member to another.
     pub fn value(&self, from: usize, to: usize) -> Option<f64> {
         self.values.get(from * self.names.len() + to).copied().flatten()
     }
 
-    /// All values that are there.
+    /// All known values.
     pub fn all(&self) -> Vec<f64> {
         self.values.iter().flatten().copied().collect()
     }
 
-    /// The values of each with itself.
+    /// The values on the diagonal.
     pub fn diagonal(&self) -> Vec<f64> {
         (0..self.names.len()).filter_map(|i| self.value(i, i)).collect()
     }
 
-    /// The values of each with others.
+    /// The values off the diagonal.
     pub fn off_diagonal(&self) -> Vec<f64> {
         let n = self.names.len();
         (0..n * n).filter(|i| i / n != i % n).filter_map(|i| self.values[i]).collect()
     }
 
-    /// Whether every pair was measured, one way at least: a group with gaps must not be told.
+    /// Whether every pair was measured, at least one way: groups from incomplete data would be
+    /// wrong.
     pub fn is_complete(&self) -> bool {
         let n = self.names.len();
         (0..n).all(|a| (a + 1..n).all(|b| self.value(a, b).or(self.value(b, a)).is_some()))
     }
 
-    /// The groups that the values fall into, the closest first (`groma_stats::clusters`). No level
-    /// where all are equally far apart, or a pair is missing.
+    /// The groups that the values form, the closest first (`groma_stats::clusters`). Empty where
+    /// all are equally far apart, or a pair is missing.
     pub fn clusters(&self) -> Vec<Vec<Vec<usize>>> {
         let n = self.names.len();
         let rows: Vec<Vec<_>> = (0..n).map(|a| (0..n).map(|b| self.value(a, b)).collect()).collect();
@@ -121,9 +119,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_told_only_when_every_pair_is_known() {
-        // Threads of a core, cores of a cache, caches: 0 and 4, 1 and 5 ... are threads of one
-        // core.
+    fn groups_need_every_pair() {
+        // Threads of a core, cores of a cache, caches. CPUs 0 and 4, 1 and 5, ... are threads of
+        // one core.
         let cost = |a: u32, b: u32| match (a % 4 == b % 4, a % 2 == b % 2) {
             (true, _) => 10.0,
             (_, true) => 25.0,

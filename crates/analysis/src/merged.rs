@@ -1,9 +1,9 @@
-//! Evidence and facts of several rounds as those of one record.
+//! Merges the evidence and the facts of several rounds into those of one record.
 
 use groma_model::{Fact, Proof, Round};
 use groma_stats::median;
 
-/// The evidence of all rounds: one line for each name; a broken one before one that holds.
+/// The evidence of all rounds, one line per name: a broken one takes precedence.
 pub(crate) fn proofs(rounds: &[Round]) -> Vec<Proof> {
     let mut merged: Vec<Proof> = Vec::new();
     for proof in rounds.iter().flat_map(|r| &r.result.output.proofs) {
@@ -16,8 +16,8 @@ pub(crate) fn proofs(rounds: &[Round]) -> Vec<Proof> {
     merged
 }
 
-/// Facts of the rounds: what all agree on as it is, numbers that differ as their median, texts that
-/// differ as a list.
+/// The facts of the rounds: unchanged where all agree, else the median of numbers or a list of
+/// texts.
 pub(crate) fn facts(rounds: &[&Round]) -> Vec<Fact> {
     let mut keys: Vec<&str> = Vec::new();
     for fact in rounds.iter().flat_map(|r| &r.result.output.facts) {

@@ -1,9 +1,9 @@
-//! Whether rounds differ because the clock of the core did.
+//! Whether rounds differ because the core's clock frequency did.
 //!
-//! A host raises and lowers the clock of its cores for reasons that a guest does not see: what
-//! computes then takes 12 % longer in one round than in the next, and the same number of cycles
-//! (docs/methods/statistics.md#one-clock). Values stay times, as they were measured; this says how
-//! precise they are besides that.
+//! A host changes the frequency of its cores for reasons that a guest does not see: the same
+//! computation then takes 12 % longer in one round than in the next, and the same number of cycles
+//! (docs/methods/statistics.md#one-clock). Values stay times, as measured; this only says how
+//! precise they are at a constant clock.
 
 use groma_model::{AtOneClock, Metric, Point, Quantity, Round};
 use groma_stats::{Headline, headline};
@@ -11,13 +11,13 @@ use groma_stats::{Headline, headline};
 use crate::round_value::round_value;
 use crate::samples::Which;
 
-/// The clock explains why rounds differ when it takes this much of the interval away. An interval
-/// that is a little narrower by chance explains nothing.
+/// The clock explains the spread if scaling shrinks the interval to this fraction or less. An
+/// interval that is slightly narrower by chance explains nothing.
 const EXPLAINED: f64 = 2.0 / 3.0;
 
-/// The value of each round by the clock of its core, and that clock in Hz: cycles of a time, and of
-/// a rate what a cycle brings. Without the rounds that lack a clean value or a clock; of what has
-/// nothing to do with a clock, none.
+/// The value of each round scaled by its core clock, and that clock in Hz: cycles for a time,
+/// amount per cycle for a rate. Skips rounds without a clean value or a clock; empty for metrics
+/// that do not depend on a clock.
 pub(crate) fn by_clock(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<(f64, f64)> {
     let of_round = |round: &Round| {
         let hz = round.result.output.core_hz?;
@@ -31,9 +31,9 @@ pub(crate) fn by_clock(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<
     rounds.iter().filter_map(of_round).collect()
 }
 
-/// The precision of a metric with all rounds brought to one clock; `None` where the clock was not
-/// seen in each of them, and where it does not explain why they differ. `values` are those of the
-/// rounds, `head` is what they give.
+/// The precision of a metric with all rounds scaled to one clock; `None` where a round lacks its
+/// clock, or the clock does not explain the spread. `values` are those of the rounds, `head` is
+/// their summary.
 pub(crate) fn at_one_clock(
     metric: &Metric,
     by_clock: &[(f64, f64)],
@@ -58,7 +58,7 @@ mod tests {
 
     const CLOCKS: [f64; 8] = [3.0e9, 3.6e9, 3.2e9, 3.5e9, 3.0e9, 3.5e9, 3.1e9, 3.6e9];
 
-    /// Rounds of these values, at these clocks.
+    /// Rounds with these values and clocks.
     fn rounds(of: &[(f64, Option<f64>)]) -> Vec<Round> {
         let output = |&(value, core_hz): &(f64, Option<f64>)| RoundOutput {
             series: vec![Series { iters: 1, per_iter: 1.0, values: vec![value], ..Series::default() }],
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_number_of_cycles_at_other_clocks_is_precise() {
+    fn equal_cycles_at_different_clocks_are_precise() {
         // 1000 cycles within 0.2 %, at clocks that differ by 20 %.
         let of: Vec<_> =
             (0..8).map(|i| ((1000.0 + f64::from(i % 3)) / CLOCKS[i as usize], Some(CLOCKS[i as usize]))).collect();
@@ -90,23 +90,23 @@ mod tests {
         let at = at.expect("the clock explains it");
         assert_eq!((state, at.hz), (State::Ok, [3.0e9, 3.6e9]));
         assert!(at.half_width <= 0.0011, "{at:?}");
-        // As many bytes a cycle.
+        // The same number of bytes per cycle.
         let of = CLOCKS.map(|hz| (16.0 * hz, Some(hz)));
         assert!(seen(Quantity::Bandwidth, &of).1.is_some_and(|at| at.half_width < 1e-9));
-        // A number of entries has nothing to do with the clock, whatever it seems.
+        // A count of entries does not depend on the clock, whatever it looks like.
         assert_eq!(seen(Quantity::Count, &of).1, None);
     }
 
     #[test]
-    fn what_the_clock_does_not_explain_stays_as_wide_as_it_is() {
-        // The same times at other clocks: memory.
+    fn a_spread_not_explained_by_the_clock_stays() {
+        // The same times at different clocks: memory.
         let of = CLOCKS.map(|hz| (1e-7, Some(hz)));
         assert_eq!(seen(Quantity::Latency, &of).1, None);
-        // Times that differ for another reason, by ± 15 %.
+        // Times that differ by ± 15 % for another reason.
         let times = [100.0, 130.0, 110.0, 128.0, 131.0, 99.0, 125.0, 100.0];
         let of: Vec<_> = times.iter().zip(CLOCKS).map(|(time, hz)| (time * 1e-9, Some(hz))).collect();
         assert_eq!(seen(Quantity::Latency, &of), (State::Noisy, None));
-        // A round whose clock is not known.
+        // One round has no known clock.
         let mut of = CLOCKS.map(|hz| (1000.0 / hz, Some(hz)));
         of[3].1 = None;
         assert_eq!(seen(Quantity::Latency, &of).1, None);

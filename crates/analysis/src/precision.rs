@@ -1,23 +1,23 @@
-//! How precise a point is so far, and whether it has enough rounds.
+//! The precision of a point so far, and whether it has enough rounds.
 
 use groma_model::{Metric, Point, Round};
 use groma_stats::{checkpoints, should_stop};
 
 use crate::one_clock::{at_one_clock, by_clock};
-use crate::own_core::counted;
 use crate::round_value::{head, round_values, values_of};
+use crate::samples::counted;
 
-/// The metrics of a point that its rounds are for. Controls and raw loops (`detail`) are not, since
-/// no table shows them by default, nor is a value of all rounds, which has no interval.
+/// The metrics that decide how many rounds a point needs. Controls and raw loops (`detail`) do not,
+/// since no table shows them by default; nor do values of all rounds, which have no interval.
 fn asked(point: &Point) -> impl Iterator<Item = &Metric> {
     point.metrics.iter().filter(|metric| !metric.detail && !metric.derivation.takes_all_rounds())
 }
 
-/// Whether every metric of the point has the interval that the stopping rule wants:
+/// Whether every metric of the point is as precise as the stopping rule requires:
 /// docs/methods/statistics.md#stopping.
 ///
-/// The rule looks at checkpoints only, by the number of rounds that brought a value: between them
-/// it says no. A metric without any value is not asked: its rounds would all be spent in vain.
+/// The rule only looks at checkpoints, counted in rounds with a value; in between it says no. A
+/// metric without any value is skipped, since more rounds would not help it.
 pub fn is_precise(point: &Point, rounds: &[Round]) -> bool {
     let mut values =
         asked(point).map(|metric| round_values(point, metric, rounds)).filter(|values| !values.is_empty()).peekable();
@@ -25,8 +25,8 @@ pub fn is_precise(point: &Point, rounds: &[Round]) -> bool {
         && values.all(|values| checkpoints().contains(&values.len()) && should_stop(&values, point.target_half_width))
 }
 
-/// The half-width of the widest interval of the point as a fraction of its value, at one clock
-/// where that explains why rounds differ; `None` before there are rounds enough for an interval.
+/// The half-width of the point's widest interval as a fraction of its value, at one clock where
+/// that explains the spread; `None` with too few rounds for an interval.
 pub fn half_width(point: &Point, rounds: &[Round]) -> Option<f64> {
     let of = |metric: &Metric| {
         let point = &*counted(point, metric, rounds);
@@ -55,7 +55,7 @@ mod tests {
         }
     }
 
-    /// Rounds in which `steady` always states the same and `wild` something else each time.
+    /// Rounds in which `steady` always states the same value and `wild` a different one each time.
     fn rounds(n: u32) -> Vec<Round> {
         let series = |name: &str, values: Vec<f64>| Series {
             name: name.to_owned(),
@@ -76,33 +76,34 @@ mod tests {
     }
 
     #[test]
-    fn every_metric_that_is_shown_has_to_be_precise() {
+    fn every_displayed_metric_must_be_precise() {
         let precise = |metrics: &[Metric], n: u32| is_precise(&point(metrics.to_vec()), &rounds(n));
         let (steady, wild, none) = (metric("steady", false), metric("wild", false), metric("none", false));
         let at = *checkpoints().last().expect("there are checkpoints") as u32;
         assert!(precise(std::slice::from_ref(&steady), at));
         assert!(!precise(std::slice::from_ref(&wild), at));
-        // Not the first alone, in either order.
+        // Both must be, in either order.
         assert!(!precise(&[steady.clone(), wild.clone()], at));
         assert!(!precise(&[wild.clone(), steady.clone()], at));
-        // What no table shows by default is not waited for, nor what no round can bring.
+        // Metrics that no table shows by default are not waited for, nor those that no round can
+        // provide.
         assert!(precise(&[steady.clone(), metric("wild", true)], at));
         assert!(precise(&[steady.clone(), none.clone()], at));
         assert!(!precise(&[none], at));
-        // Nor what has no interval, however many rounds there are.
+        // Nor those without an interval, however many rounds there are.
         let most = Metric { derivation: Derivation::Max("wild").owned(), ..metric("wild", false) };
         assert!(precise(&[steady.clone(), most], at));
-        // Between checkpoints nobody looks.
+        // Between checkpoints the rule says no.
         let between = (1..at).find(|n| !checkpoints().contains(&(*n as usize))).expect("there is a gap");
         assert!(!precise(&[steady], between));
     }
 
     #[test]
-    fn the_widest_interval_of_what_is_shown_is_that_of_the_point() {
+    fn the_precision_of_a_point_is_its_widest_displayed_interval() {
         let width = |metrics: &[Metric], n: u32| half_width(&point(metrics.to_vec()), &rounds(n));
         let (steady, wild) = (metric("steady", false), metric("wild", false));
         assert_eq!(width(std::slice::from_ref(&steady), 6), Some(0.0));
-        // 1 to 6 about 3.5.
+        // 1 to 6, around 3.5.
         for both in [[steady.clone(), wild.clone()], [wild.clone(), steady.clone()]] {
             assert_eq!(width(&both, 6), Some(2.5 / 3.5));
         }
@@ -111,10 +112,10 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_the_clock_explains_is_as_wide_as_at_one_clock() {
+    fn a_spread_explained_by_the_clock_is_measured_at_one_clock() {
         let metric = Metric { quantity: Quantity::Latency, ..metric("wild", false) };
         let mut rounds = rounds(6);
-        // As many cycles in each.
+        // The same number of cycles in each.
         for round in &mut rounds {
             round.result.output.core_hz = Some(3e9 / f64::from(round.round + 1));
         }

@@ -1,39 +1,40 @@
-//! What an application's counts cost on a machine: counts times prices, which are measured metrics.
-//! Not how counts are read or made, and not the prices, which are data (`groma_model::Price`).
+//! Predicts the cost of an application's counts on a machine: counts times prices, which are
+//! measured metrics. Not here: reading counts, and the prices, which are data
+//! (`groma_model::Price`).
 
 use groma_model::page::Shown;
 use groma_model::{Part, Price, Record, Spent, Times};
 
 use crate::composition::{Amount, Known, terms, weighed};
 
-/// How often an application did something.
+/// Something an application did, and how often.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// What it did: the name of a system call, of an event.
+    /// The name of a system call or an event.
     pub name: String,
-    /// How often.
+    /// How often it happened.
     pub count: f64,
-    /// The bytes that it moved by that, all together; `None` where nobody counted them.
+    /// The bytes it moved in total; `None` where they were not counted.
     pub bytes: Option<f64>,
 }
 
-/// An application's counts, and how long it ran as far as that is known.
+/// An application's counts, and its run times as far as known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// What it did.
+    /// Everything counted.
     pub counted: Vec<Counted>,
-    /// The runs of which these are means; 0 where that is not known.
+    /// Number of runs that these are means of; 0 where unknown.
     pub runs: f64,
-    /// From its start to its end, in seconds.
+    /// Wall time in seconds.
     pub wall_s: Option<f64>,
-    /// CPU time of the program, in seconds.
+    /// User time in seconds.
     pub user_s: Option<f64>,
-    /// CPU time of the kernel for it, in seconds.
+    /// System time in seconds.
     pub system_s: Option<f64>,
 }
 
 impl Counts {
-    /// Adds to what was counted under a name.
+    /// Adds to the counts under a name.
     pub fn add(&mut self, name: &str, count: f64, bytes: Option<f64>) {
         match self.counted.iter_mut().find(|counted| counted.name == name) {
             None => self.counted.push(Counted { name: name.to_owned(), count, bytes }),
@@ -45,40 +46,40 @@ impl Counts {
     }
 }
 
-/// What one price makes of the counts that it is for.
+/// The cost of all counts under one price.
 #[derive(Clone, Debug)]
 pub struct Component {
     /// The price.
     pub price: &'static Price,
-    /// The names that were counted.
+    /// The counted names.
     pub names: Vec<String>,
-    /// How often.
+    /// Their total count.
     pub count: f64,
-    /// The bytes that were counted.
+    /// Their total bytes.
     pub bytes: Option<f64>,
-    /// What all of it takes, in seconds; `None` where a metric was not measured.
+    /// The total cost in seconds; `None` where a metric was not measured.
     pub total: Option<Amount>,
 }
 
 /// A prediction.
 #[derive(Clone, Debug, Default)]
 pub struct Prediction {
-    /// The components, the one that takes longest first.
+    /// The components, the costliest first.
     pub components: Vec<Component>,
-    /// What nothing stands for, the most frequent first.
+    /// Counts without a price, the most frequent first.
     pub unknown: Vec<Counted>,
     /// The metrics that were not measured.
     pub missing: Vec<&'static Shown>,
 }
 
 impl Prediction {
-    /// The sum of what is spent in this way, as far as it is known; `None` where nothing is.
+    /// The sum of what is spent this way, as far as known; `None` where nothing is.
     pub fn spent(&self, spent: Spent) -> Option<Amount> {
         let of = self.components.iter().filter(|one| one.price.spent == spent).filter_map(|one| one.total);
         of.reduce(Amount::plus)
     }
 
-    /// The part of what was counted that has no price, by number.
+    /// The fraction of all counts that have no price.
     pub fn unknown_share(&self) -> f64 {
         let unknown: f64 = self.unknown.iter().map(|counted| counted.count).sum();
         let known: f64 = self.components.iter().map(|one| one.count).sum();
@@ -86,7 +87,7 @@ impl Prediction {
     }
 }
 
-/// What the counts cost by these prices.
+/// Predicts the cost of the counts at these prices.
 pub fn predict(counts: &Counts, prices: &'static [Price], known: &Known<'_>) -> Prediction {
     let mut prediction = Prediction::default();
     for counted in counts.counted.iter().filter(|counted| counted.count > 0.0) {
@@ -115,10 +116,10 @@ pub fn predict(counts: &Counts, prices: &'static [Price], known: &Known<'_>) -> 
     prediction
 }
 
-/// What a component takes; what was not measured is added to the list.
+/// The cost of a component; adds unmeasured metrics to `missing`.
 fn cost(component: &Component, known: &Known<'_>, missing: &mut Vec<&'static Shown>) -> Option<Amount> {
     let price = component.price;
-    // The first byte of a call is in the price of the call.
+    // The price of a call includes its first byte.
     let bytes = component.bytes.map_or(0.0, |bytes| (bytes - component.count).max(0.0));
     let each = price.each.iter().map(|part| (component.count, part));
     let parts = each.chain(price.byte.iter().filter(|_| bytes > 0.0).map(|part| (bytes, part)));
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_cost_their_price_and_bytes_lie_on_the_line_between_two_sizes() {
+    fn counts_cost_their_price_and_bytes_are_interpolated() {
         let own = [latency("a.call", 1.0), latency("a.page", 5.0), latency("a.disk", 100.0)];
         let known = Known { own: &own, others: &[] };
         let reads = [("read", 2.0, Some(2.0)), ("pread64", 1.0, Some(4097.0)), ("fsync", 1.0, None)];
@@ -190,7 +191,7 @@ mod tests {
         // Three calls and 4096 bytes beyond their first.
         let kernel = prediction.spent(Spent::Kernel).expect("all was measured");
         assert!((kernel.value - (3.0 + 4.0)).abs() < 1e-9, "{kernel:?}");
-        // 3 calls + 1 page - 1 call, and the interval of what is left of the calls.
+        // 3 calls + 1 page - 1 call, and the interval of the remaining calls.
         let [low, high] = kernel.interval.expect("all have one");
         assert!((low - (2.0 * 0.5 + 2.5)).abs() < 1e-9 && (high - (2.0 * 2.0 + 10.0)).abs() < 1e-9, "{low} {high}");
         assert_eq!(prediction.components[0].names, ["fsync"], "the longest first");

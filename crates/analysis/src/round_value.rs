@@ -1,28 +1,27 @@
-//! The value of one round: from the samples of a series, or from a quotient or difference of two.
-//! Then that of all rounds: their median, or what takes all of them together.
+//! The value of one round, from the samples of a series or from a quotient or difference of two;
+//! and the value of all rounds: their median, or a statistic over all of them.
 
 use groma_model::{Derivation, Metric, Point, Quantity, Round, RoundResult, Sample, Series, State, Timing};
 use groma_stats::{Headline, headline, median, order};
 
-use crate::own_core::counted;
-use crate::samples::{Which, is_of, sample_value};
+use crate::samples::{Which, counted, is_of, sample_value};
 use crate::worker_group::rate;
 
-/// The value that each round of a metric brought, in order; rounds without one are left out.
-/// Stopping rules look at these.
+/// The value of each round of a metric, in order, without rounds that have none. Stopping rules use
+/// this.
 ///
-/// A round without a single clean sample does not count while others have some; where none has, all
-/// samples are taken as they are, and the verdict says so.
+/// A round without any clean sample is skipped while others have some; where none has, all samples
+/// are used as they are, and the verdict says so.
 pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
     values_of(&counted(point, metric, rounds), metric, rounds)
 }
 
-/// The same for every round, also where it brought none.
+/// As [`round_values`], with `None` for rounds without a value.
 pub fn values_by_round(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<Option<f64>> {
     by_round(&counted(point, metric, rounds), metric, rounds)
 }
 
-/// The same, where it is known which labels drop a sample.
+/// As [`round_values`], for a point whose dropping labels are already settled.
 pub(crate) fn values_of(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
     by_round(point, metric, rounds).into_iter().flatten().collect()
 }
@@ -33,7 +32,7 @@ fn by_round(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<Option<f64>
     if clean.iter().all(Option::is_none) { values(Which::All) } else { clean }
 }
 
-/// What stands for the metric: the median of its rounds with its interval, or a value of all
+/// The headline of a metric: the median of its rounds with its interval, or a value over all
 /// rounds, which has none (docs/methods/statistics.md#values-of-all-rounds).
 pub(crate) fn head(point: &Point, metric: &Metric, rounds: &[Round], values: &[f64]) -> Option<Headline> {
     let value = match &metric.derivation {
@@ -53,7 +52,7 @@ fn sum(point: &Point, metric: &Metric, result: &RoundResult, name: &str) -> Opti
     Some(all_values(point, metric.quantity, result.series(name)?, Which::All).iter().sum())
 }
 
-/// What was stated of a series, or the values of its samples that count.
+/// The stated values of a series, or those of its samples that count.
 fn all_values(point: &Point, quantity: Quantity, series: &Series, which: Which) -> Vec<f64> {
     if !series.values.is_empty() {
         return series.values.clone();
@@ -74,7 +73,7 @@ fn series_value(point: &Point, quantity: Quantity, result: &RoundResult, series:
     }
     let values = all_values(point, quantity, series, which);
     match (point.timing, is_rate) {
-        // What noise can only slow down: the tenth of the samples on the fast side.
+        // Noise can only slow this down: take the fast tenth of the samples.
         (Timing::Floor, false) => order::quantile(&values, 0.1),
         (Timing::Floor, true) => order::quantile(&values, 0.9),
         _ => median(&values),

@@ -1,20 +1,28 @@
-//! The samples of a metric: which of them count, and what each is worth.
+//! The samples of a metric: which ones count, and their values.
+//!
+//! Samples next to a busy sibling thread are left out of the headline if enough rounds had the core
+//! to themselves; otherwise all count, and a flag says so (docs/methods/neighbour.md#headline).
 
-use groma_model::{Derivation, Host, Label, LabelCounts, Metric, Point, Quantity, Round, Sample, Series};
+use groma_model::{
+    Derivation, Host, Label, LabelCounts, Labels, Metric, Point, Quantity, Round, Sample, Series, State,
+};
 use groma_stats::{interference, order, sorted};
+use std::borrow::Cow;
 
-/// Which samples make a value.
+use crate::verdict::ROUNDS_FOR_INTERVAL;
+
+/// A selection of samples.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Which {
     /// Those without a label that drops them.
     Clean,
-    /// All: kept, never compared.
+    /// All; such values are never compared.
     All,
-    /// Those that would be clean but for a busy sibling thread.
+    /// Those that only a busy sibling thread makes unclean.
     Shared,
 }
 
-/// Whether the sample is one of these.
+/// Whether a sample belongs to the selection.
 pub(crate) fn is_of(which: Which, point: &Point, sample: &Sample) -> bool {
     match which {
         Which::Clean => is_clean(point, sample),
@@ -23,7 +31,7 @@ pub(crate) fn is_of(which: Which, point: &Point, sample: &Sample) -> bool {
     }
 }
 
-/// How many of these samples a metric has in a round.
+/// Number of samples in the selection for a metric in a round.
 pub(crate) fn number_of(which: Which, point: &Point, metric: &Metric, round: &Round) -> usize {
     let series = round.result.series(metric.derivation.source());
     series.map_or(0, |series| series.samples.iter().filter(|sample| is_of(which, point, sample)).count())
@@ -34,8 +42,34 @@ pub(crate) fn is_clean(point: &Point, sample: &Sample) -> bool {
     !sample.labels.meets(point.drops)
 }
 
-/// The value of one sample in SI units, without what reading the clock added; `None` when the clock
-/// did not move or nothing was done.
+/// A round needs this many samples to have a value.
+pub(crate) const FEWEST: usize = 3;
+
+/// The labels that exclude a sample of this metric in these rounds.
+pub fn drops(point: &Point, metric: &Metric, rounds: &[Round]) -> Labels {
+    counted(point, metric, rounds).drops
+}
+
+/// The point with the labels that exclude a sample of this metric: the benchmark's, without
+/// `Shared` where too few rounds had the core to themselves.
+pub(crate) fn counted<'p>(point: &'p Point, metric: &Metric, rounds: &[Round]) -> Cow<'p, Point> {
+    if !point.drops.has(Label::Shared) {
+        return Cow::Borrowed(point);
+    }
+    let of = |which: Which, round: &Round| number_of(which, point, metric, round);
+    let good = || rounds.iter().filter(|round| round.result.state == State::Ok);
+    if good().all(|round| of(Which::Shared, round) == 0) {
+        return Cow::Borrowed(point);
+    }
+    let own = good().filter(|round| of(Which::Clean, round) >= FEWEST).count();
+    if own >= ROUNDS_FOR_INTERVAL.min(good().count()) {
+        return Cow::Borrowed(point);
+    }
+    Cow::Owned(Point { drops: point.drops.without(Label::Shared), ..point.clone() })
+}
+
+/// The value of one sample in SI units, with the cost of reading the clock subtracted; `None` where
+/// the clock did not advance or no work was done.
 pub fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<f64> {
     let seconds = (sample.elapsed_ns as f64 - series.clock_ns * sample.iters as f64) * 1e-9;
     let done = sample.iters as f64 * series.per_iter;
@@ -47,19 +81,19 @@ pub fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Opt
 pub(crate) struct Samples {
     /// Their values, by round.
     pub(crate) by_round: Vec<Vec<f64>>,
-    /// Those of the undisturbed ones.
+    /// Those of the clean samples.
     pub(crate) clean_values: Vec<f64>,
-    /// Undisturbed samples, and what was stated.
+    /// Clean samples and stated values.
     pub(crate) clean: usize,
-    /// All samples, and what was stated.
+    /// All samples and stated values.
     pub(crate) taken: usize,
-    /// Those that are not clean for nothing but a busy sibling thread.
+    /// Those that are unclean only because of a busy sibling thread.
     pub(crate) shared: usize,
-    /// What one step of the clock is in the shortest sample, relative to its value.
+    /// One clock step relative to the shortest sample.
     pub(crate) finest_step: f64,
-    /// Whether the metric is derived from the series, so that it has no samples of its own.
+    /// Whether the metric is derived, so that it has no samples of its own.
     pub(crate) derived: bool,
-    /// How many samples have each label.
+    /// Number of samples with each label.
     pub(crate) labels: [u64; Label::ALL.len()],
     /// All values, sorted.
     pub(crate) pooled: Vec<f64>,
@@ -104,7 +138,7 @@ impl Samples {
         all
     }
 
-    /// The mean divided by the median; nothing for a derived metric.
+    /// The mean divided by the median; `None` for a derived metric.
     pub(crate) fn interference(&self) -> Option<f64> {
         if self.derived { None } else { interference(&self.pooled) }
     }
@@ -117,7 +151,7 @@ impl Samples {
         if self.derived { None } else { self.pooled.last().copied() }
     }
 
-    /// How many samples have this label.
+    /// Number of samples with this label.
     pub(crate) fn labelled(&self, label: Label) -> u64 {
         Label::ALL.into_iter().zip(self.labels).find(|(any, _)| *any == label).map_or(0, |(_, n)| n)
     }

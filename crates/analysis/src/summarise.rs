@@ -1,27 +1,26 @@
 //! Rounds in, records out: the one function that turns samples into what every view shows.
 //!
-//! A live run and a run read back from the store go through it alike, so a new statistic needs no
-//! new run. The unit of evidence is the round (a fresh process): each round gives one value, the
-//! headline is their median, and the interval is that of the order statistics over rounds
-//! (docs/methods/statistics.md#rounds). The comparison of two runs is not here.
+//! A live run and a stored one go through it alike, so a new statistic needs no new run. The unit
+//! of evidence is the round (a fresh process): each round gives one value, the headline is their
+//! median, and its interval comes from the order statistics over rounds
+//! (docs/methods/statistics.md#rounds). Comparing two runs is not done here.
 
 use groma_model::{Fact, Flag, Host, Label, Metric, Point, Quantity, Reason, Record, Round, SharedCore, State, Timing};
 use groma_stats::median;
 
 use crate::one_clock::{at_one_clock, by_clock};
-use crate::own_core::{FEWEST, counted};
 use crate::round_value::{head, round_value, values_of};
-use crate::samples::{Samples, Which, number_of};
+use crate::samples::{FEWEST, Samples, Which, counted, number_of};
 use crate::verdict::{flags, verdict};
 use crate::{merged, worker_group};
 
-/// The records of a point: one for each metric that it reports, in its order.
+/// The records of a point: one for each metric it reports, in order.
 pub fn summarise(point: &Point, rounds: &[Round], host: &Host) -> Vec<Record> {
     point.metrics.iter().map(|metric| record(point, metric, rounds, host, true)).collect()
 }
 
-/// The same of the metrics that are wanted, without flags: what a history of hundreds of runs
-/// shows. Whether a run drifted takes longer than everything else together.
+/// As [`summarise`], for selected metrics and without flags: for a history of hundreds of runs.
+/// Testing for drift takes longer than everything else together.
 pub fn summarise_values(point: &Point, rounds: &[Round], host: &Host, wanted: impl Fn(&Metric) -> bool) -> Vec<Record> {
     let wanted = point.metrics.iter().filter(|metric| wanted(metric));
     wanted.map(|metric| record(point, metric, rounds, host, false)).collect()
@@ -86,7 +85,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host, with_fl
     }
 }
 
-/// What the metric is beside a busy sibling thread; `None` where no sample was. `point` as the
+/// The metric's value next to a busy sibling thread; `None` without such samples. `point` is as the
 /// benchmark defines it.
 fn shared(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) -> Option<SharedCore> {
     let labelled = samples.labelled(Label::Shared);
@@ -102,7 +101,7 @@ fn shared(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) ->
     Some(SharedCore { value: median(&values), share, round_values: values })
 }
 
-/// Cycles of the core's clock for an operation, where the clock was probed beside it.
+/// Core clock cycles per operation, where the clock was probed next to it.
 fn cycles(point: &Point, metric: &Metric, by_clock: &[(f64, f64)]) -> Option<f64> {
     let timed = matches!(point.timing, Timing::Batched | Timing::Floor);
     if metric.quantity != Quantity::Latency || !timed || point.workers != 1 {
@@ -111,7 +110,7 @@ fn cycles(point: &Point, metric: &Metric, by_clock: &[(f64, f64)]) -> Option<f64
     median(&by_clock.iter().map(|(cycles, _)| *cycles).collect::<Vec<_>>())
 }
 
-/// Facts of the rounds, and of a worker group what its members did together.
+/// Facts of the rounds, and for a worker group how evenly its members ran.
 fn facts(point: &Point, metric: &Metric, good: &[&Round]) -> Vec<Fact> {
     let mut facts = merged::facts(good);
     if point.workers > 1 && metric.quantity == Quantity::Latency {

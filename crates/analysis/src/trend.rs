@@ -1,5 +1,5 @@
-//! A metric over the runs of a machine: its values in the order of time, where their level changed,
-//! and what else changed at that moment. Not here: which runs, and text.
+//! A metric over the runs of a machine: its values in time order, where the level changed, and what
+//! else changed then. Not here: which runs, and text.
 
 use std::collections::HashMap;
 
@@ -10,42 +10,42 @@ use crate::compare::environment::{Difference, differences};
 use crate::compare::identity;
 use crate::point::{measured, same_point};
 
-/// A change of level by less than this ratio is not reported: of a metric that repeats to a tenth
-/// of a percent, runs differ by as much through where their code happens to lie.
+/// A smaller change of level is not reported: for a metric that repeats within a tenth of a
+/// percent, runs differ by as much through code placement.
 const LEAST: f64 = 1.01;
 
 /// One metric over runs.
 #[derive(Debug)]
 pub struct Series<'r> {
-    /// The run and its record, in the order of time.
+    /// Each run and its record, in time order.
     pub runs: Vec<(&'r RunHeader, &'r Record)>,
     /// Where the level changed, in order.
     pub changes: Vec<Change>,
 }
 
-/// A change of the level.
+/// A change of level.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The first run of the new level, by its place among the runs.
+    /// Index of the first run of the new level.
     pub at: usize,
-    /// The medians of the level before it and from it on.
+    /// The medians of the old and the new level.
     pub levels: [f64; 2],
-    /// The share of random orders of the runs with a step as clear.
+    /// The fraction of random orders of the runs with a step this clear.
     pub p: f64,
-    /// What differs between the environments of the last run before it and the first of it.
+    /// Environment differences between the last run before the change and the first after it.
     pub environment: Vec<Difference>,
 }
 
 impl Change {
-    /// The new level over the old one.
+    /// The new level divided by the old one.
     pub fn ratio(&self) -> f64 {
         self.levels[1] / self.levels[0]
     }
 }
 
-/// The series of all metrics that these runs measured, in the order in which the newest run has
-/// them. `runs` are in the order of time. Of a metric whose definition, unit or storage changed,
-/// only the runs like the newest are in its series.
+/// The series of all metrics that these runs measured, in the newest run's order. `runs` are in
+/// time order. If the definition, unit or storage of a metric changed, its series only has the runs
+/// that match the newest.
 pub fn series(runs: &[(RunHeader, Vec<Record>)]) -> Vec<Series<'_>> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut all: Vec<Vec<(&RunHeader, &Record)>> = Vec::new();
@@ -97,8 +97,8 @@ mod tests {
     use groma_model::Fact;
     use groma_stats::Rng;
 
-    /// Runs of one metric with these levels, each of so many runs, noise of 1 %; the kernel changes
-    /// with the second level.
+    /// Runs of one metric with these levels, each for this many runs, with noise of 1 %; the kernel
+    /// changes with the second level.
     fn runs(levels: &[(f64, usize)]) -> Vec<(RunHeader, Vec<Record>)> {
         let rng = &mut Rng::new(11);
         let mut all = Vec::new();
@@ -115,8 +115,8 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_found_where_they_are_with_what_changed() {
-        // Each level is told from the one before it: more runs are of the first than of the second.
+    fn steps_are_located_with_their_environment_changes() {
+        // Each level differs from the one before it, and the first has more runs than the second.
         let runs = runs(&[(1.0, 90), (1.1, 50), (0.95, 60)]);
         let found = series(&runs);
         assert_eq!((found.len(), found[0].runs.len()), (1, 200));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_metric_that_was_defined_anew_begins_anew() {
+    fn a_new_definition_starts_a_new_series() {
         let mut runs = runs(&[(1.0, 20)]);
         for (_, records) in &mut runs[..8] {
             records[0].version = 0;
@@ -141,7 +141,7 @@ mod tests {
         let found = series(&runs);
         assert_eq!(found[0].runs.len(), 12);
         assert_eq!(found[0].runs[0].0.run, "0008", "in the order of time");
-        // What has no value is no part of it.
+        // A record without a value is not part of it.
         runs[19].1[0].value = None;
         assert_eq!(series(&runs)[0].runs.len(), 11);
     }

@@ -1,4 +1,4 @@
-//! How a metric ended, and what its samples look like.
+//! The state of a metric, and the flags from the shape of its samples.
 
 use groma_model::{
     AtOneClock, Derivation, FEWEST_CLEAN, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing,
@@ -7,27 +7,27 @@ use groma_stats::{Change, Headline, Modality, drift, interference, median, modal
 
 use crate::samples::Samples;
 
-/// Below this share of clean samples a metric is `noisy`: docs/methods/statistics.md#states.
+/// With a smaller share of clean samples a metric is `noisy`: docs/methods/statistics.md#states.
 const OK_SHARE: f64 = 0.5;
-/// Below this share, or with fewer clean samples than [`FEWEST_CLEAN`] in all, it is `unresolved`.
+/// With a smaller share, or fewer clean samples than [`FEWEST_CLEAN`] in total, it is `unresolved`.
 const NOISY_SHARE: f64 = 0.2;
-/// A half-width beyond this fraction of the value makes a metric `noisy` whatever its samples say.
+/// A half-width beyond this fraction of the value makes a metric `noisy`, whatever its samples.
 const WIDE: f64 = 0.10;
-/// A latency whose mean is more than this times its median shared its CPU with other tasks. The
-/// median of what blocks is then not that of an idle machine: 1.3 to 1.5 times as long for a pipe
-/// round trip beside 4 busy loops, at ratios of 1.5 and more
+/// A latency whose mean exceeds its median by more than this factor shared its CPU with other
+/// tasks. The median of a blocking operation is then not that of an idle machine: a pipe round trip
+/// next to 4 busy loops takes 1.3 to 1.5 times as long, at ratios of 1.5 and more
 /// (docs/methods/statistics.md#contention).
 const CONTENDED: f64 = 1.5;
-/// Reading the clock is told of when it took more than this share of the time read: what is taken
-/// off is then uncertain by a percent and more of the value.
+/// Reading the clock is flagged when it took more than this share of the time read: the correction
+/// then makes the value uncertain by a percent or more.
 const CLOCK_SHARE: f64 = 0.1;
-/// Rounds below which there is no 95 % interval.
+/// A 95 % interval needs this many rounds.
 pub(crate) const ROUNDS_FOR_INTERVAL: usize = 6;
-/// Samples that are needed to call values quantised.
+/// Number of samples needed to call values quantised.
 const QUANTISED_SAMPLES: usize = 9;
 
-/// How the metric ended, and why when not `ok`. `values` are those of the rounds, `head` is what
-/// they give.
+/// The state of a metric, and the reason when not `ok`. `values` are those of the rounds, `head` is
+/// their summary.
 pub(crate) fn verdict(
     point: &Point,
     metric: &Metric,
@@ -39,7 +39,7 @@ pub(crate) fn verdict(
     if rounds.is_empty() {
         return (State::Unresolved, Some(Reason::NotReached));
     }
-    // The worst end of any round decides: a crash in one of nine rounds is not averaged away.
+    // The worst state of any round decides: a crash in one of nine rounds is not averaged away.
     let bad = rounds.iter().filter(|r| r.result.state != State::Ok).max_by_key(|r| r.result.state);
     if let Some(worst) = bad {
         let same = rounds.iter().filter(|r| r.result.state == worst.result.state).count();
@@ -47,7 +47,7 @@ pub(crate) fn verdict(
         return (worst.result.state, Some(Reason::Rounds { same, of: rounds.len(), reason }));
     }
     let Some(head) = head else {
-        // A search that ended without an answer says why in a remark, of one output or of all.
+        // A search without an answer gives its reason in a remark, for one output or for all.
         let reason = |output: &str| rounds.iter().find_map(|r| r.result.output.unresolved(output));
         return match reason(metric.derivation.source()).or_else(|| reason("")) {
             Some(remark) => (State::Unresolved, Some(Reason::Unresolved(remark.clone()))),
@@ -63,7 +63,7 @@ pub(crate) fn verdict(
     {
         return (State::Unresolved, Some(Reason::NotDistinctFromZero));
     }
-    // A busy sibling thread takes samples away; it makes those that are left no worse.
+    // A busy sibling thread excludes samples; it does not degrade the remaining ones.
     let (clean, taken) = (samples.clean, samples.taken - samples.shared);
     let share = clean as f64 / taken.max(1) as f64;
     let all_clean = clean == taken;
@@ -73,16 +73,16 @@ pub(crate) fn verdict(
     if share < OK_SHARE {
         return (State::Noisy, Some(Reason::FewClean { clean, taken }));
     }
-    // A value of all rounds has no interval to be wide.
+    // A value over all rounds has no interval that could be wide.
     if metric.derivation.takes_all_rounds() {
         return (State::Ok, None);
     }
-    // Rounds that brought a value: some may not have determined it. That they are few is no noise,
-    // and a flag says so; a difference that no interval tells from zero is none.
+    // Count rounds with a value: some may be undetermined. Few rounds are no noise, and a flag
+    // reports them; but a difference without an interval cannot be told from zero.
     if values.len() < ROUNDS_FOR_INTERVAL && matches!(metric.derivation, Derivation::Difference { .. }) {
         return (State::Noisy, Some(Reason::FewRounds { needed: ROUNDS_FOR_INTERVAL }));
     }
-    // Without an interval, all of the rounds: that of six is from the smallest to the largest, too.
+    // Without an interval take the whole range, which is also the interval of six rounds.
     let all = || values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
     let (low, high) = ci.map_or_else(all, |ci| (ci.low, ci.high));
     let half_width = at_one_clock.map_or((high - low) / 2.0 / head.value.abs(), |at| at.half_width);
@@ -92,7 +92,7 @@ pub(crate) fn verdict(
     (State::Ok, None)
 }
 
-/// What is to be known of a value beside its state.
+/// The flags of a value.
 pub(crate) fn flags(
     point: &Point,
     metric: &Metric,
@@ -117,12 +117,12 @@ pub(crate) fn flags(
     }
     for remark in [Remark::Unsteady, Remark::ShortInterval, Remark::Cache] {
         let rounds_with = good.iter().filter(|r| r.result.output.remarks.contains(&remark)).count();
-        // One unsteady round of many is what medians are for.
+        // Medians absorb one unsteady round of many.
         if rounds_with * 2 > good.len() {
             flags.extend(remark.flag().map(Flag::Remarked));
         }
     }
-    // What was stated was not timed in intervals.
+    // Stated values were not timed in intervals.
     if point.timing != Timing::Stated && !good.is_empty() && !host.timing_is_verified() {
         flags.push(Flag::TimingUnverified);
     }
@@ -139,14 +139,14 @@ pub(crate) fn flags(
     flags
 }
 
-/// The mean over the median of the samples behind a latency. Those behind a difference are of its
-/// loop, not of its control: it is the loop that blocks, and whose median moves.
+/// The mean divided by the median of the samples behind a latency. For a difference these are the
+/// samples of its loop, not of its control: the loop blocks, so its median shifts.
 fn contention(metric: &Metric, samples: &Samples) -> Option<f64> {
     let of_a_median = matches!(metric.derivation, Derivation::Series(_) | Derivation::Difference { .. });
     if of_a_median && metric.quantity == Quantity::Latency { interference(&samples.pooled) } else { None }
 }
 
-/// The share of reading the clock in the time that was read, of the samples behind a metric.
+/// The share of reading the clock in the time read, over the samples behind a metric.
 fn clock_share(metric: &Metric, good: &[&Round]) -> Option<f64> {
     let of_round = |round: &&Round| {
         let series = round.result.series(metric.derivation.source())?;
@@ -156,8 +156,8 @@ fn clock_share(metric: &Metric, good: &[&Round]) -> Option<f64> {
     median(&good.iter().filter_map(of_round).collect::<Vec<_>>())
 }
 
-/// What the shape of the samples tells: several modes, a drift, a clock too coarse. `step` is a
-/// step of the clock in the unit of the values.
+/// Flags from the shape of the samples: several modes, a drift, a coarse clock. `step` is a clock
+/// step in the unit of the values.
 fn shape(clean: &[f64], by_round: &[Vec<f64>], step: f64) -> Vec<Flag> {
     let mut flags = Vec::new();
     if let Modality::Several(modes) = modality(clean, step) {

@@ -1,4 +1,4 @@
-//! What the members of a worker group did together, and how evenly.
+//! The combined rate of a worker group, and how evenly its members ran.
 
 use groma_model::{Fact, Label, Labels, Metric, Point, Round, RoundResult, Series};
 use groma_stats::{median, sorted};
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use crate::samples::{Which, is_clean, sample_value};
 
-/// Labels of samples that are left out of the rate of a worker group. Waiting for a CPU (`P` and
-/// others) belongs to it.
+/// Labels that exclude samples from the rate of a worker group. Waiting for a CPU (`P` and others)
+/// is part of it.
 const NOT_IN_RATE: Labels = Labels::of(&[Label::Clock, Label::Overlap]);
 
-/// A stretch of a member's time: its start, its end, the iterations in it, and whether it counts.
+/// A stretch of a member's time: its start, its end, its iterations, and whether it counts.
 struct Stretch {
     worker: u32,
     from: u64,
@@ -19,10 +19,10 @@ struct Stretch {
     counts: bool,
 }
 
-/// All that the members did for a series. Rounds stored by earlier versions have no spans; there a
-/// sample ends where its timed parts would without a pause.
+/// Everything the members did for a series. Rounds stored by earlier versions have no spans; there
+/// a sample is taken to end where its timed parts would without pauses.
 fn all_of(series: &Series, counts: impl Fn(Labels) -> bool) -> Vec<Stretch> {
-    // What is read back from a store may hold any number: sums saturate.
+    // Data from a store may hold any number: sums saturate.
     let stretch = |worker, from: u64, length, iters, labels| Stretch {
         worker,
         from,
@@ -37,9 +37,9 @@ fn all_of(series: &Series, counts: impl Fn(Labels) -> bool) -> Vec<Stretch> {
     }
 }
 
-/// What a worker group did together per second: the iterations of all members while every one of
-/// them was measuring this series, over the length of that time by the clock, whether all of it was
-/// timed or not. Stretches that only partly lie in it count in proportion.
+/// The combined rate of a worker group: the iterations of all members while every one of them was
+/// measuring this series, divided by the length of that window on the clock, timed or not.
+/// Stretches that only partly overlap the window count in proportion.
 pub(crate) fn rate(result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
     let counts = |labels: Labels| which == Which::All || !labels.meets(NOT_IN_RATE);
     let mut members: BTreeMap<u32, Vec<(u64, u64, bool)>> = BTreeMap::new();
@@ -53,7 +53,7 @@ pub(crate) fn rate(result: &RoundResult, series: &Series, which: Which) -> Optio
         return None;
     }
     let common = members.into_values().map(stretches).reduce(|a, b| intersection(&a, &b))?;
-    // The length of the common time up to the end of each stretch.
+    // The length of the common window up to the end of each stretch.
     let mut total = 0u64;
     let lengths: Vec<u64> = common
         .iter()
@@ -75,9 +75,9 @@ pub(crate) fn rate(result: &RoundResult, series: &Series, which: Which) -> Optio
     (total > 0).then(|| iterations * series.per_iter / (total as f64 * 1e-9))
 }
 
-/// The stretches of time that a member spent on a series: from its samples (start, end, whether it
-/// is of that series and counts), the consecutive ones joined. What lies between two of them is the
-/// member's time as well.
+/// The stretches of time that a member spent on a series, from its samples (start, end, whether it
+/// belongs to the series and counts), with consecutive ones joined. The time between two of them
+/// belongs to the member too.
 fn stretches(mut samples: Vec<(u64, u64, bool)>) -> Vec<(u64, u64)> {
     samples.sort_unstable();
     let mut stretches: Vec<(u64, u64)> = Vec::new();
@@ -96,7 +96,7 @@ fn stretches(mut samples: Vec<(u64, u64, bool)>) -> Vec<(u64, u64)> {
     stretches
 }
 
-/// The time that two lists of stretches have in common.
+/// The intersection of two lists of stretches.
 fn intersection(a: &[(u64, u64)], b: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let (mut i, mut k) = (0, 0);
     let mut common = Vec::new();
@@ -110,10 +110,10 @@ fn intersection(a: &[(u64, u64)], b: &[(u64, u64)]) -> Vec<(u64, u64)> {
     common
 }
 
-/// The slowest and the fastest member against the median one.
+/// The slowest and the fastest member, relative to the median one.
 pub(crate) fn fairness(point: &Point, metric: &Metric, rounds: &[&Round]) -> Vec<Fact> {
-    // By what was sampled: the number of members comes from the store, and nothing is allocated
-    // by it.
+    // Members are taken from the samples: their declared number comes from the store, and must not
+    // size an allocation.
     let mut members: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for round in rounds {
         let Some(series) = round.result.series(metric.derivation.source()) else { continue };

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_failure_is_told() {
+    fn only_the_first_failure_is_reported() {
         let board = Board::new(4).expect("memory");
         board.stop(2, DENIED, "no");
         board.stop(1, UNSUPPORTED, "not here");

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_of_a_read_is_the_median_and_the_tail_is_told_beside_it() {
+    fn the_cost_of_a_read_is_the_median_with_a_separate_tail() {
         // Mean 2212, smallest 10, commonest 10.
         let skewed = poll(&Costs(Cell::new(0), Cell::new(0), &[10, 10, 10, 25, 30, 9_000, 40, 8_600])).expect("moves");
         assert_eq!((skewed.cost_ns, skewed.step_ns, skewed.backwards), (27.5, 10.0, 0));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_assumed_without_a_preflight_is_what_the_clock_shows() {
+    fn without_a_preflight_the_clock_is_probed() {
         let host = assumed_host(&Costs(Cell::new(0), Cell::new(0), &[50]));
         assert_eq!((host.clock_step_ns, host.clock_cost_ns), (50.0, 50.0));
         assert_eq!((host.timeslice_ns, host.timeslice_assumed, host.interval_ns), (4e6, true, 200_000.0));

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steadiest_block_is_taken_and_of_equals_the_first() {
+    fn the_steadiest_block_wins_and_ties_go_to_the_first() {
         use IssueBlock::{Additions, Loads, Moves};
         let block = |trials: &[Trial]| steadiest(trials, 0.0).map(|(block, _)| block);
         let [steady, same, wide] = [(Additions, 0.004), (Moves, 0.0039), (Loads, 0.02)]

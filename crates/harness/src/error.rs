@@ -96,7 +96,7 @@ mod tests {
     const OTHERS: [i32; 7] = [2, 3, 5, 11, 16, 22, 28];
 
     #[test]
-    fn the_number_of_an_error_says_what_kind_of_end_it_is() {
+    fn errno_determines_the_state() {
         let told = |number| BenchError::from_io("asking", &io::Error::from_raw_os_error(number));
         let text = |error: &BenchError| error.to_string();
         for number in [EPERM, EACCES] {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_with_what_was_tried() {
+    fn an_error_names_the_failed_operation() {
         let refused: io::Result<()> = Err(io::Error::from_raw_os_error(EACCES));
         let stop = refused.context("making a pipe").expect_err("it was refused");
         assert!(matches!(stop, BenchError::Denied(_)), "{stop:?}");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_whatever_it_carried() {
+    fn a_panic_is_reported_whatever_its_payload() {
         assert_eq!(panic_text(&"a literal"), "a literal");
         assert_eq!(panic_text(&"a text".to_owned()), "a text");
         assert_eq!(panic_text(&7), "no message");

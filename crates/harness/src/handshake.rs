@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn another_protocol_is_told_after_the_token_only() {
+    fn a_protocol_mismatch_is_revealed_only_after_the_token() {
         let mut server = Server::new().expect("a nonce");
         let client = [7; 32];
         let nonce = answer_of(server.take(format!("groma\t99\t{}\n", hexadecimal(&client)).as_bytes(), TOKEN));
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_in_pieces_and_everything_else_is_told_nothing() {
+    fn split_lines_are_joined_and_anything_else_gets_no_answer() {
         let mut server = Server::new().expect("a nonce");
         let greeting = Client::new().expect("a nonce").greeting();
         let (last, pieces) = greeting.as_bytes().split_last().expect("bytes");

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_neither_maker_nor_made_had_is_stolen_from_a_quarter_on() {
+    fn time_that_neither_parent_nor_child_had_counts_as_stolen_from_a_quarter() {
         let making = Rules { blocks: true, tasks: true, ..rules() };
         let lost = |wall: u64, family: u64| Reading {
             family_cpu_ns: wall - family,
@@ -213,7 +213,7 @@ mod tests {
 
     /// A control that was held up as well must not be taken off as if it had not been.
     #[test]
-    fn what_the_host_took_is_said_of_every_series() {
+    fn time_taken_by_the_host_is_reported_for_every_series() {
         let at = |steal_ticks| HostCounters { steal_ticks: Some(steal_ticks), ..HostCounters::default() };
         let mut series = vec![Series { samples: vec![Sample::default(); 2], ..Series::default() }; 3];
         label_host(&at(7), &at(8), &mut series);

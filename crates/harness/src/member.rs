@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_many_samples_comes_from_the_whole_time() {
+    fn samples_are_kept_from_the_whole_duration() {
         let (mut reservoir, mut rng) = (Reservoir::new(64), Rng::new(1));
         for t0_ns in 0..6400 {
             let sample = Sample { t0_ns, ..Sample::default() };

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_loop_that_is_meant_is_mutilated_and_on_this_thread_only() {
+    fn only_the_selected_loop_of_this_thread_is_mutilated() {
         let done = |only| {
             let counts = [Cell::new(0), Cell::new(0)];
             let mut loops: Vec<Variant<'_>> = (counts.iter())

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_nothing_is_not_named() {
+    fn a_need_of_zero_is_not_named() {
         let mut sum = Sum::default();
         sum.add(0, || "nothing".to_owned());
         sum.add(7, || "seven".to_owned());

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_goes_as_fast_as_it_is_said_to() {
+    fn the_counter_runs_at_its_reported_rate() {
         let Ok(said) = counter_hz() else { return };
         let now = || {
             let reads = (0..20).map(|_| {
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preflight_says_all_that_a_host_needs() {
+    fn a_preflight_provides_everything_about_the_host() {
         static INFO: crate::model::Info = crate::model::Info::new(ID);
         let bench = crate::Benchmark { info: INFO, run: crate::Run::NotHere("") };
         let job = crate::testing::job(&bench, &[], None, 1, crate::model::WorkerKind::Processes);

@@ -241,7 +241,7 @@ mod tests {
     /// Only the window in which the clock changed is doubtful: the next ones have the new clock on
     /// both sides.
     #[test]
-    fn a_change_of_the_clock_spoils_one_window() {
+    fn a_clock_change_invalidates_one_window() {
         let (cost, _) = probed(&Fake::new(), 14.0, |fake, window| {
             if window == 12 {
                 fake.hz.set(2e9);

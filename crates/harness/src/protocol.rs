@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_comes_back_as_no_number() {
+    fn non_finite_numbers_are_read_back_as_nan_or_none() {
         let mut sent = result();
         sent.output.proofs[0].seen = f64::INFINITY;
         sent.output.series[1].values[0] = f64::NAN;

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_panicked_is_told() {
+    fn a_panicked_thread_is_reported() {
         let mut partners = Partners::new().expect("memory");
         partners.spawn(|_| panic!("as the test wants it")).expect("a thread");
         assert_eq!(partners.end().map(drop), Err(BenchError::Failed("a thread panicked".to_owned())));

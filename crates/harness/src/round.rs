@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_says_how_many_threads_the_worker_had_and_its_memory() {
+    fn a_result_has_the_number_of_threads_and_the_memory_of_the_worker() {
         let fact = |key| into_result(RoundOutput::default()).output.fact(key).and_then(|n| n.parse::<u64>().ok());
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_here_says_why() {
+    fn an_unsupported_benchmark_gives_a_reason() {
         let bench = Benchmark { info: crate::model::Info::new("test.absent"), run: Run::NotHere("not on this planet") };
         let job = job(&bench, &[], None, 1, WorkerKind::Processes);
         let why = BenchError::Unsupported("not on this planet".to_owned());

@@ -368,7 +368,7 @@ mod tests {
 
     /// A round that measured nothing and said why is not failed; one that said nothing is.
     #[test]
-    fn what_is_left_open_is_no_failure() {
+    fn an_unresolved_round_is_no_failure() {
         fn open(ctx: &mut crate::ctx::Ctx) -> Outcome {
             ctx.unresolved("", "nobody answered");
             Ok(())
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_its_proofs_each_time_fails_and_what_breaks_them_once_does_not() {
+    fn proofs_must_hold_in_one_of_several_tries() {
         let tried = |well_from: u32| {
             RUNS.store(0, SeqCst);
             WELL_FROM.store(well_from, SeqCst);

@@ -104,7 +104,7 @@ fn every_sample_of_a_worker_group_overlaps_all_members() {
 }
 
 #[test]
-fn a_member_that_comes_late_is_waited_for() {
+fn a_late_member_is_waited_for() {
     for kind in [WorkerKind::Processes, WorkerKind::Threads] {
         overlaps(&LATE, 4, kind);
     }
@@ -178,7 +178,7 @@ static IDLE_LOOP: Benchmark = Benchmark {
 };
 
 #[test]
-fn what_a_member_does_wrong_is_told_with_its_number() {
+fn the_error_of_a_member_names_its_index() {
     for kind in [WorkerKind::Processes, WorkerKind::Threads] {
         let stop = |bench| try_group(bench, &[], None, 2, kind).expect_err("it does something wrong").to_string();
         assert_eq!(stop(&IDLE), "member 1 took no samples", "{kind:?}");

@@ -1,5 +1,5 @@
-//! One metric on a card: its value and how far to trust it, its rounds and samples, what a busy
-//! sibling thread makes of it, its proofs, its history, and how to measure it again.
+//! The card of one metric: its value and how far to trust it, its rounds and samples, the effect of
+//! a busy sibling thread, its proofs, its history, and how to measure it again.
 
 use groma_model::{Flag, Proof, Record, RunHeader, WorkerKind};
 
@@ -9,12 +9,12 @@ use crate::rows::sparkline;
 use crate::style::{Ink, Style, ink, wrap_behind};
 use crate::units::{self, Scale};
 
-/// What a card says beside its record.
+/// Context that a card shows next to its record.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
-    /// What it was in earlier runs of the machine, the latest first.
+    /// Its values in earlier runs of the machine, the latest first.
     pub earlier: Vec<f64>,
-    /// What its benchmark measures.
+    /// A description of what its benchmark measures.
     pub measures: String,
 }
 
@@ -74,7 +74,7 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside, style: &Style) ->
     out.replacen(&first, &format!("  {:<10}{}", "state", style.paint(ink(record.state), word)), 1)
 }
 
-/// A flag for people: the modes that its text has in the unit of the record are shown like values.
+/// A flag as text: the modes it names are shown in the record's unit, as values are.
 fn flag_in_units(flag: &str, value: &dyn Fn(f64) -> String) -> String {
     match (Flag::modes_of(flag), flag.split_once(", ")) {
         (Some(modes), Some((how, _))) => {
@@ -94,7 +94,7 @@ fn headline(record: &Record) -> String {
     format!("{text}{interval}{}{cycles}", range.unwrap_or_default())
 }
 
-/// The values of the rounds, in order, as a picture and by their ends.
+/// The values of the rounds, as a picture in order and by their extremes.
 fn rounds(record: &Record, style: &Style) -> String {
     let values = &record.round_values;
     let Some((least, most)) = ends(values) else { return String::new() };
@@ -102,7 +102,7 @@ fn rounds(record: &Record, style: &Style) -> String {
     format!("{picture}  {} from {}", values.len(), units::range(least, most, Scale::of(record)).replace('–', " to "))
 }
 
-/// How many samples counted, what happened in the others, and their quantiles.
+/// How many samples counted, what disturbed the others, and the quantiles.
 pub(crate) fn samples(record: &Record, quantiles: &[String]) -> String {
     if record.samples == 0 {
         return String::new();
@@ -124,7 +124,7 @@ fn command(record: &Record, program: &str) -> String {
     format!("{program} run {}{}{}{threads}", record.id, typed_params(record), typed_place(record))
 }
 
-/// The least and the greatest of some values.
+/// The smallest and the largest of some values.
 fn ends(values: &[f64]) -> Option<(f64, f64)> {
     let least = values.iter().copied().min_by(f64::total_cmp)?;
     Some((least, values.iter().copied().max_by(f64::total_cmp)?))

@@ -1,8 +1,7 @@
-//! Runs side by side: what differs between their machines, what became slower or faster, and the
-//! lines of the pages with the values of all.
+//! Runs side by side: differences between their machines, what became slower or faster, and the
+//! lines of the pages with all values.
 //!
-//! What is a difference and what is not is decided in `groma_analysis::compare`; here is how it is
-//! said.
+//! `groma_analysis::compare` decides what a difference is; here is only its wording.
 
 mod differs;
 mod files;
@@ -21,42 +20,42 @@ use crate::style::Style;
 use crate::units;
 
 pub(crate) use lines::{Line, PageLines, Stack, page_lines, stacks};
-pub(crate) use summary::{factor, run, told};
+pub(crate) use summary::{factor, run, sentences};
 
-/// A side of a comparison as a person knows it.
+/// One side of a comparison, with its names.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'r> {
-    /// What was typed for it: `before`, `latest~1`, a run's id.
+    /// The argument that named it: `before`, `latest~1`, a run's id.
     pub name: &'r str,
-    /// The head of its run, the newest of several.
+    /// The header of its run, or of the newest of several.
     pub head: &'r RunHeader,
-    /// How many runs it is.
+    /// The number of its runs.
     pub runs: usize,
-    /// How many other runs of its machine in the same state tell how runs differ.
+    /// The number of other runs of its machine in the same state, which show how much runs vary.
     pub like: usize,
 }
 
-/// The first side beside another one.
+/// Another side compared with the first one.
 #[derive(Debug)]
 pub struct Compared<'r> {
     /// The other side.
     pub side: Side<'r>,
     /// What differs between the machines.
     pub differences: Vec<Difference>,
-    /// What became of the metrics.
+    /// The matched metrics.
     pub comparison: Comparison<'r>,
-    /// Whether its rounds were made in turns with those of the first side.
+    /// Whether its rounds were interleaved with those of the first side.
     pub in_turns: bool,
 }
 
-/// What values are divided by before they are compared.
+/// What values are divided by before a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relative<'r> {
     /// By nothing.
     Absolute,
-    /// Times are in cycles of the core's clock.
+    /// Times in cycles of the core's clock.
     Cycles,
-    /// Times are multiples of this: a metric at one point, in words.
+    /// Times as multiples of a metric at one point, given in words.
     Metric(&'r str),
 }
 
@@ -68,11 +67,11 @@ pub enum CompareFormat {
     Table,
     /// One JSON object.
     Json,
-    /// One line a metric and side.
+    /// One line per metric and side.
     Csv,
-    /// For a comment on a pull request: the summary, and the lines folded below it.
+    /// For a comment on a pull request: the summary, with the lines folded below it.
     Markdown,
-    /// One test case a metric, for continuous integration: what became slower has failed.
+    /// One test case per metric, for continuous integration: a slower metric is a failure.
     Junit,
 }
 
@@ -93,9 +92,9 @@ impl CompareFormat {
     }
 }
 
-/// A comparison in a format: the first side beside each of the others. JSON, CSV and JUnit hold all
-/// metrics and ignore `style`; for people it is the lines of the pages, and with `style.all` every
-/// metric.
+/// Formats a comparison of the first side with each of the others. JSON, CSV and JUnit contain all
+/// metrics and ignore `style`; the other formats contain the lines of the pages, or every metric
+/// with `style.all`.
 pub fn compare(
     families: Families<'_>,
     first: Side<'_>,
@@ -123,19 +122,19 @@ pub fn compare(
     }
 }
 
-/// What a side is called beside the others: A, B, and so on.
+/// The letter of a side: A, B, and so on.
 pub fn letter(side: usize) -> char {
     char::from(b'A' + u8::try_from(side).unwrap_or(25).min(25))
 }
 
-/// `kernel.release 6.17 → 6.18`, each text cut to so many columns.
+/// `kernel.release 6.17 → 6.18`, each text cut to `columns`.
 pub(crate) fn difference(difference: &Difference, columns: usize, style: &Style) -> String {
     let text = |value: &Option<String>| value.as_ref().map_or("nothing".to_owned(), |text| style.cut(text, columns));
     format!("{} {} → {}", difference.key, text(&difference.values[0]), text(&difference.values[1]))
 }
 
-/// The change from the first side to the second in percent, with its sign: `+12 %`, `-0.8 %`;
-/// beyond a doubling how many times as much it is: `2.4x`.
+/// The change from the first side to the second, in percent with its sign: `+12 %`, `-0.8 %`; from
+/// a doubling on as a factor: `2.4x`.
 pub(crate) fn change(ratio: f64) -> String {
     match (ratio - 1.0) * 100.0 {
         x if !x.is_finite() => units::NONE.to_owned(),
@@ -161,7 +160,7 @@ pub(crate) fn sign(verdict: Verdict, style: &Style) -> &'static str {
     }
 }
 
-/// Why a comparison cannot tell, in words.
+/// Why a comparison is inconclusive, in words.
 fn why(why: Why) -> String {
     match why {
         Why::Imprecise => "the intervals are too wide".to_owned(),
@@ -171,7 +170,7 @@ fn why(why: Why) -> String {
     }
 }
 
-/// A verdict in a word of a table, which the legend explains where it is none of its own.
+/// A verdict as one word in a table; the legend explains those that are not self-evident.
 fn short(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Unclear(Why::Imprecise) => "wide",
@@ -182,8 +181,8 @@ fn short(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A verdict in words, with what it is about.
-pub(crate) fn said(pair: &Pair<'_>) -> String {
+/// A verdict in words, with its detail.
+pub(crate) fn verdict_text(pair: &Pair<'_>) -> String {
     match pair.verdict {
         Verdict::Same { within } => format!("same within {}", units::percent(within)),
         Verdict::Unclear(reason) => format!("cannot tell: {}", why(reason)),

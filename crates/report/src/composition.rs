@@ -1,5 +1,5 @@
-//! A composed cost beside what it consists of: the estimate from the hardware, the prediction from
-//! primitives, the measurement, and the rest.
+//! A composed cost and its parts: the estimate from the hardware, the prediction from primitives,
+//! the measurement, and the rest.
 
 use groma_analysis::composition::{Amount, Cost, Explained, Source};
 use groma_model::page::Shown;
@@ -40,13 +40,13 @@ pub fn composition(explained: &Explained<'_>, style: &Style) -> String {
     out
 }
 
-/// What the rest is called.
+/// The label of the rest.
 fn left(explained: &Explained<'_>) -> &'static str {
     if explained.is_whole() { "unexplained rest" } else { "not explained" }
 }
 
-/// What the rest is attributed to: the model's reason where all parts are there. Else it may be
-/// mostly these.
+/// What the rest is attributed to: the model's reason if all parts are known, else mostly the
+/// missing ones.
 fn stands_for(explained: &Explained<'_>) -> String {
     let unmeasured: Vec<&str> =
         explained.parts.iter().filter(|cost| cost.total.is_none()).map(|cost| cost.part.what).collect();
@@ -56,7 +56,7 @@ fn stands_for(explained: &Explained<'_>) -> String {
     }
 }
 
-/// How much of it is explained.
+/// How much of the cost is explained.
 fn verdict(explained: &Explained<'_>) -> String {
     match explained.rest_share() {
         Some(share) if share < 0.0 => format!("its parts predict {} too much", units::percent(-share)),
@@ -71,7 +71,7 @@ fn verdict(explained: &Explained<'_>) -> String {
     }
 }
 
-/// What makes the explanation uncertain: values that are noisy or of another run.
+/// What makes the explanation uncertain: values that are noisy or come from another run.
 fn doubts(explained: &Explained<'_>) -> Vec<String> {
     let costs = explained.parts.iter().chain(&explained.hardware);
     let sources: Vec<Source<'_>> = costs.flat_map(|cost| [cost.source, cost.less]).flatten().collect();
@@ -117,7 +117,7 @@ fn row(cost: &Cost<'_>, whole: f64) -> Vec<Cell> {
     let each = match (cost.source, cost.less) {
         (None, _) => NONE.to_owned(),
         (Some(_), None) if cost.part.less.is_some() => NONE.to_owned(),
-        // A byte takes picoseconds; people know bandwidths.
+        // A byte takes picoseconds; bandwidths are more familiar.
         (Some(source), _) if source.record.unit == Unit::BytesPerSecond => {
             units::headline(source.record).unwrap_or_default()
         }
@@ -134,7 +134,7 @@ fn row(cost: &Cost<'_>, whole: f64) -> Vec<Cell> {
     texts.map(Cell::new).into()
 }
 
-/// A count; one that was counted in the run may be broken.
+/// A count; one measured in the run may be fractional.
 fn count_text(times: Times, count: f64) -> String {
     match times {
         Times::Counted(..) => units::significant(count, 3),
@@ -153,7 +153,7 @@ fn measured_as(cost: &Cost<'_>) -> String {
     of(&cost.part.cost, cost.source) + &less.unwrap_or_default()
 }
 
-/// Composed costs, a line each: what was predicted, what was measured, the rest.
+/// One line per composed cost: predicted, measured, the rest.
 pub fn compositions(all: &[Explained<'_>], style: &Style) -> String {
     use Align::{Left, Right};
     let mut grid = Grid::new(&[Left, Right, Right, Right, Right, Left], style);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn too_large_a_prediction_says_so() {
+    fn too_large_a_prediction_is_reported() {
         let mut own = run();
         own[0].value = Some(2e-6);
         let all = explain(&[&PIPE], &Known { own: &own, others: &[] });

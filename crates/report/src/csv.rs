@@ -1,13 +1,12 @@
-//! Comma-separated values in SI units, every digit kept, for spreadsheets and data frames. RFC 4180
-//! quoting, `\n` at line ends; an empty field is a value that is not there.
+//! Comma-separated values in SI units with every digit, for spreadsheets and data frames. RFC 4180
+//! quoting, `\n` line ends; a missing value is an empty field.
 //!
-//! Spreadsheets calculate what begins with `=`, `+`, `-` or `@`, whoever wrote it. A text that does
-//! so gets an apostrophe before it, as they themselves mark a text; a number, also a negative one,
-//! stays a number.
+//! Spreadsheets evaluate text that begins with `=`, `+`, `-` or `@`. Such a text gets a leading
+//! apostrophe, their own mark for text; a number stays a number, even a negative one.
 
 use groma_model::plain_lines;
 
-/// The shortest text that reads back as the same number.
+/// The shortest text that parses back to the same number.
 pub(crate) fn number(value: Option<f64>) -> String {
     match value {
         Some(v) if !v.is_finite() => String::new(),
@@ -17,11 +16,10 @@ pub(crate) fn number(value: Option<f64>) -> String {
     }
 }
 
-/// A text as a field: quoted where RFC 4180 wants it, and no formula. Plain characters, but for
-/// line breaks.
+/// A text as a field: quoted where RFC 4180 requires it, and never a formula. Plain characters,
+/// except for line breaks.
 pub(crate) fn text(text: &str) -> String {
-    // The wide forms are those of East Asian keyboards; a line break may be dropped by whoever
-    // reads the file.
+    // The full-width forms are from East Asian keyboards; a reader may drop a line break.
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     let text = plain_lines(text);
     if formula {

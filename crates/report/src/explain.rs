@@ -1,17 +1,16 @@
-//! `groma explain`: the text of a benchmark's module comment, rewrapped, and the data of its
-//! descriptor.
+//! `groma explain`: a benchmark's module comment, rewrapped, and the data of its descriptor.
 
 use groma_model::{Info, plain};
 
 use crate::list::facts;
 use crate::style::{Ink, Style, wrap_behind};
 
-/// What a benchmark measures, how, its pitfalls and its sources. Shows the whole module comment.
+/// What a benchmark measures, how, its pitfalls and its sources: the whole module comment.
 pub fn explain(info: &Info, style: &Style) -> String {
     let mut out = style.paint(Ink::Strong, info.id) + &format!("  version {}\n", info.version);
     let letters =
         |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
-    // A module text usually begins with the summary; once is enough.
+    // A module comment usually starts with the summary; do not repeat it.
     if letters(info.about.text.lines().next().unwrap_or_default()) != letters(info.summary) {
         out += &wrap_behind("", &style.text(info.summary), style.width);
     }
@@ -30,13 +29,13 @@ pub fn explain(info: &Info, style: &Style) -> String {
     out + &wrap_behind(&format!("{:<12}", "disturbance"), info.interference.meaning(), style.width)
 }
 
-/// What a benchmark measures, in the first paragraph of its module comment that says it; empty
-/// where none does.
+/// The first paragraph of a benchmark's module comment that says what it measures; empty where none
+/// does.
 pub fn measures(info: &Info) -> String {
     const LABEL: &str = "**Measures:**";
     let paragraph = info.about.text.split("\n\n").find_map(|text| text.trim_start().strip_prefix(LABEL));
     let lines = paragraph.unwrap_or_default().lines().map(str::trim);
-    // A list behind it, and the sentence that announces one, are for `explain`.
+    // A list after it, and the sentence that announces one, are for `explain` only.
     let text: Vec<&str> = lines.take_while(|line| marker(line).is_none()).filter(|line| !line.is_empty()).collect();
     let text = text.join(" ");
     if text.ends_with(':') { text.rfind(". ").map_or_else(String::new, |end| text[..=end].to_owned()) } else { text }
@@ -45,13 +44,13 @@ pub fn measures(info: &Info) -> String {
 /// A part of the text of a module comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A line of its own above others.
+    /// A heading on a line by itself.
     Heading(String),
-    /// Text that flows, behind the marker of an item with its indent, or behind nothing.
+    /// Flowing text, after the indented marker of a list item or after nothing.
     Paragraph { marker: String, text: String },
-    /// Lines that stay as they are: indented by four blanks, fenced, or rows of a table.
+    /// Lines kept as they are: indented by four spaces, fenced, or table rows.
     Verbatim(Vec<String>),
-    /// A line between two paragraphs.
+    /// An empty line between two paragraphs.
     Blank,
 }
 
@@ -93,8 +92,8 @@ fn parts(text: &str) -> Vec<Part> {
     parts
 }
 
-/// Rewraps the text of a module comment to the width. A label (`**Measures:**`) that opens a
-/// paragraph loses its asterisks and is emphasised.
+/// Rewraps a module comment. A label (`**Measures:**`) that opens a paragraph loses its asterisks
+/// and is emphasised.
 fn reflow(text: &str, style: &Style) -> String {
     let mut out = String::new();
     for part in parts(text) {
@@ -119,7 +118,7 @@ pub(crate) fn label(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix("**")?.split_once("**")
 }
 
-/// The length of the marker that begins an item of a list: `- `, `* `, `12. `.
+/// The length of the marker that begins a list item: `- `, `* `, `12. `.
 fn marker(line: &str) -> Option<usize> {
     if line.starts_with("- ") || line.starts_with("* ") {
         return Some(2);
@@ -143,8 +142,8 @@ mod tests {
             assert!(text.is_empty() || text.ends_with('.'), "{}: {text}", info.id);
             assert!(!text.contains("**") && !text.contains('\n'), "{}: {text}", info.id);
         }
-        let told = all.iter().filter(|bench| !measures(&bench.info).is_empty()).count();
-        assert!(told > 90, "{told} of {}", all.len());
+        let described = all.iter().filter(|bench| !measures(&bench.info).is_empty()).count();
+        assert!(described > 90, "{described} of {}", all.len());
     }
     use crate::list::tests::{FREQUENCY, PIPE};
 
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_out() {
+    fn explain_omits_nothing() {
         let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
         for width in [40, 80, 200] {
             let shown = letters(&explain(&PIPE, &Style::plain(width)));

@@ -1,8 +1,8 @@
-//! Runs as tables with typed columns: the one model of rows behind CSV and Parquet. No statistics,
-//! and no layout for people.
+//! Runs as tables with typed columns: the one row model behind CSV and Parquet. No statistics, and
+//! no layout for people.
 //!
-//! Values are in SI units; a cell without a value is empty. Text has plain characters only, as in
-//! all views.
+//! Values are in SI units; a missing value is an empty cell. As in all views, text has plain
+//! characters only.
 
 mod cells;
 mod csv;
@@ -16,13 +16,13 @@ pub(crate) use cells::better;
 
 use csv::Csv;
 
-/// A run, whole or in part: `points` with the rounds of each, and the records of their metrics in
-/// the same order.
+/// A run or a part of it: `points` with the rounds of each, and the records of their metrics in the
+/// same order.
 #[derive(Clone, Copy, Debug)]
 pub struct Exported<'a> {
-    /// Its head.
+    /// The header.
     pub head: &'a RunHeader,
-    /// What was measured.
+    /// The measured points.
     pub points: &'a [Point],
     /// The rounds of each point.
     pub rounds: &'a [Vec<Round>],
@@ -30,7 +30,7 @@ pub struct Exported<'a> {
     pub records: &'a [Record],
 }
 
-/// What a row is.
+/// A table, by what one row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Table {
     /// A metric at a point, over all rounds.
@@ -55,18 +55,18 @@ impl Table {
         }
     }
 
-    /// Its columns, in order, with what they hold.
+    /// Its columns in order, with the kind of each.
     pub fn columns(self) -> Vec<(&'static str, Kind)> {
         [cells::OF_RUN, cells::of(self)].concat()
     }
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
     Text,
-    /// A moment, as RFC 3339 in UTC.
+    /// A time as RFC 3339 in UTC.
     Time,
     /// An integer.
     Int,
@@ -79,9 +79,9 @@ pub enum Kind {
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// There is none.
+    /// Empty.
     Nothing,
-    /// A text or a moment.
+    /// A text or a time.
     Text(&'a str),
     /// An integer.
     Int(i64),
@@ -91,15 +91,15 @@ pub enum Cell<'a> {
     Flag(bool),
 }
 
-/// Takes the rows of one table. Whoever makes one has opened its output.
+/// Receives the rows of one table. The caller that creates it opens its output.
 pub trait TableWriter {
-    /// Writes a row: a cell for each column.
+    /// Writes a row: one cell per column.
     ///
     /// # Errors
     /// Those of the output.
     fn row(&mut self, row: &[Cell<'_>]) -> io::Result<()>;
 
-    /// Writes what is left. Without it a file is not complete.
+    /// Writes the remaining rows. A file is incomplete without it.
     ///
     /// # Errors
     /// Those of the output.
@@ -147,8 +147,7 @@ pub fn csv_text(table: Table, run: &Exported<'_>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Seconds since 1970 of a moment as runs have it, `2026-11-21T07:38:12Z`; nothing for text that is
-/// no moment.
+/// Unix time of a run's timestamp, `2026-11-21T07:38:12Z`; `None` for any other text.
 pub(crate) fn unix_seconds(moment: &str) -> Option<i64> {
     moment.parse::<jiff::Timestamp>().ok().map(|moment| moment.as_second())
 }

@@ -1,11 +1,11 @@
-//! A run of a two-socket Intel server as its records might be: every family, every state, two
-//! latency curves of 40 points.
+//! A realistic run of a two-socket Intel server: every family, every state, two latency curves of
+//! 40 points.
 //!
-//! Test support only. The numbers are made up, of the right size, and the same each time.
+//! Test support only. The numbers are made up, of realistic size, and the same each time.
 
 mod survey;
 
-/// The families of the catalogue: the snapshots hold their sentences.
+/// The families of the catalogue: snapshots contain their sentences.
 pub(crate) fn families() -> groma_model::Families<'static> {
     static ALL: std::sync::LazyLock<Vec<&'static groma_model::Family>> =
         std::sync::LazyLock::new(groma_benches::families);
@@ -23,8 +23,7 @@ use std::collections::BTreeSet;
 
 const CORE_HZ: f64 = 3.5e9;
 
-/// A record that is `ok`, pinned, of one worker, with an interval of ±0.8 %; the parameters as
-/// people read them.
+/// An `ok`, pinned record of one worker with an interval of ±0.8 %; `params` as displayed.
 pub(crate) fn record(id: &str, params: &str, quantity: Quantity, value: f64) -> Record {
     let half = value.abs() * 0.008;
     let latency = quantity == Quantity::Latency;
@@ -137,8 +136,8 @@ pub(crate) fn without(mut record: Record, state: State, reason: &str) -> Record 
     record
 }
 
-/// Sizes from 4 KiB to 512 MiB in 40 steps, rounded to lines; the declared capacities are among
-/// them.
+/// Sizes from 4 KiB to 512 MiB in 40 steps, rounded to cache lines, with the declared capacities
+/// among them.
 fn sizes() -> Vec<u64> {
     let mut sizes: Vec<u64> = (0..37).map(|i| (4096.0 * 2f64.powf(f64::from(i) * 17.0 / 36.0)) as u64 & !63).collect();
     sizes.extend([48 << 10, 2 << 20, 60 << 20]);
@@ -146,8 +145,8 @@ fn sizes() -> Vec<u64> {
     sizes
 }
 
-/// L1 48 KiB 1.43 ns, L2 2 MiB 4.5 ns, L3 60 MiB 30 ns, memory 110 ns; edges of half an octave,
-/// smooth in the logarithm.
+/// L1 48 KiB 1.43 ns, L2 2 MiB 4.5 ns, L3 60 MiB 30 ns, memory 110 ns; each edge spans half an
+/// octave, smooth in the logarithm.
 fn latency(size: u64) -> f64 {
     let levels: [(f64, f64, f64); 3] =
         [(48.0 * 1024.0, 4.5, 0.5), (2048.0 * 1024.0, 30.0, 0.9), (61440.0 * 1024.0, 110.0, 1.1)];
@@ -159,7 +158,8 @@ fn latency(size: u64) -> f64 {
     ns * 1e-9
 }
 
-/// What address translation adds: nothing up to 384 KiB, then the second-level TLB, then walks.
+/// The added cost of address translation: none up to 384 KiB, then the second-level TLB, then
+/// walks.
 fn translation(size: u64) -> f64 {
     let walk = ((size as f64 / (6144.0 * 1024.0)).log2() / 5.0).clamp(0.0, 1.0) * 31e-9;
     let second = ((size as f64 / (384.0 * 1024.0)).log2()).clamp(0.0, 1.0) * 2e-9;
@@ -249,7 +249,7 @@ pub(crate) fn records() -> Vec<Record> {
             let seconds = latency(size) + if chain == "included" { translation(size) } else { 0.0 };
             let params = format!("size={} chain={chain}", size_text(size));
             let mut record = time("mem.latency", &params, seconds);
-            // The text rounds; the value does not.
+            // The text is rounded; the value is not.
             record.params.0[0].1 = Value::Int(size);
             record.timing = Timing::Floor;
             all.push(record);
@@ -267,7 +267,7 @@ pub(crate) fn records() -> Vec<Record> {
     all
 }
 
-/// A record with raw samples of three rounds: a body, a second mode, and a tail that was disturbed.
+/// A record with raw samples of three rounds: a body, a second mode, and a disturbed tail.
 pub(crate) fn sampled() -> Record {
     let mut record = at(time("ipc.pipe_rtt", "size=1 B", 4.83e-6), Placement::SameCpu);
     let mut state = 12345u64;

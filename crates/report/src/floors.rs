@@ -1,4 +1,4 @@
-//! The smallest change that can be detected in each metric, given how much runs on this host vary.
+//! The smallest detectable change of each metric, given how much runs on this host vary.
 
 use groma_analysis::floors::Floor;
 use groma_model::{Families, Record};
@@ -9,8 +9,9 @@ use crate::grid::{Align, Cell, Grid};
 use crate::style::{Ink, Style, wrap_behind};
 use crate::units;
 
-/// A sentence for all metrics, then a row for each: its value, by how much two runs of it differ,
-/// and the smallest change that a comparison of this many metrics finds in four cases of five.
+/// A sentence about all metrics, then a row for each: its value, by how much two of its runs
+/// differ, and the smallest change that a comparison of this many metrics detects in four cases of
+/// five.
 pub fn floors(families: Families<'_>, all: &[(&Record, Floor)], style: &Style) -> String {
     let found: Vec<f64> = all.iter().filter_map(|(_, floor)| floor.detectable).collect();
     let runs = all.iter().map(|(_, floor)| floor.runs).max().unwrap_or(0);

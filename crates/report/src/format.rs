@@ -1,4 +1,4 @@
-//! The formats in which a run is shown, and the one way to show it.
+//! The formats of a run, and the one function that renders them.
 
 use groma_model::{End, Families, Record, RunHeader};
 
@@ -12,9 +12,9 @@ pub enum Format {
     Table,
     /// One JSON object: `run`, `metrics`, `end`.
     Json,
-    /// One line a metric, long form, SI units.
+    /// One line per metric, long form, SI units.
     Csv,
-    /// A table for GitHub and its like.
+    /// A table for GitHub and similar sites.
     Markdown,
 }
 
@@ -32,17 +32,16 @@ impl Format {
         }
     }
 
-    /// The format named by `word`, if there is one.
+    /// The format with this name, if any.
     pub fn from_word(word: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|f| f.word() == word)
     }
 }
 
-/// A run in a format. JSON and CSV hold every digit and ignore `style`. For people it is the pages,
-/// where the run holds enough of them and `style.all` does not ask for every metric, else a table
-/// of all metrics, below the hardware page where it holds enough for that one. `end` is missing
-/// while the run goes on, or when it was killed. `families` are those whose sentences and rows are
-/// shown.
+/// Renders a run. JSON and CSV contain every digit and ignore `style`. The other formats show the
+/// pages if the run has enough of their metrics and `style.all` is not set, else a table of all
+/// metrics, below the hardware page if the run has enough for that one. `end` is `None` while the
+/// run goes on, or after it was killed. `families` provide sentences and rows.
 pub fn render(
     families: Families<'_>,
     run: &RunHeader,
@@ -55,7 +54,7 @@ pub fn render(
     match format {
         Format::Table => pages(style).unwrap_or_else(|| {
             let table = table::table(families, run, records, end, style);
-            // Not a rule with nothing below it.
+            // A rule with nothing below it is not a page.
             match hardware::hardware(families, run, records, style).filter(|page| page.lines().count() > 1) {
                 Some(page) => format!("{page}\n{table}"),
                 None => table,
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_record_may_hold_is_too_strange() {
+    fn any_record_can_be_rendered() {
         let strange = [f64::NAN, f64::INFINITY, -1.0, 0.0, -0.0, 1e300, 5e-324, 1e-9];
         let mut records = fixtures::records();
         records.push(fixtures::sampled());

@@ -1,6 +1,6 @@
-//! What a gate says, before the comparison that it rests on.
+//! The verdict of a gate, shown before the comparison that it rests on.
 
-use groma_analysis::compare::{Comparison, Gate, Pair, Verdict, identity};
+use groma_analysis::compare::{Comparison, Gate, Pair, Share, Verdict, identity};
 use groma_analysis::gate::{Suspects, is_doubtful};
 use groma_model::Families;
 
@@ -8,11 +8,11 @@ use crate::compare::{CompareFormat, change, page_name};
 use crate::style::{Ink, Style, wrap_behind};
 use crate::units::{self, Scale};
 
-/// Suspects that are named; the others are counted.
+/// Suspects that are named; the rest are counted.
 const NAMED: usize = 5;
 
-/// The verdict in a sentence, then a line for each confirmed regression, and a sentence about the
-/// suspects that were none. `tolerance` is a fraction. Plain lines, or Markdown.
+/// The verdict in a sentence, a line for each confirmed regression, and a sentence about the
+/// cleared suspects. `tolerance` is a fraction. Plain lines, or Markdown.
 pub fn gate(
     families: Families<'_>,
     comparison: &Comparison<'_>,
@@ -35,7 +35,7 @@ pub fn gate(
             (Ink::Warning, "CANNOT TELL", "no metric has a value on both sides; a longer --budget may help.".to_owned())
         }
         Gate::Unclear => {
-            let [unclear, all] = comparison.untold();
+            let Share { count: unclear, total: all } = comparison.inconclusive();
             let doubtful = comparison.pairs.iter().filter(|pair| is_doubtful(pair, suspects, tolerance)).count();
             let what = match doubtful {
                 0 => format!("no regression found; {unclear} of {all} metrics are inconclusive."),
@@ -50,7 +50,7 @@ pub fn gate(
     let lines = slower.iter().map(|pair| line(families, pair));
     let cleared = cleared(families, comparison, suspects, tolerance);
     if format == CompareFormat::Markdown {
-        // Line by line: what comes from outside must not begin one.
+        // Escape line by line: text from outside must not begin a line.
         let lines: String = lines.map(|line| format!("- {}\n", style.text(&line))).collect();
         let cleared = cleared.map_or(String::new(), |text| format!("\n{}\n", style.text(&text)));
         return format!("**{word}**: {}\n\n{lines}{cleared}\n", style.text(&what));
@@ -70,18 +70,18 @@ fn line(families: Families<'_>, pair: &Pair<'_>) -> String {
     format!("{name}: {before} → {after}, {}{}", change(pair.ratio), interval.unwrap_or_default())
 }
 
-/// What became of a suspect that fresh rounds did not confirm.
+/// Why fresh rounds did not confirm a suspect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
     /// It is not slower by more than the tolerance.
     Cleared,
-    /// It is slower again, and that may be chance.
+    /// It is slower again, but that may be chance.
     Doubtful,
-    /// The rounds were too few.
+    /// There were too few rounds.
     Undecided,
 }
 
-/// The suspects that fresh rounds did not confirm, by what became of them.
+/// The suspects that fresh rounds did not confirm, by reason.
 fn cleared(families: Families<'_>, comparison: &Comparison<'_>, suspects: &Suspects, tolerance: f64) -> Option<String> {
     let left = |pair: &Pair<'_>| match pair {
         pair if pair.is_undecided() => Left::Undecided,
@@ -118,7 +118,7 @@ fn cleared(families: Families<'_>, comparison: &Comparison<'_>, suspects: &Suspe
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// A tolerance as it was typed.
+/// A tolerance, as typed.
 fn percent(tolerance: f64) -> String {
     format!("{} %", (tolerance * 1e4).round() / 100.0)
 }
@@ -129,9 +129,8 @@ mod tests {
     use crate::fixtures;
     use groma_analysis::compare::Why;
 
-    /// What a gate says of two suspects: the first is slower again with this interval, the second
-    /// is not.
-    fn said(interval: [f64; 2], verdict: Gate) -> String {
+    /// The report on two suspects: the first is slower again with this interval, the second is not.
+    fn report(interval: [f64; 2], verdict: Gate) -> String {
         let (_, records) = fixtures::survey();
         let pair = |at: usize, ratio: f64, interval: [f64; 2], verdict| Pair {
             sides: [&records[at], &records[at]],
@@ -152,8 +151,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slower_again_is_not_said_to_be_cleared() {
-        let text = said([0.97, 2.4], Gate::Unclear);
+    fn a_suspect_that_is_slower_again_is_not_cleared() {
+        let text = report([0.97, 2.4], Gate::Unclear);
         assert!(text.starts_with("CANNOT TELL  1 of 2 metrics looked slower twice, too noisy to say"), "{text}");
         let [doubtful, cleared] =
             ["Slower again in fresh rounds, but not beyond doubt: ", "at first, not in fresh rounds: "]

@@ -1,11 +1,11 @@
 //! Aligned columns for a terminal or a pipe. Knows text and colours, not records.
 //!
-//! The first column names the row and is never cut: a longer name gets a line of its own. Numbers
-//! are never cut either. The last column takes what room is left and breaks between words.
+//! The first column names the row and is never cut: a longer name gets its own line. Numbers are
+//! never cut either. The last column takes the remaining width and breaks between words.
 
 use crate::style::{Ink, Style, columns, wrap};
 
-/// On which side the cells of a column stand.
+/// The alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -30,11 +30,11 @@ impl Cell {
 }
 
 enum Row {
-    /// One cell a column; missing ones are empty.
+    /// One cell per column; missing ones are empty.
     Cells(Vec<Cell>),
-    /// Cells, and a text from there to the end of the line, cut to fit.
+    /// Cells, then a text up to the end of the line, cut to fit.
     Spanned(Vec<Cell>, Cell),
-    /// A text over the whole width, as it is.
+    /// A text over the whole width, unchanged.
     Line(Cell),
 }
 
@@ -72,7 +72,7 @@ impl Grid {
         cells.into_iter().map(|c| Cell { text: self.style.text(&c.text), ..c }).collect()
     }
 
-    /// The lines, each ending in a newline, without blanks at their ends.
+    /// The lines, each ending in a newline, without trailing spaces.
     pub(crate) fn render(&self) -> String {
         let widths = self.widths();
         let mut out = String::new();
@@ -86,20 +86,19 @@ impl Grid {
         out
     }
 
-    /// Whether all rows keep their names beside their numbers: only the last column had to give
-    /// way, and that was enough.
+    /// Whether all names stay on the line of their numbers: shrinking the last column was enough.
     pub(crate) fn fits(&self) -> bool {
         let (widths, _) = self.last_given_way();
         self.excess(&widths) == 0
     }
 
-    /// How many columns these widths are more than there are.
+    /// By how many columns these widths exceed the available width.
     fn excess(&self, widths: &[usize]) -> usize {
         (widths.iter().sum::<usize>() + GAP * self.align.len().saturating_sub(1)).saturating_sub(self.style.width)
     }
 
-    /// Natural widths; then the last column gives way down to a dozen columns or its longest word,
-    /// then the first.
+    /// Natural widths; then the last column shrinks down to a dozen columns or its longest word,
+    /// then the first one shrinks.
     fn widths(&self) -> Vec<usize> {
         let (mut widths, last) = self.last_given_way();
         if last > 0 {
@@ -108,7 +107,7 @@ impl Grid {
         widths
     }
 
-    /// Natural widths, but for the last column; and which that is.
+    /// Natural widths with the last column shrunk, and its index.
     fn last_given_way(&self) -> (Vec<usize>, usize) {
         let last = self.align.len().saturating_sub(1);
         let mut widths = vec![0; self.align.len()];
@@ -180,10 +179,10 @@ impl Grid {
     }
 }
 
-/// The first column and a spanned text keep at least so many columns.
+/// The least width of the first column and of a spanned text.
 const FIRST_LEAST: usize = 16;
 
-/// The last column keeps so many where it needs them: a state and a flag.
+/// The least width of the last column if it needs it: a state and a flag.
 const LAST_LEAST: usize = 12;
 
 #[cfg(test)]
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_words_break_and_names_and_numbers_do_not() {
+    fn without_room_only_text_is_wrapped() {
         insta::assert_snapshot!(grid(36).render(), @r"
         a                 1.00 ns  ok
         a long name of a metric

@@ -1,31 +1,33 @@
-//! The hardware page: what the machine declares beside what was measured, and how fast it is.
+//! The hardware page: what the machine declares, what was measured, and how fast it is.
 //!
-//! A view over the records of the hardware survey and the facts of the machine. A row whose records
-//! are missing is left out; what was tried and is unresolved says so, with the reason below.
-//! What is declared is never taken for what is measured: where both are there, a rule of
-//! `groma_analysis::claims` says whether they agree.
+//! A view of the records of the hardware survey and the facts of the machine. A row without records
+//! is left out; an unresolved one is marked, with the reason below. A declared value is never shown
+//! as measured: where both are known, the rules of `groma_analysis::claims` decide whether they
+//! agree.
 
 mod claims;
 mod levels;
-mod sentences;
 
 pub(crate) use claims::{amount, name};
 pub(crate) use levels::{Level, OPS, gigabytes};
 
-use groma_analysis::claims::{Claim, Note, Seen, Verdict, claims, hierarchies};
+use groma_analysis::claims::{Claim, Hierarchy, Note, Seen, Verdict, claims, ended, hierarchies, reaches_memory};
 use groma_analysis::curve::{curves, for_levels};
+use groma_analysis::matrix::Matrix;
+use groma_analysis::point::measured;
 use groma_model::family::Row;
 use groma_model::{Families, Record, RunHeader};
 
 use crate::layout::{Strip, column, in_two_columns, lines, picture, rule, stacked};
 use crate::machine::host;
 use crate::style::{Ink, Style, wrap_behind};
+use crate::units::{self, Scale, size, time};
 
-/// Fewer values than this are no page of their own: the tables say the same.
+/// With fewer values there is no page: the tables show the same.
 const FEWEST: usize = 3;
 
-/// The hardware of a run on one page for a terminal or a pipe. `None` where the run holds too
-/// little of it.
+/// The hardware of a run on one page for a terminal or a pipe. `None` where the run has too little
+/// of it.
 pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
     let page = strips(families, run, records, style)?;
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
@@ -36,19 +38,19 @@ pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], sty
     Some(out)
 }
 
-/// What the page says, before anybody lays it out.
+/// The content of the page, before layout.
 pub(crate) struct Found<'r> {
     /// The caches and the memory.
     pub(crate) levels: Vec<Level<'r>>,
-    /// What is to be said of them, each with the names of what it is about; last what stands alone.
+    /// Notes on them, each with the names it refers to, then general sentences.
     pub(crate) of_levels: Vec<(String, String)>,
-    /// The rest of what is declared and measured.
+    /// The other claims.
     pub(crate) claims: Vec<Claim>,
-    /// What is to be said of it, in the same way.
+    /// Notes on these, in the same form.
     pub(crate) of_claims: Vec<(String, String)>,
 }
 
-/// What the page says; `None` where the run holds too little of it.
+/// The content of the page; `None` where the run has too little of it.
 pub(crate) fn found<'r>(families: Families<'_>, run: &RunHeader, records: &'r [Record]) -> Option<Found<'r>> {
     let ids: Vec<&str> = families.pages.of_hardware().map(|shown| shown.metric).collect();
     let is_part = |record: &&Record| record.value.is_some() && ids.contains(&record.id.as_str());
@@ -71,8 +73,8 @@ pub(crate) fn found<'r>(families: Families<'_>, run: &RunHeader, records: &'r [R
     if found.levels.iter().any(|level| level.speeds[2].is_some()) {
         found.of_levels.push(("copy".to_owned(), "a byte counts twice, as it is read and written".to_owned()));
     }
-    found.of_levels.extend(sentences::caution(&rows, &seen, &hierarchies).map(alone));
-    found.of_claims.extend(rows.iter().filter_map(|row| sentences::transfers(row, &seen)).map(alone));
+    found.of_levels.extend(caution(&rows, &seen, &hierarchies).map(alone));
+    found.of_claims.extend(rows.iter().filter_map(|row| transfers(row, &seen)).map(alone));
     Some(found)
 }
 
@@ -100,7 +102,35 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
     Some(page)
 }
 
-/// Whether a claim is only that there is nothing to hold a number against.
+/// A warning if the largest size of the bandwidths is not memory alone.
+fn caution(rows: &[&Row], seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Option<String> {
+    let id = bandwidth(rows)?;
+    let largest = seen.all(id).filter(|r| measured(r).is_some()).filter_map(|r| r.number("size")).max()?;
+    (reaches_memory(hierarchies, largest as f64) == Some(false)).then(|| {
+        let largest = size(largest as f64);
+        format!("{largest} is not memory alone here: its latency still rises there (larger: --param size=1G)")
+    })
+}
+
+/// A sentence about transfers between CPUs, of which there may be one pair or thousands.
+fn transfers(row: &Row, seen: &Seen<'_>) -> Option<String> {
+    let Row::Transfers(id) = *row else { return None };
+    let records: Vec<&Record> = seen.all(id).collect();
+    let Some(matrix) = Matrix::of_cores(&records, None) else {
+        let worst = records.iter().max_by_key(|r| r.state)?;
+        return Some(format!("A cache line to another core: {}, {}.", ended(worst).word(), worst.reason));
+    };
+    let all = matrix.off_diagonal();
+    let low = all.iter().copied().min_by(f64::total_cmp)?;
+    let high = all.iter().copied().max_by(f64::total_cmp)?;
+    let (pairs, range) = (all.len() / 2, units::range(low, high, Scale::Time));
+    Some(match pairs {
+        1 => format!("A cache line reaches the other core in {}.", time(low)),
+        _ => format!("A cache line reaches another core in {range} ({pairs} pairs)."),
+    })
+}
+
+/// Whether a claim has nothing to show but a missing comparison.
 fn is_empty(claim: &Claim) -> bool {
     claim.note == Note::TwoCpus
 }
@@ -116,7 +146,7 @@ fn bandwidth(rows: &[&Row]) -> Option<&'static str> {
     rows.iter().find_map(|row| if let Row::Bandwidth(id) = row { Some(*id) } else { None })
 }
 
-/// The latency by working set that shows the levels best.
+/// The latency curve that shows the levels best.
 fn latency_curve(rows: &[&Row], seen: &Seen<'_>, style: &Style) -> Vec<Strip> {
     let caches = rows.iter().find_map(|row| if let Row::Caches(id) = row { Some(*id) } else { None });
     let Some(id) = caches else { return Vec::new() };
@@ -132,7 +162,7 @@ fn latency_curve(rows: &[&Row], seen: &Seen<'_>, style: &Style) -> Vec<Strip> {
     [title].into_iter().chain(rows).collect()
 }
 
-/// What is measured of the rest, and what is declared where that is something else.
+/// The other claims: the measured value, and the declared one if it differs.
 fn declared(claims: &[Claim], width: usize, style: &Style) -> Vec<Strip> {
     if claims.is_empty() {
         return Vec::new();
@@ -146,7 +176,7 @@ fn declared(claims: &[Claim], width: usize, style: &Style) -> Vec<Strip> {
     [title].into_iter().chain(claims.iter().map(line)).collect()
 }
 
-/// Why, for each claim that has a reason; those with the same reason together.
+/// The reasons of claims; claims with one reason are grouped.
 fn notes(claims: &[Claim]) -> Vec<(String, String)> {
     let mut notes: Vec<(String, String)> = Vec::new();
     for claim in claims {
@@ -160,7 +190,7 @@ fn notes(claims: &[Claim]) -> Vec<(String, String)> {
     notes
 }
 
-/// `L3 cache: 260 MiB declared, 24 MiB available now`; or a sentence that stands alone.
+/// `L3 cache: 260 MiB declared, 24 MiB available now`, or a general sentence.
 pub(crate) fn note_text((what, text): &(String, String)) -> String {
     if what.is_empty() { text.clone() } else { format!("{what}: {text}") }
 }
@@ -198,7 +228,7 @@ mod tests {
         assert!(text.is_ascii(), "{text}");
     }
 
-    /// Each level has the bandwidth of the largest size that fits into it and not into the one
+    /// Each level has the bandwidth of the largest size that fits into it but not into the one
     /// before.
     #[test]
     fn bandwidths_stand_at_their_levels() {
@@ -219,25 +249,25 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_in_the_last_cache_is_not_called_memory() {
+    fn a_size_that_may_fit_the_last_cache_is_not_called_memory() {
         let caution = "is not memory alone here";
         let (run, records) = fixtures::guest();
         assert!(!shown((run.clone(), records.clone()), &Style::plain(80)).contains(caution));
-        // As on a machine whose last cache holds all sizes that were asked for.
+        // As on a machine whose last-level cache holds all requested sizes.
         let still_rising = |r: &Record| r.id != "mem.latency" || r.params.int("size").is_some_and(|s| s <= 16 << 20);
         let cached: Vec<Record> = records.into_iter().filter(still_rising).collect();
         assert!(shown((run, cached), &Style::plain(80)).contains(caution));
     }
 
     #[test]
-    fn a_short_cache_is_blamed_on_others_only_if_laps_agreed() {
+    fn a_small_cache_is_attributed_to_others_only_if_laps_agree() {
         let (run, records) = fixtures::guest();
         let shown = |change: &dyn Fn(Record) -> Record| {
             shown((run.clone(), records.iter().cloned().map(change).collect()), &Style::plain(120))
         };
         let (shared, unsettled) = ("a share of a cache that other machines use", "never agreed");
         let at = |r: &Record, size: u64| r.id == "mem.latency" && r.params.int("size") == Some(size);
-        // No two laps agree just beyond the level, or far beyond, where memory has begun.
+        // Laps do not agree just beyond the level, or far beyond, where memory has begun.
         for (size, blamed) in [(32 << 20, false), (192 << 20, true)] {
             let text = shown(&|r| if at(&r, size) { fixtures::without(r, State::Unresolved, "laps") } else { r });
             assert_eq!((text.contains(shared), text.contains(unsettled)), (blamed, !blamed), "{text}");
@@ -255,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn any_part_of_a_survey_may_be_missing_or_have_ended_badly() {
+    fn any_part_of_a_survey_may_be_missing_or_failed() {
         let (run, records) = fixtures::guest();
         let ids: std::collections::BTreeSet<String> = records.iter().map(|r| r.id.clone()).collect();
         for id in &ids {
@@ -276,11 +306,11 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_a_cache_is_told_by_transfers() {
+    fn transfers_show_who_shares_a_cache() {
         let halves = fixtures::pairs(8, "cas1", |a, b| if a / 4 == b / 4 { 25.0 } else { 100.0 });
         let claim = shared("0-3", &halves);
         assert_eq!((claim.verdict, amount(&claim.measured).as_str()), (Some(Verdict::Agree), "0-3 | 4-7"));
-        // A hypervisor that calls two caches one.
+        // A hypervisor declares two caches as one.
         let claim = shared("0-7", &halves);
         assert_eq!((claim.verdict, amount(&claim.measured).as_str()), (Some(Verdict::Disagree), "0-3 | 4-7"));
         let threads = fixtures::pairs(8, "cas1", |a, b| if a / 2 == b / 2 { 9.0 } else { 30.0 });
@@ -290,7 +320,7 @@ mod tests {
         let even = fixtures::pairs(4, "cas1", |_, _| 60.0);
         assert_eq!(shared("0-3", &even).verdict, Some(Verdict::Agree));
         assert_eq!(shared("0", &even).verdict, Some(Verdict::Disagree));
-        // A missing pair is no group.
+        // A missing pair makes no group.
         assert_eq!(shared("0-3", &halves[1..]).verdict, Some(Verdict::NotDeterminable));
         assert_eq!(shared("0-1", &even[..1]).verdict, Some(Verdict::NotDeterminable));
     }

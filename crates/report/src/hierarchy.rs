@@ -1,4 +1,4 @@
-//! Curves and levels of the made-up machines, by the names that people see.
+//! Tests of the curves and levels of the fixtures, by their displayed names.
 
 use crate::fixtures;
 use crate::point::{level_name, rest};
@@ -37,9 +37,10 @@ fn levels_are_named_and_come_from_the_chain_without_translation() {
     assert!((cycles - 5.0).abs() < 0.1, "{cycles}");
 }
 
-/// Of a first level that neighbours left one quiet size no level is found; the next one is not it.
+/// Neighbours left one quiet size on the first level, so it is not found; the next level must not
+/// be taken for it.
 #[test]
-fn a_first_level_that_was_not_seen_is_counted() {
+fn a_missed_first_level_is_still_counted() {
     let mut records = fixtures::records();
     let size = |record: &Record| record.params.int("size").unwrap_or(0);
     let smallest = latencies(&records).into_iter().map(size).min().expect("sizes");

@@ -1,10 +1,10 @@
-//! A report: runs as one file for a browser, which needs nothing else.
+//! A report: runs in one self-contained HTML file.
 //!
-//! Static first: all that is said stands in the document, curves are SVG, matrices are tables. The
-//! script (`html/script.js`) sorts, filters, hides lines, zooms, and draws rounds and samples of a
-//! metric; its data are in one block of JSON. What pages say comes from the same model as the text
-//! of a terminal (`layout`, `hardware`, `compare`); only the elements are made here, through
-//! `markup`, which escapes.
+//! It works without scripts: all text is in the document, curves are SVG, matrices are tables. The
+//! script (`html/script.js`) sorts, filters, hides lines, zooms, and draws a metric's rounds and
+//! samples, from one block of JSON. The content comes from the same model as terminal text
+//! (`layout`, `hardware`, `compare`); only the elements are made here, through `markup`, which
+//! escapes.
 
 mod beside;
 pub(crate) mod charts;
@@ -12,7 +12,6 @@ mod explanations;
 mod head;
 mod pages;
 mod sheet;
-pub(crate) mod style;
 mod values;
 
 use groma_analysis::compare::environment::Difference;
@@ -23,49 +22,51 @@ use crate::markup::Markup;
 use crate::paper::Papers;
 use crate::plot::colours;
 use sheet::Sheet;
-use style::STYLE;
 
 const SCRIPT: &str = include_str!("html/script.js");
 
-/// What the document may do: run the script whose SHA-256 this is, and use its own styles. Nothing
-/// is loaded, and nothing is sent.
+/// The style sheet that reports and pages of papers share.
+pub(crate) const STYLE: &str = include_str!("html/style.css");
+
+/// What the document may do: run the script with this SHA-256, and use its own styles. Nothing is
+/// loaded, and nothing is sent.
 const POLICY: &str = concat!(
     "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-",
     include_str!("html/script.sha256"),
     "'"
 );
 
-/// A run of a report.
+/// One run of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportRun<'r> {
-    /// Its head.
+    /// The header.
     pub head: &'r RunHeader,
-    /// What was measured; the records follow in this order.
+    /// The measured points; records are in this order.
     pub points: &'r [Point],
-    /// The rounds of each of them.
+    /// The rounds of each point.
     pub rounds: &'r [Vec<Round>],
     /// The records.
     pub records: &'r [Record],
-    /// Its end; `None` while it goes on, or when it was killed.
+    /// The end; `None` while the run goes on, or after it was killed.
     pub end: Option<&'r End>,
 }
 
-/// What a report is made of.
+/// The content of a report.
 #[derive(Debug)]
 pub struct Report<'r> {
-    /// The families whose pages and rows are shown.
+    /// The families that provide pages and rows.
     pub families: Families<'r>,
-    /// The benchmarks that can be explained.
+    /// The benchmarks to explain.
     pub catalogue: &'r [&'r Info],
-    /// What states, flags and labels mean, each with its word.
+    /// The meaning of states, flags and labels, by word.
     pub words: &'r [(String, String)],
-    /// The runs, the one that others are compared with first.
+    /// The runs; the others are compared with the first.
     pub runs: &'r [ReportRun<'r>],
-    /// The first run as a side of the comparison, and the others beside it; none of one run.
+    /// The first run as a side of the comparison, and the others; `None` for a single run.
     pub compared: Option<(Side<'r>, &'r [Compared<'r>])>,
-    /// Published tables with these runs among their rows; none unless they are asked for.
+    /// Published tables with these runs among their rows; empty unless requested.
     pub papers: Papers<'r>,
-    /// What the program is called, for commands that the report suggests.
+    /// The name of the program, for suggested commands.
     pub program: &'static str,
 }
 
@@ -112,7 +113,7 @@ pub fn html(report: &Report<'_>) -> String {
     out.into_string()
 }
 
-/// The sections that have something to show: their ids, names and bodies.
+/// The non-empty sections: ids, names and bodies.
 fn sections(report: &Report<'_>, sheet: &Sheet<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
         ("comparison", "Comparison", beside::comparison(report, sheet)),
@@ -127,7 +128,7 @@ fn sections(report: &Report<'_>, sheet: &Sheet<'_>) -> Vec<(&'static str, &'stat
     all.into_iter().filter_map(|(id, name, body)| Some((id, name, body?))).collect()
 }
 
-/// The published tables; `None` where none were asked for.
+/// The published tables; `None` unless requested.
 fn papers(report: &Report<'_>) -> Option<Markup> {
     if report.papers.tables.is_empty() {
         return None;
@@ -140,7 +141,7 @@ fn papers(report: &Report<'_>) -> Option<Markup> {
     Some(out)
 }
 
-/// What a run is called in the report: A, B, and so on; nothing where it is the only one.
+/// The letter of a run in the report: A, B, and so on; empty for a single run.
 fn letter(report: &Report<'_>, run: usize) -> String {
     if report.runs.len() > 1 { crate::compare::letter(run).to_string() } else { String::new() }
 }

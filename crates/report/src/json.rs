@@ -17,10 +17,10 @@ pub(crate) fn json(run: &RunHeader, records: &[Record], end: Option<&End>) -> St
     pretty(&Whole { run, metrics: records, end })
 }
 
-/// Any value, indented, with a newline at its end, in plain characters: JSON printed on a terminal
-/// steers it no more than a table does.
+/// Any value, indented, with a final newline, in plain characters: JSON printed on a terminal
+/// cannot steer it.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
-    // Only a map with keys that are no text could fail, and there is none in what views show.
+    // Only a map with non-text keys could fail, and no view has one.
     let mut text = serde_json::to_string_pretty(value)
         .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string());
     text.push('\n');
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_looks_so() {
+    fn a_record_has_this_form() {
         let records = fixtures::records();
         let (run, record) = (fixtures::header(), &records[5..6]);
         insta::assert_snapshot!(super::json(&run, record, None));

@@ -1,11 +1,11 @@
-//! What pages are laid out with: strips of text in columns, blocks of lines, and the picture of a
-//! curve. What stands on a page is for `page` and `hardware`.
+//! Layout of pages: strips of text in columns, blocks of lines, and the picture of a curve. The
+//! content of pages is up to `page` and `hardware`.
 
 mod blocks;
 mod curve;
 mod strip;
 
-pub(crate) use blocks::{Mark, PRECISE, Place, lines, rows, title};
+pub(crate) use blocks::{BlockCell, Mark, PRECISE, lines, rows, title};
 pub(crate) use curve::picture;
 pub(crate) use strip::{Strip, in_two_columns, side_by_side, stacked};
 
@@ -13,7 +13,7 @@ use crate::style::{Ink, Style, columns};
 
 /// The narrowest page with two columns of lines.
 pub(crate) const TWO_COLUMNS: usize = 80;
-/// Between two columns.
+/// Spaces between two columns.
 pub(crate) const GAP: usize = 2;
 
 /// The width of a column, and whether there are two.

@@ -1,8 +1,8 @@
 //! Views: records in, text out.
 //!
-//! A view shows what is in the records and nothing else. It never measures, queries a store, reads
-//! a clock or touches the world, and it computes only what it takes to say a number to a person: a
-//! unit, a number of digits, a ratio of two records, the levels of a curve (from `groma-stats`).
+//! A view shows what is in the records and nothing else. It never measures, queries a store or
+//! reads a clock, has no side effects, and computes only what displaying a number requires: a unit,
+//! a number of digits, a ratio of two records, the levels of a curve (from `groma-stats`).
 //!
 //! | To see | Call |
 //! | --- | --- |
@@ -19,13 +19,13 @@
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | runs in a browser | [`html()`] |
-//! | where it ran | [`machine()`], [`machine_json`] |
-//! | where its time went | [`times()`], [`times_json`] |
+//! | the machine of a run | [`machine()`], [`machine_json`] |
+//! | where the time of a run went | [`times()`], [`times_json`] |
 //! | published tables, with machines among their rows | [`papers`], [`paper_list`] |
 //! | how much of the cores others take | [`watch_head`], [`watch_line`], [`watched`], [`watch_openmetrics`] |
-//! | what there is | [`runs()`], [`runs_json`] |
+//! | the runs in a store | [`runs()`], [`runs_json`] |
 //!
-//! How a number is written for people is decided in [`units`] alone.
+//! [`units`] alone decides how a number is displayed.
 #![forbid(unsafe_code)]
 
 pub mod units;

@@ -1,18 +1,17 @@
-//! Rows of earlier suites and papers, and the commands that repeat them.
+//! Rows of earlier suites and papers, with the commands that repeat them.
 
 use groma_model::Info;
 use groma_published::{Cell, Quantity, Repeat, Shape};
 
 use crate::style::{Ink, Style, wrap_behind};
 
-/// A block for each row. What is timed, where the row does not say it, is the summary of its
-/// benchmarks.
+/// A block per row. If the row does not say what is timed, the summaries of its benchmarks do.
 pub fn lineage(repeats: &[&Repeat], infos: &[&Info], style: &Style) -> String {
     let mut out = String::new();
     for repeat in repeats {
         let column = if repeat.column.is_empty() { String::new() } else { format!(": {}", repeat.column) };
         out += &format!("{}{column}\n", style.paint(Ink::Strong, repeat.source));
-        // The command stands alone and whole, to be copied.
+        // The command has a line of its own, unbroken, to be copied.
         out += &format!("  {}\n", style.text(repeat.command));
         let ids = repeat.benchmarks();
         let summaries: Vec<&str> =
@@ -29,12 +28,12 @@ pub fn lineage(repeats: &[&Repeat], infos: &[&Info], style: &Style) -> String {
     out
 }
 
-/// What the document prints for a row, and for which system: `26 us (Linux/i686)`. Empty where it
-/// prints nothing.
+/// The value that the document prints for a row, and the system: `26 us (Linux/i686)`. Empty if it
+/// prints none.
 pub fn published(repeat: &Repeat) -> String {
-    /// More than fit beside each other; then the first and the last stand for all.
+    /// With more values, only the first and the last are shown.
     const MANY: usize = 6;
-    /// The parameters beside the system that a reader looks for.
+    /// The parameters to show next to the system.
     const SHOWN: [&str; 4] = ["access", "fs", "net", "procs"];
     let Some((table, all)) = repeat.printed() else { return String::new() };
     let Some((quantity, cell)) = all.first().and_then(|(quantity, cells)| Some((quantity, cells.first()?))) else {

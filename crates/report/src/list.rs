@@ -11,13 +11,13 @@ use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
 use crate::style::{Ink, Style, columns, wrap_behind};
 
-/// The benchmarks, a line each under their families; `long` adds parameters, further metrics,
-/// placements and lineage. A star marks those that are only measured when named.
+/// One line per benchmark, by family; `long` adds parameters, further metrics, placements and
+/// lineage. A star marks benchmarks that only run when named.
 pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
     let mut grid = Grid::new(&[Align::Left, Align::Left], style);
     let mut out = String::new();
     let mut family = "";
-    // One line for each: whoever wants the rest asks for `long`.
+    // One line each: `long` has the rest.
     let longest = infos.iter().map(|info| columns(info.id)).max().unwrap_or(0);
     let room = style.width.saturating_sub(longest + "   *  ".len()).max(20);
     for info in infos {
@@ -51,8 +51,7 @@ pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
     out + "\n"
 }
 
-/// A benchmark in a few lines: the parameters in one, and what `groma explain` says in full left
-/// out.
+/// A benchmark in a few lines: the parameters in one, without the full text of `groma explain`.
 fn entry(info: &Info, style: &Style) -> String {
     let star = if info.tier == Tier::Named { " *" } else { "" };
     let mut out = format!("  {}{star}\n", style.paint(Ink::Strong, info.id));
@@ -74,10 +73,10 @@ fn entry(info: &Info, style: &Style) -> String {
     out
 }
 
-/// The values of a parameter in short: `1|64[|1K|4K]`, those of a plain run in front of the
-/// bracket. Of a long list the first ones.
+/// The values of a parameter in short: `1|64[|1K|4K]`, with those of a default run before the
+/// bracket. A long list is truncated.
 fn choices(param: &Param) -> String {
-    /// More than fit beside each other.
+    /// Long lists show this many values.
     const MANY: usize = 6;
     let usual = param.values(Tier::Standard);
     let mut further = param.values(Tier::Named);
@@ -90,8 +89,7 @@ fn choices(param: &Param) -> String {
     if further.is_empty() { short(&usual) } else { format!("{}[|{}]", short(&usual), short(&further)) }
 }
 
-/// What is to be said of a benchmark besides its summary and text, heads with their texts; those
-/// without a text left out.
+/// Facts about a benchmark besides its summary and text: headings with texts, without empty ones.
 pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
     let mut facts = vec![("measures", measures(info)), ("iteration", info.iteration.to_owned())];
     facts.extend(info.params.iter().map(|p| ("parameter", param(p))));
@@ -156,7 +154,7 @@ fn timing(timing: Timing) -> &'static str {
     }
 }
 
-/// The tiers of runs that name nothing.
+/// The tiers of runs without arguments.
 const RUNS: [Tier; 3] = [Tier::Quick, Tier::Standard, Tier::Full];
 
 /// `size=1, 4 KiB, with --full 64 KiB: bytes in a message`.
@@ -212,7 +210,7 @@ fn words<T>(all: &[T], word: impl Fn(&T) -> String) -> String {
     all.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// The benchmarks as a JSON array, one object each.
+/// The benchmarks as a JSON array of objects.
 pub fn list_json(infos: &[&Info]) -> String {
     pretty(&infos.iter().map(|info| object(info)).collect::<Vec<_>>())
 }

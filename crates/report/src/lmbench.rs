@@ -1,5 +1,5 @@
-//! Runs in the layout of lmbench's summary: tables by subject, a line a run. Which metric stands in
-//! which cell is data of the program ([`LmbenchTable`]); this file knows the layout alone.
+//! Runs in the layout of lmbench's summary: tables by subject, one line per run. The program
+//! supplies the cells as data ([`LmbenchTable`]); this file only knows the layout.
 
 use groma_model::page::Shown;
 use groma_model::{Record, RunHeader};
@@ -11,20 +11,20 @@ use crate::units::significant;
 /// A table of the summary.
 #[derive(Clone, Copy, Debug)]
 pub struct LmbenchTable {
-    /// Its subject and unit.
+    /// The subject and unit.
     pub title: &'static str,
-    /// Its columns, behind those of the host and the system.
+    /// The columns after host and system.
     pub columns: &'static [LmbenchColumn],
 }
 
 /// A column of the summary.
 #[derive(Clone, Copy, Debug)]
 pub struct LmbenchColumn {
-    /// The two lines of its head.
+    /// The two lines of the heading.
     pub heads: [&'static str; 2],
-    /// What its cells hold: the mean of the first of these lists that a run has all values of.
+    /// The cell's value: the mean of the first of these lists whose values a run has completely.
     pub of: &'static [&'static [Shown]],
-    /// What a value in SI units is multiplied with.
+    /// Multiplier from SI units.
     pub factor: f64,
 }
 
@@ -39,9 +39,9 @@ impl LmbenchColumn {
     }
 }
 
-/// The summary of some runs. A cell whose metrics a run does not hold is blank.
+/// The summary of some runs. A cell is blank where a run lacks its metrics.
 pub fn lmbench(tables: &[LmbenchTable], runs: &[(&RunHeader, &[Record])]) -> String {
-    // Lines are as long as they are: whoever reads them by column wants no line broken.
+    // Lines are never broken: they are read by column.
     let style = Style::plain(usize::MAX);
     let mut out = "groma runs in the layout of lmbench 3: make see\n".to_owned();
     for table in tables {
@@ -72,14 +72,14 @@ pub fn lmbench(tables: &[LmbenchTable], runs: &[(&RunHeader, &[Record])]) -> Str
 
 fn row(table: &LmbenchTable, head: &RunHeader, records: &[Record]) -> Vec<String> {
     let fact = |key| head.environment.get(key).unwrap_or_default();
-    // What stands behind the release is whose build it is.
+    // What follows the release only says whose build it is.
     let release = fact("kernel.release").split('-').next().unwrap_or_default();
     let names = [fact("host.name").to_owned(), format!("{} {release}", fact("kernel.name"))];
     let values = table.columns.iter().map(|column| column.value(records));
     names.into_iter().chain(values.map(|value| value.map_or_else(String::new, text))).collect()
 }
 
-/// Three digits; a count has no point.
+/// Three digits; a count has no decimal point.
 fn text(value: f64) -> String {
     if value >= 10.0 && value.fract() == 0.0 { value.to_string() } else { significant(value, 3) }
 }
@@ -118,7 +118,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_line_a_run_and_blanks_for_what_is_missing() {
+    fn one_line_per_run_with_blanks_for_missing_values() {
         let (head, records) = (fixtures::header(), fixtures::records());
         let mut other = head.clone();
         other.environment.facts[0].value = "b\x1b[2J".to_owned();

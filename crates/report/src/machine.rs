@@ -1,4 +1,4 @@
-//! What is known about a machine.
+//! The description of a machine.
 
 use groma_model::{Fact, Machine, NoiseVerdict, parse_size, size_text};
 use serde_json::{Map, Value as Json, json};
@@ -8,8 +8,8 @@ use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units;
 use groma_analysis::point::family;
 
-/// The facts that numbers depend on most; the others are shown with `style.all`. A name that ends
-/// with a dot stands for all facts below it.
+/// The facts that numbers depend on most; `style.all` shows the others. A name that ends in a dot
+/// stands for all facts below it.
 const BRIEF: [&str; 34] = [
     "kernel.release",
     "kernel.cmdline",
@@ -47,8 +47,8 @@ const BRIEF: [&str; 34] = [
     "load.",
 ];
 
-/// What the machine is in one line, the facts under the first part of their keys, and how disturbed
-/// the host is: the verdict and the share of time lost.
+/// The machine in one line, its facts grouped by the first part of their keys, and the noise of the
+/// host: the verdict and the share of time lost.
 pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>, style: &Style) -> String {
     let is_brief =
         |key: &str| BRIEF.iter().any(|brief| *brief == key || (brief.ends_with('.') && key.starts_with(brief)));
@@ -86,8 +86,8 @@ pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>
     out
 }
 
-/// The facts as one flat object, key to text as recorded, so that two machines can be laid side by
-/// side; and the noise. Of a key that comes twice the last value counts.
+/// The facts as one flat object, from key to recorded text, so that two machines can be compared by
+/// lines; and the noise. For a repeated key the last value counts.
 pub fn machine_json(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>) -> String {
     let facts: Map<String, Json> =
         machine.facts.iter().map(|f| (f.key.clone(), Json::String(f.value.clone()))).collect();
@@ -95,12 +95,12 @@ pub fn machine_json(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option
     pretty(&json!({ "facts": facts, "noise": noise }))
 }
 
-/// The key without its group; the key itself where it has no parts.
+/// The key without its group; the whole key if it has no parts.
 fn rest(fact: &Fact) -> &str {
     fact.key.split_once('.').map_or(fact.key.as_str(), |(_, rest)| rest)
 }
 
-/// The value for people: sizes, which facts hold in bytes, with their unit.
+/// The value as displayed: sizes, which facts hold in bytes, get a unit.
 pub(crate) fn value(fact: &Fact) -> String {
     let size = match fact.key.rsplit('.').next().unwrap_or_default() {
         "size" | "bytes" | "line" | "rss" => true,
@@ -113,7 +113,7 @@ pub(crate) fn value(fact: &Fact) -> String {
     }
 }
 
-/// What a machine is, in one line, of the facts that are there.
+/// The machine in one line, from the known facts.
 pub(crate) fn host(machine: &Machine) -> String {
     let mut parts = Vec::new();
     if let Some(model) = machine.get("cpu.model") {

@@ -1,4 +1,4 @@
-//! A run as tables that GitHub and its like show: the columns of the wide table, a table a family.
+//! A run as Markdown tables: the columns of the wide table, one table per family.
 
 use groma_model::{End, Families, Record, RunHeader, plain};
 
@@ -8,20 +8,20 @@ use crate::machine::host;
 use crate::rows::{Body, HEADS, groups};
 use crate::summary::summary;
 
-/// How pages look in a block of code: forums show 100 columns without a scroll bar.
+/// The style of pages in a code block: forums show 100 columns without a scroll bar.
 pub(crate) const fn in_a_block(style: &Style) -> Style {
     Style { all: style.all, program: style.program, ..Style::plain(100) }
 }
 
-/// A page of text, as it stands, in a block of code.
+/// A page of text, unchanged, in a code block.
 pub(crate) fn block(page: &str) -> String {
-    // A fence that is longer than any in the page is not closed by it.
+    // The fence is longer than any in the page, which so cannot close it.
     let longest = page.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
     format!("{fence}text\n{page}{fence}\n")
 }
 
-/// A text, and a longer one folded below it: for a comment that is to be read at a glance.
+/// A text with a longer one folded below it, for a comment to be read at a glance.
 pub(crate) fn folded(first: &str, title: &str, below: &str) -> String {
     format!("{}\n<details><summary>{title}</summary>\n\n{}\n</details>\n", block(first), block(below))
 }
@@ -44,7 +44,7 @@ pub(crate) fn markdown(
         out += &format!("{page}\n");
     }
     for group in groups(families, records, &plain) {
-        out += &format!("### {}\n\n{}.\n\n", escape(group.family), escape(&group.says));
+        out += &format!("### {}\n\n{}.\n\n", escape(group.family), escape(&group.sentence));
         line(&mut out, ["metric", "point"].into_iter().chain(HEADS).chain(["state"]));
         line(&mut out, ["---", "---", "--:", "--:", "--:", "--:", "--:", "---"]);
         let mut above = "";
@@ -77,12 +77,12 @@ pub(crate) fn markdown(
     out
 }
 
-/// The hardware of a run on one page of Markdown; `None` where the run holds too little of it.
+/// The hardware page in Markdown; `None` where the run has too little of it.
 pub fn hardware_markdown(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
     hardware::hardware(families, run, records, &in_a_block(style)).map(|page| block(&page))
 }
 
-/// A row of a table; its cells are Markdown already.
+/// A table row; its cells are Markdown already.
 fn line(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) {
     out.push('|');
     for cell in cells {
@@ -91,15 +91,14 @@ fn line(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) {
     out.push('\n');
 }
 
-/// An id as code; one that is not written as ids are is text like any other, since it could end the
-/// code.
+/// An id as code. One with unexpected characters is escaped as text, since it could end the code.
 fn code(id: &str) -> String {
     let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !id.is_empty() && id.chars().all(is_id) { format!("`{id}`") } else { escape(id) }
 }
 
-/// Text from outside as Markdown that shows just this text: it neither ends a cell, nor becomes
-/// markup or HTML, nor begins a heading, a list or a quotation where it begins a line.
+/// Escapes text from outside so that Markdown shows it verbatim: it cannot end a cell, become
+/// markup or HTML, or start a heading, a list or a quotation.
 pub(crate) fn escape(text: &str) -> String {
     let text = plain(text);
     let mut out = String::with_capacity(text.len() + 8);
@@ -107,7 +106,7 @@ pub(crate) fn escape(text: &str) -> String {
     let numbered = digits > 0 && text[digits..].starts_with(['.', ')']) && text[digits + 1..].starts_with(' ');
     for (at, c) in text.char_indices() {
         let markup = matches!(c, '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '<' | '&' | '~');
-        // A minus sign is one where a number follows.
+        // A minus sign is harmless before a digit.
         let begins =
             at == 0 && matches!(c, '#' | '>' | '=' | '+' | '-') && !text[1..].starts_with(|c: char| c.is_ascii_digit());
         if markup || begins || (numbered && at == digits) {
@@ -157,8 +156,7 @@ mod tests {
         assert_eq!(code("x` <b>|"), "x\\` \\<b>\\|");
     }
 
-    /// Cells of a row as GitHub takes it apart: a bar ends a cell unless a backslash stands before
-    /// it.
+    /// Number of cells as GitHub parses a row: an unescaped bar ends a cell.
     fn cells(line: &str) -> usize {
         let mut escaped = false;
         let ends = line.chars().filter(|c| {

@@ -1,15 +1,15 @@
-//! Text inside HTML, SVG and XML: the one place that escapes.
+//! Text in HTML, SVG and XML: the one place that escapes.
 //!
-//! A [`Markup`] takes tags and attribute names that are written in this crate (`&'static str`) and
-//! escapes everything else, so no text from outside can become an element. Characters that steer a
-//! terminal or reorder a line are escaped as everywhere (`groma_model::plain`).
+//! A [`Markup`] takes tags and attribute names written in this crate (`&'static str`) and escapes
+//! everything else, so no text from outside can become an element. Characters that steer a terminal
+//! or reorder a line are escaped as everywhere (`groma_model::plain`).
 
 use std::fmt::Write;
 
 use groma_model::{plain, plain_json};
 use serde::Serialize;
 
-/// Text for an element or an attribute in double quotes.
+/// Escapes text for an element or a double-quoted attribute.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in plain(text).chars() {
@@ -30,17 +30,17 @@ pub(crate) fn escape(text: &str) -> String {
 pub(crate) struct Markup(String);
 
 impl Markup {
-    /// Our own text, as it is.
+    /// The crate's own markup, unescaped.
     pub(crate) fn own(&mut self, text: &'static str) {
         self.0 += text;
     }
 
-    /// A tag without attributes, and what is inside.
+    /// A tag without attributes, and its content.
     pub(crate) fn tag(&mut self, name: &'static str, inside: impl FnOnce(&mut Markup)) {
         self.with(name, &[], inside);
     }
 
-    /// A tag with attributes, those without a text left out, and what is inside.
+    /// A tag with attributes, without the empty ones, and its content.
     pub(crate) fn with(
         &mut self,
         name: &'static str,
@@ -53,7 +53,7 @@ impl Markup {
         let _ = write!(self.0, "</{name}>");
     }
 
-    /// A tag that has nothing inside and no end.
+    /// A tag without content and end tag.
     pub(crate) fn open(&mut self, name: &'static str, attributes: &[(&'static str, &str)]) {
         self.0 += "<";
         self.0 += name;
@@ -63,24 +63,24 @@ impl Markup {
         self.0 += ">";
     }
 
-    /// An element of SVG that has nothing inside.
+    /// An SVG element without content.
     pub(crate) fn leaf(&mut self, name: &'static str, attributes: &[(&'static str, &str)]) {
         self.open(name, attributes);
         self.0.pop();
         self.0 += "/>";
     }
 
-    /// Text.
+    /// Escaped text.
     pub(crate) fn text(&mut self, text: &str) {
         self.0 += &escape(text);
     }
 
-    /// A tag without attributes, and text inside.
+    /// A tag without attributes around a text.
     pub(crate) fn say(&mut self, name: &'static str, text: &str) {
         self.tag(name, |inside| inside.text(text));
     }
 
-    /// A tag of a class, and text inside.
+    /// A tag of a class around a text.
     pub(crate) fn say_of(&mut self, name: &'static str, class: &str, text: &str) {
         self.with(name, &[("class", class)], |inside| inside.text(text));
     }
@@ -90,21 +90,21 @@ impl Markup {
         self.0 += &part.0;
     }
 
-    /// Rules of a style sheet on a light and on a dark ground; they are ours.
+    /// CSS rules for a light and a dark background, written in this crate.
     pub(crate) fn colours(&mut self, [light, dark]: &[String; 2]) {
         let _ =
             write!(self.0, "{}@media (prefers-color-scheme:dark){{@media screen{{{}}}}}", escape(light), escape(dark));
     }
 
-    /// A line break of the source, so that a diff of two documents can be read.
+    /// A line break in the source, so that two documents can be diffed.
     pub(crate) fn newline(&mut self) {
         self.0.push('\n');
     }
 
-    /// Data for the script of the page. In a script only `<` can end it, and in JSON it stands in
-    /// strings alone, where its escape means the same.
+    /// Data for the page's script. Only `<` can end a script element; in JSON it occurs in strings
+    /// only, where its escape is equivalent.
     pub(crate) fn data(&mut self, id: &'static str, data: &impl Serialize) {
-        // Only a map with keys that are no text could fail, and there is none in what is written.
+        // Only a map with non-text keys could fail, and no data has one.
         let json = serde_json::to_string(data).unwrap_or_default();
         let json = plain_json(&json).replace('<', "\\u003c");
         let _ = writeln!(self.0, "<script type=\"application/json\" id=\"{id}\">{json}</script>");

@@ -1,12 +1,12 @@
-//! Text for Prometheus: gauges of a run, and the one writer of such text.
+//! Text for Prometheus: gauges of a run, and the only writer of that format.
 //!
-//! It is OpenMetrics, and Prometheus' own text format at the same time: node_exporter's textfile
-//! collector reads the latter alone. So there are gauges only (it knows no `info` and no
-//! `stateset`), no timestamps (it refuses them), and no quotes in help (the two formats escape them
-//! differently).
+//! The text is valid as OpenMetrics and as Prometheus' own text format, because node_exporter's
+//! textfile collector reads only the latter. So there are gauges only (it has no `info` or
+//! `stateset`), no timestamps (it refuses them), and no quotes in help texts (the two formats
+//! escape them differently).
 //!
-//! A gauge has the same labels from run to run, or each run would begin new series: which run it
-//! was is in `groma_run_info`.
+//! A gauge keeps its labels from run to run, since new ones would start a new series: the run's id
+//! is in `groma_run_info`.
 
 use std::fmt::Write;
 
@@ -15,15 +15,15 @@ use groma_model::{Record, RunHeader, Unit, plain};
 use crate::csv::number;
 use crate::export::unix_seconds;
 
-/// The text in the making.
+/// The text under construction.
 #[derive(Default)]
 pub(crate) struct OpenMetrics {
     out: String,
 }
 
 impl OpenMetrics {
-    /// A gauge, if it has any samples: each has its labels (from [`labels`]) and a value. The name
-    /// ends in the unit, where there is one.
+    /// Adds a gauge, if it has any samples: labels (from [`labels`]) and a value each. The name
+    /// ends in the unit, if any.
     pub(crate) fn gauge(&mut self, name: &str, unit: &str, help: &str, samples: &[(String, f64)]) {
         if samples.is_empty() {
             return;
@@ -39,22 +39,22 @@ impl OpenMetrics {
         }
     }
 
-    /// All of it, with the mark of its end.
+    /// The whole text, with its end marker.
     pub(crate) fn end(mut self) -> String {
         self.out.push_str("# EOF\n");
         self.out
     }
 }
 
-/// Labels as they stand behind a name: `{cpu="0"}`.
+/// Labels as they follow a name: `{cpu="0"}`.
 pub(crate) fn labels(pairs: &[(&str, &str)]) -> String {
     let escaped = |value: &str| plain(value).replace('\\', "\\\\").replace('"', "\\\"");
     let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
     format!("{{{}}}", pairs.join(","))
 }
 
-/// A run's records as gauges: values, their 95 % intervals, states. `runs` are of different hosts,
-/// since a gauge has one value of each.
+/// The records of runs as gauges: values, 95 % intervals, states. `runs` are of different hosts,
+/// since a gauge has one value per host.
 pub fn openmetrics(runs: &[(&RunHeader, &[Record])]) -> String {
     let mut out = OpenMetrics::default();
     run_gauges(&mut out, runs);
@@ -89,7 +89,7 @@ pub fn openmetrics(runs: &[(&RunHeader, &[Record])]) -> String {
     out.end()
 }
 
-/// When and what the runs were.
+/// When the runs were made, and which ones they are.
 fn run_gauges(out: &mut OpenMetrics, runs: &[(&RunHeader, &[Record])]) {
     let started = |(head, _): &(&RunHeader, &[Record])| {
         Some((labels(&[("host", host(head))]), unix_seconds(&head.started)? as f64))
@@ -118,7 +118,7 @@ fn host(head: &RunHeader) -> &str {
     head.environment.get("host.name").unwrap_or_default()
 }
 
-/// A record with the texts of its labels.
+/// A record with its label texts.
 struct Located<'a> {
     record: &'a Record,
     host: &'a str,
@@ -150,12 +150,12 @@ impl Located<'_> {
     }
 }
 
-/// An id as part of a name.
+/// An id as part of a metric name.
 fn stem(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
-/// A unit as names end in it.
+/// The suffix of a unit in metric names.
 fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Seconds => "seconds",

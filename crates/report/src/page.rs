@@ -1,7 +1,7 @@
-//! The pages that a run ends with: what its machine is, the costs of the system, and the hardware.
+//! The pages at the end of a run: the machine, the costs of the system, and the hardware.
 //!
-//! They fit a terminal, a mail and a block of code: 45 lines each, 80 columns or what the terminal
-//! has. What stands on them is data (`groma_model::page`); here is how it looks. Not here: every
+//! They fit a terminal, a mail and a code block: 45 lines each, at 80 columns or the width of the
+//! terminal. Their content is data (`groma_model::page`); this is the layout. Not here: every
 //! metric with its interval (`table`), and why one has no value (`summary`).
 
 use groma_analysis::point::is_of_shared_core;
@@ -19,16 +19,16 @@ use crate::style::{Ink, Style, wrap_behind};
 use crate::summary::shared_share;
 use crate::units;
 
-/// The share of its lines that a run must have for the system page.
+/// The system page needs this fraction of its lines.
 const ENOUGH: f64 = 0.5;
-/// A page is not made wider than this: a name would be far from its value.
+/// The widest page: in a wider one names would be far from their values.
 const WIDEST: usize = 100;
-/// From this share of samples beside a busy sibling thread on, the values are rough.
+/// With this share of samples next to a busy sibling thread, the values are rough.
 const CROWDED: f64 = 0.25;
-/// The narrowest terminal on which both pages stand side by side, and the space between them.
+/// The narrowest terminal with both pages side by side.
 const BOTH: usize = 2 * (TWO_COLUMNS - 1) + GAP;
 
-/// The pages of a run; `None` where it holds too little of them.
+/// The pages of a run; `None` where it has too little of them.
 pub(crate) fn pages(
     families: Families<'_>,
     run: &RunHeader,
@@ -43,11 +43,11 @@ pub(crate) fn pages(
     let narrow = Style { width, ..*style };
     let mut first = vec![rule("SYSTEM", &narrow)];
     first.extend(in_columns(&system, records, &narrow));
-    // A rule without anything below it is no page.
+    // A rule with nothing below it is not a page.
     let second = hardware::strips(families, run, records, &narrow).filter(|page| page.len() > 1).unwrap_or_default();
     let whole = Style { width: if side { BOTH } else { width }, ..*style };
     let mut shown = shown(pages, records);
-    // What this machine lacks counts where a dash stands for it.
+    // Metrics that this machine lacks count if the page shows a dash for them.
     let dashes = self::shown(Pages { hardware: &[], rows: &[], ..pages }, records);
     shown.retain(|r| Mark::of(r) != Mark::NotHere || dashes.iter().any(|other| std::ptr::eq(*other, *r)));
     let mut out = header(run, records, &shown, end, &whole);
@@ -67,8 +67,8 @@ pub(crate) fn pages(
     Some(out)
 }
 
-/// The blocks of the system page of which the run has a line; `None` where it has too few: fewer
-/// than half of those of a quick survey.
+/// The blocks of the system page that have a line in this run; `None` with too few: fewer than half
+/// of the lines of a quick survey.
 pub(crate) fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<&'p Block>> {
     let lines = || pages.system.iter().flat_map(|block| block.lines);
     let any = |line: &Line, is: &dyn Fn(&Shown) -> bool| line.values.iter().flatten().any(is);
@@ -78,7 +78,7 @@ pub(crate) fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<&'p
     (there > 0 && there as f64 >= ENOUGH * quick as f64).then(|| blocks.collect())
 }
 
-/// The records that stand on the pages, each once.
+/// The records on the pages, each once.
 pub(crate) fn shown<'r>(pages: Pages<'_>, records: &'r [Record]) -> Vec<&'r Record> {
     let mut shown: Vec<&Record> = Vec::new();
     for place in pages.shown() {
@@ -103,7 +103,7 @@ fn in_columns(blocks: &[&Block], records: &[Record], style: &Style) -> Vec<Strip
     if two { in_two_columns(stacks, column + GAP) } else { stacked(&stacks) }
 }
 
-/// What was measured where and when, how far to trust it, and what the signs mean.
+/// What was measured where and when, how far to trust it, and the meaning of the signs.
 fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&End>, style: &Style) -> String {
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
     out += &wrap_behind("", &style.text(&identity(run, end, " survey")), style.width);
@@ -112,7 +112,7 @@ fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&E
     out
 }
 
-/// When it was, how long it took, and what it is called.
+/// When it ran, how long it took, and its id.
 pub(crate) fn identity(run: &RunHeader, end: Option<&End>, what: &str) -> String {
     let when = minute(&run.started);
     let took = end.map(|end| format!(" in {}", units::wall(end.wall_s))).unwrap_or_default();
@@ -135,7 +135,7 @@ pub(crate) fn trust(run: &RunHeader, records: &[Record], shown: &[&Record], end:
     trust
 }
 
-/// What a person has to know first where neighbours were at work most of the time.
+/// The first thing to know if neighbours were busy most of the time.
 fn crowded(run: &RunHeader, share: f64, shown: &[&Record]) -> String {
     let beside = shown.iter().filter(|r| is_of_shared_core(r)).count();
     let lost = run.noise_lost.map(|lost| format!(", and took {} of its time", units::percent(lost)));
@@ -148,7 +148,7 @@ fn crowded(run: &RunHeader, share: f64, shown: &[&Record]) -> String {
     )
 }
 
-/// What others took of the cores, and how many of the values are theirs as well.
+/// How much of the cores others took, and how many of the values that affects.
 fn neighbours(records: &[Record], shown: &[&Record]) -> Option<String> {
     let percent = units::percent(shared_share(records)?);
     let which = match shown.iter().filter(|r| is_of_shared_core(r)).count() {
@@ -159,8 +159,8 @@ fn neighbours(records: &[Record], shown: &[&Record]) -> Option<String> {
     Some(format!("Others used the core's other thread in {percent} of the samples; {which}."))
 }
 
-/// Between which values the clock of the core moved, where that would make values imprecise that
-/// are precise at one clock.
+/// The range of the core's clock, if it would make values imprecise that are precise at a constant
+/// clock.
 fn clock(shown: &[&Record]) -> Option<String> {
     let moved = shown.iter().filter(|r| Mark::of(r) == Mark::None && r.half_width().is_some_and(|half| half > PRECISE));
     let (least, most): (Vec<f64>, Vec<f64>) =
@@ -188,7 +188,7 @@ fn verdict(run: &RunHeader) -> String {
     }
 }
 
-/// The signs that are used, with their meaning and how often each stands.
+/// The signs in use, with their meanings and counts.
 pub(crate) fn legend(shown: &[&Record]) -> String {
     let marks: Vec<Mark> = shown.iter().map(|r| Mark::of(r)).collect();
     let count = |mark: Mark| marks.iter().filter(|m| **m == mark).count();
@@ -216,11 +216,11 @@ fn how_imprecise(shown: &[&Record]) -> String {
     }
 }
 
-/// Where there is more.
+/// Where to find more.
 fn footer(shown: &[&Record], crowded: bool, style: &Style) -> String {
     let name = style.program;
     let mut out = format!("Every value with its ±: {name} show --all. ");
-    // Not `run FAMILY`: that measures all of the family, two or three times what the page shows.
+    // Not `run FAMILY`: that measures the whole family, two or three times what the page shows.
     match shown.iter().any(|r| Mark::of(r) == Mark::Imprecise) {
         true if crowded => out += &format!("When the neighbours rest: {name} watch; then {name} run again. "),
         true => out += &format!("To narrow the ~, in 3 minutes: {name} run --budget 3m. "),
@@ -248,7 +248,8 @@ mod tests {
         pages(fixtures::families(), &fixtures::survey().0, records, Some(&fixtures::end(records)), style)
     }
 
-    /// The two pages of a text, each from its rule to the next blank line before another rule.
+    /// The lengths of the two pages of a text, each from its rule to the next blank line before
+    /// another rule.
     fn lengths(text: &str) -> Vec<usize> {
         let lines: Vec<&str> = text.lines().collect();
         let rules: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].contains("───")).collect();
@@ -270,10 +271,10 @@ mod tests {
         }
     }
 
-    /// Two virtual CPUs that are sockets of their own share no cache, and two threads of a core
-    /// have no other place.
+    /// Two virtual CPUs on separate sockets share no cache, and two threads of a core have no other
+    /// placement.
     #[test]
-    fn a_value_stands_in_the_first_place_that_was_measured() {
+    fn a_cell_shows_the_first_measured_placement() {
         use groma_model::{Placement, Quantity};
         let at = |placement, value: Option<f64>| Record {
             placement,
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_moved_is_told_and_makes_nothing_imprecise() {
+    fn a_changed_clock_is_reported_and_makes_nothing_imprecise() {
         let (run, records) = fixtures::survey();
         let wide = |r: &Record| r.value.map(|v| Record { ci_display: Some([0.9 * v, 1.1 * v]), ..r.clone() });
         let at = AtOneClock { half_width: 0.004, hz: [2.991e9, 3.589e9] };
@@ -302,9 +303,10 @@ mod tests {
         let moved: Vec<&Record> = moved.iter().collect();
         let good = |records: &[&Record]| records.iter().filter(|r| Mark::of(r) == Mark::None).count();
         assert!(good(&moved) > 100, "{}", good(&moved));
-        let told = trust(&run, &records, &moved, None).join(" ");
-        assert!(told.contains("clock moved between 2.99 and 3.59 GHz, and times with it"), "{told}");
-        // Where the clock does not explain it, it is imprecise, and nothing is said.
+        let text = trust(&run, &records, &moved, None).join(" ");
+        assert!(text.contains("clock moved between 2.99 and 3.59 GHz, and times with it"), "{text}");
+        // Where the clock does not explain it, the value is imprecise, and no sentence mentions the
+        // clock.
         let wide: Vec<Record> = records.iter().filter_map(wide).collect();
         let wide: Vec<&Record> = wide.iter().collect();
         assert_eq!(good(&wide), 0);
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_interval_is_not_called_wide() {
+    fn a_value_without_an_interval_is_not_called_wide() {
         let (_, records) = fixtures::survey();
         let some: Vec<&Record> = records.iter().filter(|r| r.value.is_some_and(|v| v > 0.0)).take(3).collect();
         let wide = |r: &Record| {
@@ -334,15 +336,15 @@ mod tests {
             Record { state: State::Noisy, ci_display: ends, at_one_clock: None, ..r.clone() }
         };
         let none = |r: &Record| Record { ci_display: None, ..wide(r) };
-        let told = |all: &[Record]| legend(&all.iter().collect::<Vec<_>>());
+        let text = |all: &[Record]| legend(&all.iter().collect::<Vec<_>>());
         let [a, b, c] = some[..] else { panic!("three values") };
         let three = "3 values, with those of curves: 0 good, 3 ~ imprecise";
         let end = "). ≠ is not as declared.";
-        let none_has = told(&[none(a), none(b), none(c)]);
+        let none_has = text(&[none(a), none(b), none(c)]);
         assert_eq!(none_has, format!("{three} (too few rounds for a 95 % interval{end}"));
-        let all_have = told(&[wide(a), wide(b), wide(c)]);
+        let all_have = text(&[wide(a), wide(b), wide(c)]);
         assert_eq!(all_have, format!("{three} (95 % interval over ± 5 %, half of them over 20 %{end}"));
-        let one_has = told(&[none(a), wide(b), none(c)]);
+        let one_has = text(&[none(a), wide(b), none(c)]);
         let two = "2 had too few rounds for a 95 % interval, the others are over ± 5 %, half of them over 20 %";
         assert_eq!(one_has, format!("{three} ({two}{end}"));
     }
@@ -354,7 +356,7 @@ mod tests {
         let style = Style { colour: true, ..Style::plain(100) };
         let text = page(&noisy, &style).expect("a survey");
         let start = style.paint(Ink::Warning, "~").split('~').next().map(|code| format!("{code}~")).expect("a code");
-        // The head and the last lines write of the sign in a sentence.
+        // The header and the last lines mention the sign in a sentence.
         let signed =
             text.lines().filter(|line| line.contains('~') && !line.contains("imprecise") && !line.contains("run"));
         let signed: Vec<&str> = signed.collect();
@@ -365,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_survey_has_no_pages() {
+    fn a_run_without_a_survey_has_no_pages() {
         let (_, mut records) = fixtures::survey();
         records.retain(|r| family(&r.id) == "ipc");
         assert!(page(&records, &Style::plain(100)).is_none());
@@ -373,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn any_width_and_any_end_of_a_metric_is_shown() {
+    fn any_width_and_any_state_is_shown() {
         let (_, records) = fixtures::survey();
         for width in [1, 40, 79, 81, 161, 162, 500] {
             page(&records, &Style::plain(width)).expect("a survey");
@@ -385,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_neighbours_took_is_said() {
+    fn time_taken_by_neighbours_is_reported() {
         let (_, mut records) = fixtures::survey();
         let share = |value| groma_model::SharedCore { value, share: 0.2, round_values: Vec::new() };
         records.iter_mut().filter(|r| r.workers == 1).for_each(|r| r.shared = Some(share(None)));
@@ -409,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_are_counted_and_the_cure_is_named() {
+    fn signs_are_counted_and_a_remedy_is_named() {
         let (_, records) = fixtures::survey();
         let text = page(&records, &Style::plain(100)).expect("a survey");
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

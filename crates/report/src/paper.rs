@@ -1,13 +1,13 @@
-//! The published tables, with other machines' values put among them.
+//! The published tables, with the values of other machines added.
 //!
-//! Which value belongs in which column, and in which unit, is decided by whoever asks; here rows
-//! are put in their places and written down.
+//! The caller decides which value belongs in which column, and in which unit; this module places
+//! rows and renders them.
 
 mod files;
 pub(crate) mod html;
-mod laid;
+mod layout;
 mod lines;
-mod told;
+mod sentences;
 mod wrapped;
 
 #[cfg(test)]
@@ -18,7 +18,7 @@ use groma_published::{DOCUMENTS, Document, Picture, Shape, Table};
 use crate::plot::Chart;
 use crate::style::Style;
 
-/// A table of a document with the machines that are shown beside it.
+/// A published table with the machines to show next to it.
 #[derive(Clone, Debug)]
 pub struct Paper<'a> {
     /// The document.
@@ -27,73 +27,73 @@ pub struct Paper<'a> {
     pub table: &'a Table,
     /// The machines.
     pub machines: Vec<PaperMachine>,
-    /// What is to be known of columns: their heads, and a text.
+    /// Notes on columns: their heads and a text.
     pub notes: Vec<(String, String)>,
-    /// Further columns of a table of texts: their heads, and a cell for each row.
+    /// Further columns of a table of texts: their heads, and a cell per row.
     pub beside: Vec<(String, Vec<String>)>,
-    /// What is timed under the head of each column that a command repeats.
+    /// What is timed in each column that a command repeats.
     pub timed: Vec<Timed>,
-    /// Where no machine has a value: how to get one.
+    /// How to get a value, if no machine has one.
     pub missing: Option<String>,
 }
 
-/// What is timed in a column, then and now.
+/// What a column times, then and now.
 #[derive(Clone, Debug)]
 pub struct Timed {
-    /// The head of the column.
+    /// The column's head.
     pub head: String,
     /// The operation, as a noun.
     pub what: String,
-    /// What the command of today does differently; empty where it does nothing so.
+    /// What today's command does differently; empty if nothing.
     pub differs: String,
 }
 
-/// A figure without numbers of its own, and what is drawn in its place.
+/// A figure without numbers of its own, and the chart drawn instead.
 #[derive(Clone, Debug)]
 pub struct PaperPicture<'a> {
     /// The document.
     pub document: &'a Document,
     /// The figure.
     pub picture: &'a Picture,
-    /// What was drawn.
+    /// The chart.
     pub chart: Option<Chart>,
-    /// What is to be known of it.
+    /// Notes on it.
     pub notes: Vec<String>,
-    /// The commands that draw the like of it.
+    /// The commands that draw a similar chart.
     pub commands: Vec<String>,
 }
 
 /// Tables and pictures of documents.
 #[derive(Clone, Debug, Default)]
 pub struct Papers<'a> {
-    /// The tables, those of a document together.
+    /// The tables, grouped by document.
     pub tables: Vec<Paper<'a>>,
     /// The pictures.
     pub pictures: Vec<PaperPicture<'a>>,
 }
 
-/// A machine beside the published ones.
+/// A machine to show with the published ones.
 #[derive(Clone, Debug)]
 pub struct PaperMachine {
     /// Its name and processor.
     pub name: String,
     /// Its kernel.
     pub os: String,
-    /// The runs that its values are of.
+    /// The runs that its values come from.
     pub runs: Vec<String>,
-    /// Its rows: one, or in a figure one for each place on the x axis.
+    /// Its rows: one, or in a figure one per position on the x axis.
     pub rows: Vec<PaperRow>,
-    /// A lower bound of its speed in MIPS, where that was wanted and measured.
+    /// A lower bound of its speed in MIPS, if requested and measured.
     pub mips: Option<f64>,
 }
 
 /// A row of values.
 #[derive(Clone, Debug)]
 pub struct PaperRow {
-    /// The texts behind its name, by the keys of the table.
+    /// The texts after its name, by the table's keys.
     pub keys: Vec<(String, String)>,
-    /// The value of each quantity of the table, in the unit of the table. What is relative to MIPS
-    /// is an upper bound.
+    /// The value of each quantity of the table, in the table's unit. Values relative to MIPS are
+    /// upper bounds.
     pub values: Vec<Option<f64>>,
 }
 
@@ -105,9 +105,9 @@ pub enum PaperFormat {
     Table,
     /// Tables for GitHub and its like.
     Markdown,
-    /// A page of its own.
+    /// A separate page.
     Html,
-    /// One line a value, as in the files that the tables are from.
+    /// One line per value, as in the tables' source files.
     Csv,
 }
 
@@ -126,7 +126,7 @@ impl PaperFormat {
     }
 }
 
-/// Tables and pictures in a format. Only text heeds the style, and CSV has the tables alone.
+/// Renders tables and pictures. Only text uses the style, and CSV has the tables alone.
 pub fn papers(all: &Papers<'_>, format: PaperFormat, style: &Style) -> String {
     let joined = |of_table: &dyn Fn(&Paper<'_>) -> String, of_picture: &dyn Fn(&PaperPicture<'_>) -> String| {
         all.tables.iter().map(of_table).chain(all.pictures.iter().map(of_picture)).collect::<Vec<_>>().join("\n")
@@ -149,7 +149,7 @@ impl PaperPicture<'_> {
     }
 }
 
-/// The documents and their tables, a line each.
+/// The documents and their tables, one line each.
 pub fn paper_list(style: &Style) -> String {
     lines::list(&DOCUMENTS, style)
 }

@@ -1,8 +1,8 @@
-//! Plots: from records a [`Chart`], from a chart an SVG, a PNG or text for a terminal.
+//! Plots: records become a [`Chart`], and a chart becomes an SVG, a PNG or terminal text.
 //!
-//! A chart says what there is to see; where the ink goes is decided once (`plot/drawing.rs`) for
-//! SVG and PNG, and once for the grid of characters of a terminal. Lines and levels carry their
-//! labels themselves, so there is no legend to look up.
+//! A chart describes what to show; where marks go is decided once for SVG and PNG
+//! (`plot/drawing.rs`), and once for the character grid of a terminal. Lines and levels are
+//! labelled directly, so there is no legend.
 
 mod axis;
 mod curve;
@@ -38,11 +38,11 @@ use axis::{Axis, Growth};
 use curve::curve;
 use heat::Heat;
 
-/// What there is to see: a title, where it is from, and a plane or a matrix.
+/// A title, the sources, and a plane or a matrix.
 #[derive(Clone, Debug)]
 pub struct Chart {
     title: String,
-    /// Machine, date and run, in lines: a picture that is mailed must say what it shows.
+    /// Machine, date and run, in lines: a picture sent by mail must say what it shows.
     sources: Vec<String>,
     /// The metric, what its points share, and what is missing.
     about: String,
@@ -52,23 +52,23 @@ pub struct Chart {
 #[derive(Clone, Debug)]
 enum Field {
     Plane(Plane),
-    /// A matrix; and of two CPUs, which have but one pair, what it says in a sentence.
+    /// A matrix. With two CPUs there is a single pair, which is given as a sentence.
     Heat(Heat, Option<String>),
 }
 
-/// Two axes, and lines or bars between them.
+/// Two axes with lines or bars between them.
 #[derive(Clone, Debug)]
 struct Plane {
     x: Axis,
     y: Axis,
     lines: Vec<Line>,
     levels: Vec<Plateau>,
-    /// Where a cache ends, as the machine declares it.
+    /// The declared ends of caches.
     borders: Vec<Border>,
     bars: Vec<Bar>,
-    /// What stands at a place of a distribution, the headline first.
+    /// Named positions of a distribution, the headline first.
     marks: Vec<Mark>,
-    /// The interval of the headline of a distribution.
+    /// The interval of a distribution's headline.
     band: Option<[f64; 2]>,
     /// The values of runs, and the levels between changes.
     series: Option<Values>,
@@ -78,9 +78,9 @@ struct Plane {
 #[derive(Clone, Debug)]
 struct Values {
     points: Vec<Point>,
-    /// From where to where, and how high.
+    /// Start, end and height of each level.
     levels: Vec<[f64; 3]>,
-    /// Where the level changed, and what is said of it.
+    /// Where the level changed, with a label.
     changes: Vec<Mark>,
 }
 
@@ -89,11 +89,12 @@ struct Values {
 struct Line {
     label: String,
     points: Vec<Point>,
-    /// Whether a line joins them: a few points among many of another line would cut its corners.
+    /// Whether the points are joined. A few points between many of another line would cut its
+    /// corners.
     joined: bool,
 }
 
-/// The size that a cache is declared to have.
+/// The declared size of a cache.
 #[derive(Clone, Debug)]
 struct Border {
     x: f64,
@@ -101,7 +102,7 @@ struct Border {
     name: &'static str,
 }
 
-/// A place of a distribution that has a name.
+/// A named position of a distribution.
 #[derive(Clone, Debug)]
 struct Mark {
     x: f64,
@@ -128,29 +129,29 @@ struct Plateau {
     cost: String,
 }
 
-/// A stretch of a distribution.
+/// A bin of a distribution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bar {
     pub(crate) low: f64,
     pub(crate) high: f64,
     /// Samples without a label.
     pub(crate) clean: usize,
-    /// Samples during which something happened.
+    /// Samples with a label.
     pub(crate) labelled: usize,
 }
 
-/// A plot of the records of one metric, of one run or of several: the curve over a number (a size,
-/// a time, a count, `P` for the members of the group), or over the one that takes the most values,
-/// a line for each combination of the rest and each run. What is measured between CPUs or nodes is
-/// a matrix, and latency under load is drawn over the bandwidth that was there with it: [`takes`]
-/// says which records that needs. Of records that differ in no number ([`is_distribution`]), see
+/// Plots the records of one metric, of one or more runs, as curves over a number (a size, a time, a
+/// count, `P` for the size of the group), by default over the one with the most values, with a line
+/// for each combination of the rest and each run. Measurements between CPUs or nodes become a
+/// matrix, and latency under load is drawn over the bandwidth measured with it: [`takes`] says
+/// which records that needs. For records that differ in no number ([`is_distribution`]), see
 /// [`histogram`].
 ///
-/// `asked` names the parameters whose values were chosen. Of a bandwidth, whose operations are
-/// many, reads, writes and copies are drawn unless others were chosen.
+/// `asked` names the parameters whose values were selected. A bandwidth has many operations; reads,
+/// writes and copies are drawn unless others were selected.
 ///
 /// # Errors
-/// Says why there is nothing to plot, in one line.
+/// Why there is nothing to plot, in one line.
 pub fn plot(
     families: Families<'_>,
     sources: &[Source<'_>],
@@ -192,8 +193,8 @@ pub fn plot(
     Err(format!("the points of {} differ in no number: there is no curve to plot", first.id))
 }
 
-/// Whether a plot of these records, over nothing that was named, would be a distribution: they
-/// differ in no number, and are no matrix.
+/// Whether a plot of these records, over no particular number, is a distribution: they differ in no
+/// number, and are not a matrix.
 pub fn is_distribution(families: Families<'_>, records: &[&Record]) -> bool {
     let Some(first) = records.first() else { return false };
     let shape = Shape::of(families, &first.id);
@@ -201,14 +202,14 @@ pub fn is_distribution(families: Families<'_>, records: &[&Record]) -> bool {
     curve && widest(records).is_none_or(|(_, values)| values < 2)
 }
 
-/// What a plot of a metric is, by the row of the hardware page that shows it.
+/// The kind of plot of a metric, by the hardware page row that shows it.
 #[derive(Clone, Copy)]
 enum Shape<'a> {
     /// A curve over one of its numbers, or a distribution.
     Curve,
-    /// As `Curve`, of a working set that caches hold or do not.
+    /// Like `Curve`, over working sets that may exceed caches.
     Sizes,
-    /// As `Sizes`, by operations of which not all are drawn.
+    /// Like `Sizes`, by operation, only some of which are drawn.
     Bandwidth,
     /// Latency over bandwidth: the ids of the median, the 95th percentile and the bandwidth.
     Loaded([&'a str; 3]),
@@ -234,15 +235,15 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Whether a plot of a metric takes the records of this id: its own, and of latency under load all
-/// that was measured with it.
+/// Whether a plot of a metric uses the records of this id: its own, and for latency under load all
+/// metrics measured with it.
 pub fn takes(families: Families<'_>, metric: &str, id: &str) -> bool {
     let loaded = || matches!(Shape::of(families, metric), Shape::Loaded([median, ..]) if metric == median);
     id == metric || is_metric_of(id, metric) && loaded()
 }
 
-/// Latency over the bandwidth that was there with it, joined in the order of the pace: never over
-/// the pace, whose numbers mean nothing on another machine.
+/// Latency over the bandwidth measured with it, joined in the order of the pace. Not over the pace,
+/// whose numbers mean nothing on another machine.
 fn loaded(ids: [&str; 3], sources: &[Source<'_>]) -> Result<Chart, String> {
     let named = runs::names(sources);
     let lines: Vec<Line> =
@@ -265,7 +266,7 @@ fn loaded(ids: [&str; 3], sources: &[Source<'_>]) -> Result<Chart, String> {
     })
 }
 
-/// The median and the slowest twentieth of one run, of each kind of load.
+/// The median and the 95th percentile of one run, for each kind of load.
 fn loaded_lines([median_id, slow, bandwidth]: [&str; 3], source: &Source<'_>, run: &str) -> Vec<Line> {
     let with = |id: &str, of: &Record| {
         let same = |r: &&&Record| r.id == id && same_point(r, of);
@@ -273,7 +274,7 @@ fn loaded_lines([median_id, slow, bandwidth]: [&str; 3], source: &Source<'_>, ru
     };
     let is_median = |r: &&Record| r.id == median_id && measured(r).is_some();
     let mut main: Vec<&Record> = source.records.iter().copied().filter(is_median).collect();
-    // The most spacious pace first; one that is no number is that without load.
+    // The longest pace first; one that is not a number means no load.
     main.sort_by_key(|r| std::cmp::Reverse(r.params.int("pace").unwrap_or(u64::MAX)));
     let mut kinds: Vec<String> = main.iter().map(|r| point_without(r, &["pace"])).collect();
     kinds.sort();
@@ -324,7 +325,7 @@ fn matrix(source: &Source<'_>, of: Shape<'_>) -> Result<Chart, String> {
     Ok(Chart { title: first.summary.clone(), sources, about, field: Field::Heat(heat, sentence) })
 }
 
-/// What a matrix of one pair of CPUs says.
+/// The sentence about a matrix with one pair of CPUs.
 fn one_pair(record: &Record, heat: &Heat, cpus: Option<&str>) -> String {
     let scale = Scale::of(record);
     let interval = record.ci_display.map(|[low, high]| format!(" (95 % interval {})", units::range(low, high, scale)));
@@ -339,7 +340,7 @@ fn one_pair(record: &Record, heat: &Heat, cpus: Option<&str>) -> String {
 }
 
 impl Plane {
-    /// Two axes and nothing between them.
+    /// Two empty axes.
     fn new(x: Axis, y: Axis) -> Plane {
         Plane {
             x,
@@ -356,17 +357,17 @@ impl Plane {
 }
 
 impl Chart {
-    /// The plot as an SVG document on a transparent ground, which follows the reader's choice of
-    /// dark or light.
+    /// The plot as an SVG document on a transparent background, which follows the reader's dark or
+    /// light mode.
     pub fn svg(&self) -> String {
         svg::svg(&drawing::draw(self, drawing::Media::File))
     }
 
-    /// The plot as the bytes of a PNG file on a white ground; `scale` 1 is 860 by 480 pixels, 2 is
-    /// for dense screens.
+    /// The plot as the bytes of a PNG file on a white background. `scale` 1 is 860 by 480 pixels; 2
+    /// suits high-density screens.
     ///
     /// # Errors
-    /// What the encoder says when it cannot.
+    /// The encoder's message on failure.
     pub fn png(&self, scale: f32) -> Result<Vec<u8>, String> {
         png::png(&drawing::draw(self, drawing::Media::File), scale)
     }
@@ -376,7 +377,7 @@ impl Chart {
         terminal::terminal(self, style)
     }
 
-    /// The same below a text that says what it shows: without title and sources.
+    /// As [`Chart::terminal`], without title and sources, below a text that gives them.
     pub fn terminal_alone(&self, style: &Style) -> String {
         terminal::field(self, style)
     }

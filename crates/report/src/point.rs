@@ -1,17 +1,17 @@
-//! What a record is called: its family, its point (parameters, placement, worker group), and the
-//! text of one parameter.
+//! The names of a record: its family, its point (parameters, placement, worker group), and the text
+//! of one parameter.
 
 use groma_analysis::curve::{Curve, Rank};
 use groma_analysis::point::{WORKERS, is_unplaced, text_of};
 use groma_model::{Placement, Record, Value, parse_nanoseconds};
 use std::collections::BTreeSet;
 
-/// Everything but the id that tells one metric from another: `size=64 KiB same-llc 4 threads`.
+/// What distinguishes one metric from others of its id: `size=64 KiB same-llc 4 threads`.
 pub(crate) fn point(record: &Record) -> String {
     point_without(record, &[])
 }
 
-/// As [`point`], some parameters left out.
+/// As [`point`], without some parameters.
 pub(crate) fn point_without(record: &Record, without: &[&str]) -> String {
     let mut parts: Vec<String> = params(record)
         .filter(|(name, _)| !without.contains(name))
@@ -26,7 +26,7 @@ pub(crate) fn point_without(record: &Record, without: &[&str]) -> String {
     parts.join(" ")
 }
 
-/// What the records of a curve have in common besides the id: `chain=amortised`.
+/// What the records of a curve share besides the id: `chain=amortised`.
 pub(crate) fn rest(curve: &Curve<'_>) -> String {
     curve.points.first().map_or(String::new(), |(_, record)| point_without(record, &[&curve.over]))
 }
@@ -64,17 +64,17 @@ pub(crate) fn name(record: &Record) -> String {
     if point.is_empty() { record.id.clone() } else { format!("{} {point}", record.id) }
 }
 
-/// The parameters with their texts for people, in order.
+/// The parameters with their displayed texts, in order.
 pub(crate) fn params(record: &Record) -> impl Iterator<Item = (&str, &str)> {
     record.params.0.iter().map(|(name, _)| (name.as_str(), text_of(&record.params, &record.params_text, name)))
 }
 
-/// The parameters as they are typed: ` --param size=65536 --param kind=stream`. Texts are left out:
-/// they may be anything, and only their fingerprints are kept.
+/// The parameters as command line options: ` --param size=65536 --param kind=stream`. Texts are
+/// left out: they may be anything, and only their fingerprints are stored.
 pub fn typed_params(record: &Record) -> String {
     let is_plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_.:-".contains(c));
     let typed = |(name, value): &(String, Value)| {
-        // A time needs its unit; a size of a number that is rounded for people needs its bytes.
+        // A time needs its unit; a size with a rounded text needs its bytes.
         let shown = text_of(&record.params, &record.params_text, name);
         let text = match value {
             Value::Int(n) if parse_nanoseconds(shown) == Ok(*n) => shown.to_owned(),
@@ -86,7 +86,7 @@ pub fn typed_params(record: &Record) -> String {
     record.params.0.iter().filter_map(typed).collect()
 }
 
-/// The worker group and the placement as they are typed: ` -P 2 --placement same-cpu`.
+/// The worker group and the placement as command line options: ` -P 2 --placement same-cpu`.
 pub fn typed_place(record: &Record) -> String {
     let group = if record.workers > 1 { format!(" -P {}", record.workers) } else { String::new() };
     let is_said = record.placement != Placement::Pinned;

@@ -1,5 +1,5 @@
-//! A prediction: where an application's time goes by what it was counted to do, beside how long it
-//! ran.
+//! A prediction: where an application's time goes according to its counts, compared with its run
+//! time.
 
 use groma_analysis::composition::Amount;
 use groma_analysis::predict::{Component, Counts, Prediction};
@@ -10,23 +10,23 @@ use crate::grid::{Align, Cell, Grid};
 use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units::{self, NONE, Scale, time};
 
-/// What the counts cost on one machine.
+/// The cost of the counts on one machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The run that has its costs.
+    /// The run with the prices.
     pub run: String,
     /// The prediction.
     pub prediction: Prediction,
 }
 
-/// Below so much CPU time, the kernel's division into user and system time is a guess: it looks at
-/// a task once in 1 to 10 ms.
+/// With less CPU time, the kernel's split into user and system time is a guess: it samples a task
+/// every 1 to 10 ms.
 const GUESSED_BELOW_S: f64 = 0.1;
 
-/// Components below this part of the prediction are named in one line.
+/// Components below this fraction of the prediction share a line.
 const FOLDED_BELOW: f64 = 0.005;
 
-/// The prediction for one machine or several, which have the same components.
+/// The prediction for one or more machines, which have the same components.
 pub fn prediction(counts: &Counts, machines: &[Machine], style: &Style) -> String {
     let mut out = String::new();
     let longest = machines.iter().map(|machine| columns(&machine.run)).max().unwrap_or_default();
@@ -54,7 +54,7 @@ pub fn prediction(counts: &Counts, machines: &[Machine], style: &Style) -> Strin
     out
 }
 
-/// The name of a machine above its column: a run's id is as wide as three columns.
+/// The letter of a machine's column: a run's id is as wide as three columns.
 fn letter(at: usize) -> String {
     match u8::try_from(at) {
         Ok(at @ 0..26) => char::from(b'A' + at).to_string(),
@@ -62,8 +62,8 @@ fn letter(at: usize) -> String {
     }
 }
 
-/// The prices that one of the machines has no cost for: sums without them are of the same parts on
-/// all machines.
+/// The prices without a cost on some machine. Sums leave them out, so that all machines are
+/// compared on the same parts.
 fn unmeasured(machines: &[Machine]) -> Vec<&'static Price> {
     let mut all: Vec<&'static Price> = Vec::new();
     let lacking = machines.iter().flat_map(|machine| &machine.prediction.components).filter(|one| one.total.is_none());
@@ -78,7 +78,7 @@ fn unmeasured(machines: &[Machine]) -> Vec<&'static Price> {
 /// `12.3 ms in the kernel (11.9 ms to 13.0 ms), 90 % of its system time; without seeks, which have
 /// no cost in every run`.
 fn predicted(prediction: &Prediction, without: &[&'static Price], counts: &Counts) -> String {
-    /// Names that have no price, in the headline; all of them stand below the table.
+    /// Names without a price in the headline; all of them are below the table.
     const NAMED: usize = 3;
     let is_priced = |one: &&Component| !without.iter().any(|price| std::ptr::eq(*price, one.price));
     let components = prediction.components.iter().filter(is_priced).cloned().collect();
@@ -98,7 +98,7 @@ fn predicted(prediction: &Prediction, without: &[&'static Price], counts: &Count
     text
 }
 
-/// The sums of what is priced.
+/// The sums of the priced counts.
 fn sums(prediction: &Prediction, counts: &Counts) -> String {
     let of = |spent| prediction.spent(spent);
     let mut parts = Vec::new();
@@ -119,7 +119,7 @@ fn sums(prediction: &Prediction, counts: &Counts) -> String {
     if parts.is_empty() { "nothing of it".to_owned() } else { parts.join("; ") }
 }
 
-/// Kernel, waiting and user time: predicted, but for the user time where it was measured.
+/// Kernel, waiting and user time: all predicted, except for measured user time.
 fn with_user(counts: &Counts, prediction: &Prediction) -> Option<f64> {
     let value = |spent| prediction.spent(spent).map_or(0.0, |amount| amount.value);
     let user = counts.user_s.or(prediction.spent(Spent::User).map(|amount| amount.value))?;
@@ -133,12 +133,12 @@ fn measured(counts: &Counts) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What it predicts of the kernel's time.
+/// The predicted kernel time.
 fn kernel(prediction: &Prediction) -> f64 {
     prediction.spent(Spent::Kernel).map_or(0.0, |amount| amount.value)
 }
 
-/// What the prediction leaves open, in one sentence, from the numbers.
+/// What the prediction does not cover, in one sentence, from the numbers.
 fn missed(counts: &Counts, prediction: &Prediction) -> String {
     let mut parts = Vec::new();
     if let Some(system) = counts.system_s {
@@ -174,7 +174,7 @@ fn missed(counts: &Counts, prediction: &Prediction) -> String {
     }
 }
 
-/// The table of components, with a column for each machine.
+/// The table of components, with a column per machine.
 fn components(counts: &Counts, machines: &[Machine], style: &Style) -> String {
     use Align::{Left, Right};
     let several = machines.len() > 1;
@@ -228,7 +228,7 @@ fn what(component: &Component) -> String {
     format!("{}{bytes}", component.price.what)
 }
 
-/// What has no price, with how often it was counted.
+/// The names without a price, with their counts.
 fn unknown(prediction: &Prediction, style: &Style) -> String {
     if prediction.unknown.is_empty() {
         return String::new();
@@ -288,16 +288,16 @@ mod tests {
     }
 
     #[test]
-    fn on_two_machines_and_with_something_not_measured() {
+    fn on_two_machines_with_an_unmeasured_metric() {
         let mut second = machine("20261121T073812Z-0b0b", 2.0);
         second.prediction.components[1].total = None;
         let machines = [machine("20261121T073812Z-5f3a", 1.0), second];
         insta::assert_snapshot!(prediction(&counts([None; 3]), &machines, &Style::plain(120)));
     }
 
-    /// A total above another one must not be one of more parts.
+    /// A total above another must not include more parts.
     #[test]
-    fn totals_of_two_machines_are_of_the_parts_that_both_have() {
+    fn totals_of_two_machines_cover_the_same_parts() {
         let mut second = machine("b", 2.0);
         second.prediction.components[0].total = None;
         let text = prediction(&counts([None; 3]), &[machine("a", 1.0), second], &Style::plain(400));
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prediction_above_what_was_measured_says_so() {
+    fn a_prediction_above_the_measurement_is_reported() {
         let text = prediction(&counts([Some(1.0), Some(0.5), Some(100e-6)]), &[machine("a", 1.0)], &Style::plain(400));
         assert!(text.contains("\ntoo high      the prediction is 503 µs (503 %) above the system time"), "{text}");
         assert!(!text.contains("missed"), "{text}");

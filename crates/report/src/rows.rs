@@ -1,5 +1,4 @@
-//! The rows of a result table, before anybody aligns them: what the table for a terminal and the
-//! one in Markdown share.
+//! The rows of a result table before alignment, shared by the terminal and the Markdown table.
 
 use groma_analysis::curve::{Curve, curves, for_levels, levels, widest};
 use groma_analysis::point::{Numbers, family, measured};
@@ -10,49 +9,49 @@ use crate::says::says;
 use crate::style::Style;
 use crate::units::{self, NONE, Scale};
 
-/// A metric with more points than this over one number is shown as a curve.
+/// A metric with more points than this over one number becomes a curve.
 const MOST_ROWS: usize = 8;
 
-/// What the numeric columns are called: [`Body::Values`] in this order.
+/// The headings of the numeric columns: [`Body::Values`] in this order.
 pub(crate) const HEADS: [&str; 5] = ["value", "±", "cycles", "p90", "p99"];
 
 /// The records of a family.
 pub(crate) struct Group<'a> {
     pub(crate) family: &'a str,
-    /// What they say, in a sentence.
-    pub(crate) says: String,
+    /// The family's sentence about them.
+    pub(crate) sentence: String,
     pub(crate) rows: Vec<Row<'a>>,
-    /// The metrics that are shown as curves.
+    /// The metrics shown as curves.
     pub(crate) curves: Vec<&'a str>,
 }
 
 /// A row.
 pub(crate) struct Row<'a> {
     pub(crate) id: &'a str,
-    /// Which point of the metric; for a part of a curve, which part.
+    /// The point of the metric, or the part of a curve.
     pub(crate) point: String,
-    /// Whether it is a part of the curve above it.
+    /// Whether it is part of the curve above it.
     pub(crate) part: bool,
     pub(crate) body: Body,
 }
 
-/// What a row has to say of its point.
+/// The content of a row.
 pub(crate) enum Body {
-    /// Numbers, and how the metric ended.
+    /// Numbers, and the state.
     Values { numbers: [String; 5], ended: Option<(State, Vec<String>)> },
-    /// There are no numbers: the state and its reason.
+    /// The state and its reason, without numbers.
     Reason(State, String),
-    /// A whole curve: its shape and what it is.
+    /// A whole curve: its shape and its description.
     Curve { line: String, text: String },
 }
 
-/// The rows of a run, in the order of the records, families and metrics brought together.
+/// The rows of a run in the order of the records, grouped by family and metric.
 pub(crate) fn groups<'a>(families: Families<'_>, records: &'a [Record], style: &Style) -> Vec<Group<'a>> {
     by(records.iter(), |r| family(&r.id))
         .into_iter()
         .map(|(family, members)| {
             let mut group =
-                Group { family, says: says(families, family, &members), rows: Vec::new(), curves: Vec::new() };
+                Group { family, sentence: says(families, family, &members), rows: Vec::new(), curves: Vec::new() };
             for (id, members) in by(members.into_iter(), |r| r.id.as_str()) {
                 metric(&mut group, id, &members, style);
             }
@@ -114,14 +113,13 @@ fn body(record: &Record) -> Body {
     Body::Values { numbers, ended: Some((record.state, words(record))) }
 }
 
-/// The flags' words without their details; that a value is imprecise stands in its interval
-/// already.
+/// The words of the flags, without details. That a value is imprecise is visible from its interval.
 fn words(record: &Record) -> Vec<String> {
     let word = |flag: &String| flag.split(':').next().unwrap_or(flag).to_owned();
     record.flags.iter().map(word).filter(|w| w != "imprecise").collect()
 }
 
-/// A curve: its shape, then its levels, or else its two ends.
+/// A curve: its shape, then its levels, or its two ends if it has none.
 fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_levels: bool, style: &Style) {
     let part = |point: String, body: Body| Row { id, point, part: true, body };
     let measured_points = curve.measured();
@@ -168,9 +166,9 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
     }
 }
 
-/// The shape of a curve in one line, from its least to its largest value; logarithmic where it
-/// spans more than a factor 8. A range of less than 2 % is drawn as a part of these: that a value
-/// moves by a ten-thousandth is not to look like a leap.
+/// The shape of a curve in one line, from its smallest to its largest value; logarithmic if it
+/// spans more than a factor of 8. A range below 2 % is drawn as 2 %: a change of a ten-thousandth
+/// must not look like a jump.
 pub(crate) fn sparkline(values: &[f64], unicode: bool) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];

@@ -1,4 +1,4 @@
-//! The history: which runs a store holds. It is told what they are; it knows no store.
+//! The history: the runs in a store. The caller reads the store.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use crate::json::pretty;
 use crate::style::{Ink, Style};
 use crate::units::NONE;
 
-/// How a run ended.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// It did what was planned.
+    /// It ran as planned.
     Complete,
-    /// Ctrl-C or SIGTERM ended it; what was measured is kept.
+    /// Ended by Ctrl-C or SIGTERM; measured values are kept.
     Interrupted,
-    /// It goes on at this moment.
+    /// It is still running.
     Running,
-    /// It was killed; the rounds that had ended are kept.
+    /// It was killed; finished rounds are kept.
     Killed,
 }
 
@@ -47,13 +47,13 @@ pub struct RunLine {
     pub groma: String,
     /// The word of its profile.
     pub profile: String,
-    /// The host's name; empty when it is not known.
+    /// The host's name; empty if unknown.
     pub host: String,
-    /// The release of the host's kernel; empty when it is not known.
+    /// The release of the host's kernel; empty if unknown.
     pub kernel: String,
     /// Its tags.
     pub tags: BTreeSet<Tag>,
-    /// What was asked for, in short: `survey`, `ipc mem --budget 30s`.
+    /// What was requested, in short: `survey`, `ipc mem --budget 30s`.
     pub asked: String,
     /// The command line after the program's name.
     pub args: Vec<String>,
@@ -63,13 +63,13 @@ pub struct RunLine {
     pub rounds: u64,
     /// Metrics by state.
     pub states: StateCounts,
-    /// Its wall time in seconds; `None` while it has no end.
+    /// Its wall time in seconds; `None` before its end.
     pub wall_s: Option<f64>,
     /// How it ended.
     pub status: RunStatus,
 }
 
-/// The tags of a store, each with the number of its runs and the start of the newest.
+/// The tags of a store, each with its number of runs and the start of the newest.
 pub fn tags(tags: &[(Tag, usize, String)], style: &Style) -> String {
     if tags.is_empty() {
         return style.text(&format!("no run has a tag ({} run --tag NAME, {0} tag RUN NAME)\n", style.program));
@@ -82,14 +82,14 @@ pub fn tags(tags: &[(Tag, usize, String)], style: &Style) -> String {
     grid.render()
 }
 
-/// From this width on, what was asked for stands in the row of its run, as far as there is room,
-/// and not below it: a line a run is what other programs search.
+/// From this width on, what was requested goes into the row of its run, as far as there is room,
+/// not below it: other programs search one line per run.
 const ROOMY: usize = 100;
 
-/// From this width on, there is room for the start, which the id begins with.
+/// From this width on, there is room for the start, which the id also shows.
 const WIDE: usize = 132;
 
-/// The runs, in the given order: a line each, in a narrow view two.
+/// The runs in the given order: one line each, or two in a narrow view.
 pub fn runs(runs: &[RunLine], style: &Style) -> String {
     if runs.is_empty() {
         return "no runs yet\n".to_owned();
@@ -129,14 +129,14 @@ pub fn runs(runs: &[RunLine], style: &Style) -> String {
     grid.render()
 }
 
-/// The tags, and what was asked for.
+/// The tags, and what was requested.
 fn asked(run: &RunLine) -> String {
     let tags: Vec<&str> = run.tags.iter().map(Tag::as_str).collect();
     let tags = if tags.is_empty() { String::new() } else { format!("[{}] ", tags.join(", ")) };
     tags + &run.asked
 }
 
-/// `2026-11-21 07:38` of an RFC 3339 time; the id tells the seconds.
+/// `2026-11-21 07:38` of an RFC 3339 time; the id has the seconds.
 pub(crate) fn minute(started: &str) -> String {
     match (started.get(..10), started.get(11..16)) {
         (Some(day), Some(time)) => format!("{day} {time}"),

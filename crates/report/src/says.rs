@@ -1,8 +1,7 @@
-//! The sentence of a family about a group of records, from the data in which the family describes
-//! it.
+//! A family's sentence about a group of records, from the family's own template.
 //!
-//! Every number comes from a measured record of the group, or is the quotient of two. Where what
-//! the sentence needs is missing, the group is counted by state instead.
+//! Every number comes from a measured record of the group, or is the quotient of two. If the
+//! sentence lacks a number, the group is counted by state instead.
 
 use groma_analysis::curve::{Level, curves, for_levels, levels, widest};
 use groma_analysis::point::{measured, of_first_class};
@@ -13,7 +12,7 @@ use crate::layout::Mark;
 use crate::point::{level_name, point};
 use crate::units::{self, Scale, times};
 
-/// The sentence of a family, without a full stop.
+/// The family's sentence, without a full stop.
 pub(crate) fn says(families: Families<'_>, family: &str, records: &[&Record]) -> String {
     let of_class: Vec<&Record> = of_first_class(records.iter().copied()).collect();
     let said = families.named(family).and_then(|family| Group(&of_class).say(&family.says));
@@ -47,7 +46,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The text with its gaps filled.
+    /// The text with its placeholders filled in.
     fn text(&self, text: &str, figures: &[Figure]) -> Option<String> {
         let mut parts = text.split("{}");
         let mut out = parts.next()?.to_owned();
@@ -110,8 +109,8 @@ impl<'a> Group<'a> {
         Some(times(far / near))
     }
 
-    /// The least and the greatest of the records, each with its parameters; controls and raw loops
-    /// do not count.
+    /// The smallest and the largest record, each with its parameters; without controls and raw
+    /// loops.
     fn range(&self, of: &Select) -> Option<String> {
         let measured: Vec<(&Record, f64)> = self.all(of).filter(|(r, _)| !r.detail).collect();
         let &(least, low) = measured.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -127,7 +126,7 @@ impl<'a> Group<'a> {
         Some(if one { least_of } else { format!("{least_of} to {} ({})", units::time(high), of(most)) })
     }
 
-    /// The least and the greatest value.
+    /// The smallest and the largest value.
     fn span(&self, of: &Select) -> Option<String> {
         let (least, most) =
             (self.all(of).map(|r| r.1).min_by(f64::total_cmp)?, self.all(of).map(|r| r.1).max_by(f64::total_cmp)?);
@@ -150,14 +149,14 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A value of a record with its unit, and the sign of one that is imprecise.
+/// A value of a record with its unit, and a sign if it is imprecise.
 fn shown(record: &Record, value: f64) -> String {
-    // An unresolved value has a sign of its own on the page, and no sentence here.
+    // An unresolved value has its own sign on the page, and no sentence here.
     let sign = if Mark::of(record) == Mark::Imprecise { Mark::Imprecise.sign() } else { "" };
     format!("{sign}{}", units::value(value, Scale::of(record), None))
 }
 
-/// The parameters of a record, or its placement where it has none.
+/// The parameters of a record, or its placement if it has none.
 fn params(record: &Record) -> String {
     if record.params_text.is_empty() { point(record) } else { record.params_text.clone() }
 }
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_survey_says_what_its_machine_is() {
+    fn a_survey_describes_its_machine() {
         for (run, records) in [fixtures::guest(), fixtures::two_caches()] {
             let of = |f: &str| {
                 let group: Vec<&Record> = records.iter().filter(|r| family(&r.id) == f).collect();
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_hybrid_machine_is_said_of_the_cores_of_single_tasks() {
+    fn sentences_about_a_hybrid_machine_use_its_first_class_of_core() {
         let plain = fixtures::records();
         let on = |class: &str, r: &Record, by: f64| {
             let core = Placement::On(OneCpu { class: Some(class.to_owned()), node: None });
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn without_what_it_needs_a_group_is_counted() {
+    fn a_group_without_the_needed_records_is_counted() {
         let record = |state| {
             let r = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);
             if state == State::Ok { r } else { fixtures::without(r, state, "because") }

@@ -1,33 +1,32 @@
-//! How text for people looks: width, colour, alphabet. Not what it says.
+//! How text for people looks: width, colour, alphabet. Not its content.
 
 use std::borrow::Cow;
 
 use groma_model::{State, is_plain, plain, plain_lines};
 
-/// How a view for people is to look.
+/// The appearance of a view for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Whether to colour with ANSI escapes. Colour repeats what words say; nothing is lost without
-    /// it.
+    /// Whether to colour with ANSI escapes. Colour only repeats what words say.
     pub colour: bool,
-    /// Columns to fill at most. Numbers and identities are never cut to fit, so a line of a very
-    /// narrow view may be longer.
+    /// The maximum width in columns. Numbers and identities are never cut, so a line may be longer
+    /// in a very narrow view.
     pub width: usize,
     /// Whether characters outside ASCII may be used (`µ`, `±`, block and braille graphics).
     pub unicode: bool,
-    /// Whether each point of a curve gets a row of its own, instead of the whole curve one line.
+    /// Whether each point of a curve gets its own row, instead of one line for the curve.
     pub all: bool,
-    /// What the program is called, for commands that a view suggests.
+    /// The name of the program, for suggested commands.
     pub program: &'static str,
 }
 
 impl Style {
-    /// No colour, all of Unicode, curves as one line: what a pipe gets.
+    /// No colour, full Unicode, curves as one line: the style for pipes.
     pub const fn plain(width: usize) -> Style {
         Style { colour: false, width, unicode: true, all: false, program: "groma" }
     }
 
-    /// The text in a colour, when colour is wanted.
+    /// The text in a colour, if enabled.
     pub(crate) fn paint(&self, ink: Ink, text: &str) -> String {
         match ink.code() {
             Some(code) if self.colour && !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
@@ -35,14 +34,14 @@ impl Style {
         }
     }
 
-    /// The text on a ground of the 256 colours, in black or white, when colour is wanted.
+    /// The text on a background of the 256 colours, in black or white, if colour is enabled.
     pub(crate) fn on(&self, ground: u8, light: bool, text: &str) -> String {
         let ink = if light { 231 } else { 16 };
         if self.colour { format!("\x1b[38;5;{ink};48;5;{ground}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// The text in the alphabet that is wanted, in plain characters ([`plain`]): a reason or a fact
-    /// comes from outside, and must not steer the terminal or split a row.
+    /// The text in the chosen alphabet, in plain characters ([`plain`]): a reason or a fact comes
+    /// from outside, and must not steer the terminal or split a row.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for c in plain(text).chars() {
@@ -63,7 +62,7 @@ impl Style {
         out
     }
 
-    /// The text, its end replaced by an ellipsis if it is wider than `width`.
+    /// The text, with its end replaced by an ellipsis if it is wider than `width`.
     pub(crate) fn cut(&self, text: &str, width: usize) -> String {
         if columns(text) <= width {
             return text.to_owned();
@@ -75,14 +74,14 @@ impl Style {
     }
 }
 
-/// A text in lines that fit.
+/// A wrapped text.
 pub fn wrapped(text: &str, style: &Style) -> String {
     wrap_behind("", &style.text(text), style.width)
 }
 
-/// Text on its way to a terminal: plain characters, line breaks and, where there is `colour`, the
-/// escapes that views colour with. Views make every text from outside plain before they colour it;
-/// this is the net below them, for the one that forgot.
+/// Filters text for a terminal: plain characters, line breaks and, with `colour`, the escapes that
+/// views use. Views make all text from outside plain before they colour it; this is a safety net in
+/// case one forgets.
 pub fn for_terminal(text: &str, colour: bool) -> Cow<'_, str> {
     if text.chars().all(|c| is_plain(c) || c == '\n') {
         return Cow::Borrowed(text);
@@ -99,9 +98,9 @@ pub fn for_terminal(text: &str, colour: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Bytes of a colour's escape after its ESC: `[1m`, `[31m`, `[38;5;16;48;5;230m`; 0 where there is
-/// none. Bold, faint, underlined and the basic colours, as views, `--help` and errors have them.
-/// None of them hides what follows.
+/// The length of a colour escape after its ESC: `[1m`, `[31m`, `[38;5;16;48;5;230m`; 0 if there is
+/// none. Accepts bold, faint, underlined and the basic colours, as used by views, `--help` and
+/// errors. None of them can hide text.
 fn length_of_colour(text: &str) -> usize {
     let Some((inside, _)) = text.strip_prefix('[').and_then(|rest| rest.split_once('m')) else { return 0 };
     let number = |text: &str| text.parse::<u8>().is_ok() && !text.starts_with('+');
@@ -113,20 +112,20 @@ fn length_of_colour(text: &str) -> usize {
     if known { inside.len() + 2 } else { 0 }
 }
 
-/// What a colour means.
+/// The meaning of a colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ink {
     #[default]
     Plain,
     /// A heading.
     Strong,
-    /// What is there for completeness.
+    /// Less important text.
     Faint,
-    /// To be noticed.
+    /// Worth noticing.
     Warning,
-    /// To be acted on.
+    /// Requires action.
     Bad,
-    /// The first line of a plot, and others.
+    /// The first line of a plot, and other uses.
     First,
     /// The second line of a plot.
     Second,
@@ -141,8 +140,7 @@ pub(crate) enum Ink {
 }
 
 impl Ink {
-    /// The parameter of the ANSI escape; the basic colours, which every theme of a terminal makes
-    /// readable.
+    /// The parameter of the ANSI escape: basic colours, which every terminal theme keeps readable.
     const fn code(self) -> Option<&'static str> {
         match self {
             Ink::Plain => None,
@@ -169,16 +167,15 @@ pub(crate) fn ink(state: State) -> Ink {
     }
 }
 
-/// Columns that a text takes: one a character, which holds for all that the views themselves write,
-/// and none for the escapes of [`Style::paint`].
+/// The width of a text: one column per character, which holds for everything that views write, and
+/// none for the escapes of [`Style::paint`].
 pub(crate) fn columns(text: &str) -> usize {
     let behind_escape = |part: &str| part.split_once('m').map_or(0, |(_, shown)| shown.chars().count());
     let mut parts = text.split("\x1b[");
     parts.next().map_or(0, |part| part.chars().count()) + parts.map(behind_escape).sum::<usize>()
 }
 
-/// The text broken between words into lines of at most `width` columns; a longer word has a line of
-/// its own.
+/// Wraps the text into lines of at most `width` columns; a longer word gets its own line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -193,8 +190,8 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// As [`wrap`], the first line behind `first`, the others below it; one text, each line ending in a
-/// newline.
+/// As [`wrap`], with the first line after `first` and the others aligned below it; returns one text
+/// in which each line ends in a newline.
 pub(crate) fn wrap_behind(first: &str, text: &str, width: usize) -> String {
     let indent = columns(first);
     let mut out = String::new();
@@ -234,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_net_lets_colours_through_and_nothing_else() {
+    fn the_filter_passes_colours_and_nothing_else() {
         let style = Style { colour: true, ..Style::plain(80) };
         let ours = style.paint(Ink::Bad, "failed") + "\n" + &style.on(230, true, "12") + &style.paint(Ink::Strong, "x");
         assert_eq!(for_terminal(&ours, true), ours);
@@ -249,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn ascii_says_the_same() {
+    fn ascii_replaces_unicode() {
         let ascii = Style { unicode: false, ..Style::plain(80) };
         assert_eq!(ascii.text("4.49 µs ± 0.8 % – …"), "4.49 us +- 0.8 % - ...");
         assert_eq!(ascii.cut("abcdefgh", 6), "abc...");

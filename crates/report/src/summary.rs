@@ -1,4 +1,4 @@
-//! The last lines of a run, and the one line that progress shows of a metric.
+//! The last lines of a run, and the progress line of a metric.
 
 use groma_analysis::point::is_of_shared_core;
 use groma_model::{End, Record, RunHeader, State};
@@ -8,8 +8,8 @@ use crate::point::{name, params, point_without};
 use crate::style::{Ink, Style, columns, ink, wrap_behind};
 use crate::units;
 
-/// One metric in one line, of at most `style.width` columns unless its name alone is longer: its
-/// name, its value with the interval, and how many rounds gave it or why it is not `ok`.
+/// One metric in one line of at most `style.width` columns, unless its name alone is longer: its
+/// name, its value with the interval, and its number of rounds, or why it is not `ok`.
 pub fn live_line(record: &Record, style: &Style) -> String {
     let name = style.text(&name(record));
     let column = style.width.saturating_sub(40).clamp(20, 56);
@@ -31,8 +31,8 @@ pub fn live_line(record: &Record, style: &Style) -> String {
     format!("{name:<column$}  {}", style.paint(ink, style.cut(&style.text(&text), room).trim_end()))
 }
 
-/// The last lines of a run: metrics by state, each that is not `ok` with its full reason, time
-/// against budget, and how disturbed the host was. Metrics with the same reason share a line.
+/// The last lines of a run: metrics by state, the full reason of each that is not `ok`, time
+/// against budget, and the noise of the host. Metrics with the same reason share a line.
 pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
     let count = |state| records.iter().filter(|r| r.state == state).count() as u64;
     let counted: Vec<(State, u64)> = State::ALL.into_iter().map(|s| (s, count(s))).filter(|(_, n)| *n > 0).collect();
@@ -57,7 +57,7 @@ pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &S
     out
 }
 
-/// The metrics that ended `ok` and have the sign of imprecise values on a page, with what to do.
+/// The `ok` metrics that a page marks as imprecise, with what to do.
 fn imprecise(records: &[Record], style: &Style) -> String {
     let is = |r: &&Record| r.state == State::Ok && !r.detail && Mark::of(r) == Mark::Imprecise;
     let (few, wide): (Vec<&Record>, Vec<&Record>) = records.iter().filter(is).partition(|r| r.precision().is_none());
@@ -73,7 +73,7 @@ fn imprecise(records: &[Record], style: &Style) -> String {
         + &group(&wide, &format!("the half-width of the interval is above {}; {longer}", units::percent(PRECISE)))
 }
 
-/// Metrics that did not end `ok`, those with one state and reason together; the worst state last.
+/// Metrics that did not end `ok`, grouped by state and reason; the worst state last.
 fn reasons(records: &[Record]) -> Vec<(State, &str, Vec<&Record>)> {
     let mut all: Vec<(State, &str, Vec<&Record>)> = Vec::new();
     for record in records.iter().filter(|r| r.state != State::Ok) {
@@ -86,7 +86,7 @@ fn reasons(records: &[Record]) -> Vec<(State, &str, Vec<&Record>)> {
     all
 }
 
-/// Names and why; the reason first where it would be far behind.
+/// Names and reason; the reason comes first if the names are long.
 fn with_reason(names: &str, count: usize, reason: &str) -> String {
     match (reason, count) {
         ("", _) => names.to_owned(),
@@ -95,8 +95,8 @@ fn with_reason(names: &str, count: usize, reason: &str) -> String {
     }
 }
 
-/// The names of some metrics, each with those parameters alone in which points of that metric
-/// differ among `all`; more than three points of one metric are counted.
+/// The names of some metrics, each with only those parameters in which points of that metric differ
+/// among `all`; more than three points of one metric are counted.
 fn names(some: &[&Record], all: &[Record]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut done: Vec<&str> = Vec::new();
@@ -118,10 +118,10 @@ fn names(some: &[&Record], all: &[Record]) -> String {
     parts.join(", ")
 }
 
-/// The share of the samples beside a busy sibling thread, where it is worth a line
+/// The share of samples next to a busy sibling thread, if it is worth a line
 /// (docs/methods/neighbour.md#headline).
 pub(crate) fn shared_share(records: &[Record]) -> Option<f64> {
-    /// Less than this share is no reason to say anything.
+    /// A smaller share is not worth mentioning.
     const LEAST: f64 = 0.005;
     let alone = || records.iter().filter(|r| r.workers == 1);
     let all: u64 = alone().map(|r| r.samples).sum();
@@ -129,14 +129,14 @@ pub(crate) fn shared_share(records: &[Record]) -> Option<f64> {
     Some(shared / all.max(1) as f64).filter(|share| *share >= LEAST)
 }
 
-/// How much of the run had to share its cores.
+/// How much of the run shared its cores.
 fn shared_cores(records: &[Record]) -> Option<String> {
     let percent = units::percent(shared_share(records)?);
     let except = if records.iter().any(is_of_shared_core) { ", except where it says shared core" } else { "" };
     Some(format!("others used the core's other thread in {percent} of the samples; these are left out{except}"))
 }
 
-/// Time against budget, the host's noise, and whether the run came to its end.
+/// Time against budget, the host's noise, and whether the run was complete.
 fn closing(run: &RunHeader, end: Option<&End>) -> String {
     let mut parts = Vec::new();
     if let Some(end) = end {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_core_is_told_where_it_matters() {
+    fn a_shared_core_is_reported_if_significant() {
         let with = |share: f64, flags: &[&str]| {
             let mut record = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);
             record.shared = Some(SharedCore { value: Some(1.3e-7), share, round_values: Vec::new() });

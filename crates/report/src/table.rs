@@ -1,8 +1,8 @@
 //! The result table of a run, for a terminal or a pipe.
 //!
-//! One block a family: its name and the columns' heads, a row a metric, and what the block says. A
-//! metric without a value shows its state and reason instead of numbers; a reason too long for its
-//! row stands in full in the summary below.
+//! One block per family: its name and the headings, a row per metric, and its sentence. A metric
+//! without a value shows its state and reason instead of numbers; a reason too long for its row is
+//! in full in the summary below.
 
 use groma_model::{End, Families, Record, RunHeader, State};
 
@@ -12,19 +12,19 @@ use crate::rows::{Body, Group, HEADS, Row, groups};
 use crate::style::{Ink, Style, ink, wrap_behind};
 use crate::summary::summary;
 
-/// From this width on, the point has a column of its own, if all points fit.
+/// From this width on, the point has its own column, if all points fit.
 const WIDE: usize = 110;
 
-/// From this width on, there is room for the second quantile.
+/// From this width on, the second quantile is shown.
 const ROOMY: usize = 132;
 
-/// Up to so many metrics all of them are shown, controls and raw loops too.
+/// With at most this many metrics all are shown, including controls and raw loops.
 const FEW: usize = 30;
 
-/// Without room this column is left out, by its place in [`HEADS`].
+/// The column left out for lack of room, by its index in [`HEADS`].
 const SECOND_QUANTILE: usize = 3;
 
-/// The whole of a run.
+/// The table of a run.
 pub(crate) fn table(
     families: Families<'_>,
     run: &RunHeader,
@@ -40,7 +40,7 @@ pub(crate) fn table(
         groups.iter().for_each(|group| add(&mut grid, group, style, wide));
         grid
     };
-    // Points of many parameters take more than any terminal beside their ids.
+    // Points with many parameters do not fit next to their ids on any terminal.
     let beside = (style.width >= WIDE).then(|| laid_out(true)).filter(Grid::fits);
     let grid = beside.unwrap_or_else(|| laid_out(false));
     let mut out = head(run, style) + "\n" + &grid.render() + &summary(run, records, end, style);
@@ -64,7 +64,7 @@ fn head(run: &RunHeader, style: &Style) -> String {
     out
 }
 
-/// The numeric columns that there is room for, by their place in [`HEADS`].
+/// The numeric columns that fit, by their index in [`HEADS`].
 fn chosen(style: &Style) -> impl Iterator<Item = usize> {
     let all = style.width >= ROOMY;
     (0..HEADS.len()).filter(move |i| all || *i != SECOND_QUANTILE)
@@ -96,24 +96,24 @@ fn add(grid: &mut Grid, group: &Group<'_>, style: &Style, wide: bool) {
         add_row(grid, row, names(row, first, alone, wide), style);
         above = row.id;
     }
-    grid.says(&group.says, style);
+    grid.note(&group.sentence, style);
     if !group.curves.is_empty() {
         let (program, curves) = (style.program, group.curves.join(", "));
-        grid.says(&format!("each point: {program} show --all; as a plot: {program} plot {curves}"), style);
+        grid.note(&format!("each point: {program} show --all; as a plot: {program} plot {curves}"), style);
     }
     grid.line(Cell::default());
 }
 
 impl Grid {
-    fn says(&mut self, text: &str, style: &Style) {
+    fn note(&mut self, text: &str, style: &Style) {
         for line in wrap_behind(&style.text("  → "), text, style.width).lines() {
             self.line(Cell::ink(line, Ink::Faint));
         }
     }
 }
 
-/// The first cells of a row. A narrow table stacks the points of a metric below its id; a wide one
-/// has a column for them, and says the id once.
+/// The first cells of a row. A narrow table puts the points of a metric below its id; a wide one
+/// has a column for them, and shows the id once.
 fn names(row: &Row<'_>, first: bool, alone: bool, wide: bool) -> Vec<Cell> {
     let indent = if row.part { "  " } else { "" };
     let point = format!("{indent}{}", row.point);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn points_that_are_too_long_for_a_column_of_their_own_stand_below_their_ids() {
+    fn points_too_long_for_a_column_go_below_their_ids() {
         let long = "size=1 KiB connection=keep_alive from=memory kernel=best direction=both";
         let mut records = fixtures::records();
         for id in ["http.get.with_a_long_suffix", "mem.bandwidth"] {

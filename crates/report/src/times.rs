@@ -1,5 +1,5 @@
-//! Where a run's time went: each benchmark's own, from what its rounds took, workers and all. It
-//! knows rounds, not results.
+//! Where a run's time went: the time of each benchmark's rounds, including worker processes. It
+//! uses rounds, not results.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use crate::json::pretty;
 use crate::style::{Ink, Style};
 use crate::units;
 
-/// What a benchmark took in a run.
+/// The time of a benchmark in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BenchTime {
     /// The benchmark's id.
     pub benchmark: String,
-    /// Its points.
+    /// Number of its points.
     pub points: usize,
-    /// Rounds of all of them.
+    /// Number of its rounds.
     pub rounds: usize,
-    /// Seconds of all rounds together.
+    /// Wall time of all rounds, in seconds.
     pub wall_s: f64,
 }
 
-/// The times of a run's benchmarks, the longest first. Points that never ran (`unsupported` by the
+/// The times of a run's benchmarks, the longest first. Points that never ran (`unsupported` in the
 /// plan) took none.
 pub fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
     let mut all: BTreeMap<&str, BenchTime> = BTreeMap::new();
@@ -45,7 +45,7 @@ pub fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
     all
 }
 
-/// The times, a line each, and their sum.
+/// The times, one line each, and their sum.
 pub fn times(times: &[BenchTime], style: &Style) -> String {
     use Align::{Left, Right};
     let mut grid = Grid::new(&[Left, Right, Right, Right, Right], style);

@@ -1,5 +1,5 @@
-//! A metric over the runs of a machine, and where it changed. Which runs, and what is a change, is
-//! decided elsewhere.
+//! A metric over the runs of a machine, and where it changed. The selection of runs and the
+//! detection of changes are elsewhere.
 
 use groma_analysis::trend::{Change, Series};
 use groma_model::{Record, RunHeader};
@@ -15,9 +15,9 @@ use crate::rows::sparkline;
 use crate::style::{Ink, Style, wrap_behind};
 use crate::units::{self, Scale, counted};
 
-/// Differences of the environment that are written out beside a change.
+/// Environment differences that are listed with a change.
 const CAUSES: usize = 3;
-/// A fact's text is cut to so many columns on each side.
+/// The text of a fact is cut to this many columns per side.
 const FACT: usize = 30;
 /// Columns of the picture of a series.
 const PICTURE: usize = 72;
@@ -61,7 +61,7 @@ pub fn trend(series: &[Series<'_>], style: &Style) -> String {
     out
 }
 
-/// All changes of all series in the order of time, a row each.
+/// All changes of all series in time order, a row each.
 pub fn trend_changes(series: &[Series<'_>], style: &Style) -> String {
     let mut all: Vec<(&Series<'_>, &Change)> =
         series.iter().flat_map(|one| one.changes.iter().map(move |change| (one, change))).collect();
@@ -85,7 +85,7 @@ pub fn trend_changes(series: &[Series<'_>], style: &Style) -> String {
     grid.render()
 }
 
-/// The series as one JSON object each, in an array.
+/// The series as a JSON array of objects.
 pub fn trend_json(series: &[Series<'_>]) -> String {
     let runs = |one: &Series<'_>| -> Vec<Json> {
         let run = |(head, record): &(&RunHeader, &Record)| {
@@ -114,7 +114,7 @@ pub fn trend_json(series: &[Series<'_>]) -> String {
     pretty(&all)
 }
 
-/// One line a run and metric; `level` counts the changes before it.
+/// One line per run and metric; `level` counts the changes before it.
 pub fn trend_csv(series: &[Series<'_>]) -> String {
     let mut out = "run,started,id,params,placement,workers,unit,value,ci_low,ci_high,level\n".to_owned();
     for one in series {
@@ -140,9 +140,9 @@ pub fn trend_csv(series: &[Series<'_>]) -> String {
     out
 }
 
-/// What is said of a series without a change.
+/// The sentence about a series without a change.
 fn no_change(runs: usize) -> String {
-    /// Fewer have too few random orders (`groma_stats::change_points`).
+    /// Fewer runs have too few random orders (`groma_stats::change_points`).
     const ENOUGH: usize = 12;
     if runs < ENOUGH { format!("too few runs to see a change: {ENOUGH} are needed") } else { "no change".to_owned() }
 }
@@ -178,12 +178,12 @@ fn ink(record: &Record, step: &Change) -> Ink {
     }
 }
 
-/// The day on which a run began.
+/// The day a run began.
 pub(crate) fn day(head: &RunHeader) -> String {
     head.started.get(..10).unwrap_or(&head.started).to_owned()
 }
 
-/// So many values at most: medians of neighbours.
+/// At most `most` values: medians of neighbours.
 fn thinned(values: &[f64], most: usize) -> Vec<f64> {
     let n = values.len().min(most.max(1));
     let part = |i: usize| &values[i * values.len() / n..(i + 1) * values.len() / n];
@@ -197,8 +197,8 @@ pub(crate) mod tests {
     use groma_analysis::trend::series;
     use groma_model::Fact;
 
-    /// Forty runs: from the 15th on the round trips are slower by 20 % and the kernel is another
-    /// one, from the 29th on they are faster again by a tenth.
+    /// Forty runs: from the 15th on, with another kernel, the round trips are slower by 20 %; from
+    /// the 29th on they are faster again by a tenth.
     pub(crate) fn runs() -> Vec<(RunHeader, Vec<Record>)> {
         let of = |i: usize| {
             let (mut head, records) = fixtures::survey();
@@ -220,7 +220,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_change_is_said_with_what_else_changed() {
+    fn a_change_is_shown_with_environment_changes() {
         let runs = runs();
         let all = series(&runs);
         insta::assert_snapshot!("trend_100", trend(&all, &Style::plain(100)));

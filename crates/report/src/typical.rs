@@ -1,5 +1,5 @@
-//! A run among machines that groma knows: the lines of the pages with the range of what these
-//! measured, and what lies outside of it.
+//! Compares a run with the machines that groma knows: the lines of the pages with the range of
+//! their values, and what lies outside it.
 
 use groma_analysis::compare::{differs, identity};
 use groma_analysis::point::measured;
@@ -14,41 +14,40 @@ use crate::markdown;
 use crate::style::{Ink, Style, wrap_behind};
 use crate::units::{self, Scale};
 
-/// So many machines make a range; where fewer are known, all of them have to have a value.
+/// A range needs this many machines; with fewer known, all of them must have a value.
 const ENOUGH: usize = 3;
-/// What lies no further outside is still within: two values that differ by no more are the same for
-/// a comparison, too.
+/// A value this factor outside counts as inside: comparisons also treat such a difference as none.
 const MARGIN: f64 = 1.05;
-/// Lines that are named of those outside.
+/// Outside lines that are named.
 const NAMED: usize = 3;
-/// A line is not made wider: a name would be far from its value.
+/// The widest line: in a wider one names would be far from their values.
 const WIDEST: usize = 80;
-/// The columns of a range, and those of a sign and how far outside it is.
+/// The width of a range, and of a sign with its factor.
 const RANGE: usize = 19;
 const OUTSIDE: usize = 9;
 
-/// Where a value lies.
+/// A value's position relative to the range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum Position {
     Within,
-    /// So many times slower than the slowest machine.
+    /// Slower than the slowest machine, by this factor.
     Slower(f64),
-    /// So many times faster than the fastest.
+    /// Faster than the fastest, by this factor.
     Faster(f64),
-    /// So many times beyond the range, where neither direction is better.
+    /// Outside the range by this factor, where neither direction is better.
     Beyond(f64),
-    /// Too few machines have such a value.
+    /// Too few machines have a value.
     Unknown,
 }
 
-/// A line: its metric, the range, of how many machines, and where the value lies in it.
+/// A line: its metric, the range, its number of machines, and the value's position.
 struct Line<'r> {
     name: String,
     record: &'r Record,
     value: f64,
     range: [f64; 2],
     machines: usize,
-    place: Place,
+    position: Position,
 }
 
 /// Lines under one heading.
@@ -58,7 +57,8 @@ struct Stack<'r> {
     lines: Vec<Line<'r>>,
 }
 
-/// A run beside the range of these machines, each with its records; the run itself is none of them.
+/// Compares a run with the range of these machines, each with its records; the run itself is not
+/// among them.
 pub fn typical(
     families: Families<'_>,
     side: Side<'_>,
@@ -102,19 +102,19 @@ fn line<'r>(name: String, record: &'r Record, machines: &[(Side<'_>, &[Record])]
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
     let is_known = !values.is_empty() && values.len() >= ENOUGH.min(machines.len());
-    let place = if is_known { place(record.better, value, [low, high]) } else { Place::Unknown };
-    Some(Line { name, record, value, range: [low, high], machines: values.len(), place })
+    let position = if is_known { position(record.better, value, [low, high]) } else { Position::Unknown };
+    Some(Line { name, record, value, range: [low, high], machines: values.len(), position })
 }
 
-fn place(better: Better, value: f64, [low, high]: [f64; 2]) -> Place {
+fn position(better: Better, value: f64, [low, high]: [f64; 2]) -> Position {
     let (below, above) = (low / value, value / high);
     let beyond = below.max(above);
     match better {
-        _ if beyond <= MARGIN => Place::Within,
-        Better::Neither => Place::Beyond(beyond),
-        Better::Lower if above > below => Place::Slower(beyond),
-        Better::Higher if below > above => Place::Slower(beyond),
-        Better::Lower | Better::Higher => Place::Faster(beyond),
+        _ if beyond <= MARGIN => Position::Within,
+        Better::Neither => Position::Beyond(beyond),
+        Better::Lower if above > below => Position::Slower(beyond),
+        Better::Higher if below > above => Position::Slower(beyond),
+        Better::Lower | Better::Higher => Position::Faster(beyond),
     }
 }
 
@@ -132,14 +132,14 @@ fn summary(
     let typical = format!("typical: from the lowest to the highest value of {n}: {}", named.join("; "));
     out += &wrap_behind("", &style.text(&typical), style.width);
     let all = || stacks.iter().flat_map(|stack| &stack.lines);
-    let count = |is: fn(Place) -> bool| all().filter(|line| is(line.place)).count();
-    let known = all().count() - count(|place| place == Place::Unknown);
+    let count = |is: fn(Position) -> bool| all().filter(|line| is(line.position)).count();
+    let known = all().count() - count(|position| position == Position::Unknown);
     let mut counts = vec![
-        format!("{} within", count(|place| place == Place::Within)),
-        format!("{} slower than all", count(|place| matches!(place, Place::Slower(_)))),
-        format!("{} faster than all", count(|place| matches!(place, Place::Faster(_)))),
+        format!("{} within", count(|position| position == Position::Within)),
+        format!("{} slower than all", count(|position| matches!(position, Position::Slower(_)))),
+        format!("{} faster than all", count(|position| matches!(position, Position::Faster(_)))),
     ];
-    match count(|place| matches!(place, Place::Beyond(_))) {
+    match count(|position| matches!(position, Position::Beyond(_))) {
         0 => {}
         other => counts.push(format!("{other} beyond, where neither is better")),
     }
@@ -166,12 +166,12 @@ fn summary(
     )
 }
 
-/// How far outside a line is, and that in words; nothing of what is within.
+/// How far outside a line is, and the same in words; `None` if inside.
 fn far(families: Families<'_>, line: &Line<'_>) -> Option<(f64, String)> {
-    let (times, word) = match line.place {
-        Place::Slower(times) => (times, "slower than all"),
-        Place::Faster(times) => (times, "faster than all"),
-        Place::Beyond(_) | Place::Within | Place::Unknown => return None,
+    let (times, word) = match line.position {
+        Position::Slower(times) => (times, "slower than all"),
+        Position::Faster(times) => (times, "faster than all"),
+        Position::Beyond(_) | Position::Within | Position::Unknown => return None,
     };
     Some((times, format!("{} {} times {word}", page_name(families, line.record), factor(times))))
 }
@@ -190,7 +190,7 @@ fn lines(stacks: &[Stack<'_>], style: &Style) -> String {
             .ending_at(faint("typical"), range_end);
         let line = |line: &Line<'_>| {
             let (value, range) = texts(line, stack.in_gigabytes);
-            let (ink, mark) = mark(line.place, style);
+            let (ink, mark) = mark(line.position, style);
             Strip::plain(style, &format!("  {}", line.name))
                 .ending_at(Strip::plain(style, &value), value_end)
                 .ending_at(Strip::new(style, Ink::Faint, &range), range_end)
@@ -208,28 +208,28 @@ fn lines(stacks: &[Stack<'_>], style: &Style) -> String {
     out
 }
 
-/// A value and its range as people read them.
+/// A value and its range as text.
 fn texts(line: &Line<'_>, in_gigabytes: bool) -> (String, String) {
     let [low, high] = line.range;
     let gigabytes = |value: f64| units::significant(value / 1e9, 3);
     let scale = Scale::of(line.record);
     let value = if in_gigabytes { gigabytes(line.value) } else { units::value(line.value, scale, None) };
-    let range = match line.place {
-        Place::Unknown => units::NONE.to_owned(),
+    let range = match line.position {
+        Position::Unknown => units::NONE.to_owned(),
         _ if in_gigabytes => format!("{}–{}", gigabytes(low), gigabytes(high)),
         _ => units::range(low, high, scale),
     };
     (value, range)
 }
 
-/// `▼ 1.6x`; nothing of what is within.
-fn mark(place: Place, style: &Style) -> (Ink, String) {
+/// `▼ 1.6x`; empty if inside.
+fn mark(position: Position, style: &Style) -> (Ink, String) {
     let [slower, faster, beyond] = signs(style);
-    let (ink, sign, times) = match place {
-        Place::Slower(times) => (Ink::Bad, slower, times),
-        Place::Faster(times) => (Ink::Fourth, faster, times),
-        Place::Beyond(times) => (Ink::Warning, beyond, times),
-        Place::Within | Place::Unknown => return (Ink::Plain, String::new()),
+    let (ink, sign, times) = match position {
+        Position::Slower(times) => (Ink::Bad, slower, times),
+        Position::Faster(times) => (Ink::Fourth, faster, times),
+        Position::Beyond(times) => (Ink::Warning, beyond, times),
+        Position::Within | Position::Unknown => return (Ink::Plain, String::new()),
     };
     (ink, format!("{sign} {}x", factor(times)))
 }
@@ -245,12 +245,12 @@ fn json(side: Side<'_>, machines: &[(Side<'_>, &[Record])], stacks: &[Stack<'_>]
 }
 
 fn of_line(stack: &Stack<'_>, line: &Line<'_>) -> Json {
-    let (place, times) = match line.place {
-        Place::Within => ("within", None),
-        Place::Slower(times) => ("slower", Some(times)),
-        Place::Faster(times) => ("faster", Some(times)),
-        Place::Beyond(times) => ("beyond", Some(times)),
-        Place::Unknown => ("unknown", None),
+    let (position, times) = match line.position {
+        Position::Within => ("within", None),
+        Position::Slower(times) => ("slower", Some(times)),
+        Position::Faster(times) => ("faster", Some(times)),
+        Position::Beyond(times) => ("beyond", Some(times)),
+        Position::Unknown => ("unknown", None),
     };
     let record = line.record;
     json!({
@@ -263,9 +263,9 @@ fn of_line(stack: &Stack<'_>, line: &Line<'_>) -> Json {
         "unit": record.unit,
         "better": record.better,
         "value": line.value,
-        "typical": (line.place != Place::Unknown).then_some(line.range),
+        "typical": (line.position != Position::Unknown).then_some(line.range),
         "machines": line.machines,
-        "place": place,
+        "place": position,
         "times": times,
     })
 }
@@ -276,7 +276,7 @@ mod tests {
     use crate::fixtures;
     use crate::style::columns;
 
-    /// The survey as three machines measured it: half, as much and twice.
+    /// The survey as three machines measured it: half, the same and twice.
     fn shown(run: f64, machines: &[f64], format: CompareFormat, style: &Style) -> String {
         let (head, records) = fixtures::survey();
         let times = |factor: f64| -> Vec<Record> {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_is_counted_and_signed() {
+    fn values_outside_the_range_are_counted_and_marked() {
         for width in [80, 120] {
             let text = shown(3.0, &[0.5, 1.0, 2.0], CompareFormat::Table, &Style::plain(width));
             assert!(text.lines().all(|line| columns(line) <= width && line.trim_end() == line), "{text}");
@@ -298,7 +298,7 @@ mod tests {
             assert!(text.contains("▼ 1.5x") && text.contains("▲ 1.5x"), "times are slower, rates faster: {text}");
         }
         insta::assert_snapshot!(shown(3.0, &[0.5, 1.0, 2.0], CompareFormat::Table, &Style::plain(80)));
-        // The ends belong to the range, and so does what is 4 % beyond.
+        // The ends belong to the range, and so does a value 4 % outside.
         for inside in [0.5, 1.3, 2.0, 2.08] {
             let text = shown(inside, &[0.5, 1.0, 2.0], CompareFormat::Table, &Style::plain(80));
             assert!(text.contains(" 0 slower than all, 0 faster than all"), "{inside}: {text}");
@@ -308,16 +308,16 @@ mod tests {
     }
 
     #[test]
-    fn a_range_needs_three_machines_where_there_are_as_many() {
+    fn a_range_needs_three_machines_or_all_known() {
         let (head, records) = fixtures::survey();
         let side = Side { name: "latest", head: &head, runs: 1, like: 0 };
-        let place = |n: usize, holders: usize| {
+        let position = |n: usize, holders: usize| {
             let machines: Vec<(Side<'_>, &[Record])> =
                 (0..n).map(|i| (side, if i < holders { &records[..] } else { &[] })).collect();
-            line(String::new(), &records[0], &machines).expect("a value").place
+            line(String::new(), &records[0], &machines).expect("a value").position
         };
-        assert_eq!([place(4, 3), place(4, 2)], [Place::Within, Place::Unknown]);
-        assert_eq!([place(2, 2), place(2, 1)], [Place::Within, Place::Unknown]);
+        assert_eq!([position(4, 3), position(4, 2)], [Position::Within, Position::Unknown]);
+        assert_eq!([position(2, 2), position(2, 1)], [Position::Within, Position::Unknown]);
     }
 
     #[test]
@@ -333,21 +333,21 @@ mod tests {
         assert!(markdown.contains("<details>") && markdown.matches("```").count() == 4, "{markdown}");
     }
 
-    /// A benchmark that was defined anew, or a value in another unit, is another thing.
+    /// A benchmark with another definition, or a value in another unit, is another metric.
     #[test]
-    fn what_is_not_the_same_metric_makes_no_range() {
+    fn another_metric_makes_no_range() {
         let (head, records) = fixtures::survey();
         let side = Side { name: "latest", head: &head, runs: 1, like: 0 };
         let of = |other: &Record| {
             let machines = [(side, std::slice::from_ref(other)); 3];
             let line = line(String::new(), &records[0], &machines).expect("a value");
-            (line.machines, line.place)
+            (line.machines, line.position)
         };
-        assert_eq!(of(&records[0]), (3, Place::Within));
+        assert_eq!(of(&records[0]), (3, Position::Within));
         let newer = Record { version: records[0].version + 1, ..records[0].clone() };
         let elsewhere = Record { unit: groma_model::Unit::Bytes, ..records[0].clone() };
         for other in [newer, elsewhere] {
-            assert_eq!(of(&other), (0, Place::Unknown));
+            assert_eq!(of(&other), (0, Position::Unknown));
         }
     }
 }

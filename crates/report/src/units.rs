@@ -1,20 +1,20 @@
-//! Numbers as people read them: the one place that turns an SI value into a text.
+//! Numbers as text: the one place that formats SI values for people.
 //!
 //! - Times are `ns`, `µs`, `ms` or `s`; rates of bytes are decimal (`12.4 GB/s` is 12.4·10⁹ B/s);
 //!   sizes are binary (`64 KiB`).
-//! - What happens so many times a second is `k/s`, `M/s`, `G/s`, except the clock rate of a core (a
-//!   metric whose name has the word `frequency`), which is `kHz`, `MHz`, `GHz`.
+//! - Rates of events are `k/s`, `M/s`, `G/s`, except the clock rate of a core (a metric whose name
+//!   contains `frequency`), which is `kHz`, `MHz`, `GHz`.
 //! - A number has three significant digits, and a fourth where its interval is narrow enough to
 //!   support it. Counts are whole.
-//! - An interval is half of the display interval relative to the value, `± 0.8 %`; where the value
-//!   is smaller than that, it is absolute, `± 31.0 ns`. What is not there is [`NONE`].
+//! - An interval is shown as half of the display interval relative to the value, `± 0.8 %`; if the
+//!   value is smaller than that, it is absolute, `± 31.0 ns`. A missing number is [`NONE`].
 
 use groma_model::{Quantity, Record, Unit};
 
-/// What stands where there is no number.
+/// Shown in place of a missing number.
 pub const NONE: &str = "–";
 
-/// How values of a metric are scaled for people.
+/// How values of a metric are displayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Seconds: `4.49 µs`.
@@ -29,7 +29,7 @@ pub enum Scale {
     Events,
     /// Bytes: `64 KiB`.
     Size,
-    /// Things: `72`.
+    /// A plain count: `72`.
     Count,
     /// A quotient: `3.00`.
     Ratio,
@@ -73,20 +73,20 @@ impl Scale {
     }
 }
 
-/// A size in bytes.
+/// A size given in bytes.
 pub fn size(bytes: f64) -> String {
     value(bytes, Scale::Size, None)
 }
 
-/// A time in seconds.
+/// A time given in seconds.
 pub(crate) fn time(seconds: f64) -> String {
     value(seconds, Scale::Time, None)
 }
 
-/// A smaller ratio is written in millionths: nobody counts the zeros of 0.00000088.
+/// A smaller ratio is written in millionths: the zeros of 0.00000088 are hard to count.
 const PER_MILLE: f64 = 1e-3;
 
-/// A value with its unit, to as many digits as half the width of its interval supports (three
+/// A value with its unit, with as many digits as half the width of its interval supports (three
 /// without one).
 pub fn value(value: f64, scale: Scale, half_width: Option<f64>) -> String {
     if !value.is_finite() {
@@ -112,14 +112,14 @@ pub fn value(value: f64, scale: Scale, half_width: Option<f64>) -> String {
     if whole && scaled.fract() == 0.0 { format!("{scaled:.0}{name}") } else { significant(scaled, digits) + name }
 }
 
-/// The unit in which a value of one or more is written, and its name.
+/// The unit for a value, with its name.
 pub(crate) fn unit_of(value: f64, scale: Scale) -> (f64, &'static str) {
     let units = scale.units();
     let fits = |unit: &&(f64, &str)| round_to(value / unit.0, 3).abs() >= 1.0;
     units.iter().find(fits).or(units.last()).copied().unwrap_or((1.0, ""))
 }
 
-/// Two values of one kind: `9.00–31.0 ns`, `0.9–1.10 µs`, `4 KiB–1 MiB`.
+/// Two values of one scale: `9.00–31.0 ns`, `0.9–1.10 µs`, `4 KiB–1 MiB`.
 pub fn range(low: f64, high: f64, scale: Scale) -> String {
     let (from, to) = (value(low, scale, None), value(high, scale, None));
     match (from.split_once(' '), to.split_once(' ')) {
@@ -134,7 +134,7 @@ pub fn range(low: f64, high: f64, scale: Scale) -> String {
     }
 }
 
-/// How many significant digits of a value its interval supports: three or four.
+/// The number of significant digits that a value's interval supports: three or four.
 pub fn digits(value: f64, half_width: Option<f64>) -> usize {
     let fourth = 10f64.powi(value.abs().log10().floor() as i32 - 3);
     match half_width {
@@ -143,7 +143,7 @@ pub fn digits(value: f64, half_width: Option<f64>) -> usize {
     }
 }
 
-/// A number to so many significant digits; digits before the point are all written.
+/// A number with this many significant digits; digits before the point are never dropped.
 pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
@@ -159,7 +159,7 @@ fn round_to(value: f64, digits: usize) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    // Through decimal text: no error of a power of ten.
+    // Via decimal text, which avoids the error of multiplying by a power of ten.
     format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }
 
@@ -173,7 +173,7 @@ pub fn half_width(record: &Record) -> Option<f64> {
     record.ci_display.map(|[low, high]| (high - low) / 2.0).filter(|half| half.is_finite() && *half >= 0.0)
 }
 
-/// The interval of a record without its sign: `0.8 %`, or `31.0 ns` where the value is smaller than
+/// The interval of a record without its sign: `0.8 %`, or `31.0 ns` if the value is smaller than
 /// its uncertainty.
 pub fn interval(record: &Record) -> Option<String> {
     let (value, half) = (record.value?, half_width(record)?);
@@ -186,12 +186,12 @@ pub fn interval(record: &Record) -> Option<String> {
     })
 }
 
-/// A number of things: `1 run`, `3 runs`. The plural must end in `s`.
+/// A count of things: `1 run`, `3 runs`. The plural must end in `s`.
 pub fn counted(n: usize, thing: &str) -> String {
     if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
 }
 
-/// A fraction in percent: `0.04 %`, `0.8 %`, `12 %`.
+/// A fraction as a percentage: `0.04 %`, `0.8 %`, `12 %`.
 pub fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
         x if !x.is_finite() => NONE.to_owned(),
@@ -204,13 +204,13 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
-/// Cycles of the core's clock: `4.00 cy`.
+/// Core clock cycles: `4.00 cy`.
 pub fn cycles(cycles: f64) -> String {
     let text = bare_cycles(cycles);
     if text.ends_with(|c: char| c.is_ascii_alphabetic()) { text + "cy" } else { text + " cy" }
 }
 
-/// Cycles without their unit, for a column that is headed by it: `4.00`, `412 k`.
+/// Cycles without their unit, for a column with a heading: `4.00`, `412 k`.
 pub(crate) fn bare_cycles(cycles: f64) -> String {
     match cycles.abs() {
         c if !c.is_finite() => NONE.to_owned(),
@@ -221,12 +221,12 @@ pub(crate) fn bare_cycles(cycles: f64) -> String {
     }
 }
 
-/// How many times as much one value is as another: `14 times`, `1.3 times`.
+/// A quotient as a multiple: `14 times`, `1.3 times`.
 pub(crate) fn times(quotient: f64) -> String {
     if quotient >= 9.95 { format!("{quotient:.0} times") } else { format!("{quotient:.1} times") }
 }
 
-/// A wall time in seconds: `58.9 s`, `4 min 05 s`.
+/// A wall time given in seconds: `58.9 s`, `4 min 05 s`.
 pub fn wall(seconds: f64) -> String {
     if seconds < 119.95 {
         return format!("{seconds:.1} s");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_for_a_gigabyte_says_per_what() {
+    fn a_time_per_gigabyte_names_its_unit() {
         let mut record =
             crate::fixtures::record("ipc.pipe_bandwidth.cpu_reader", "", Quantity::TimePerGigabyte, 0.0536);
         record.ci_display = None;
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_says_its_unit_once() {
+    fn a_range_has_one_unit() {
         assert_eq!(range(9e-9, 31e-9, Scale::Time), "9.00–31.0 ns");
         assert_eq!(range(9e-7, 1.1e-6, Scale::Time), "0.9–1.10 µs");
         assert_eq!(range(9e-9, 1.1e-6, Scale::Time), "9.00 ns–1.10 µs");

@@ -1,4 +1,4 @@
-//! A watch of the CPUs: a line a second under a head, a summary, OpenMetrics text.
+//! `groma watch`: a line per second below a heading, a summary, OpenMetrics text.
 
 use groma_model::{CpuShare, Second, Watched};
 
@@ -7,24 +7,23 @@ use crate::openmetrics::{OpenMetrics, labels};
 use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units::{self, NONE};
 
-/// Seconds from one head to the next, as `vmstat` has them: a terminal always shows one.
+/// Seconds between headings, as in `vmstat`: a terminal always shows one.
 pub const WATCH_HEAD_EVERY: usize = 20;
 
-/// What stands above the seconds.
+/// The heading.
 pub fn watch_head(second: &Second, style: &Style) -> String {
     let heads: String = fields(second, style.width).iter().map(|field| field.right(&field.head)).collect();
     style.paint(Ink::Strong, &style.text(&heads)) + "\n"
 }
 
-/// One second as a line: its time, the share of the probes that found the core shared, over all
-/// CPUs and of each (or the worst, where so many do not fit), stolen time, tasks that wait, the
-/// clock.
+/// One second as a line: its time, the share of probes that found the core shared, over all CPUs
+/// and for each (or the worst, if not all fit), stolen time, waiting tasks, the clock.
 pub fn watch_line(second: &Second, style: &Style) -> String {
     let cells: String = fields(second, style.width).iter().map(|field| field.right(&field.cell)).collect();
     format!("{}\n", style.text(&cells))
 }
 
-/// The head of a column and its cell in one second; the width is the same in every second.
+/// A column's heading and its cell in one second; the width is the same in every second.
 struct Field {
     head: String,
     cell: String,
@@ -37,7 +36,7 @@ impl Field {
         Field { width: columns(&head).max(columns(widest)) + 2, head, cell }
     }
 
-    /// A text at the right of the column.
+    /// A text right-aligned in the column.
     fn right(&self, text: &str) -> String {
         " ".repeat(self.width.saturating_sub(columns(text))) + text
     }
@@ -68,13 +67,13 @@ fn fields(second: &Second, width: usize) -> Vec<Field> {
     all
 }
 
-/// All seconds: what to remember, and a line a CPU.
+/// The summary of all seconds: the conclusion, and a line per CPU.
 pub fn watched(watched: &Watched, style: &Style) -> String {
     use Align::Right;
     let time = units::wall(watched.wall_s);
     let head = match watched.shared() {
         None => {
-            // A core that was shared all the time has one speed as well.
+            // A core that was shared all the time also has only one speed.
             format!(
                 "{time}: the cores had one speed, so nobody came or went on their other threads: they were free all \
                  the time, or used all the time. 'groma run syscall.getppid' beside an earlier run tells which."

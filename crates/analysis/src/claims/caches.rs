@@ -1,4 +1,4 @@
-//! Caches and memory: the levels of the latency curves beside what the machine declares.
+//! Caches and memory: the levels of the latency curves compared with what the machine declares.
 
 use groma_model::family::Row;
 use groma_model::{Machine, Record};
@@ -7,15 +7,15 @@ use super::{Amount, Claim, Note, Seen, Subject, Verdict, bytes, number};
 use crate::curve::{Level, Rank, curves, levels};
 use crate::point::measured;
 
-/// A measured size or count may be this much less than the declared one, and this much more.
+/// A measured size or count agrees from this fraction of the declared one up to this multiple.
 const SNAP: [f64; 2] = [0.90, 1.15];
 
-/// Whether a measured capacity is the declared one by the snap rule.
+/// Whether a measured capacity counts as the declared one.
 pub(super) fn snaps(measured: f64, declared: f64) -> bool {
     (SNAP[0]..=SNAP[1]).contains(&(measured / declared))
 }
 
-/// A curve of latency over size, by the pages that it was taken on.
+/// A curve of latency over size on one kind of page.
 pub struct Hierarchy<'a> {
     /// The metric.
     id: &'a str,
@@ -23,15 +23,15 @@ pub struct Hierarchy<'a> {
     pub(super) levels: Vec<Level>,
     /// The largest size measured, in bytes.
     largest: f64,
-    /// Sizes at which laps through the chain were not seen to agree, in bytes.
+    /// Sizes in bytes at which laps through the chain did not agree.
     unsettled: Vec<f64>,
 }
 
 /// The fact of a chain whose last two laps took about the same time.
 const SETTLED: &str = "chain.laps";
 
-/// The hierarchies of the chains without translation, those whose pages blur the edges least first:
-/// base pages lie anywhere in a cache that is indexed by physical addresses.
+/// The hierarchies of the chains without address translation, ordered by how little their pages
+/// blur the edges: base pages may lie anywhere in a physically indexed cache.
 pub fn hierarchies<'a>(rows: &[&'a Row], seen: &Seen<'a>) -> Vec<Hierarchy<'a>> {
     let caches = |row: &&'a Row| if let Row::Caches(id) = row { Some(*id) } else { None };
     let Some(id) = rows.iter().find_map(caches) else { return Vec::new() };
@@ -50,8 +50,8 @@ pub fn hierarchies<'a>(rows: &[&'a Row], seen: &Seen<'a>) -> Vec<Hierarchy<'a>> 
     all
 }
 
-/// Whether what goes over so many bytes goes over memory, as far as the latencies tell: where the
-/// curve has come to rest. A last cache may be larger than any size that people would call memory.
+/// Whether a working set of this size reaches memory, judged by where the latency curve levels off.
+/// Size alone does not decide: a last-level cache may be larger than what one would call memory.
 pub fn reaches_memory(all: &[Hierarchy<'_>], bytes: f64) -> Option<bool> {
     let whole = all.iter().find(|h| h.levels.len() > 1)?;
     Some(whole.levels.iter().any(|l| l.rank == Rank::Memory && l.span[0] <= bytes))
@@ -60,12 +60,12 @@ pub fn reaches_memory(all: &[Hierarchy<'_>], bytes: f64) -> Option<bool> {
 /// The names of the caches in the facts of a machine.
 const CACHES: [&str; 3] = ["l1d", "l2", "l3"];
 
-/// A level is taken for a declared private cache whose size is so many times as large or small, at
-/// most.
+/// A level matches a declared private cache if their sizes differ by at most this factor.
 const KIN: f64 = 2.5;
 
-/// Which level of a curve is which of the three caches. As many as are declared, in order; else the
-/// private ones by their size, and the last level beyond them is the shared one.
+/// Assigns the levels of a curve to the three caches: in order where there are as many levels as
+/// declared caches; else the private ones by size, and the last level beyond them is the shared
+/// one.
 pub(super) fn matched(declared: [Option<f64>; 3], capacities: &[f64]) -> [Option<usize>; 3] {
     let known = declared.iter().flatten().count();
     let mut found = [None; 3];
@@ -93,7 +93,7 @@ pub(super) fn matched(declared: [Option<f64>; 3], capacities: &[f64]) -> [Option
     found
 }
 
-/// The sizes of L1d, L2 and L3 that a machine declares, in bytes.
+/// The declared sizes of L1d, L2 and L3, in bytes.
 pub fn declared_caches(machine: &Machine) -> [Option<f64>; 3] {
     CACHES.map(|key| machine.get(&format!("cache.{key}.size")).and_then(bytes))
 }
@@ -119,10 +119,10 @@ pub(super) fn caches(machine: &Machine, all: &[Hierarchy<'_>]) -> Vec<Claim> {
     claims
 }
 
-/// A declared cache that no level is.
+/// A declared cache that matches no level.
 fn no_level(index: usize, declared: f64, all: &[Hierarchy<'_>]) -> Claim {
     let largest = all.iter().map(|h| h.largest).fold(0.0, f64::max);
-    // What can be used of a shared cache now ends where memory begins.
+    // The usable part of a shared cache now ends where memory begins.
     let before = all.iter().find_map(|h| Some((h, h.levels.iter().rfind(|l| l.rank != Rank::Memory)?)));
     let reaches = |h: &Hierarchy<'_>| h.levels.iter().any(|l| l.rank == Rank::Memory);
     let half_way =
@@ -151,18 +151,18 @@ fn cache(
     claim.verdict = Some(Verdict::of(holds(capacity, level.half_way, declared)));
     if claim.verdict == Some(Verdict::Agree) {
         if let Some(soft) = level.half_way.filter(|_| !snaps(capacity, declared)) {
-            // It agrees by where its edge lies, so that is what is shown.
+            // It agrees by the position of its edge, so show that.
             claim.measured = Amount::Sizes(capacity, soft);
         }
         return claim;
     }
     let guest = machine.get("virt.hypervisor").is_some();
-    // Up to where the next level begins: laps that agree there are not in this cache.
+    // Up to the start of the next level: laps that agree there are not in this cache.
     let next = hierarchy.levels.iter().map(|l| l.span[0]).find(|from| *from > capacity).unwrap_or(declared);
     let rise = capacity..=next.min(declared);
     let unsettled = hierarchy.unsettled.iter().copied().find(|size| rise.contains(size));
     if let (2, true, Some(size)) = (index, capacity < declared, unsettled) {
-        // What looks like a smaller cache may be a chain that was not in it yet.
+        // An apparently smaller cache may be a chain that was not cached yet.
         claim.verdict = Some(Verdict::NotDeterminable);
         claim.note = Note::Unsettled(size);
         return claim;
@@ -176,9 +176,9 @@ fn cache(
     claim
 }
 
-/// Whether an edge that begins at `hard` and is half-way up at `half_way` is that of a cache of the
-/// declared size: either snaps, or the size lies between them. A level that ends below half the
-/// declared size is not it, however slowly the curve rises from there.
+/// Whether an edge that starts at `hard` and is half-way up at `half_way` belongs to a cache of the
+/// declared size: one of them snaps to it, or the size lies between them. A level that ends below
+/// half the declared size does not match, however slowly the curve rises from there.
 pub(super) fn holds(hard: f64, half_way: Option<f64>, declared: f64) -> bool {
     let soft = half_way.unwrap_or(hard).max(hard);
     let between = hard <= declared && declared <= soft;
@@ -195,7 +195,7 @@ pub(super) fn memory(id: &str, machine: &Machine, seen: &Seen<'_>, slowest: Opti
         None => Claim::new(Subject::Memory),
         Some((record, None)) => Claim::undetermined(Subject::Memory, declared.map(Amount::Size), record),
         Some((_, Some(value))) => {
-            // What others use is no contradiction; more than there is would be one.
+            // Memory in use by others contradicts nothing; more memory than declared would.
             let verdict = match declared {
                 Some(d) if value > d => Some(Verdict::Disagree),
                 Some(d) if snaps(value, d) => Some(Verdict::Agree),

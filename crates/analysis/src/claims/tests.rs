@@ -17,7 +17,7 @@ fn a_size_agrees_by_the_snap_rule() {
         (1536.0, Some(2300.0), 2048.0, true),
         (1536.0, Some(1900.0), 2048.0, true),
         (1536.0, Some(1700.0), 2048.0, false),
-        // However slowly the curve rises: a twentieth of it is not it.
+        // However slowly the curve rises, a twentieth of the declared size does not match.
         (24.0, Some(250.0), 260.0, false),
         (1024.0, Some(2048.0), 2048.0, true),
         (1000.0, Some(2048.0), 2048.0, false),
@@ -27,15 +27,15 @@ fn a_size_agrees_by_the_snap_rule() {
 }
 
 #[test]
-fn levels_are_those_caches_that_are_declared() {
+fn levels_are_matched_to_declared_caches() {
     let machine = [Some(48.0 * KIB), Some(2.0 * MIB), Some(260.0 * MIB)];
     let found = |sizes: &[f64]| matched(machine, sizes);
     assert_eq!(found(&[48.0 * KIB, 2.0 * MIB, 24.0 * MIB]), [Some(0), Some(1), Some(2)]);
     // No flat stretch between L2 and memory.
     assert_eq!(found(&[48.0 * KIB, 1.5 * MIB]), [Some(0), Some(1), None]);
-    // The second level was not seen: what ends at 24 MiB is the third.
+    // The second level was not seen: the one that ends at 24 MiB is the third.
     assert_eq!(found(&[48.0 * KIB, 24.0 * MIB]), [Some(0), None, Some(1)]);
-    // A level that is none: that of translation.
+    // One level is not a cache: it comes from address translation.
     assert_eq!(found(&[48.0 * KIB, 384.0 * KIB, 2.0 * MIB, 24.0 * MIB]), [Some(0), Some(2), Some(3)]);
     assert_eq!(found(&[]), [None; 3]);
     assert_eq!(matched([None; 3], &[32.0 * KIB, MIB]), [Some(0), Some(1), None]);

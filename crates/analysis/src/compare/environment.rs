@@ -1,16 +1,18 @@
-//! What differs between the environments of two runs, the most likely cause of other numbers first.
+//! What differs between the environments of two runs, the most likely cause of changed numbers
+//! first.
 
 use std::collections::BTreeMap;
 
 use groma_model::{RunHeader, parse_size};
 
-/// The facts that change from run to run by themselves. A name that ends with a dot stands for all
-/// facts below it.
+/// Facts that change from run to run by themselves. A name that ends in a dot stands for all facts
+/// below it.
 const VOLATILE: [&str; 7] =
     ["host.uptime_s", "memory.available", "load.", "psi.", "steal.", "work_dir.free", "placement."];
 
-/// The facts by how likely they move numbers; the others follow in their own order. By hand: what
-/// replaces the machine first, then what changes the code that runs, then what changes its speed.
+/// Facts by how likely they change numbers; all others follow in their own order. Ordered by hand:
+/// first what replaces the machine, then what changes the code that runs, then what changes its
+/// speed.
 const LIKELY: [&str; 29] = [
     "host.machine",
     "cpu.model",
@@ -43,26 +45,25 @@ const LIKELY: [&str; 29] = [
     "numa.",
 ];
 
-/// The memory of the machine, of which a kernel keeps some pages more or fewer for itself from one
-/// start to the next.
+/// The amount of memory. A kernel reserves a few pages more or fewer from boot to boot.
 const MEMORY: &str = "memory.total";
-/// Amounts of memory that differ by less are the same: a guest of 23.5 GiB had 4 KiB more after
-/// another start.
+/// Amounts of memory that differ by less count as equal: a guest of 23.5 GiB had 4 KiB more after a
+/// reboot.
 const AS_MUCH: f64 = 0.01;
 
-/// A fact that two runs do not share.
+/// A fact that differs between two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Its key.
+    /// The key.
     pub key: String,
-    /// Its value in each run; `None` where the run has no such fact.
+    /// Its value in each run; `None` where a run lacks it.
     pub values: [Option<String>; 2],
 }
 
-/// The facts about the directory for files, which only runs have that need one.
+/// Facts about the directory for files. Only runs that need one have them.
 const WORK_DIR: &str = "work_dir.";
 
-/// The facts that differ, the most likely cause first. What was set on purpose, file by file, comes
+/// The facts that differ, the most likely cause first. Settings made on purpose, file by file, come
 /// before everything else.
 pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
     let has_work_dir = |run: &RunHeader| run.environment.facts.iter().any(|fact| fact.key.starts_with(WORK_DIR));
@@ -97,12 +98,12 @@ fn is_about(a: Option<&str>, b: Option<&str>) -> bool {
     matches!((size(a), size(b)), (Some(a), Some(b)) if (a - b).abs() < AS_MUCH * a.max(b))
 }
 
-/// Whether a fact differs from minute to minute on one machine in one state.
+/// Whether a fact varies from minute to minute on an unchanged machine.
 pub fn is_volatile(key: &str) -> bool {
     VOLATILE.iter().any(|name| is_of(key, name))
 }
 
-/// Whether a fact has this name, or begins with it where it ends in a dot.
+/// Whether a fact has this name, or starts with it where it ends in a dot.
 fn is_of(key: &str, name: &str) -> bool {
     key == name || (name.ends_with('.') && key.starts_with(name))
 }
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_comes_with_the_likeliest_cause_first() {
+    fn differences_list_the_likeliest_cause_first() {
         let a = run(&[("net.somaxconn", "128"), ("cpu.governor", "powersave"), ("kernel.release", "6.12"), ("x", "1")]);
         let b =
             run(&[("x", "1"), ("kernel.release", "6.18"), ("cpu.governor", "performance"), ("virt.hypervisor", "KVM")]);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_on_purpose_comes_first() {
+    fn deliberate_settings_come_first() {
         let side = |value: &str| {
             let set = vec![Fact::new("/proc/sys/vm/swappiness", value), Fact::new("/sys/same", "1")];
             let in_turns = Some(InTurns { set, ..InTurns::default() });
@@ -162,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_by_itself_is_no_difference() {
+    fn volatile_facts_are_no_difference() {
         let a =
             run(&[("load.1", "0.1"), ("host.uptime_s", "1"), ("memory.available", "5"), ("placement.pinned", "CPU 0")]);
         let b = run(&[("load.1", "9.1"), ("host.uptime_s", "2"), ("memory.available", "4")]);
         assert!(differences(&a, &b).is_empty());
         assert!(differences(&a, &a).is_empty());
-        // A run that needed no files says nothing of where they would be.
+        // A run that needed no files has no facts about their directory.
         let [ext4, xfs] = ["ext4", "xfs"].map(|fs| run(&[("work_dir.fs", fs)]));
         assert!(differences(&a, &ext4).is_empty() && differences(&ext4, &xfs).len() == 1);
     }

@@ -1,8 +1,8 @@
-//! Records as multiples of something: of a cycle of the core's clock, or of what one metric took at
-//! one point.
+//! Expresses records in another unit: in cycles of the core's clock, or as multiples of one metric
+//! at one point.
 //!
-//! The point is one that all sides hold. Whichever record of the metric came first was rejected:
-//! sides keep their points in orders of their own, and each would be divided by another.
+//! The point must exist on all sides. Taking each side's first record of the metric was rejected:
+//! sides order their points differently, so each would be divided by another point.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,8 +12,8 @@ use groma_model::{Placement, Record, SharedCore, Unit, Value, parse_nanoseconds,
 use super::{differs, identity};
 use crate::point::{measured, text_of};
 
-/// The metric that values are to be multiples of, as it is typed: `syscall.getppid`,
-/// `mem.latency:size=16K`, `ipc.pipe_rtt:same-cpu`, `ipc.pipe_rtt:P=2:same-cpu`.
+/// The metric to divide by, as it is typed: `syscall.getppid`, `mem.latency:size=16K`,
+/// `ipc.pipe_rtt:same-cpu`, `ipc.pipe_rtt:P=2:same-cpu`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     id: String,
@@ -48,7 +48,7 @@ impl Base {
         &self.id
     }
 
-    /// Whether a record is the time of a point that is meant.
+    /// Whether a record is a time that matches this base.
     fn is(&self, record: &Record) -> bool {
         let has = |(name, text): &(String, String)| record.params.get(name).is_some_and(|value| value.is_typed(text));
         record.id == self.id
@@ -59,10 +59,10 @@ impl Base {
             && measured(record).is_some_and(|value| value > 0.0)
     }
 
-    /// The one point that is meant and that all sides hold: its identity.
+    /// The identity of the one matching point that all sides have.
     ///
     /// # Errors
-    /// When no point is meant, or several.
+    /// When no point matches, or several do.
     pub fn find(&self, sides: &[&[Record]]) -> Result<String, NoBase> {
         let meant: Vec<Vec<&Record>> =
             sides.iter().map(|records| records.iter().filter(|record| self.is(record)).collect()).collect();
@@ -83,20 +83,20 @@ impl Base {
     }
 }
 
-/// Why there is no point that values could be multiples of.
+/// Why there is no base to divide by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoBase {
-    /// This side has no time of it.
+    /// This side has no matching time.
     Nowhere(usize),
-    /// Each side has one, and no two the same.
+    /// Each side has a matching point, but no point is on all sides.
     NotShared,
-    /// Several points are meant: each as it is typed.
+    /// Several points match; each as it is typed.
     Several(Vec<String>),
 }
 
 impl fmt::Display for NoBase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Choices that are written out: enough to show how one is typed.
+        /// Choices that are listed: enough to show the syntax.
         const NAMED: usize = 6;
         match self {
             NoBase::Nowhere(_) => write!(f, "a side has no time of it"),
@@ -110,8 +110,8 @@ impl fmt::Display for NoBase {
     }
 }
 
-/// Several records of a metric as they are typed, with what tells them from each other, in the
-/// order of their numbers.
+/// Several records of a metric as they are typed, each with what distinguishes it, ordered by their
+/// numbers.
 fn choices(mut records: Vec<&Record>) -> Vec<String> {
     let order = |record: &Record| {
         let number = |(_, value): &(String, Value)| match value {
@@ -134,7 +134,7 @@ fn choices(mut records: Vec<&Record>) -> Vec<String> {
     records.iter().map(typed).collect()
 }
 
-/// The value of a parameter as it is typed: `16KiB`, and in bytes what is rounded for people.
+/// A parameter's value as it is typed: `16KiB`, or bytes where the text is rounded.
 fn typed(record: &Record, name: &str, value: &Value) -> String {
     let shown = text_of(&record.params, &record.params_text, name).replace(' ', "");
     match value {
@@ -144,8 +144,7 @@ fn typed(record: &Record, name: &str, value: &Value) -> String {
     }
 }
 
-/// Records whose times are in cycles of the core's clock; those of which the cycles are not known
-/// are left out.
+/// Records with times in cycles of the core's clock; drops those without cycles.
 pub fn in_cycles(records: &[Record]) -> Vec<Record> {
     records
         .iter()
@@ -154,9 +153,9 @@ pub fn in_cycles(records: &[Record]) -> Vec<Record> {
         .collect()
 }
 
-/// Records as multiples of the time that the record with this identity has: times divided by it,
-/// rates multiplied. What is neither is left out, and so is the record itself, which would be 1
-/// everywhere. `None` where there is no such time.
+/// Records as multiples of the time of the record with this identity: times divided by it, rates
+/// multiplied. Drops everything else, and the base itself, which would be 1 everywhere. `None`
+/// where that record is missing or no time.
 pub fn relative_to(records: &[Record], base: &str) -> Option<Vec<Record>> {
     let of = records.iter().find(|record| identity(record) == base)?;
     let time = measured(of)?;
@@ -168,8 +167,8 @@ pub fn relative_to(records: &[Record], base: &str) -> Option<Vec<Record>> {
     Some(records.iter().filter(|record| !std::ptr::eq(*record, of)).filter_map(scale).collect())
 }
 
-/// How many metrics have a value on both sides, of which one is now no multiple of anything:
-/// `before` and `after` are each side's.
+/// Number of metrics with a value on both sides that scaling dropped on one of them. `before` and
+/// `after` are the records of both sides.
 pub fn left_out(before: [&[Record]; 2], after: [&[Record]; 2]) -> usize {
     let keys = |records: &[Record]| -> HashSet<String> {
         records.iter().filter(|record| measured(record).is_some()).map(identity).collect()
@@ -204,13 +203,13 @@ mod tests {
     use groma_model::Params;
     use groma_stats::Rng;
 
-    /// The latency at a size, in a place.
+    /// A latency at a size and a placement.
     fn at(size: u64, text: &str, placement: Placement, value: f64) -> Record {
         let params = Params(vec![("size".to_owned(), Value::Int(size))]);
         Record { params, params_text: format!("size={text}"), placement, ..latency(value, &mut Rng::new(size)) }
     }
 
-    /// One side begins with the largest size, the other with the smallest.
+    /// One side starts with the largest size, the other with the smallest.
     fn two_orders() -> [Vec<Record>; 2] {
         let small = at(16 << 10, "16 KiB", Placement::Pinned, 1e-9);
         let large = at(96 << 20, "96 MiB", Placement::Pinned, 1e-7);
@@ -228,7 +227,7 @@ mod tests {
         let base = find("a.latency:size=16K", &sides).expect("one point");
         for side in &sides {
             let relative = relative_to(side, &base).expect("its time is known");
-            // The base itself would be 1 on both sides.
+            // The base itself would be 1 on both sides, so it is left out.
             assert_eq!(relative.len(), 1);
             let ratio = relative[0].value.expect("a value");
             assert!((90.0..110.0).contains(&ratio), "{ratio}");
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn several_points_are_refused_with_what_can_be_typed() {
+    fn an_ambiguous_base_is_refused_with_the_choices() {
         let sides = two_orders();
         let Err(NoBase::Several(typed)) = find("a.latency", &sides) else { panic!("two points were taken for one") };
         assert_eq!(typed, ["a.latency:size=16KiB", "a.latency:size=96MiB"]);

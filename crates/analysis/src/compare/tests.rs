@@ -20,18 +20,18 @@ fn round(round: u32, value: f64) -> Round {
     Round { round, result: RoundResult::ok(output) }
 }
 
-/// A record of ten rounds about a value, whose logarithms spread by `spread`.
+/// A record of ten rounds around a value, with a spread of `spread` in the logarithm.
 fn record(id: &str, quantity: Quantity, value: f64, spread: f64, rng: &mut Rng) -> Record {
     let rounds: Vec<Round> = (0..10).map(|n| round(n, value * (spread * rng.normal()).exp())).collect();
     summarise(&fixtures::point(vec![metric(id, quantity)]), &rounds, &Host::UNKNOWN).remove(0)
 }
 
-/// A latency of ten rounds that spread by 1 %.
+/// A latency of ten rounds with a spread of 1 %.
 pub(crate) fn latency(value: f64, rng: &mut Rng) -> Record {
     record("a.latency", Quantity::Latency, value, 0.01, rng)
 }
 
-/// What is said of one metric that has this value on each side, and had these in other runs.
+/// The verdict on one metric with these two values, and these values in other runs.
 fn verdict_of(sides: [Record; 2], earlier: &[f64]) -> Verdict {
     let [a, b] = sides.map(|record| vec![record]);
     let found = compare(&a, &b, &|_| earlier.to_vec());
@@ -57,7 +57,7 @@ fn records_are_matched_by_what_they_are() {
     assert_eq!(found.unlike.iter().map(|(why, _)| *why).collect::<Vec<_>>(), [Unlike::Version]);
     let alone = found.alone.each_ref().map(|records| records.iter().map(|r| size(r)).collect::<Vec<_>>());
     assert_eq!(alone, [vec![Some(1)], vec![Some(4)]]);
-    // What has no value on one side is counted, and not compared.
+    // A metric without a value on one side is counted, but not compared.
     b[2].value = None;
     let found = compare(&a, &b, &|_| Vec::new());
     assert_eq!((found.pairs.len(), found.without_value.len()), (0, 1));
@@ -78,23 +78,23 @@ fn the_direction_is_that_of_the_metric() {
 }
 
 #[test]
-fn earlier_runs_decide_what_a_small_difference_is() {
+fn earlier_runs_set_the_noise_floor() {
     let rng = &mut Rng::new(3);
     let mut sides = || [1.0, 1.08].map(|x| latency(1e-6 * x, rng));
     let steady: Vec<f64> = [0.998, 1.001, 1.0, 0.999, 1.002, 1.0].map(|x| 1e-6 * x).to_vec();
     let restless: Vec<f64> = [0.9, 1.1, 1.0, 0.93, 1.08, 1.0].map(|x| 1e-6 * x).to_vec();
     assert_eq!(verdict_of(sides(), &steady), Verdict::Slower);
     assert!(matches!(verdict_of(sides(), &restless), Verdict::Unclear(_)));
-    // Without other runs a difference has to be large.
+    // Without other runs only a large difference counts.
     let Verdict::Unclear(Why::RunNoise(floor)) = verdict_of(sides(), &[]) else { panic!("8 % is called") };
     assert!(floor > 1.08);
-    // And nothing at all is called the same, from the rounds alone or with steady runs.
+    // Equal values are `Same`, from the rounds alone or with steady runs.
     let equal = [latency(1e-6, rng), latency(1e-6, rng)];
     assert!(matches!(verdict_of(equal, &steady), Verdict::Same { within } if within < 0.03));
 }
 
 #[test]
-fn a_gate_fails_for_what_is_slower_by_more_than_it_tolerates() {
+fn a_gate_fails_beyond_its_tolerance() {
     let rng = &mut Rng::new(12);
     let mut gate = |factor: f64, spread: f64, tolerance: f64| {
         let [a, b] = [1.0, factor].map(|x| vec![record("a.b", Quantity::Latency, 1e-6 * x, spread, rng)]);
@@ -109,7 +109,7 @@ fn a_gate_fails_for_what_is_slower_by_more_than_it_tolerates() {
 }
 
 #[test]
-fn too_few_or_too_different_rounds_tell_nothing() {
+fn too_few_or_too_noisy_rounds_are_inconclusive() {
     let rng = &mut Rng::new(4);
     let mut sides = [latency(1e-6, rng), latency(3e-6, rng)];
     for side in &mut sides {
@@ -126,7 +126,7 @@ fn a_shared_core_is_compared_with_a_shared_core() {
     let own = || latency(1.0e-6, &mut Rng::new(6));
     let mut shared = latency(1.4e-6, rng);
     shared.flags.push("shared core: the sibling thread was busy in 90 % of the samples".to_owned());
-    // The other side saw no shared core: 40 % more say nothing.
+    // The other side has no shared-core samples: 40 % more decides nothing.
     assert_eq!(verdict_of([own(), shared.clone()], &[]), Verdict::Unclear(Why::SharedCore));
     let with = |mut record: Record, value: f64, rng: &mut Rng| {
         let rounds = latency(value, rng).round_values;
@@ -140,7 +140,7 @@ fn a_shared_core_is_compared_with_a_shared_core() {
     assert!(matches!(pair.verdict, Verdict::Same { .. }), "{pair:?}");
 }
 
-/// Equal suites, of which half the runs of the host differ by 3 %: nothing may be called a change.
+/// Equal suites where half of the host's runs differ by 3 %: no change may be reported.
 #[test]
 fn equal_suites_give_no_alarm() {
     let rng = &mut Rng::new(7);
@@ -175,7 +175,7 @@ fn several_runs_are_pooled() {
 }
 
 #[test]
-fn values_relative_to_something_have_no_unit() {
+fn relative_values_have_no_unit() {
     let rng = &mut Rng::new(9);
     let mut one = latency(1e-6, rng);
     one.cycles = one.value.map(|value| value * 3e9);
@@ -191,7 +191,7 @@ fn values_relative_to_something_have_no_unit() {
     assert!(relative_to(&records, "a.other").is_none());
 }
 
-/// It counts both ways in which chance could bring such pairs about.
+/// A two-sided test counts both directions.
 #[test]
 fn the_probability_of_pairs_is_two_sided() {
     let dearer: Vec<f64> = (0..10).map(|i| 1.05 + 0.01 * f64::from(i)).collect();
@@ -203,7 +203,7 @@ fn the_probability_of_pairs_is_two_sided() {
     }
 }
 
-/// A round that one side failed to make has no partner, and the ones after it keep theirs.
+/// A round that one side failed to make has no partner, and later rounds keep theirs.
 #[test]
 fn rounds_are_paired_by_their_number() {
     let points = [fixtures::point(vec![metric("a.latency", Quantity::Latency)])];

@@ -1,4 +1,4 @@
-//! What becomes of known samples, and that recomputing gives the same:
+//! Checks the records of known samples, and that recomputing them gives the same:
 //! docs/methods/validation.md#guards.
 use super::*;
 use crate::fixtures::{self, HOST};
@@ -21,7 +21,7 @@ fn metric(quantity: Quantity, derivation: Derivation<&'static str>) -> Metric {
     }
 }
 
-/// A point whose samples are dropped and judged as those of a benchmark on one CPU.
+/// A point with the dropping rules of a benchmark on one CPU.
 fn plain_point() -> Point {
     Point {
         bench: "test.metric".to_owned(),
@@ -36,7 +36,7 @@ fn point(timing: Timing, metric: Metric) -> Point {
     Point { timing, metrics: vec![metric], ..plain_point() }
 }
 
-/// Samples of 100 iterations whose operations take these nanoseconds.
+/// Samples of 100 iterations with these nanoseconds per operation.
 fn series(name: &str, ns: &[u64], labels: Labels) -> Series {
     let sample = |(i, ns): (usize, &u64)| Sample {
         t0_ns: 1000 * i as u64,
@@ -62,7 +62,7 @@ fn close(seen: Option<f64>, expected: f64) -> bool {
     seen.is_some_and(|s| (s / expected - 1.0).abs() < 1e-9)
 }
 
-/// Nine rounds whose medians are 100..=108 ns.
+/// Nine rounds with medians of 100..=108 ns.
 fn nine() -> Vec<Round> {
     (0..9).map(|r| round(r, vec![series("", &[90 + u64::from(r), 100 + u64::from(r), 300], Labels::NONE)])).collect()
 }
@@ -80,7 +80,7 @@ fn the_headline_is_the_median_over_rounds_of_the_median_of_samples() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let record = one(&point, &nine());
     assert!(close(record.value, 104e-9), "{:?}", record.value);
-    // Nine rounds: the exact 95 % interval leaves out one on either side.
+    // Nine rounds: the exact 95 % interval excludes one at each end.
     assert_eq!(record.ci, Some([record.round_values[1], record.round_values[7]]));
     assert!(close(record.cycles, 208.0));
     assert_eq!((record.rounds, record.samples, record.clean), (9, 27, 27));
@@ -90,7 +90,7 @@ fn the_headline_is_the_median_over_rounds_of_the_median_of_samples() {
 }
 
 #[test]
-fn what_every_round_left_open_is_unresolved_and_what_some_did_has_few_rounds() {
+fn a_value_missing_in_every_round_is_unresolved_and_in_some_gives_few_rounds() {
     let point = point(Timing::Stated, metric(Quantity::Latency, Derivation::Series("")));
     let stated = |values: &[f64]| Series { values: values.to_vec(), ..series("", &[], Labels::NONE) };
     let open = |n: u32| {
@@ -109,7 +109,7 @@ fn what_every_round_left_open_is_unresolved_and_what_some_did_has_few_rounds() {
     assert_eq!((record.state, record.rounds), (State::Ok, 1));
     assert!(has(&record, "few rounds"));
     assert!(close(record.value, 1e-7));
-    // Without a word about it, it is a mistake.
+    // Without a remark about it, it is a failure.
     assert_eq!(one(&point, &[round(0, vec![])]).state, State::Failed);
 }
 
@@ -120,7 +120,7 @@ fn a_constant_of_the_hardware_takes_the_fast_tenth() {
     let rounds: Vec<Round> = (0..6).map(|r| round(r, vec![series("", &ns, Labels::NONE)])).collect();
     assert!(close(one(&floor, &rounds).value, 101e-9));
     let rate = point(Timing::Floor, metric(Quantity::Rate, Derivation::Series("")));
-    // Of rates the fast tenth is the 90th percentile.
+    // For rates, the fast tenth is the 90th percentile.
     assert!(close(one(&rate, &rounds).value, 1.0 / 101e-9));
 }
 
@@ -141,8 +141,8 @@ fn labelled_samples_are_kept_and_not_counted() {
     assert!(record.interference.expect("samples") > 3.0);
 }
 
-/// Rounds of this many samples of 100 ns with a core of their own, and 130 ns beside a busy sibling
-/// thread.
+/// Rounds with this many samples of 100 ns on a core of their own, and of 130 ns next to a busy
+/// sibling thread.
 fn beside_a_neighbour(own: &[usize], shared: usize) -> Record {
     let mut point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     point.drops.add(Label::Shared);
@@ -155,27 +155,27 @@ fn beside_a_neighbour(own: &[usize], shared: usize) -> Record {
 }
 
 #[test]
-fn the_headline_is_that_of_a_core_of_its_own_where_enough_rounds_met_one() {
-    // Most samples are those of a shared core: that makes the others no worse.
+fn the_headline_is_of_an_unshared_core_if_enough_rounds_had_one() {
+    // Most samples are of a shared core: that does not degrade the others.
     let record = beside_a_neighbour(&[5; 8], 20);
     assert!(close(record.value, 100e-9));
     assert_eq!((record.state, record.rounds, record.clean), (State::Ok, 8, 40));
     let shared = record.shared.expect("samples of a shared core");
     assert!(close(shared.value, 130e-9) && (shared.share - 0.8).abs() < 1e-9);
     assert!(!record.flags.iter().any(|flag| flag.starts_with("shared core")), "{:?}", record.flags);
-    // Six rounds are enough, whatever the others met.
+    // Six rounds suffice, whatever the others met.
     assert!(close(beside_a_neighbour(&[5, 5, 0, 5, 5, 2, 5, 5], 20).value, 100e-9));
     assert_eq!(beside_a_neighbour(&[20; 8], 0).shared, None);
 }
 
 #[test]
-fn a_metric_that_hardly_met_a_core_of_its_own_says_so() {
+fn too_few_rounds_on_an_unshared_core_are_flagged() {
     let record = beside_a_neighbour(&[5, 2, 0, 5, 0, 5, 5, 5], 20);
     assert!(close(record.value, 130e-9));
     assert_eq!(record.state, State::Ok);
     let flag = "shared core: the sibling thread was busy in 86 % of the samples".to_owned();
     assert!(record.flags.contains(&flag), "{:?}", record.flags);
-    // With fewer than six rounds all of them have to.
+    // With fewer than six rounds, all must have their own core.
     assert!(close(beside_a_neighbour(&[5; 3], 20).value, 100e-9));
     assert!(close(beside_a_neighbour(&[5, 0, 5], 20).value, 130e-9));
 }
@@ -206,7 +206,7 @@ fn a_difference_is_paired_and_never_clamped() {
     let net = Derivation::Difference { of: "raw", minus: "control", per: 2.0 };
     let point = point(Timing::Batched, metric(Quantity::Latency, net));
     let rounds = |raw: u64, control: u64| -> Vec<Round> {
-        // Rounds differ by far more than the variants do: pairing takes that out.
+        // Rounds differ by far more than the variants do: pairing removes that.
         (0..9)
             .map(|r| {
                 let shift = u64::from(r) * 1000;
@@ -230,7 +230,7 @@ fn a_ratio_is_that_of_each_round() {
     let point = point(Timing::Floor, metric(Quantity::Ratio, ratio));
     let rounds: Vec<Round> = (0..9)
         .map(|r| {
-            // The clock hops from round to round; a ratio does not mind.
+            // The clock jumps from round to round, which cancels in a ratio.
             let variant = |name, ns| series(name, &[ns * (3 + u64::from(r)); 9], Labels::NONE);
             round(r, vec![variant("chain", 400), variant("parallel", 100)])
         })
@@ -260,13 +260,13 @@ fn values(name: &str, values: &[f64]) -> Series {
 #[test]
 fn a_maximum_is_that_of_all_rounds_and_has_no_interval() {
     let point = point(Timing::Stated, metric(Quantity::Latency, Derivation::Max("gap")));
-    // The longest one is neither in the last round nor in most of them.
+    // The maximum is neither in the last round nor in most of them.
     let rounds: Vec<Round> =
         (0..3).map(|r| round(r, vec![values("gap", &[1.0, if r == 1 { 900.0 } else { 2.0 }])])).collect();
     let record = one(&point, &rounds);
     assert_eq!((record.value, record.ci, record.ci_display), (Some(900.0), None, None));
     assert_eq!(record.round_values, [2.0, 900.0, 2.0]);
-    // Three rounds are few for a median.
+    // Three rounds are few for a median, but enough for a maximum.
     assert_eq!((record.state, record.reason.as_str(), record.flags.len()), (State::Ok, "", 0));
     let median = Point { metrics: vec![metric(Quantity::Latency, Derivation::Series("gap"))], ..point };
     assert_eq!(one(&median, &rounds).state, State::Noisy);
@@ -276,7 +276,7 @@ fn a_maximum_is_that_of_all_rounds_and_has_no_interval() {
 fn a_ratio_of_totals_adds_up_all_rounds() {
     let totals = Derivation::Totals { of: "lost", to: "sent" };
     let point = point(Timing::Stated, metric(Quantity::Ratio, totals));
-    // One batch of nine loses anything; the rounds send different amounts.
+    // One batch of nine has losses; the rounds send different amounts.
     let rounds: Vec<Round> = (0..3)
         .map(|r| {
             let (lost, sent) = if r == 0 { ([0.0, 30.0, 0.0], [200.0; 3]) } else { ([0.0; 3], [100.0; 3]) };
@@ -286,14 +286,14 @@ fn a_ratio_of_totals_adds_up_all_rounds() {
     let record = one(&point, &rounds);
     assert!(close(record.value, 30.0 / 1200.0), "{:?}", record.value);
     assert_eq!((record.ci, record.state, record.flags.len()), (None, State::Ok, 0));
-    // Nothing lost is a result, nothing sent is none.
+    // Nothing lost is a result; nothing sent is not.
     let of = |sent| one(&point, &[round(0, vec![values("lost", &[0.0]), values("sent", &[sent])])]);
     assert_eq!((of(100.0).value, of(100.0).state), (Some(0.0), State::Ok));
     assert_eq!((of(0.0).value, of(0.0).state), (None, State::Failed));
 }
 
 #[test]
-fn the_worst_round_decides_and_is_told() {
+fn the_worst_round_decides_and_is_named() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let mut rounds = nine();
     rounds[4].result = RoundResult::ended(State::Failed, "the worker was ended by signal 11 (SIGSEGV)");
@@ -306,7 +306,7 @@ fn the_worst_round_decides_and_is_told() {
 }
 
 #[test]
-fn of_several_bad_ends_the_worst_is_told() {
+fn the_worst_of_several_failures_is_reported() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let mut rounds = nine();
     rounds[1].result = RoundResult::ended(State::Timeout, "did not end within 10.0 s");
@@ -317,8 +317,8 @@ fn of_several_bad_ends_the_worst_is_told() {
 }
 
 #[test]
-fn an_output_that_no_round_could_tell_is_unresolved_for_the_reason_it_gave() {
-    let told = |name: &'static str, notes: &[&str]| {
+fn an_output_without_a_value_is_unresolved_for_its_own_reason() {
+    let ended = |name: &'static str, notes: &[&str]| {
         let point = point(Timing::Stated, metric(Quantity::Count, Derivation::Series(name)));
         let notes = notes.iter().map(|n| Remark::from(*n)).collect();
         let mut rounds: Vec<Round> = (0..9).map(|r| round(r, Vec::new())).collect();
@@ -327,17 +327,17 @@ fn an_output_that_no_round_could_tell_is_unresolved_for_the_reason_it_gave() {
         (record.state, record.reason)
     };
     let unresolved = |why: &str| (State::Unresolved, why.to_owned());
-    assert_eq!(told("", &["cannot tell: no step"]), unresolved("cannot tell: no step"));
-    assert_eq!(told("l2", &["cannot tell: no step"]), unresolved("cannot tell: no step"));
+    assert_eq!(ended("", &["cannot tell: no step"]), unresolved("cannot tell: no step"));
+    assert_eq!(ended("l2", &["cannot tell: no step"]), unresolved("cannot tell: no step"));
     let both = ["l2_hit: cannot tell: b", "cannot tell: c", "l2: cannot tell: a"];
-    assert_eq!(told("l2", &both), unresolved("l2: cannot tell: a"));
-    // Somebody else's reason, or none.
-    assert_eq!(told("l2", &["l2_hit: cannot tell: b"]).0, State::Failed);
-    assert_eq!(told("", &["unsteady"]).0, State::Failed);
+    assert_eq!(ended("l2", &both), unresolved("l2: cannot tell: a"));
+    // The reason is for another output, or there is none.
+    assert_eq!(ended("l2", &["l2_hit: cannot tell: b"]).0, State::Failed);
+    assert_eq!(ended("", &["unsteady"]).0, State::Failed);
 }
 
 #[test]
-fn a_round_without_clean_samples_does_not_count_beside_others() {
+fn a_round_without_clean_samples_is_skipped_if_others_have_some() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let lost = Labels::of(&[Label::Stolen]);
     let mut rounds: Vec<Round> = (0..8).map(|r| round(r, vec![series("", &[100; 9], Labels::NONE)])).collect();
@@ -381,12 +381,11 @@ fn few_rounds_have_no_interval() {
     assert!(one(&point, &nine()[..6]).ci.is_some());
 }
 
-/// Values whose median is in the middle by rank alone: the mean, the smallest and the largest are
-/// far from it.
+/// Values whose median is in the middle by rank only: the mean and the extremes are far from it.
 const SKEWED: [u64; 9] = [9000, 100, 101, 20, 5000, 10, 102, 7000, 30];
 
 #[test]
-fn no_mean_passes_for_the_median_of_samples_or_of_rounds() {
+fn samples_and_rounds_are_summarised_by_medians_not_means() {
     let batched = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let within: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &SKEWED, Labels::NONE)])).collect();
     let record = one(&batched, &within);
@@ -401,7 +400,7 @@ fn no_mean_passes_for_the_median_of_samples_or_of_rounds() {
     let record = one(&batched, &between);
     assert!(close(record.value, 101e-9) && close(record.cycles, 202.0), "{:?} {:?}", record.value, record.cycles);
 
-    // An even number: the mean of the two in the middle, and of no others.
+    // An even number: the mean of the middle two, and of no others.
     let record = one(&batched, &between[..8]);
     assert!(close(record.value, 101.5e-9), "{:?}", record.value);
 
@@ -413,10 +412,10 @@ fn no_mean_passes_for_the_median_of_samples_or_of_rounds() {
 }
 
 #[test]
-fn no_mean_passes_for_the_median_of_cycles_facts_and_members() {
+fn cycles_facts_and_members_are_summarised_by_medians_not_means() {
     let batched = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-    // The clock of a round belongs to its value: the median of the products, not the product of the
-    // medians.
+    // The clock of a round belongs to its value: take the median of the products, not the product
+    // of the medians.
     let mut rounds: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &[100; 9], Labels::NONE)])).collect();
     for (r, n) in rounds.iter_mut().zip(SKEWED) {
         r.result.output.core_hz = Some(n as f64 * 1e7);
@@ -427,7 +426,7 @@ fn no_mean_passes_for_the_median_of_cycles_facts_and_members() {
     let fact = |record: &Record, key: &str| record.facts.iter().find(|f| f.key == key).map(|f| f.value.clone());
     assert_eq!(fact(&record, "number"), Some("101".to_owned()));
 
-    // Nine members, whose samples are skewed as well as they.
+    // Nine members, with samples as skewed as the members themselves.
     let mut group = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     group.workers = 9;
     let samples = SKEWED.iter().enumerate().flat_map(|(worker, ns)| {
@@ -477,9 +476,9 @@ fn an_iteration_may_hold_many_operations_or_bytes() {
 }
 
 #[test]
-fn a_fifth_of_the_samples_and_six_of_them_are_the_least_that_is_noisy() {
+fn below_a_fifth_or_six_clean_samples_noisy_becomes_unresolved() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-    // So many rounds of one clean sample, and disturbed ones in the first.
+    // This many rounds of one clean sample, and disturbed ones in the first.
     let of = |clean: u32, disturbed: usize| {
         let mut rounds: Vec<Round> = (0..clean).map(|r| round(r, vec![series("", &[100], Labels::NONE)])).collect();
         let lost = series("", &vec![900; disturbed], Labels::of(&[Label::Stolen]));
@@ -495,7 +494,7 @@ fn a_fifth_of_the_samples_and_six_of_them_are_the_least_that_is_noisy() {
 }
 
 #[test]
-fn the_first_broken_proof_is_the_one_that_is_told() {
+fn the_first_broken_proof_is_reported() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let mut rounds = nine();
     for (i, r) in rounds.iter_mut().enumerate() {
@@ -507,7 +506,7 @@ fn the_first_broken_proof_is_the_one_that_is_told() {
 }
 
 #[test]
-fn a_fact_on_which_all_agree_is_told_as_it_was_said() {
+fn a_fact_on_which_all_rounds_agree_is_unchanged() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let mut rounds = nine();
     rounds.iter_mut().for_each(|r| r.result.output.facts = vec![Fact::new("share", "1.500")]);

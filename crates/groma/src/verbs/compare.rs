@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::relative::{Base, NoBase};
-use groma_analysis::compare::{Gate, Pair, Unlike, Verdict, identity};
+use groma_analysis::compare::{Gate, Pair, Share, Unlike, Verdict, identity};
 use groma_analysis::point::family;
 use groma_harness::model::Record;
 use groma_report::units::Scale;
@@ -249,7 +249,7 @@ fn gate(others: &[Compared<'_>], tolerated: Option<f64>) -> u8 {
             );
         }
         Gate::Unclear => {
-            let [unclear, all] = comparison.untold();
+            let Share { count: unclear, total: all } = comparison.inconclusive();
             warn!("--gate: of {unclear} of {all} metrics of run {run} it cannot be told (exit code {code})");
         }
     }

@@ -65,7 +65,7 @@ fn a_proof_is_within_its_range_and_a_number() {
 }
 
 #[test]
-fn what_is_said_is_kept() {
+fn every_output_is_kept() {
     let job = Job { round: 4, seed: 9, workers: 1, work_dir: Some("/d".into()), ..job() };
     let mut ctx = Ctx::new(&job, &INFO, None);
     assert_eq!((ctx.int("n"), ctx.word("w"), ctx.round(), ctx.member(), ctx.workers()), (7, "b", 4, 0, 1));

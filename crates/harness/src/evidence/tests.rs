@@ -342,7 +342,7 @@ fn the_other_side_is_where_the_job_says_or_the_round_is_failed() {
 }
 
 #[test]
-fn a_helper_that_never_looked_proves_nothing() {
+fn a_helper_that_never_checked_proves_nothing() {
     let peers = Peers::default();
     let mut output = RoundOutput::default();
     peers.prove(&mut output, false);

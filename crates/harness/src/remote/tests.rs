@@ -82,7 +82,7 @@ fn facts_are_known_come_once_and_are_printable() {
 }
 
 #[test]
-fn a_server_that_dawdles_is_not_waited_for() {
+fn a_slow_server_is_not_waited_for() {
     // The deadline holds whether bytes keep coming or none ever comes.
     let late = || Err("THERE: it did not answer in time".to_owned());
     assert_eq!(facts_of(|to| drip(to, b"x"), SHORT), late());
@@ -94,7 +94,7 @@ fn a_server_that_dawdles_is_not_waited_for() {
 }
 
 #[test]
-fn whoever_hangs_up_before_the_proof_is_tried_again() {
+fn a_connection_closed_before_the_proof_is_retried() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
     let remote = Remote { address: listener.local_addr().expect("bound"), token: "right".to_owned() };
     let serving = thread::spawn(move || {
@@ -147,7 +147,7 @@ fn a_service_is_asked_for_by_name_and_limits_and_has_the_port_of_the_answer() {
 }
 
 #[test]
-fn the_end_of_a_service_is_well_or_says_how() {
+fn a_service_ends_well_or_reports_how() {
     let end = |answer| asked(answer, Control::end);
     assert_eq!(end("ended\twell\n"), (Ok(()), "end\n".to_owned()));
     assert_eq!(end("ended\twas killed\n").0, Err("the peer was killed".to_owned()));
@@ -155,7 +155,7 @@ fn the_end_of_a_service_is_well_or_says_how() {
 }
 
 #[test]
-fn nobody_is_tried_again_when_the_time_is_over_by_then() {
+fn there_is_no_retry_beyond_the_deadline() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
     let remote = Remote { address: listener.local_addr().expect("bound"), token: "right".to_owned() };
     let clients = thread::spawn(move || {
@@ -182,7 +182,7 @@ fn a_short_token_does_not_leave_the_machine() {
 /// The kernel drops the request for a connection while the queue of the listener is full.
 #[cfg(target_os = "linux")]
 #[test]
-fn who_does_not_answer_differs_from_who_refuses() {
+fn no_answer_differs_from_a_refusal() {
     let listener = socket::listen((Ipv4Addr::LOCALHOST, 0).into(), 0).expect("loopback");
     let full = listener.local_addr().expect("bound");
     let _filling = TcpStream::connect(full).expect("room for one");

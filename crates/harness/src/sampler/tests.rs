@@ -182,7 +182,7 @@ fn every_injected_event_is_labelled_and_nothing_else_is() {
 }
 
 #[test]
-fn a_turn_lost_by_maker_and_made_alike_is_labelled() {
+fn a_time_slice_lost_by_parent_and_child_is_labelled() {
     let making = Rules { blocks: true, tasks: true, faults_expected: true, ..rules() };
     let (found, missed, wrong) = hit(&making, Label::Stolen, |f| {
         f.lose(4_000_000);
@@ -193,7 +193,7 @@ fn a_turn_lost_by_maker_and_made_alike_is_labelled() {
 }
 
 #[test]
-fn what_belongs_to_the_operation_is_no_label() {
+fn events_of_the_operation_itself_are_not_labelled() {
     let blocking = Rules { blocks: true, ..rules() };
     let (found, _, wrong) = hit(&blocking, Label::Voluntary, |f| {
         f.lose(50_000);
@@ -229,7 +229,7 @@ fn samples_beside_a_busy_sibling_are_labelled_and_more_are_taken() {
 }
 
 #[test]
-fn nobody_is_called_a_neighbour_while_nothing_slower_is_known() {
+fn no_sample_is_labelled_shared_before_a_slower_one_is_known() {
     let fake = Fake::new();
     fake.issue_rate.set(Some(1.0));
     let known = core().map(|core| CoreProbe { shared_below: None, ..core });

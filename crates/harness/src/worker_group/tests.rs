@@ -214,7 +214,7 @@ static MISSING: Benchmark = Benchmark {
 };
 
 #[test]
-fn a_member_that_does_not_come_is_not_waited_for_for_ever() {
+fn waiting_for_a_missing_member_times_out() {
     let began = std::time::Instant::now();
     for group in [WorkerKind::Processes, WorkerKind::Threads] {
         let job = Job { worker_kind: group, ..job(3) };
@@ -249,7 +249,7 @@ static SAYS: Benchmark = Benchmark {
 };
 
 #[test]
-fn a_worker_group_is_where_it_was_placed_at_work_throughout_and_speaks_by_its_first_member() {
+fn a_worker_group_is_placed_busy_throughout_and_reports_through_its_first_member() {
     let cpus = affinity::allowed().expect("the CPUs that are allowed");
     for group in [WorkerKind::Processes, WorkerKind::Threads] {
         let job = Job { worker_kind: group, placement: Placement::Compact, cpus: cpus.clone(), ..job(3) };
@@ -288,7 +288,7 @@ fn a_worker_group_is_where_it_was_placed_at_work_throughout_and_speaks_by_its_fi
 }
 
 #[test]
-fn what_a_worker_group_had_of_its_cpus_is_told() {
+fn the_cpu_time_of_a_worker_group_is_reported() {
     let shares = |workers: u32, cpus: u32, cpu_ns: u64| {
         let board = Board::new(workers).expect("memory");
         board.head().report.write(&report(one_series()));
@@ -417,7 +417,7 @@ static TALKS: Benchmark = Benchmark {
 };
 
 #[test]
-fn what_the_first_member_says_comes_whole_or_not_at_all() {
+fn the_output_of_the_first_member_is_complete_or_absent() {
     let said = |bytes: u32| {
         LONG_FACT.store(bytes, SeqCst);
         run(&crate::instruments::Real, &TALKS, &job(2)).map(|samples| samples.output)
@@ -448,7 +448,7 @@ static ONE_FAILS: Benchmark = Benchmark {
 };
 
 #[test]
-fn no_thread_is_at_work_any_more_when_a_failed_worker_group_is_told() {
+fn a_failed_worker_group_is_reported_after_all_threads_stopped() {
     let job = Job { worker_kind: WorkerKind::Threads, ..job(3) };
     let failed = run(&crate::instruments::Real, &ONE_FAILS, &job).err();
     assert_eq!(failed, Some(BenchError::Failed("member 0: no".to_owned())));
@@ -456,7 +456,7 @@ fn no_thread_is_at_work_any_more_when_a_failed_worker_group_is_told() {
 }
 
 #[test]
-fn the_warm_up_of_a_worker_group_is_as_long_as_its_timetable_says() {
+fn the_warm_up_of_a_worker_group_follows_its_timetable() {
     let board = Board::new(1).expect("memory");
     let head = board.head();
     for word in [&head.ready, &head.started, &head.done, &head.ended] {

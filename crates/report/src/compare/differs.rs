@@ -1,5 +1,5 @@
-//! What differs between two machines, in words: what everybody has a name for by that name, what
-//! follows from another difference left out, and the rest by the keys of its facts.
+//! Differences between two machines in words: common names where there are any, consequences of
+//! another difference left out, and the rest by the keys of the facts.
 
 use groma_analysis::compare::environment::Difference;
 use groma_model::{Fact, parse_size};
@@ -9,15 +9,15 @@ use crate::machine;
 use crate::style::Style;
 use crate::units;
 
-/// A fact's text is cut to so many columns on each side.
+/// The text of a fact is cut to this many columns per side.
 const FACT: usize = 40;
-/// Vulnerabilities that are named; the others are counted.
+/// Vulnerabilities that are named; the rest are counted.
 const NAMED: usize = 3;
 
-/// Where the kernel says what it does about each vulnerability of the processor.
+/// Where the kernel reports the mitigation of each vulnerability of the processor.
 const MITIGATION: &str = "security.vulnerabilities.";
 
-/// Facts with a name that people use.
+/// Facts with a common name.
 const WORDS: [(&str, &str); 25] = [
     ("clock.source", "clock source"),
     ("cpu.boost", "boost"),
@@ -55,10 +55,10 @@ pub(super) fn in_words(found: &[Difference], style: &Style) -> Vec<String> {
         "cpu.model" | "cpu.core" => processor.is_some_and(|shown| shown.key != d.key),
         "cpu.family" | "cpu.stepping" | "cpu.vendor" | "cpu.flags" | "cpu.microcode" => processor.is_some(),
         "cpu.online" | "cpu.allowed" => differs("cpu.count").is_some(),
-        // The line of each side has it.
+        // The line of each side shows it.
         "host.name" => true,
         "kernel.version" => differs("kernel.release").is_some(),
-        // Reference machines do not tell theirs: not to know it is no difference.
+        // Reference machines do not record theirs, which is not a difference.
         "kernel.cmdline" => d.values.iter().any(Option::is_none),
         key => key.starts_with("cache.") && processor.is_some(),
     };
@@ -87,7 +87,7 @@ fn part(found: &Difference, style: &Style) -> String {
     difference(&named, FACT, style)
 }
 
-/// `mitigation of retbleed: Not affected → Vulnerable`; of several their names.
+/// `mitigation of retbleed: Not affected → Vulnerable`; for several only their names.
 fn of_mitigations(found: &[&Difference], style: &Style) -> String {
     let name = |d: &Difference| d.key.trim_start_matches(MITIGATION).replace('_', " ");
     if let [one] = found {
@@ -105,7 +105,7 @@ fn of_mitigations(found: &[&Difference], style: &Style) -> String {
 mod tests {
     use super::*;
 
-    fn said(found: &[(&str, &str, &str)]) -> String {
+    fn words(found: &[(&str, &str, &str)]) -> String {
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let difference =
             |(key, a, b): &(&str, &str, &str)| Difference { key: (*key).to_owned(), values: [text(a), text(b)] };
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_name_is_called_by_it_and_what_follows_is_left_out() {
+    fn common_names_are_used_and_consequences_left_out() {
         let other_machine = [
             ("host.name", "db1", "db2"),
             ("cpu.model", "AMD EPYC", "Intel(R) Xeon(R) Processor"),
@@ -132,17 +132,17 @@ mod tests {
             ("net.somaxconn", "128", "4096"),
         ];
         assert_eq!(
-            said(&other_machine),
+            words(&other_machine),
             "CPU Zen 5 → Emerald Rapids; kernel 6.12 → 6.18; mitigations of indirect target selection, retbleed; \
              governor powersave → performance; memory 23.5 GiB → 47.1 GiB; net.somaxconn 128 → 4096"
         );
-        // Of one processor its stepping and its microcode are all that tells.
+        // Within one processor model, only stepping and microcode differ.
         let same_model = [("cpu.stepping", "1", "2"), ("cpu.microcode", "0x1", "0x2"), ("kernel.version", "#1", "#2")];
-        assert_eq!(said(&same_model), "stepping 1 → 2; microcode 0x1 → 0x2; kernel build #1 → #2");
+        assert_eq!(words(&same_model), "stepping 1 → 2; microcode 0x1 → 0x2; kernel build #1 → #2");
         let one = [("security.vulnerabilities.retbleed", "Not affected", "Vulnerable")];
-        assert_eq!(said(&one), "mitigation of retbleed: Not affected → Vulnerable");
-        // A core that is known on one side only is no name for both.
+        assert_eq!(words(&one), "mitigation of retbleed: Not affected → Vulnerable");
+        // A core known on one side only cannot name both.
         let unknown = [("cpu.model", "AMD EPYC", "New"), ("cpu.core", "Zen 5", "")];
-        assert_eq!(said(&unknown), "CPU AMD EPYC → New");
+        assert_eq!(words(&unknown), "CPU AMD EPYC → New");
     }
 }

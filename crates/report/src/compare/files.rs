@@ -3,7 +3,7 @@
 use groma_analysis::compare::{Pair, Verdict};
 use serde_json::{Value as Json, json};
 
-use super::{Compared, Side, change, said};
+use super::{Compared, Side, change, verdict_text};
 use crate::json::pretty;
 use crate::markup::escape;
 use crate::point::name;
@@ -49,14 +49,14 @@ fn metric(pair: &Pair<'_>) -> Json {
         "p": pair.p,
         "detectable": pair.detectable,
         "verdict": pair.verdict.word(),
-        "said": said(pair),
+        "said": verdict_text(pair),
     })
 }
 
 const HEAD: &str = "a,b,id,version,params,placement,workers,unit,better,value_a,value_b,ratio,low,high,p,detectable,\
                     verdict\n";
 
-/// One line a metric and other side.
+/// One line per metric and other side.
 pub(super) fn csv(first: Side<'_>, others: &[Compared<'_>]) -> String {
     let mut out = HEAD.to_owned();
     for other in others {
@@ -88,8 +88,8 @@ pub(super) fn csv(first: Side<'_>, others: &[Compared<'_>]) -> String {
     out
 }
 
-/// A test suite for each other side, as JUnit's XML: a case for each metric. What became slower is
-/// a failure, what cannot be told is skipped.
+/// A JUnit test suite per other side, with a case per metric. A slower metric is a failure, an
+/// inconclusive one is skipped.
 pub(super) fn junit(first: Side<'_>, others: &[Compared<'_>]) -> String {
     let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n".to_owned();
     for other in others {
@@ -105,7 +105,7 @@ pub(super) fn junit(first: Side<'_>, others: &[Compared<'_>]) -> String {
         );
         for pair in pairs {
             let case = format!("    <testcase classname=\"groma\" name=\"{}\"", escape(&name(pair.sides[0])));
-            let text = escape(&format!("{}, {}", change(pair.ratio), said(pair)));
+            let text = escape(&format!("{}, {}", change(pair.ratio), verdict_text(pair)));
             out += &match pair.verdict {
                 Verdict::Slower => format!("{case}><failure message=\"{text}\"/></testcase>\n"),
                 Verdict::Unclear(_) => format!("{case}><skipped message=\"{text}\"/></testcase>\n"),

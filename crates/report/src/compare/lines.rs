@@ -1,4 +1,4 @@
-//! The lines of the pages with the values of both sides, or of several.
+//! The lines of the pages with the values of two or more sides.
 
 use groma_analysis::compare::{Pair, Verdict};
 use groma_model::page::{On, Values};
@@ -14,21 +14,21 @@ use crate::units::{self, Scale};
 
 /// The narrowest view with two columns of lines: a name of 26 columns, two values and a change.
 const TWO_COLUMNS: usize = 112;
-/// The columns of a value: `76.9 µs`, `769 MB/s`.
+/// The width of a value: `76.9 µs`, `769 MB/s`.
 const VALUE: usize = 9;
-/// The columns of a change: `▼ +85 %`, `? -0.8 %`.
+/// The width of a change: `▼ +85 %`, `? -0.8 %`.
 const CHANGE: usize = 9;
-/// A line of one column is not made wider: a name would be far from its value.
+/// A single column is no wider: names would be far from their values.
 const WIDEST: usize = 80;
 
-/// What every line is made of: a metric of the first side, and what each other side has of it.
+/// A line: a metric of the first side, and its pair with each other side.
 pub(crate) struct Line<'r> {
     pub(crate) name: String,
     pub(crate) pairs: Vec<Option<&'r Pair<'r>>>,
 }
 
 impl Line<'_> {
-    /// Whether nothing differs, which of a curve of thirty sizes need not be said for each.
+    /// Whether nothing differs. A curve of thirty sizes need not say so for each.
     fn is_the_same(&self) -> bool {
         self.pairs.iter().flatten().all(|pair| matches!(pair.verdict, Verdict::Same { .. }))
     }
@@ -37,13 +37,12 @@ impl Line<'_> {
 /// Lines under one heading.
 pub(crate) struct Stack<'r> {
     pub(crate) title: String,
-    /// Its values are in GB/s, which its title says.
+    /// Whether values are in GB/s, as the title says.
     pub(crate) in_gigabytes: bool,
     pub(crate) lines: Vec<Line<'r>>,
 }
 
-/// The lines of all metrics that are compared, the pages first; with `style.all` a table of every
-/// metric.
+/// The lines of all compared metrics, the pages first; with `style.all` a table of every metric.
 pub(super) fn lines(families: Families<'_>, others: &[Compared<'_>], relative: Relative<'_>, style: &Style) -> String {
     if style.all {
         return others.iter().map(|other| table(other, style)).collect::<Vec<_>>().join("\n");
@@ -62,8 +61,7 @@ pub(super) fn lines(families: Families<'_>, others: &[Compared<'_>], relative: R
     out
 }
 
-/// The metrics of the pages under the headings of their blocks, then the others under their
-/// families.
+/// The metrics of the pages under the headings of their blocks, then the others by family.
 pub(crate) fn stacks<'r>(families: Families<'_>, others: &'r [Compared<'r>], relative: Relative<'_>) -> Vec<Stack<'r>> {
     let first: Vec<&Pair<'_>> = all_pairs(others);
     let records: Vec<Record> = first.iter().map(|pair| pair.sides[0].clone()).collect();
@@ -88,18 +86,18 @@ pub(crate) fn stacks<'r>(families: Families<'_>, others: &'r [Compared<'r>], rel
     page_lines(families, &records).into_iter().map(stack).collect()
 }
 
-/// Lines of a page under one heading: the name of each, and which record it is of.
+/// Lines under one heading: the name and the index of the record of each.
 pub(crate) struct PageLines {
     pub(crate) title: String,
-    /// Its values are in GB/s.
+    /// Whether values are in GB/s.
     pub(crate) in_gigabytes: bool,
-    /// They are what rows of the hardware page are made from, as the curve of latency.
+    /// Whether rows of the hardware page are made from them, as from the latency curve.
     pub(crate) is_rows: bool,
     pub(crate) lines: Vec<(String, usize)>,
 }
 
-/// The records as the pages have them: under the headings of their blocks, what rows are made from
-/// below; all of them where none stands on a page.
+/// The records as the pages show them: first under the headings of their blocks, then those that
+/// rows are made from; all of them where none is on a page.
 pub(crate) fn page_lines(families: Families<'_>, records: &[Record]) -> Vec<PageLines> {
     let mut taken = vec![false; records.len()];
     let mut take = |at: usize| !std::mem::replace(&mut taken[at], true);
@@ -117,7 +115,7 @@ pub(crate) fn page_lines(families: Families<'_>, records: &[Record]) -> Vec<Page
             stacks.push(PageLines { title: title(block, column), in_gigabytes, is_rows: false, lines });
         }
     }
-    // What stands on no line of its own: the curve of latency, the rows of caches.
+    // Records that have no line: the latency curve, the rows of caches.
     let mut rows = Vec::new();
     for shown in families.pages.rows {
         let is_it = |record: &Record| record.id == shown.metric && shown.has(&record.params);
@@ -138,7 +136,7 @@ pub(crate) fn page_lines(families: Families<'_>, records: &[Record]) -> Vec<Page
     stacks
 }
 
-/// Every metric of the first side that some other side has, once.
+/// Every metric of the first side that another side has, once.
 fn all_pairs<'r>(others: &'r [Compared<'r>]) -> Vec<&'r Pair<'r>> {
     let mut all: Vec<&Pair<'_>> = Vec::new();
     for pair in others.iter().flat_map(|other| &other.comparison.pairs) {
@@ -149,16 +147,16 @@ fn all_pairs<'r>(others: &'r [Compared<'r>]) -> Vec<&'r Pair<'r>> {
     all
 }
 
-/// What each side has of a metric.
+/// The pair of a metric with each other side.
 fn of<'r>(others: &'r [Compared<'r>], record: &Record) -> Vec<Option<&'r Pair<'r>>> {
     others.iter().map(|other| other.comparison.pairs.iter().find(|pair| is_of(pair, record))).collect()
 }
 
-/// The lines of a stack within so many columns.
+/// The lines of a stack, `width` columns wide.
 fn strips(stack: &Stack<'_>, relative: Relative<'_>, width: usize, style: &Style) -> Vec<Strip> {
     let others = stack.lines.iter().map(|line| line.pairs.len()).max().unwrap_or(0).max(1);
     let faint = |text: String| Strip::new(style, Ink::Faint, &text);
-    // The changes end where the line ends; the values stand before them, the first side's first.
+    // Changes end at the right edge; the values come before them, the first side's first.
     let changes = others * CHANGE;
     let values = if others == 1 { 2 } else { 1 };
     let value_ends = |i: usize| width.saturating_sub(changes + (values - 1 - i) * VALUE);
@@ -195,7 +193,7 @@ fn strips(stack: &Stack<'_>, relative: Relative<'_>, width: usize, style: &Style
     out
 }
 
-/// A value to three digits.
+/// A value in three digits.
 fn value(pair: &Pair<'_>, side: usize, in_gigabytes: bool, relative: Relative<'_>) -> String {
     let value = pair.values[side];
     match relative {
@@ -217,8 +215,8 @@ fn mark(pair: &Pair<'_>, style: &Style) -> (Ink, String) {
     (ink, format!("{} {}", sign(pair.verdict, style), change(pair.ratio)))
 }
 
-/// Every metric that is compared with one other side, a row each; above several points of one
-/// metric its id, so that names leave room for the numbers.
+/// A table of every metric compared with one other side. Several points of one metric are grouped
+/// under its id, so that their names leave room for the numbers.
 fn table(other: &Compared<'_>, style: &Style) -> String {
     use Align::{Left, Right};
     let mut grid = Grid::new(&[Left, Right, Right, Right, Right, Right, Left], style);
@@ -233,7 +231,7 @@ fn table(other: &Compared<'_>, style: &Style) -> String {
         if is_one_of_several && !follows {
             grid.line(Cell::new(id.as_str()));
         }
-        let name = if is_one_of_several { format!("  {}", what_tells(pair, &pairs)) } else { id.clone() };
+        let name = if is_one_of_several { format!("  {}", distinguishing(pair, &pairs)) } else { id.clone() };
         let (ink, _) = mark(pair, style);
         let shown = |side: usize| value(pair, side, false, Relative::Absolute);
         let [a, b] = [shown(0), shown(1)];
@@ -268,9 +266,8 @@ fn in_order<'p, 'r>(pairs: &'p [Pair<'r>]) -> Vec<&'p Pair<'r>> {
     all
 }
 
-/// What tells a point of a metric from its others here, without the parameters that all of them
-/// have in common.
-fn what_tells(pair: &Pair<'_>, pairs: &[&Pair<'_>]) -> String {
+/// What distinguishes a point of a metric from its others, without the parameters they all share.
+fn distinguishing(pair: &Pair<'_>, pairs: &[&Pair<'_>]) -> String {
     let record = pair.sides[0];
     let alike = || pairs.iter().map(|pair| pair.sides[0]).filter(|other| other.id == record.id);
     let is_common = |name: &str| alike().all(|other| other.params.get(name) == record.params.get(name));

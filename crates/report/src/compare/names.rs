@@ -1,5 +1,5 @@
-//! What people call a metric: by its line of a page, or by the row of the hardware page that is
-//! made from it. Ids and parameters are for those that stand on neither.
+//! The displayed name of a metric: its line of a page, or the row of the hardware page made from
+//! it. Ids and parameters name those that are on neither.
 
 use groma_analysis::claims::Subject;
 use groma_model::family::Row;
@@ -9,8 +9,8 @@ use groma_model::{Families, Placement, Record, Value};
 use crate::hardware;
 use crate::point::{name, params};
 
-/// `Round trips, 2 CPUs: pipe`, `read 256 KiB, one core`; of what stands on no line its id and
-/// parameters.
+/// `Round trips, 2 CPUs: pipe`, `read 256 KiB, one core`; the id and parameters where no line shows
+/// it.
 pub(crate) fn page_name(families: Families<'_>, record: &Record) -> String {
     let is_it = |shown: &Shown| {
         let here = shown.rank(&record.placement, record.workers).is_some() && shown.has(&record.params);
@@ -27,8 +27,8 @@ pub(crate) fn page_name(families: Families<'_>, record: &Record) -> String {
     found.next().or_else(of_row).unwrap_or_else(|| name(record))
 }
 
-/// The name of what a row of the hardware page is made from: `core clock`, `memory latency,
-/// 16 KiB`. `None` where no row is.
+/// The name of what a hardware page row is made from: `core clock`, `memory latency, 16 KiB`.
+/// `None` where no row is made from it.
 pub(super) fn row_name(families: Families<'_>, record: &Record) -> Option<String> {
     let text = |wanted: &str| params(record).find(|(name, _)| *name == wanted).map_or("", |(_, text)| text);
     let of_subject = |subject: Subject| hardware::name(subject).to_owned();
@@ -57,13 +57,13 @@ pub(super) fn row_name(families: Families<'_>, record: &Record) -> Option<String
     })
 }
 
-/// The numbers among the parameters of a record: what sorts sizes as people count, not as texts.
+/// The numbers among a record's parameters, to sort sizes by value, not as text.
 pub(super) fn numbers(record: &Record) -> Vec<u64> {
     let number = |(_, value): &(String, Value)| if let Value::Int(n) = value { Some(*n) } else { None };
     record.params.0.iter().filter_map(number).collect()
 }
 
-/// The title of a block, with what its column is of.
+/// The title of a block, with the heading of its column.
 pub(super) fn title(block: &Block, column: usize) -> String {
     let several = block.lines.iter().flat_map(|line| &line.values[1..]).flatten().any(|shown| !shown.in_cycles);
     match block.heads.get(column) {

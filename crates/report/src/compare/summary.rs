@@ -1,5 +1,5 @@
-//! What a person wants first of a comparison: what is compared, what differs between the machines,
-//! how many metrics became slower or faster, and which of them by most.
+//! The summary of a comparison: what is compared, what differs between the machines, how many
+//! metrics became slower or faster, and which ones changed most.
 
 use groma_analysis::compare::{ASSUMED_NOISE, Pair, Verdict, Why};
 use groma_analysis::point::family;
@@ -13,12 +13,12 @@ use crate::runs::minute;
 use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units;
 
-/// Differences between machines that are written out; the others are counted.
+/// Differences between machines that are listed; the rest are counted.
 const DIFFERENCES: usize = 6;
-/// From so many other runs on, their spread is known well enough
+/// With this many other runs, their spread is known well enough
 /// (docs/methods/statistics.md#noise-floor).
 const ENOUGH: usize = 6;
-/// Metrics that are named of each verdict.
+/// Metrics that are named per verdict.
 const NAMED: usize = 3;
 
 /// The first lines of a comparison.
@@ -46,8 +46,8 @@ pub(super) fn summary(
             out += &wrap_behind("", &style.text(&text), style.width);
         }
     }
-    let told = told(families, first, others, relative, style);
-    for (i, beside) in told.of_others.iter().enumerate() {
+    let sentences = sentences(families, first, others, relative, style);
+    for (i, beside) in sentences.of_others.iter().enumerate() {
         out.push('\n');
         if others.len() > 1 {
             out += &style.paint(Ink::Strong, &format!("{} beside A", letter(i + 1)));
@@ -68,54 +68,54 @@ pub(super) fn summary(
         }
     }
     out.push('\n');
-    for text in &told.of_all {
+    for text in &sentences.of_all {
         out += &wrap_behind("", &style.text(text), style.width);
     }
     out
 }
 
-/// What is said of a comparison, in sentences.
-pub(crate) struct Told {
-    /// Of each other side beside the first.
+/// The sentences about a comparison.
+pub(crate) struct Sentences {
+    /// About each other side, compared with the first.
     pub(crate) of_others: Vec<Beside>,
-    /// What it rests on, and what the signs mean.
+    /// About the evidence, and the meaning of the signs.
     pub(crate) of_all: Vec<String>,
 }
 
-/// What is said of one side beside the first.
+/// The sentences about one side compared with the first.
 pub(crate) struct Beside {
-    /// What differs between the machines, how many metrics changed, and which by most.
+    /// What differs between the machines, how many metrics changed, and which ones changed most.
     pub(crate) sentences: Vec<String>,
-    /// Each family of which something changed, and how much of it.
+    /// Each family with changes, and how much it changed.
     pub(crate) by_family: Vec<(String, String)>,
-    /// What only one side has, and the like.
+    /// What is not compared, such as metrics that only one side has.
     pub(crate) not_compared: Option<String>,
 }
 
-/// What is to be said of a comparison.
-pub(crate) fn told(
+/// Composes the sentences about a comparison.
+pub(crate) fn sentences(
     families: Families<'_>,
     first: Side<'_>,
     others: &[Compared<'_>],
     relative: Relative<'_>,
     style: &Style,
-) -> Told {
+) -> Sentences {
     let in_turns = others.iter().all(|other| other.in_turns);
     let evidence = if in_turns { IN_TURNS.to_owned() } else { evidence(first) };
-    Told {
+    Sentences {
         of_others: (1..)
             .zip(others)
-            .map(|(i, other)| sentences(families, first, (letter(i), other), relative, style))
+            .map(|(i, other)| about_side(families, first, (letter(i), other), relative, style))
             .collect(),
         of_all: [vec![evidence], legend(others, style)].concat(),
     }
 }
 
-/// What a comparison of runs that were made in turns rests on.
+/// The evidence for a comparison of interleaved runs.
 const IN_TURNS: &str = "Rounds were made in turns: each ratio is that of two neighbouring rounds, and no change is \
                         called that may be below 1 %.";
 
-/// What tells how runs of the first side differ when nothing has changed.
+/// The evidence for how much runs of the first side vary by themselves.
 fn evidence(first: Side<'_>) -> String {
     match first.like {
         0 => format!(
@@ -135,7 +135,7 @@ fn evidence(first: Side<'_>) -> String {
     }
 }
 
-/// What a run is called: what was typed for it, and when it began.
+/// The name of a run: the argument that named it, and its start.
 pub(crate) fn run(side: Side<'_>) -> String {
     let when = minute(&side.head.started);
     let id = if side.name == side.head.run { String::new() } else { format!("{}: ", side.name) };
@@ -158,7 +158,7 @@ fn condition(turns: &InTurns) -> String {
     words.concat()
 }
 
-fn sentences(
+fn about_side(
     families: Families<'_>,
     first: Side<'_>,
     (called, other): (char, &Compared<'_>),
@@ -229,7 +229,7 @@ fn differ(first: &RunHeader, other: &Compared<'_>, style: &Style) -> String {
     format!("Differs: {}.", parts.join("; "))
 }
 
-/// How often each reason, the most frequent first.
+/// The reasons with their counts, the most frequent first.
 fn reasons(unclear: &[Why]) -> String {
     let kind = |why: &Why| match why {
         Why::Imprecise => "intervals too wide",
@@ -251,8 +251,8 @@ fn reasons(unclear: &[Why]) -> String {
     kinds.iter().map(|(text, n)| format!("{n} {text}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A metric by the name of its line, with how many times slower or faster it became, and the
-/// interval of that.
+/// A metric by the name of its line, with the factor by which it became slower or faster, and the
+/// interval of that factor.
 fn named(families: Families<'_>, pair: &Pair<'_>) -> String {
     let name = page_name(families, pair.sides[0]);
     let ends = pair.interval.map(|[low, high]| if pair.ratio > 1.0 { [low, high] } else { [1.0 / high, 1.0 / low] });
@@ -280,7 +280,7 @@ fn by_family(pairs: &[Pair<'_>]) -> Vec<(String, String)> {
                 (least, most) if least == most => least,
                 (least, most) => format!("{least} to {most}"),
             };
-            // The second count is of as many.
+            // The second count has the same total.
             let named = || format!("{}{} {word}, {range} times", changes.len(), std::mem::take(&mut total));
             (!changes.is_empty()).then(named)
         };
@@ -290,8 +290,8 @@ fn by_family(pairs: &[Pair<'_>]) -> Vec<(String, String)> {
     families.into_iter().filter_map(of).collect()
 }
 
-/// How many times slower or faster an operation became, whatever its unit: of a bandwidth that fell
-/// to a half and of a time that doubled, 2. As `1.06`, `2.7`, `54`.
+/// The factor by which an operation became slower or faster, whatever its unit: 2 for half the
+/// bandwidth and for double the time. As `1.06`, `2.7`, `54`.
 pub(crate) fn factor(times: f64) -> String {
     match times {
         x if x < 1.095 => format!("{x:.2}"),
@@ -300,7 +300,7 @@ pub(crate) fn factor(times: f64) -> String {
     }
 }
 
-/// What is not compared, counted.
+/// Counts of what is not compared.
 fn not_compared(other: &Compared<'_>, called: char, relative: Relative<'_>, style: &Style) -> Option<String> {
     let comparison = &other.comparison;
     let unscaled = match relative {
@@ -320,7 +320,7 @@ fn not_compared(other: &Compared<'_>, called: char, relative: Relative<'_>, styl
     (!counted.is_empty()).then(|| format!("Not compared: {counted} ({} compare --all lists them).", style.program))
 }
 
-/// The signs that are used, with their meaning; of a table of every metric also its words.
+/// The signs in use, with their meaning; for a table of every metric also its words.
 fn legend(others: &[Compared<'_>], style: &Style) -> Vec<String> {
     let verdicts = || others.iter().flat_map(|other| &other.comparison.pairs).map(|pair| pair.verdict);
     let mut used: Vec<String> = Vec::new();

@@ -6,8 +6,8 @@ use groma_analysis::compare::environment::differences;
 use groma_analysis::point::family;
 use groma_model::{Fact, InTurns};
 
-/// The survey again, with another kernel: system calls slower by 15 %, the round trips faster by
-/// 30 %, the rest as it was; and without one metric.
+/// The survey again with another kernel: system calls 15 % slower, round trips 30 % faster, the
+/// rest unchanged, and one metric missing.
 fn other() -> (RunHeader, Vec<Record>) {
     let (mut head, mut records) = fixtures::survey();
     head.run = "20261122T090000Z-1234".to_owned();
@@ -64,7 +64,7 @@ fn every_metric_on_request() {
     insta::assert_snapshot!("compare_all", text);
 }
 
-/// A row each at 100 columns, which is what a pipe has: nothing is wrapped, and a verdict is a sign
+/// One row each at 100 columns, the width of a pipe: nothing is wrapped, and a verdict is a sign
 /// and a word.
 #[test]
 fn every_metric_is_one_row_at_100_columns() {
@@ -72,14 +72,14 @@ fn every_metric_is_one_row_at_100_columns() {
     assert!(text.contains("from: the smallest change that would be called"), "{text}");
     let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("metric")).skip(1).collect();
     let lists = rows.iter().position(|row| row.starts_with("only in ")).expect("what is not compared");
-    // Two ends of a line: a name without numbers begins a group, and everything else has a verdict.
+    // A line is either a name without numbers, which begins a group, or has a verdict.
     let is_verdict = |row: &str| ["▼", "▲", "=", "?", "≠"].iter().any(|sign| row.contains(&format!("  {sign} ")));
     for row in &rows[..lists] {
         assert!(is_verdict(row) || !row.contains("  "), "{row}");
     }
 }
 
-/// Bandwidths of half and times of twice as much are one direction, and one number.
+/// Half the bandwidth and twice the time count as one direction and one number.
 #[test]
 fn families_are_lines_of_times_in_one_direction() {
     let (head, records) = fixtures::survey();
@@ -100,9 +100,9 @@ fn families_are_lines_of_times_in_one_direction() {
 }
 
 #[test]
-fn sizes_are_in_the_order_of_numbers() {
+fn sizes_are_sorted_as_numbers() {
     let (_, mut records) = fixtures::guest();
-    // As texts, and as a file has them that sorts its lines.
+    // In text order, as in a file with sorted lines.
     records.sort_by(|a, b| a.params_text.cmp(&b.params_text));
     let rows = lines::page_lines(fixtures::families(), &records);
     let sizes = rows.iter().flat_map(|rows| &rows.lines).filter_map(|(name, _)| name.strip_prefix("memory latency, "));
@@ -164,8 +164,8 @@ fn markdown_folds_the_lines() {
 }
 
 #[test]
-fn a_change_is_said_as_people_say_it() {
-    for (ratio, said) in [
+fn changes_are_percentages_or_factors() {
+    for (ratio, text) in [
         (1.0, "0 %"),
         (1.0004, "0 %"),
         (0.992, "-0.8 %"),
@@ -174,13 +174,13 @@ fn a_change_is_said_as_people_say_it() {
         (2.44, "2.4x"),
         (23.0, "23x"),
     ] {
-        assert_eq!(change(ratio), said);
+        assert_eq!(change(ratio), text);
     }
     assert_eq!(change(f64::NAN), units::NONE);
 }
 
 #[test]
-fn sides_say_what_was_set_and_run_for_them() {
+fn each_side_names_its_settings_and_commands() {
     let (first, records) = fixtures::survey();
     let turns = |command: &str, value: &str, prepared_by: &str| InTurns {
         with: "other".to_owned(),
@@ -199,7 +199,7 @@ fn sides_say_what_was_set_and_run_for_them() {
 }
 
 #[test]
-fn what_stands_in_an_attribute_of_xml_ends_nothing() {
+fn text_cannot_end_an_xml_attribute() {
     let (head, mut records) = fixtures::survey();
     records.truncate(1);
     records[0].params_text = "command=\"><evil/>&\u{1b}[2J\n".to_owned();

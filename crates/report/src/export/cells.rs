@@ -9,7 +9,7 @@ use Kind::{Flag, Float, Int, Text};
 
 type Columns = &'static [(&'static str, Kind)];
 
-/// Which run a row is of, so that rows of several machines can be told apart.
+/// The run of a row, so that rows of several machines can be distinguished.
 pub(super) const OF_RUN: Columns =
     &[("run", Text), ("started", Kind::Time), ("host", Text), ("tags", Text), ("kernel", Text), ("cpu_model", Text)];
 
@@ -87,7 +87,7 @@ const SAMPLES: Columns = &[
     ("value", Float),
 ];
 
-/// The columns behind those of the run.
+/// The columns after those of the run.
 pub(super) fn of(table: Table) -> Columns {
     match table {
         Table::Records => RECORDS,
@@ -96,7 +96,7 @@ pub(super) fn of(table: Table) -> Columns {
     }
 }
 
-/// Gives a writer the rows of a run.
+/// Passes the rows of a run to a writer.
 pub(super) fn rows(table: Table, run: &Exported<'_>, out: &mut dyn TableWriter) -> io::Result<()> {
     let tags: Vec<&str> = run.head.tags.iter().map(|tag| tag.as_str()).collect();
     let tags = tags.join(" ");
@@ -109,7 +109,7 @@ pub(super) fn rows(table: Table, run: &Exported<'_>, out: &mut dyn TableWriter) 
     }
 }
 
-/// Takes a row in parts.
+/// Receives a row in parts.
 type Write<'w> = dyn FnMut(&[&[Cell<'_>]]) -> io::Result<()> + 'w;
 
 fn points<'a>(run: &Exported<'a>) -> impl Iterator<Item = (&'a Point, &'a [Round])> {
@@ -179,17 +179,17 @@ pub(crate) fn better(record: &Record) -> &'static str {
     }
 }
 
-/// Where a point was measured, as text that its rows share.
-struct Place {
+/// The texts of a point's columns, which its rows share.
+struct PointTexts {
     params: String,
     placement: String,
     workers: u32,
     kind: WorkerKind,
 }
 
-impl Place {
-    fn of(point: &Point) -> Place {
-        Place {
+impl PointTexts {
+    fn of(point: &Point) -> PointTexts {
+        PointTexts {
             params: point.params.to_string(),
             placement: point.placement.to_string(),
             workers: point.workers,
@@ -205,7 +205,7 @@ impl Place {
 }
 
 fn round_rows(point: &Point, rounds: &[Round], write: &mut Write<'_>) -> io::Result<()> {
-    let place = Place::of(point);
+    let texts = PointTexts::of(point);
     for metric in &point.metrics {
         let values = groma_analysis::values_by_round(point, metric, rounds);
         let drops = groma_analysis::drops(point, metric, rounds);
@@ -216,7 +216,7 @@ fn round_rows(point: &Point, rounds: &[Round], write: &mut Write<'_>) -> io::Res
             let clean = |series: &Series| series.samples.iter().filter(|s| !s.labels.meets(drops)).count();
             write(&[
                 &[Cell::Text(&metric.id)],
-                &place.cells(),
+                &texts.cells(),
                 &[
                     int(round.round),
                     Cell::Text(result.state.word()),
@@ -235,14 +235,14 @@ fn round_rows(point: &Point, rounds: &[Round], write: &mut Write<'_>) -> io::Res
     Ok(())
 }
 
-/// The metric that is made of the samples of a series alone, and its place; a control has none.
+/// The metric made of the samples of this series alone, with its index; a control has none.
 fn worth<'p>(point: &'p Point, series: &Series) -> Option<(usize, &'p Metric)> {
     let is_it = |metric: &Metric| matches!(&metric.derivation, Derivation::Series(name) if *name == series.name);
     point.metrics.iter().enumerate().find(|(_, metric)| is_it(metric))
 }
 
 fn sample_rows(point: &Point, rounds: &[Round], write: &mut Write<'_>) -> io::Result<()> {
-    let place = Place::of(point);
+    let texts = PointTexts::of(point);
     let drops: Vec<Labels> = point.metrics.iter().map(|m| groma_analysis::drops(point, m, rounds)).collect();
     for round in rounds {
         for series in &round.result.output.series {
@@ -270,12 +270,12 @@ fn sample_rows(point: &Point, rounds: &[Round], write: &mut Write<'_>) -> io::Re
                     unit,
                     float(groma_analysis::sample_value(quantity, series, s)),
                 ];
-                write(&[&[Cell::Text(&point.bench)], &place.cells(), &of_round, &of_series, &timed])?;
+                write(&[&[Cell::Text(&point.bench)], &texts.cells(), &of_round, &of_series, &timed])?;
             }
             for (i, value) in series.values.iter().enumerate() {
                 let mut stated = [Cell::Nothing; 14];
                 (stated[0], stated[10], stated[12], stated[13]) = (int(i), Cell::Flag(true), unit, float(Some(*value)));
-                write(&[&[Cell::Text(&point.bench)], &place.cells(), &of_round, &of_series, &stated])?;
+                write(&[&[Cell::Text(&point.bench)], &texts.cells(), &of_round, &of_series, &stated])?;
             }
         }
     }

@@ -12,8 +12,8 @@ pub(crate) struct Csv<W> {
 }
 
 impl<W: Write> Csv<W> {
-    /// Writes the names of the columns: in quotes, from which readers that guess (DuckDB) learn
-    /// that a field may have them, although the first one that does comes 20,000 rows later.
+    /// Writes the names of the columns, in quotes: readers that guess the format (DuckDB) learn
+    /// from them that fields may be quoted, even if the first such field comes 20,000 rows later.
     pub(crate) fn new(table: Table, out: W) -> io::Result<Csv<W>> {
         let mut csv = Csv { out, line: String::new() };
         let names: Vec<String> = table.columns().into_iter().map(|(name, _)| format!("\"{name}\"")).collect();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_no_formula_and_a_number_stays_one() {
+    fn text_is_never_a_formula_and_numbers_stay_numbers() {
         for (cell, field) in [
             ("=cmd()", "\"'=cmd()\""),
             ("+1", "\"'+1\""),

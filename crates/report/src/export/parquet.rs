@@ -1,8 +1,7 @@
-//! A table as Parquet: a row group every 100,000 rows, every column optional, compressed with
-//! Snappy.
+//! A table as Parquet: row groups of 100,000 rows, every column optional, compressed with Snappy.
 //!
-//! It uses the crate's own column writers: rows come one by one, so Arrow's arrays would be a copy
-//! more.
+//! Uses the crate's own column writers: rows come one at a time, so Arrow arrays would be an extra
+//! copy.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -18,17 +17,17 @@ use parquet::schema::types::Type;
 
 use super::{Cell, Kind, Table, TableWriter, unix_seconds};
 
-/// Rows that are kept in memory: some 30 MB of samples.
+/// Rows kept in memory: about 30 MB of samples.
 const ROWS: usize = 100_000;
 
-/// A file that is being written.
+/// A file in progress.
 pub(super) struct Parquet<W: Write + Send> {
     file: SerializedFileWriter<W>,
     columns: Vec<Column>,
     rows: usize,
 }
 
-/// The rows of a column that are not written yet: for each whether it has a value, and the values.
+/// The unwritten rows of a column: whether each has a value, and the values.
 struct Column {
     kind: Kind,
     present: Vec<i16>,
@@ -56,7 +55,7 @@ impl<W: Write + Send> Parquet<W> {
         Ok(Parquet { file, columns: columns.into_iter().map(|(_, kind)| Column::new(kind)).collect(), rows: 0 })
     }
 
-    /// Writes the rows that are in memory.
+    /// Writes the rows in memory.
     fn flush(&mut self) -> Result<()> {
         if self.rows == 0 {
             return Ok(());
@@ -85,7 +84,7 @@ impl<W: Write + Send> TableWriter for Parquet<W> {
     }
 }
 
-/// A column of the schema. Every one may lack values.
+/// A column of the schema; every column is optional.
 fn field(name: &str, kind: Kind) -> Result<Arc<Type>> {
     let (physical, logical) = match kind {
         Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
@@ -169,7 +168,7 @@ impl Column {
     }
 }
 
-/// Adds a text; the same as the one before shares its memory, as those of a run and of a point do.
+/// Adds a text. One equal to the text before shares its memory, as those of a run or a point do.
 fn push_text(texts: &mut Vec<ByteArray>, text: &str) {
     let same = texts.last().filter(|last| last.data() == text.as_bytes()).cloned();
     texts.push(same.unwrap_or_else(|| ByteArray::from(text)));

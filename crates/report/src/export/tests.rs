@@ -6,8 +6,8 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
 
-/// The names and values of the rows of a Parquet file, and its row groups; of these columns alone,
-/// where any is named.
+/// The names and values of the rows of a Parquet file, and its number of row groups; only these
+/// columns, if any are given.
 fn read(bytes: Vec<u8>, only: &[&str]) -> (Vec<Row>, usize) {
     let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a Parquet file");
     let schema = file.metadata().file_metadata().schema();
@@ -25,7 +25,7 @@ fn parquet_of(table: Table, run: &Exported<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Keeps the rows as they come.
+/// Collects rows.
 struct Kept<'k>(&'k mut Vec<Vec<String>>);
 
 impl TableWriter for Kept<'_> {
@@ -40,7 +40,7 @@ impl TableWriter for Kept<'_> {
 }
 
 #[test]
-fn every_row_has_every_column_and_every_column_its_kind() {
+fn every_row_has_all_columns_with_their_kinds() {
     let records = fixtures::records();
     let (point, rounds) = fixtures::sampled_point();
     let head = fixtures::header();
@@ -119,7 +119,7 @@ fn moments() {
     }
 }
 
-/// Where no round had its core for itself, samples beside others count, and their rows say so.
+/// Where no round had the core to itself, samples with neighbours count, and their rows say so.
 #[test]
 fn a_sample_is_clean_where_it_counts() {
     use groma_model::Label;

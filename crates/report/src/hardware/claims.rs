@@ -1,11 +1,11 @@
-//! The text of claims: what a machine declares beside what was measured.
+//! The text of claims: declared and measured values.
 
 use groma_analysis::claims::{Amount, Claim, Note, Subject, Verdict};
 
 use crate::point::{cpu_list, level_name};
 use crate::units::{self, Scale, size, time};
 
-/// What a row is about.
+/// The name of a claim's row.
 pub(crate) fn name(subject: Subject) -> &'static str {
     match subject {
         Subject::CoreClock => "core clock",
@@ -33,7 +33,7 @@ pub(super) const fn level(subject: Subject) -> &'static str {
     }
 }
 
-/// What was measured, what it costs, and what is declared where that is something else.
+/// The measured value, its cost, and the declared value if it differs.
 pub(super) fn shown(claim: &Claim) -> String {
     let measured = amount(&claim.measured);
     let time = claim.seconds.map(time);
@@ -68,7 +68,7 @@ pub(crate) fn amount(amount: &Amount) -> String {
     }
 }
 
-/// What stands below the table; empty where there is nothing to say.
+/// The note below the table; empty where there is none.
 pub(super) fn note(claim: &Claim) -> String {
     match &claim.note {
         Note::Nothing => match claim.measured {

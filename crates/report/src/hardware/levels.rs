@@ -1,5 +1,5 @@
-//! The table of the memory hierarchy: a row for each cache and for memory, with what is declared,
-//! what was measured, the latency and the bandwidth.
+//! The table of the memory hierarchy: a row for each cache and for memory, with the declared and
+//! the measured size, latency and bandwidth.
 
 use groma_analysis::claims::{Amount, Claim, Seen, Subject, Verdict};
 use groma_model::Record;
@@ -11,13 +11,12 @@ use crate::layout::{Mark, Strip};
 use crate::style::{Ink, Style};
 use crate::units::{self, significant};
 
-/// The operations that have a column, and a line in a plot.
+/// The operations with a column, and with a line in a plot.
 pub(crate) const OPS: [&str; 3] = ["read", "write", "copy"];
-/// Columns of a row: its name, what is declared, what was measured, its latency, its cycles, and
-/// one for each operation.
+/// Where columns end: name, declared, measured, latency, cycles, and one per operation.
 const ENDS: [usize; 8] = [11, 20, 36, 45, 53, 63, 70, 77];
 
-/// Whether a claim has a row here.
+/// Whether a claim has a row in this table.
 pub(super) const fn is_level(subject: Subject) -> bool {
     matches!(subject, Subject::Cache(_) | Subject::Memory)
 }
@@ -27,11 +26,11 @@ pub(crate) struct Level<'r> {
     pub(crate) name: &'static str,
     pub(crate) declared: String,
     pub(crate) measured: String,
-    /// Whether what was measured is not what is declared.
+    /// Whether the measured size differs from the declared one.
     pub(crate) differs: bool,
     pub(crate) latency: String,
     pub(crate) cycles: String,
-    /// The bandwidth by each of [`OPS`].
+    /// The bandwidth of each of [`OPS`].
     pub(crate) speeds: [Option<&'r Record>; 3],
 }
 
@@ -53,7 +52,7 @@ pub(super) fn levels<'r>(claims: &[Claim], rows: &[&Row], seen: &Seen<'r>) -> Ve
     claims.iter().zip(speeds).map(level).collect()
 }
 
-/// The table; nothing where there is no row.
+/// The table; empty without rows.
 pub(super) fn table(levels: &[Level<'_>], style: &Style) -> Vec<Strip> {
     if levels.is_empty() {
         return Vec::new();
@@ -88,8 +87,8 @@ pub(crate) fn gigabytes(record: &Record) -> String {
     Mark::of(record).shown(record, |value| significant(value / 1e9, 3))
 }
 
-/// The bandwidth of each level by operation: of memory that of the largest size, of a cache that of
-/// the largest other size that fits into it and not into the one before.
+/// The bandwidths of each level by operation: for memory that of the largest size, for a cache that
+/// of the largest other size that fits into it but not into the one before.
 fn bandwidths<'a>(claims: &[Claim], rows: &[&Row], seen: &Seen<'a>) -> Vec<[Option<&'a Record>; 3]> {
     let records: Vec<&Record> = bandwidth(rows).map(|id| seen.all(id).collect()).unwrap_or_default();
     let largest = records.iter().filter_map(|r| r.number("size")).max();

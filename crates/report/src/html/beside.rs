@@ -1,5 +1,5 @@
-//! The comparison: what differs between the machines, what became slower or faster, and the lines
-//! of the pages with the values of all runs.
+//! The comparison: differences between the machines, what became slower or faster, and the lines of
+//! the pages with the values of all runs.
 
 use groma_analysis::compare::Pair;
 
@@ -7,24 +7,24 @@ use super::pages::{about, class, link};
 use super::sheet::Sheet;
 use super::values::changed;
 use super::{Report, letter};
-use crate::compare::{Line, Relative, Stack, stacks, told};
+use crate::compare::{Line, Relative, Stack, sentences, stacks};
 use crate::layout::Mark;
 use crate::markup::Markup;
 use crate::style::Style;
 use crate::units::{self, Scale, significant};
 
-/// The comparison; `None` of one run.
+/// The comparison; `None` for a single run.
 pub(super) fn comparison(report: &Report<'_>, sheet: &Sheet<'_>) -> Option<Markup> {
     let (first, others) = report.compared?;
     let mut out = Markup::default();
-    let told = told(
+    let sentences = sentences(
         report.families,
         first,
         others,
         Relative::Absolute,
         &Style { program: report.program, ..Style::plain(80) },
     );
-    for (i, beside) in told.of_others.iter().enumerate() {
+    for (i, beside) in sentences.of_others.iter().enumerate() {
         out.say("h3", &format!("{} beside A", letter(report, i + 1)));
         out.with("ul", &[], |ul| {
             beside.sentences.iter().for_each(|sentence| ul.say("li", sentence));
@@ -32,8 +32,8 @@ pub(super) fn comparison(report: &Report<'_>, sheet: &Sheet<'_>) -> Option<Marku
             beside.not_compared.iter().for_each(|text| ul.say("li", text));
         });
     }
-    told.of_all.iter().for_each(|text| out.say_of("p", "note", text));
-    // As wide as the names, the values and the changes are.
+    sentences.of_all.iter().for_each(|text| out.say_of("p", "note", text));
+    // Wide enough for the names, the values and the changes.
     let width = format!("columns: {}rem", 15 + 11 * others.len());
     out.with("div", &[("class", "blocks wide"), ("style", &width)], |div| {
         stacks(report.families, others, Relative::Absolute).iter().for_each(|stack| block(report, sheet, stack, div));
@@ -41,7 +41,7 @@ pub(super) fn comparison(report: &Report<'_>, sheet: &Sheet<'_>) -> Option<Marku
     Some(out)
 }
 
-/// Lines under one heading as a table, with a column for each run.
+/// Lines under one heading as a table, with a column per run.
 fn block(report: &Report<'_>, sheet: &Sheet<'_>, stack: &Stack<'_>, out: &mut Markup) {
     out.with("table", &[("class", "block")], |table| {
         table.say("caption", &stack.title);

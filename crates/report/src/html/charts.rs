@@ -7,10 +7,10 @@ use super::{Report, letter};
 use crate::markup::Markup;
 use crate::plot::{Chart, Source, plot, takes};
 
-/// A curve has so many points; of fewer the table says as much.
+/// A curve needs this many points; with fewer the table is enough.
 const FEWEST: usize = 4;
 
-/// Charts of published figures are numbered from here on.
+/// Charts of published figures are numbered from here.
 pub(crate) const FIGURE: usize = 1000;
 
 /// A figure for each metric that has a curve or a matrix.
@@ -33,7 +33,7 @@ pub(super) fn charts(report: &Report<'_>) -> Option<Markup> {
     Some(out)
 }
 
-/// The charts: the metric, which run it is of where only one can be shown, and the picture.
+/// The charts: the metric, a note (the run, if only one can be shown), and the picture.
 fn all(report: &Report<'_>) -> Vec<(String, String, Chart)> {
     let mut ids: Vec<&str> = Vec::new();
     for record in report.runs.iter().flat_map(|run| run.records).filter(|record| !record.detail) {
@@ -41,8 +41,8 @@ fn all(report: &Report<'_>) -> Vec<(String, String, Chart)> {
             ids.push(&record.id);
         }
     }
-    // Latency under load is drawn over the bandwidth that was measured with it, which is no chart
-    // of its own.
+    // Latency under load is drawn over the bandwidth measured with it, which needs no chart of its
+    // own.
     let is_part = |id: &str| ids.iter().any(|other| *other != id && takes(report.families, other, id));
     let ids: Vec<&str> = ids.iter().copied().filter(|id| !is_part(id)).collect();
     let letters: Vec<String> = (0..report.runs.len()).map(|run| letter(report, run)).collect();
@@ -55,7 +55,7 @@ fn all(report: &Report<'_>) -> Vec<(String, String, Chart)> {
         match plot(report.families, &sources, None, &[]) {
             Ok(chart) if is_worth(&chart, &sources, id) => charts.push((id.to_owned(), String::new(), chart)),
             Ok(_) => {}
-            // A matrix is of one run.
+            // A matrix shows one run.
             Err(_) if sources.len() > 1 => {
                 for (run, letter) in letters.iter().enumerate() {
                     if let Ok(chart) = plot(report.families, &[source(run)], None, &[])
@@ -71,19 +71,19 @@ fn all(report: &Report<'_>) -> Vec<(String, String, Chart)> {
     charts
 }
 
-/// The records of a run that the plot of a metric takes.
+/// A run's records that the plot of a metric uses.
 fn taken<'r>(report: &Report<'r>, run: usize, id: &str) -> Vec<&'r Record> {
     report.runs[run].records.iter().filter(|record| takes(report.families, id, &record.id)).collect()
 }
 
-/// Whether there is more to see than a few values: a matrix, or a curve of enough points.
+/// Whether it shows more than a few values: a matrix, or a curve with enough points.
 fn is_worth(chart: &Chart, sources: &[Source<'_>], id: &str) -> bool {
     let of_it: Vec<&Record> =
         sources.iter().flat_map(|source| &source.records).copied().filter(|record| record.id == id).collect();
     chart.is_matrix() || widest(&of_it).is_some_and(|(_, values)| values >= FEWEST)
 }
 
-/// A chart with its caption, and boxes that hide its lines.
+/// A chart with its caption, and checkboxes that hide its lines.
 pub(crate) fn figure(number: usize, id: &str, note: &str, chart: &Chart, out: &mut Markup) {
     let [title, about] = chart.caption();
     out.with("figure", &[("id", &format!("chart{number}"))], |figure| {

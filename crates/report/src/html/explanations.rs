@@ -1,5 +1,4 @@
-//! What benchmarks measure, and what words mean: the text of `groma explain`, once for each
-//! benchmark.
+//! Explanations of benchmarks and words: the text of `groma explain`, once per benchmark.
 
 use groma_model::{Info, Label};
 
@@ -9,7 +8,7 @@ use crate::explain::{Part, about, label};
 use crate::list::facts;
 use crate::markup::Markup;
 
-/// The benchmarks that a run of the report has points of.
+/// The benchmarks with points in some run of the report.
 pub(super) fn benchmarks(sheet: &Sheet<'_>) -> Option<Markup> {
     let mut out = Markup::default();
     for info in &sheet.explained {
@@ -28,7 +27,7 @@ pub(super) fn benchmarks(sheet: &Sheet<'_>) -> Option<Markup> {
 
 fn explanation(info: &Info, out: &mut Markup) {
     let letters = |text: &str| text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "");
-    // A module text usually begins with the summary, which stands above.
+    // A module comment usually starts with the summary, which is shown above.
     let is_summary =
         |part: &Part| matches!(part, Part::Paragraph { text, .. } if letters(text) == letters(info.summary));
     for part in about(info).into_iter().skip_while(is_summary) {
@@ -63,7 +62,7 @@ fn paragraph(text: &str, out: &mut Markup) {
     }
 }
 
-/// Text with its stretches of code.
+/// Text with code spans.
 fn inline(text: &str, out: &mut Markup) {
     let parts: Vec<&str> = text.split('`').collect();
     for (i, part) in parts.iter().enumerate() {
@@ -74,7 +73,7 @@ fn inline(text: &str, out: &mut Markup) {
     }
 }
 
-/// The words of the results that are here, and what they mean.
+/// The words that occur in these results, with their meaning.
 pub(super) fn words(report: &Report<'_>) -> Option<Markup> {
     let records = || report.runs.iter().flat_map(|run| run.records);
     let is_used = |word: &str| {

@@ -1,5 +1,5 @@
-//! What a report says first: which runs of which machines, and how far to trust them; and last,
-//! what the machines declare.
+//! The head of a report: which runs of which machines, and how far to trust them. And its end: the
+//! facts of the machines.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(super) fn title(report: &Report<'_>) -> String {
     format!("{what}: {}", names.join(", "))
 }
 
-/// The heads of the runs.
+/// The headers of the runs.
 pub(super) fn header(report: &Report<'_>, title: &str, out: &mut Markup) {
     out.say("h1", title);
     for (i, run) in report.runs.iter().enumerate() {
@@ -55,7 +55,7 @@ fn of_run(report: &Report<'_>, i: usize, run: &ReportRun<'_>, out: &mut Markup) 
     }
 }
 
-/// The facts of all machines, those that differ marked.
+/// The facts of all machines, with differences marked.
 pub(super) fn facts(report: &Report<'_>) -> Option<Markup> {
     let mut keys: Vec<&str> = Vec::new();
     let of_runs: Vec<BTreeMap<&str, &Fact>> = report

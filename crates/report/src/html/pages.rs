@@ -7,14 +7,14 @@ use groma_model::page::{Block, Line};
 use super::sheet::{Sheet, state_and_reason};
 use super::{Report, ReportRun, letter};
 use crate::hardware::{self, Found, Level, OPS, amount, gigabytes};
-use crate::layout::{Mark, Place, rows, title};
+use crate::layout::{BlockCell, Mark, rows, title};
 use crate::machine::host;
 use crate::markup::Markup;
 use crate::page::system;
 use crate::point::name;
 use crate::units;
 
-/// The pages of all runs that have some.
+/// The pages of all runs that have any.
 pub(super) fn pages(report: &Report<'_>, sheet: &Sheet<'_>) -> Option<Markup> {
     let mut out = Markup::default();
     let mut any = false;
@@ -25,7 +25,7 @@ pub(super) fn pages(report: &Report<'_>, sheet: &Sheet<'_>) -> Option<Markup> {
             out.add(page);
             continue;
         }
-        // The first one is open; a `details` without a script is a `details`.
+        // The first one is open; `details` works without a script.
         out.own(if i == 0 { "<details class=\"page\" open>" } else { "<details class=\"page\">" });
         let what = format!("{}: run {}, {}", letter(report, i), run.head.run, host(&run.head.environment));
         out.say("summary", &what);
@@ -60,7 +60,7 @@ fn of_run(report: &Report<'_>, run: &ReportRun<'_>, sheet: &Sheet<'_>) -> Option
     Some(out)
 }
 
-/// A block as a table: a row for each line, a column for each value.
+/// A block as a table: a row per line, a column per value.
 fn block(block: &Block, records: &[Record], sheet: &Sheet<'_>, out: &mut Markup) {
     let rows = rows(block, records);
     if rows.is_empty() {
@@ -80,7 +80,7 @@ fn block(block: &Block, records: &[Record], sheet: &Sheet<'_>, out: &mut Markup)
             for row in &rows {
                 body.tag("tr", |tr| {
                     tr.with("th", &[("scope", "row")], |th| link(th, &explained(row.line, sheet), row.line.name));
-                    row.places.iter().for_each(|place| value(place.as_ref(), sheet, tr));
+                    row.cells.iter().for_each(|cell| value(cell.as_ref(), sheet, tr));
                 });
             }
         });
@@ -88,12 +88,12 @@ fn block(block: &Block, records: &[Record], sheet: &Sheet<'_>, out: &mut Markup)
     out.newline();
 }
 
-/// Where the first metric of a line is explained.
+/// The link to the explanation of the first metric of a line.
 fn explained(line: &Line, sheet: &Sheet<'_>) -> String {
     line.values.iter().flatten().next().map_or(String::new(), |shown| sheet.explanation(shown.metric))
 }
 
-/// A text that leads somewhere, or does not.
+/// A text, as a link if there is a target.
 pub(super) fn link(out: &mut Markup, href: &str, text: &str) {
     if href.is_empty() {
         out.text(text);
@@ -112,17 +112,17 @@ pub(super) fn class(mark: Mark) -> &'static str {
     }
 }
 
-fn value(place: Option<&Place<'_>>, sheet: &Sheet<'_>, out: &mut Markup) {
-    let Some(place) = place else {
+fn value(cell: Option<&BlockCell<'_>>, sheet: &Sheet<'_>, out: &mut Markup) {
+    let Some(cell) = cell else {
         out.own("<td></td>");
         return;
     };
-    out.with("td", &[("class", class(place.mark)), ("title", &about(place.record))], |td| {
-        link(td, &sheet.link(place.record), &place.text);
+    out.with("td", &[("class", class(cell.mark)), ("title", &about(cell.record))], |td| {
+        link(td, &sheet.link(cell.record), &cell.text);
     });
 }
 
-/// What a value says when it is pointed at: `syscall.read: 82.1 ns ± 0.4 %, 11 rounds; ok`.
+/// The tooltip of a value: `syscall.read: 82.1 ns ± 0.4 %, 11 rounds; ok`.
 pub(super) fn about(record: &Record) -> String {
     let value = units::headline(record).map(|value| {
         let half = units::interval(record).map(|half| format!(" ± {half}")).unwrap_or_default();
@@ -174,7 +174,7 @@ fn level(level: &Level<'_>, sheet: &Sheet<'_>, out: &mut Markup) {
     }
 }
 
-/// The table of what else is declared.
+/// The table of the other claims.
 fn structure(claims: &[Claim], out: &mut Markup) {
     if claims.is_empty() {
         return;

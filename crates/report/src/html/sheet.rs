@@ -1,5 +1,5 @@
-//! The metrics of all runs in one list, each once: what the table of all values has rows for, what
-//! pages link to, and the data of the script.
+//! The list of all metrics of all runs, each once: the rows of the table of all values, the targets
+//! of links from pages, and the data of the script.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::plot::distribution;
 use crate::point::{typed_params, typed_place};
 use crate::units::{Scale, value};
 
-/// A record with what it was made from.
+/// A record with its rounds and point.
 pub(super) struct Entry<'r> {
     pub(super) record: &'r Record,
     point: &'r Point,
@@ -21,7 +21,7 @@ pub(super) struct Entry<'r> {
     rounds: &'r [Round],
 }
 
-/// A metric: what each run has of it.
+/// A metric, with its entry in each run.
 pub(super) struct Row<'r> {
     pub(super) of_runs: Vec<Option<Entry<'r>>>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Row<'r> {
 impl<'r> Row<'r> {
     /// The record of the first run that has one.
     pub(super) fn first(&self) -> &'r Record {
-        // A row is made from an entry.
+        // A row is made from an entry, so there is one.
         let mut entries = self.of_runs.iter().flatten();
         entries.next().map(|entry| entry.record).expect("a row has an entry")
     }
@@ -38,8 +38,8 @@ impl<'r> Row<'r> {
 /// The metrics of all runs.
 pub(super) struct Sheet<'r> {
     pub(super) rows: Vec<Row<'r>>,
-    places: HashMap<*const Record, usize>,
-    /// The benchmarks that a run has points of.
+    indexes: HashMap<*const Record, usize>,
+    /// The benchmarks with points in some run.
     pub(super) explained: Vec<&'r Info>,
     program: &'static str,
 }
@@ -47,35 +47,35 @@ pub(super) struct Sheet<'r> {
 impl<'r> Sheet<'r> {
     pub(super) fn new(report: &Report<'r>) -> Sheet<'r> {
         let mut rows: Vec<Row<'_>> = Vec::new();
-        let (mut known, mut places) = (HashMap::new(), HashMap::new());
+        let (mut known, mut indexes) = (HashMap::new(), HashMap::new());
         for (i, run) in report.runs.iter().enumerate() {
             for entry in entries(run) {
-                let place = *known.entry(identity(entry.record)).or_insert(rows.len());
-                if place == rows.len() {
+                let index = *known.entry(identity(entry.record)).or_insert(rows.len());
+                if index == rows.len() {
                     rows.push(Row { of_runs: report.runs.iter().map(|_| None).collect() });
                 }
-                places.insert(std::ptr::from_ref(entry.record), place);
-                rows[place].of_runs[i] = Some(entry);
+                indexes.insert(std::ptr::from_ref(entry.record), index);
+                rows[index].of_runs[i] = Some(entry);
             }
         }
         let points = || report.runs.iter().flat_map(|run| run.points);
         let is_here = |info: &&Info| points().any(|point| point.bench == info.id);
         let explained = report.catalogue.iter().copied().filter(is_here).collect();
-        Sheet { rows, places, explained, program: report.program }
+        Sheet { rows, indexes, explained, program: report.program }
     }
 
-    /// Where the row of a record is, as a link.
+    /// The link to a record's row.
     pub(super) fn link(&self, record: &Record) -> String {
-        self.places.get(&std::ptr::from_ref(record)).map_or(String::new(), |place| format!("#m{place}"))
+        self.indexes.get(&std::ptr::from_ref(record)).map_or(String::new(), |index| format!("#m{index}"))
     }
 
-    /// Where a metric is explained, as a link; empty where it cannot be.
+    /// The link to a metric's explanation; empty where there is none.
     pub(super) fn explanation(&self, id: &str) -> String {
         let info = self.explained.iter().filter(|info| is_metric_of(id, info.id)).max_by_key(|info| info.id.len());
         info.map_or(String::new(), |info| format!("#about-{}", info.id))
     }
 
-    /// What the script knows of the metrics, in the order of the rows.
+    /// The script's data about the metrics, in the order of the rows.
     pub(super) fn data(&self) -> Data {
         let scales = [
             ("time", Scale::Time),
@@ -109,23 +109,23 @@ fn entries<'r>(run: &ReportRun<'r>) -> impl Iterator<Item = Entry<'r>> + use<'r>
 
 #[derive(Serialize)]
 pub(super) struct Data {
-    /// Of each scale its units, the largest first.
+    /// The units of each scale, the largest first.
     units: Vec<Vec<(f64, &'static str)>>,
     rows: Vec<DataRow>,
     /// Texts that many metrics share, each once.
     texts: Vec<String>,
 }
 
-/// Texts and their places.
+/// Interned texts.
 #[derive(Default)]
 struct Texts {
     all: Vec<String>,
-    places: HashMap<String, usize>,
+    indexes: HashMap<String, usize>,
 }
 
 impl Texts {
-    fn place(&mut self, text: String) -> usize {
-        *self.places.entry(text).or_insert_with_key(|text| {
+    fn index(&mut self, text: String) -> usize {
+        *self.indexes.entry(text).or_insert_with_key(|text| {
             self.all.push(text.clone());
             self.all.len() - 1
         })
@@ -134,7 +134,7 @@ impl Texts {
 
 #[derive(Serialize)]
 struct DataRow {
-    /// Which of the units.
+    /// Index into the units.
     #[serde(rename = "s")]
     scale: usize,
     /// The command that measures it again.
@@ -154,16 +154,15 @@ struct DataOfRun {
     /// The value of each round.
     #[serde(rename = "r")]
     rounds: Vec<f64>,
-    /// What is to be read beside the pictures, by its place among the texts: what it is of, and
-    /// what it says.
+    /// Texts to show next to the pictures, by their indexes: label and text.
     #[serde(rename = "t")]
     texts: Vec<[usize; 2]>,
     #[serde(rename = "h", skip_serializing_if = "Option::is_none")]
     samples: Option<Samples>,
 }
 
-/// From where to where, undisturbed and disturbed samples by stretch, and what lies below and
-/// beyond.
+/// The two ends, undisturbed and disturbed samples per bar, and the number of samples below and
+/// above.
 #[derive(Serialize)]
 struct Samples([f64; 2], Vec<usize>, Vec<usize>, usize, usize);
 
@@ -173,7 +172,7 @@ fn of_run(entry: &Entry<'_>, known: &mut Texts) -> DataOfRun {
         value: record.value.filter(|v| v.is_finite()).map(short),
         interval: record.ci_display.map(|ends| ends.map(short)),
         rounds: record.round_values.iter().copied().map(short).collect(),
-        texts: texts(record).into_iter().map(|pair| pair.map(|text| known.place(text))).collect(),
+        texts: texts(record).into_iter().map(|pair| pair.map(|text| known.index(text))).collect(),
         samples: samples(entry),
     }
 }
@@ -194,7 +193,7 @@ fn texts(record: &Record) -> Vec<[String; 2]> {
     texts
 }
 
-/// How a record ended, and why.
+/// The state of a record, and its reason.
 pub(super) fn state_and_reason(record: &Record) -> String {
     let words = [record.state.word(), &record.reason];
     words.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")

@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 const HOSTILE: &str =
     "</td></script><script>alert('x')</script><img src=x onerror=alert(1)>\" onload=\"&\u{1b}[2J\u{202e}";
 
-/// Runs with what they were made from.
+/// Runs with their points and rounds.
 struct Runs(Vec<Whole>);
 
-/// A run with what it was made from.
+/// A run with its points and rounds.
 type Whole = (RunHeader, Vec<Record>, Vec<Point>, Vec<Vec<Round>>, End);
 
 impl Runs {
@@ -66,7 +66,7 @@ impl Runs {
         })
     }
 
-    /// The parts of a run, as long as all runs live.
+    /// The parts of a run, which live as long as all runs.
     fn head(&self, run: &ReportRun<'_>) -> &RunHeader {
         &self.0.iter().find(|own| own.0.run == run.head.run).expect("one of these").0
     }
@@ -82,7 +82,7 @@ fn survey() -> Vec<(RunHeader, Vec<Record>)> {
     vec![(head, records)]
 }
 
-/// The same machine twice again, once with a slower kernel; and a machine with many CPUs.
+/// The same machine twice more, once with a slower kernel, and a machine with many CPUs.
 fn three() -> Vec<(RunHeader, Vec<Record>)> {
     let mut all = survey();
     let (mut head, mut records) = all[0].clone();
@@ -99,9 +99,9 @@ fn three() -> Vec<(RunHeader, Vec<Record>)> {
     all
 }
 
-/// The tags of a document, in order: `a`, `/a`. Ends the test where one is not closed.
+/// The tags of a document in order: `a`, `/a`. Panics at an unclosed one.
 fn tags(html: &str) -> Vec<&str> {
-    // Script and style are text.
+    // Script and style contain text only.
     let mut rest = html;
     let mut tags = Vec::new();
     while let Some(start) = rest.find('<') {
@@ -118,8 +118,8 @@ fn tags(html: &str) -> Vec<&str> {
     tags
 }
 
-/// Asserts that every element is closed by its own end, that ids are there once, and that every
-/// link leads to one.
+/// Asserts that every element is closed by its own end tag, that ids are unique, and that every
+/// link has a target.
 fn is_sound(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     let (mut ids, mut links) = (Vec::new(), Vec::new());
@@ -161,7 +161,7 @@ fn documents_are_sound_and_hold_every_value() {
             assert!(html.contains(text), "{text}");
         }
         assert_eq!(html.contains("B beside A"), n > 1);
-        // What is slower is said and marked.
+        // A slower metric is mentioned and marked.
         assert_eq!(html.contains("n slower"), n > 1);
         assert_eq!(html.contains("<tr class=\"differs\"><th scope=\"row\">kernel.hz"), n > 1);
         // The matrix of the machine with many CPUs is a table.
@@ -222,8 +222,8 @@ fn text_from_outside_is_text() {
     assert!(html.contains("&lt;script&gt;alert(&#39;x&#39;)"));
 }
 
-/// Published tables in a report sort by what cells mean, draw figures beside the curves, and hold
-/// no markup from outside.
+/// Published tables in a report sort by the values of cells, draw figures over the curves, and
+/// contain no markup from outside.
 #[test]
 fn published_tables_are_a_section() {
     let tables = ["table2", "table6", "figure2", "systems"].map(|name| {
@@ -257,8 +257,8 @@ fn any_run_has_a_report() {
     }
 }
 
-/// The policy of the document names the script by its digest: a script that something else smuggled
-/// in would not run. `.ci/update` writes the digest of a changed script.
+/// The document's policy contains the digest of the script: an injected script would not run.
+/// `.ci/update` writes the digest of a changed script.
 #[test]
 fn the_policy_lets_this_script_run_and_no_other() {
     let digest = base64(&Sha256::digest(SCRIPT));

@@ -1,4 +1,4 @@
-//! The table of all values: a row for each metric, a column for each run.
+//! The table of all values: a row per metric, a column per run.
 
 use groma_analysis::compare::{Pair, Verdict};
 use groma_model::{Record, State};
@@ -6,7 +6,7 @@ use groma_model::{Record, State};
 use super::pages::{about, class, link};
 use super::sheet::{Row, Sheet, state_and_reason};
 use super::{Report, letter};
-use crate::compare::{change, said as verdict, sign};
+use crate::compare::{change, sign, verdict_text};
 use crate::layout::Mark;
 use crate::markup::Markup;
 use crate::point::point;
@@ -82,7 +82,7 @@ fn row(report: &Report<'_>, sheet: &Sheet<'_>, i: usize, row: &Row<'_>, out: &mu
     });
 }
 
-/// A number to be read, and the same to be sorted by.
+/// A displayed number, and its value to sort by.
 fn number(out: &mut Markup, class: &str, text: &str, value: Option<f64>, title: &str) {
     let sort = value.filter(|v| v.is_finite()).map(|v| format!("{v:.4e}")).unwrap_or_default();
     let class = format!("n {class}");
@@ -141,10 +141,10 @@ pub(super) fn changed(pair: Option<&Pair<'_>>, out: &mut Markup) {
     let interval = pair.interval.map(|ends| ends.map(change));
     let interval = interval.map(|[low, high]| format!("95 % interval {low} to {high}; ")).unwrap_or_default();
     let text = format!("{} {}", sign(pair.verdict, &Style::plain(80)), change(pair.ratio));
-    number(out, class, &text, Some(pair.ratio), &format!("{interval}{}", verdict(pair)));
+    number(out, class, &text, Some(pair.ratio), &format!("{interval}{}", verdict_text(pair)));
 }
 
-/// How the metric ended in each run, and its flags.
+/// The state of the metric in each run, and its flags.
 fn state(row: &Row<'_>, out: &mut Markup) {
     let records: Vec<&Record> = row.of_runs.iter().flatten().map(|entry| entry.record).collect();
     let worst = records.iter().map(|record| record.state).max().unwrap_or(State::Ok);
@@ -167,7 +167,7 @@ fn state(row: &Row<'_>, out: &mut Markup) {
             td.own(if i > 0 { ", " } else { "" });
             td.text(word);
         }
-        // Of what has no value the reason is what there is to read.
+        // Without a value, the reason is the important part.
         if let [only] = records[..]
             && only.value.is_none()
             && !only.reason.is_empty()

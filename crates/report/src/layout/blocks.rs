@@ -1,4 +1,4 @@
-//! A block of a page: a subject, and a line for each thing that people call by a name.
+//! A block of a page: a subject, with a line for each thing that has a common name.
 
 use groma_model::page::{Block, Line, Shown, Values};
 use groma_model::{Record, State};
@@ -7,29 +7,29 @@ use super::strip::Strip;
 use crate::style::{Ink, Style};
 use crate::units::{self, Scale, significant};
 
-/// A value whose half-width is a larger part of it is marked as imprecise.
+/// A value whose half-width is a larger fraction of it is marked as imprecise.
 pub(crate) const PRECISE: f64 = 0.05;
 
-/// A block of so many columns has two between its values.
+/// A block this wide has two spaces between its values.
 const ROOMY: usize = 44;
 
-/// What stands before a value, or instead of one.
+/// The sign before a value, or in its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
-    /// Nothing: it is as good as it looks.
+    /// No sign: the value can be trusted.
     None,
-    /// Repeats differ by more than [`PRECISE`], or are too few for an interval.
+    /// The rounds differ by more than [`PRECISE`], or are too few for an interval.
     Imprecise,
-    /// The rounds did not show it.
+    /// The rounds did not determine it.
     Unresolved,
-    /// This machine does not have it, or denies it.
+    /// This machine does not have it, or does not permit it.
     NotHere,
     /// It went wrong.
     Failed,
 }
 
 impl Mark {
-    /// Those that a legend explains, with their words.
+    /// The signs that a legend explains, with their words.
     pub(crate) const LEGEND: [(Mark, &'static str); 4] = [
         (Mark::Imprecise, "imprecise"),
         (Mark::Unresolved, "unresolved"),
@@ -37,7 +37,7 @@ impl Mark {
         (Mark::Failed, "failed"),
     ];
 
-    /// That of a record.
+    /// The mark of a record.
     pub(crate) fn of(record: &Record) -> Mark {
         match record.state {
             State::Ok | State::Noisy if record.value.is_none() => Mark::Unresolved,
@@ -62,7 +62,7 @@ impl Mark {
         }
     }
 
-    /// The sign and, where there is one, the value of a record behind it.
+    /// The sign, followed by the value of a record if it has one.
     pub(crate) fn shown(self, record: &Record, number: impl Fn(f64) -> String) -> String {
         let value = record.value.filter(|_| matches!(self, Mark::None | Mark::Imprecise));
         format!("{}{}", self.sign(), value.map(number).unwrap_or_default())
@@ -78,45 +78,45 @@ impl Mark {
     }
 }
 
-/// What stands in a place of a block.
-pub(crate) struct Place<'r> {
+/// A value of a block, as shown.
+pub(crate) struct BlockCell<'r> {
     pub(crate) record: &'r Record,
     pub(crate) mark: Mark,
     /// The sign and three digits.
     pub(crate) text: String,
 }
 
-/// A line of a block, with what stands in its columns.
+/// A line of a block, with the cells of its columns.
 pub(crate) struct Row<'r> {
     pub(crate) line: &'static Line,
-    pub(crate) places: Vec<Option<Place<'r>>>,
+    pub(crate) cells: Vec<Option<BlockCell<'r>>>,
 }
 
-/// The lines of a block; none where none of its metrics was to be measured.
+/// The lines of a block; empty if the run was to measure none of its metrics.
 pub(crate) fn rows<'r>(block: &Block, records: &'r [Record]) -> Vec<Row<'r>> {
-    let place = |shown: &Option<Shown>| shown.and_then(|shown| place(&shown, block.values, records));
-    let row = |line: &'static Line| Row { line, places: line.values[..block.columns()].iter().map(place).collect() };
+    let cell = |shown: &Option<Shown>| shown.and_then(|shown| cell(&shown, block.values, records));
+    let row = |line: &'static Line| Row { line, cells: line.values[..block.columns()].iter().map(cell).collect() };
     let was_tried = |line: &&Line| line.values.iter().flatten().any(|shown| shown.find(records).is_some());
     block.lines.iter().filter(was_tried).map(row).collect()
 }
 
-/// The title of a block, with the unit of its values where they have one in common.
+/// The title of a block, with the unit of its values if they share one.
 pub(crate) fn title(block: &Block) -> String {
     format!("{}{}", block.title, if block.values == Values::Gigabytes { ", GB/s" } else { "" })
 }
 
-/// The lines of a block, within so many columns; none where none of its metrics was to be measured.
+/// The lines of a block in `width` columns; empty if the run was to measure none of its metrics.
 pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Style) -> Vec<Strip> {
     let columns = block.columns();
-    let strip = |place: Place<'_>| Strip::new(style, place.mark.ink(), &place.text);
-    let of_row = |row: Row<'_>| (row.line, row.places.into_iter().map(|place| place.map(strip)).collect());
+    let strip = |cell: BlockCell<'_>| Strip::new(style, cell.mark.ink(), &cell.text);
+    let of_row = |row: Row<'_>| (row.line, row.cells.into_iter().map(|cell| cell.map(strip)).collect());
     let rows: Vec<(&Line, Vec<Option<Strip>>)> = rows(block, records).into_iter().map(of_row).collect();
     if rows.is_empty() {
         return Vec::new();
     }
     let faint = |text: &str| Strip::new(style, Ink::Faint, text);
     let heads: Vec<Strip> = block.heads.iter().map(|head| faint(head)).collect();
-    // Each column as wide as what it holds; the last one ends where the block ends.
+    // Each column is as wide as its content; the last one ends where the block ends.
     let widest = |i: usize| {
         let values = rows.iter().filter_map(|(_, values)| values[i].as_ref());
         values.chain(heads.get(i)).map(Strip::width).max().unwrap_or(0)
@@ -133,7 +133,7 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
         })
     };
     let title = Strip::new(style, Ink::Strong, &title(block));
-    // At the end of the line the families were read as the head of the values.
+    // Placed at the end of the line, the families read like the heading of the values.
     let room =
         heads.first().map_or(width, |head| ends[0].saturating_sub(head.width() + 1)).saturating_sub(title.width());
     let of_first = |n: usize| format!(" ({})", block.families[..n].join(", "));
@@ -148,9 +148,9 @@ pub(crate) fn lines(block: &Block, records: &[Record], width: usize, style: &Sty
     out
 }
 
-/// A value as the page shows it: its sign and three digits; `None` where it was not to be measured,
-/// or cycles were not seen.
-fn place<'r>(shown: &Shown, values: Values, records: &'r [Record]) -> Option<Place<'r>> {
+/// A value as the page shows it: its sign and three digits; `None` if the run was not to measure
+/// it, or it has no cycles.
+fn cell<'r>(shown: &Shown, values: Values, records: &'r [Record]) -> Option<BlockCell<'r>> {
     let record = shown.find(records)?;
     if shown.in_cycles && record.value.is_some() && record.cycles.is_none() {
         return None;
@@ -162,5 +162,5 @@ fn place<'r>(shown: &Shown, values: Values, records: &'r [Record]) -> Option<Pla
         (false, Values::WithUnits) => units::value(value, Scale::of(record), None),
     };
     let mark = Mark::of(record);
-    Some(Place { record, mark, text: mark.shown(record, number) })
+    Some(BlockCell { record, mark, text: mark.shown(record, number) })
 }

@@ -1,4 +1,4 @@
-//! Latency by working set as a picture of a few lines, with its levels written on it.
+//! The latency curve as a picture of a few lines, labelled with its levels.
 
 use groma_analysis::curve::{Curve, Level};
 
@@ -7,15 +7,15 @@ use crate::point::level_name;
 use crate::style::{Ink, Style};
 use crate::units;
 
-/// Lines of the picture, without that of the sizes.
+/// Lines of the picture, without the line of sizes.
 const ROWS: usize = 5;
 /// Columns on the left, for the names of levels and their latency.
 const LABELS: usize = 17;
-/// A point this near to a level, as a fraction of it, is drawn on it.
+/// A point this near to a level, as a fraction of it, is drawn on the level.
 const ON_LEVEL: f64 = 0.03;
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The picture of a curve whose levels these are; empty where there are none.
+/// The picture of a curve with these levels; empty without levels.
 pub(crate) fn picture(curve: &Curve<'_>, levels: &[Level], style: &Style) -> Vec<Strip> {
     let points = curve.measured();
     let (Some(first), Some(last)) = (levels.first(), levels.last()) else { return Vec::new() };
@@ -23,7 +23,7 @@ pub(crate) fn picture(curve: &Curve<'_>, levels: &[Level], style: &Style) -> Vec
     if points.len() < 2 || columns < points.len() || first.latency <= 0.0 || last.latency <= first.latency {
         return Vec::new();
     }
-    // Heights of a logarithmic scale, on which the first level is one line high.
+    // Heights on a logarithmic scale, with the first level one line high.
     let (low, high) = (first.latency.ln(), points.iter().map(|(_, y)| y.ln()).fold(f64::MIN, f64::max));
     let height = |latency: f64| {
         let share = (latency.max(first.latency).ln() - low) / (high - low).max(f64::MIN_POSITIVE);
@@ -32,8 +32,8 @@ pub(crate) fn picture(curve: &Curve<'_>, levels: &[Level], style: &Style) -> Vec
     let (from, to) = (points[0].0.ln(), points[points.len() - 1].0.ln());
     let size_at = |column: usize| (from + (to - from) * column as f64 / (columns - 1) as f64).exp();
     let column_of = |size: f64| ((size.ln() - from) / (to - from) * (columns - 1) as f64).round() as usize;
-    // Each column has the point that is nearest to it; what lies on a level but for noise is drawn
-    // on it, since an eighth of a line would make a hole.
+    // Each column shows the nearest point. A point near a level is drawn on it, since noise of an
+    // eighth of a line would leave a hole.
     let on_level = |latency: f64| {
         let is_near = |level: &&Level| (latency / level.latency - 1.0).abs() < ON_LEVEL;
         levels.iter().find(is_near).map_or(latency, |level| level.latency)
@@ -58,7 +58,7 @@ pub(crate) fn picture(curve: &Curve<'_>, levels: &[Level], style: &Style) -> Vec
     rows
 }
 
-/// The part of a line that so many eighths fill.
+/// A block character filled to this many eighths.
 fn block(eighths: usize, style: &Style) -> char {
     match (eighths, style.unicode) {
         (0, _) => ' ',
@@ -69,7 +69,7 @@ fn block(eighths: usize, style: &Style) -> char {
     }
 }
 
-/// The line of sizes: the ends of the curve, and where levels end.
+/// The line of sizes: the ends of the curve, and the ends of levels.
 fn sizes(levels: &[Level], points: &[(f64, f64)], column_of: &dyn Fn(f64) -> usize, style: &Style) -> Strip {
     let mut marks: Vec<f64> = vec![points[0].0, points[points.len() - 1].0];
     marks.extend(levels.iter().filter_map(|level| level.capacity));
@@ -78,7 +78,7 @@ fn sizes(levels: &[Level], points: &[(f64, f64)], column_of: &dyn Fn(f64) -> usi
     for size in marks {
         let text = units::size(size);
         let start = (LABELS + 1 + column_of(size) + 1).saturating_sub(text.len());
-        // Of sizes that would touch the first stays.
+        // If two sizes would touch, the first one stays.
         if strip.width() == 0 || start > strip.width() {
             strip = strip.to(start).then(Strip::new(style, Ink::Faint, &text));
         }

@@ -1,8 +1,8 @@
-//! Text whose width is known while it is painted, and columns of such text.
+//! Painted text with a known width, and columns of such text.
 
 use crate::style::{Ink, Style, columns};
 
-/// A line, or a part of one.
+/// A line or a part of one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strip {
     text: String,
@@ -21,24 +21,24 @@ impl Strip {
         Strip::new(style, Ink::Plain, text)
     }
 
-    /// Our own text, in whatever alphabet it is.
+    /// The program's own text, in any alphabet.
     pub(crate) fn of_ink(style: &Style, ink: Ink, text: &str) -> Strip {
         Strip { width: columns(text), text: style.paint(ink, text) }
     }
 
-    /// Its columns.
+    /// Its width in columns.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// The same with another text behind it.
+    /// This text followed by another.
     pub(crate) fn then(mut self, more: Strip) -> Strip {
         self.text += &more.text;
         self.width += more.width;
         self
     }
 
-    /// The same, with spaces up to this column.
+    /// This text padded with spaces to a column.
     pub(crate) fn to(mut self, column: usize) -> Strip {
         let more = column.saturating_sub(self.width);
         self.text.extend(std::iter::repeat_n(' ', more));
@@ -46,19 +46,19 @@ impl Strip {
         self
     }
 
-    /// The text, ending in this column where there is room for it.
+    /// This text followed by `more`, which ends at `column` if there is room.
     pub(crate) fn ending_at(self, more: Strip, column: usize) -> Strip {
         let start = column.saturating_sub(more.width).max(self.width + 1);
         self.to(start).then(more)
     }
 
-    /// The line without spaces at its end.
+    /// The line without trailing spaces.
     pub(crate) fn line(&self) -> &str {
         self.text.trim_end()
     }
 }
 
-/// Strips in two columns, the second from this column on.
+/// Two columns of strips; the second starts at `column`.
 pub(crate) fn side_by_side(left: Vec<Strip>, right: Vec<Strip>, column: usize) -> Vec<Strip> {
     let rows = left.len().max(right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
@@ -73,8 +73,8 @@ pub(crate) fn side_by_side(left: Vec<Strip>, right: Vec<Strip>, column: usize) -
         .collect()
 }
 
-/// Stacks of lines in two columns as even as possible, in their order: the first column is read to
-/// its end before the second. A blank line stands between two of them.
+/// Stacks in two columns as even as possible, in order: the first column is read to its end before
+/// the second. A blank line separates stacks.
 pub(crate) fn in_two_columns(stacks: Vec<Vec<Strip>>, column: usize) -> Vec<Strip> {
     let height = |stacks: &[Vec<Strip>]| stacks.iter().map(Vec::len).sum::<usize>() + stacks.len().saturating_sub(1);
     let taller = |split: &usize| height(&stacks[..*split]).max(height(&stacks[*split..]));
@@ -82,7 +82,7 @@ pub(crate) fn in_two_columns(stacks: Vec<Vec<Strip>>, column: usize) -> Vec<Stri
     side_by_side(stacked(&stacks[..split]), stacked(&stacks[split..]), column)
 }
 
-/// Stacks below each other, a blank line between two of them.
+/// Stacks below each other, separated by a blank line.
 pub(crate) fn stacked(stacks: &[Vec<Strip>]) -> Vec<Strip> {
     stacks.join(&Strip::default())
 }
@@ -112,7 +112,7 @@ mod tests {
         let style = Style { colour: true, ..Style::plain(80) };
         let strip = Strip::new(&style, Ink::Strong, "ab").ending_at(Strip::plain(&style, "12"), 8);
         assert_eq!((strip.width(), strip.line()), (8, "\x1b[1mab\x1b[0m    12"));
-        // Without room a space stays.
+        // Without room, one space remains.
         assert_eq!(strip.ending_at(Strip::plain(&style, "3"), 4).width(), 10);
     }
 }

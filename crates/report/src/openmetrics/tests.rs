@@ -1,10 +1,10 @@
-//! The text against a strict parser of its own: names, labels, escapes, order, end.
+//! Checks the text with an independent strict parser: names, labels, escapes, order, end.
 
 use super::*;
 use crate::fixtures;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a family says of itself, and its samples by their labels.
+/// The metadata of a family, and its samples by labels.
 #[derive(Default)]
 struct Family {
     kind: String,
@@ -13,7 +13,7 @@ struct Family {
     samples: Vec<(BTreeMap<String, String>, f64)>,
 }
 
-/// Reads the text, and panics where it is no OpenMetrics or no Prometheus text.
+/// Parses the text; panics where it is not valid OpenMetrics or Prometheus text.
 fn parse(text: &str) -> BTreeMap<String, Family> {
     let body = text.strip_suffix("# EOF\n").expect("the end is marked");
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
@@ -53,7 +53,7 @@ fn is_name(name: &str, colon: bool) -> bool {
     name.chars().all(fits) && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty()
 }
 
-/// A text without its escapes; a quote must have one.
+/// A text without its escapes; a quote must be escaped.
 fn unescaped(text: &str) -> String {
     let mut out = String::new();
     let mut chars = text.chars();
@@ -145,7 +145,7 @@ fn ids_that_become_one_name_are_one_family() {
 }
 
 #[test]
-fn it_looks_so() {
+fn the_text_has_this_form() {
     let records: Vec<Record> = fixtures::records().into_iter().filter(|r| r.id.starts_with("ipc.pipe_rtt")).collect();
     insta::assert_snapshot!(openmetrics(&[(&fixtures::header(), &records[..2])]));
 }

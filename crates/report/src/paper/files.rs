@@ -1,28 +1,28 @@
-//! Published tables for files: Markdown, and CSV in the long form of the files that they are from.
+//! Published tables as files: Markdown, and CSV in the long form of their source files.
 
 use groma_published::{Cell, Table, measured};
 
-use super::laid::{Entry, Place};
+use super::layout::{Entry, TextCell};
 use super::{Paper, PaperMachine, PaperPicture, PaperRow};
 use crate::csv;
 use crate::markdown::escape;
 
 /// A heading, a sentence, the table, and a list of notes.
 pub(super) fn markdown(paper: &Paper<'_>) -> String {
-    let laid = paper.laid();
+    let layout = paper.layout();
     let mut out = format!("### {}\n\n", escape(&paper.title()));
     for line in paper.sentences() {
         out += &format!("{}\n\n", escape(&line));
     }
     let row = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
-    let heads = laid.heads.iter().enumerate().map(|(i, head)| match laid.units.get(i).map(String::as_str) {
+    let heads = layout.heads.iter().enumerate().map(|(i, head)| match layout.units.get(i).map(String::as_str) {
         None | Some("") => escape(head),
         Some(unit) => format!("{}, {}", escape(head), escape(unit)),
     });
     out += &row(&mut heads.into_iter());
-    out += &row(&mut (0..laid.heads.len()).map(|i| if i < laid.texts { "---" } else { "---:" }.to_owned()));
-    for (ours, cells) in &laid.rows {
-        let cell = |place: &Place| match escape(&place.text) {
+    out += &row(&mut (0..layout.heads.len()).map(|i| if i < layout.texts { "---" } else { "---:" }.to_owned()));
+    for (ours, cells) in &layout.rows {
+        let cell = |cell: &TextCell| match escape(&cell.text) {
             text if *ours && !text.is_empty() => format!("**{text}**"),
             text => text,
         };
@@ -36,7 +36,7 @@ pub(super) fn markdown(paper: &Paper<'_>) -> String {
     out
 }
 
-/// A heading, what a figure shows, and the commands that draw the like of it.
+/// A heading, what a figure shows, and the commands that draw a similar one.
 pub(super) fn picture(picture: &PaperPicture<'_>) -> String {
     let mut out = format!("### {}\n\n{}\n\n", escape(&picture.title()), escape(picture.picture.shows));
     if !picture.commands.is_empty() {
@@ -50,7 +50,7 @@ pub(super) fn picture(picture: &PaperPicture<'_>) -> String {
 
 const HEAD: &str = "source,table,system,os,hardware,metric,params,value,unit,better,note\n";
 
-/// A line for each value, the rows of machines in their places. Tables of texts have none.
+/// A line per value, with the rows of machines in position. Tables of texts have none.
 pub(super) fn csv(all: &[Paper<'_>]) -> String {
     let mut out = HEAD.to_owned();
     for paper in all {
@@ -79,7 +79,7 @@ fn ours(out: &mut String, paper: &Paper<'_>, keys: &[String], machine: &PaperMac
     let values =
         row.values.iter().zip(paper.table.quantities).filter_map(|(value, quantity)| Some(((*value)?, quantity)));
     for (value, quantity) in values {
-        // What the document says of the same quantity, for its unit.
+        // The document's value of the same quantity, for its unit.
         let Some(like) = measured(cells.iter().filter(|cell| quantity.is_of(cell))) else { continue };
         let keys = row.keys.iter().filter(|(key, _)| keys.contains(key)).map(|(key, text)| format!("{key}={text}"));
         let params = quantity.params.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).chain(keys);
@@ -102,7 +102,7 @@ fn ours(out: &mut String, paper: &Paper<'_>, keys: &[String], machine: &PaperMac
     }
 }
 
-/// A table of texts as its file is.
+/// A table of texts as in its source file.
 pub(super) fn raw_csv(table: &Table) -> String {
     let mut out = String::new();
     for fields in table.lines() {

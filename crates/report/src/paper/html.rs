@@ -1,19 +1,19 @@
-//! Published tables in HTML: as one page that needs no other file, and as a section of a report.
+//! Published tables in HTML: a self-contained page, and a section of a report.
 
 use groma_published::Document;
 
 use super::{Paper, PaperPicture, Papers};
+use crate::html::STYLE;
 use crate::html::charts::{FIGURE, figure};
-use crate::html::style::STYLE;
 use crate::markup::Markup;
 use crate::plot::{Chart, colours};
 
-/// What this page has beyond a report: links to its tables in columns.
+/// The page's own style, beyond a report's: links to its tables in columns.
 const OWN: &str = "nav { position: static; display: block; columns: 22rem; white-space: normal; overflow: visible; }
 nav a { display: block; padding: 0.1rem 0; }
 ";
 
-/// The tables, with a list of them where there are several.
+/// The tables, with a table of contents if there are several.
 pub(super) fn page(all: &Papers<'_>) -> String {
     let title = match (&all.tables[..], &all.pictures[..]) {
         ([one], []) => one.title(),
@@ -65,7 +65,7 @@ fn contents(all: &Papers<'_>, out: &mut Markup) {
     }
 }
 
-/// The documents that there is something of, in order.
+/// The documents with a table or a picture here, in order.
 fn documents_of<'a>(all: &Papers<'a>) -> Vec<&'a Document> {
     let of_tables = all.tables.iter().map(|one| one.document);
     let mut out: Vec<&Document> = Vec::new();
@@ -128,7 +128,7 @@ fn section(out: &mut Markup, paper: &Paper<'_>, number: usize) {
     }
 }
 
-/// A figure without numbers: what it shows, and what is drawn in its place or draws it.
+/// A figure without numbers: what it shows, and the chart drawn instead or the command for it.
 fn picture(out: &mut Markup, picture: &PaperPicture<'_>, number: usize) {
     out.with("h4", &[("id", &anchor(picture.document, picture.picture.name))], |h4| h4.text(&picture.title()));
     out.newline();
@@ -147,21 +147,21 @@ fn picture(out: &mut Markup, picture: &PaperPicture<'_>, number: usize) {
 }
 
 fn table(out: &mut Markup, paper: &Paper<'_>) {
-    let laid = paper.laid();
-    let class = |i: usize| if i < laid.texts { "" } else { "n" };
+    let layout = paper.layout();
+    let class = |i: usize| if i < layout.texts { "" } else { "n" };
     out.with("table", &[("class", "data sortable")], |table| {
         table.say_of("caption", "sr", &paper.title());
         table.tag("thead", |head| {
             head.tag("tr", |tr| {
-                for (i, text) in laid.heads.iter().enumerate() {
-                    let unit = laid.units.get(i).map_or("", String::as_str);
+                for (i, text) in layout.heads.iter().enumerate() {
+                    let unit = layout.units.get(i).map_or("", String::as_str);
                     let text = if unit.is_empty() || unit == text { text.clone() } else { format!("{text}, {unit}") };
                     tr.with("th", &[("scope", "col"), ("class", class(i))], |th| th.text(&text));
                 }
             });
         });
         table.tag("tbody", |body| {
-            for (ours, cells) in &laid.rows {
+            for (ours, cells) in &layout.rows {
                 body.newline();
                 body.with("tr", &[("class", if *ours { "ours" } else { "" })], |tr| {
                     for (i, cell) in cells.iter().enumerate() {

@@ -2,14 +2,14 @@
 
 use groma_published::{Document, Drawn, Shape};
 
-use super::laid::{DOUBT, OURS};
+use super::layout::{DOUBT, OURS};
 use super::wrapped::wrapped;
 use super::{Paper, PaperPicture};
 use crate::grid::{Align, Cell, Grid};
 use crate::plot::Chart;
 use crate::style::{Ink, Style, wrap_behind};
 
-/// A table with its sentence, its rows and its notes.
+/// A table with its sentences, rows and notes.
 pub(super) fn text(paper: &Paper<'_>, style: &Style) -> String {
     let chart = Chart::published(paper);
     // A chart has its own title.
@@ -35,30 +35,30 @@ pub(super) fn text(paper: &Paper<'_>, style: &Style) -> String {
     out
 }
 
-/// The rows in columns; their cells break where they do not fit.
+/// The rows in columns; cells are wrapped if they do not fit.
 fn table(paper: &Paper<'_>, style: &Style) -> String {
-    let laid = paper.laid();
-    let columns = laid.heads.len();
-    let align = |i: usize| if i < laid.texts { Align::Left } else { Align::Right };
+    let layout = paper.layout();
+    let columns = layout.heads.len();
+    let align = |i: usize| if i < layout.texts { Align::Left } else { Align::Right };
     let mut grid = Grid::new(&(0..columns).map(align).collect::<Vec<_>>(), style);
-    let mut rows = vec![(Ink::Strong, laid.heads.clone())];
-    if !laid.units.is_empty() {
-        rows.push((Ink::Faint, laid.units.clone()));
+    let mut rows = vec![(Ink::Strong, layout.heads.clone())];
+    if !layout.units.is_empty() {
+        rows.push((Ink::Faint, layout.units.clone()));
     }
-    for (ours, cells) in &laid.rows {
+    for (ours, cells) in &layout.rows {
         let ink = if *ours { Ink::First } else { Ink::Plain };
         rows.push((ink, cells.iter().map(|cell| cell.text.clone()).collect()));
     }
-    if laid.texts == columns {
-        return wrapped(&rows, laid.texts, style);
+    if layout.texts == columns {
+        return wrapped(&rows, layout.texts, style);
     }
     for (ink, cells) in &rows {
         grid.row(cells.iter().map(|cell| Cell::ink(cell.as_str(), *ink)).collect());
     }
-    if grid.fits() { grid.render() } else { wrapped(&rows, laid.texts, style) }
+    if grid.fits() { grid.render() } else { wrapped(&rows, layout.texts, style) }
 }
 
-/// What a figure shows, what is drawn in its place, and the commands that draw it.
+/// What a figure shows, the chart drawn instead, and the commands for it.
 pub(super) fn picture(picture: &PaperPicture<'_>, style: &Style) -> String {
     let mut out = style.paint(Ink::Strong, &style.text(&picture.title())) + "\n";
     out += &wrap_behind("", &style.text(picture.picture.shows), style.width);
@@ -69,7 +69,7 @@ pub(super) fn picture(picture: &PaperPicture<'_>, style: &Style) -> String {
     if !picture.commands.is_empty() {
         out += "\nThe same picture of this machine:\n";
     }
-    // A command stands alone and whole, to be copied.
+    // A command has a line of its own, unbroken, to be copied.
     for command in &picture.commands {
         out += &format!("  {}\n", style.text(command));
     }
@@ -83,8 +83,8 @@ pub(super) fn picture(picture: &PaperPicture<'_>, style: &Style) -> String {
 }
 
 impl Paper<'_> {
-    /// What stands below the table: what and when its marked rows are, what all rows have in
-    /// common, what is to be known of columns, and what the mark of doubt means.
+    /// The footnotes: machine and date of the marked rows, what all rows share, notes on columns,
+    /// and the meaning of the mark of doubt.
     pub(super) fn footnotes(&self) -> Vec<(String, String)> {
         let mut out: Vec<(String, String)> = Vec::new();
         for machine in self.machines.iter().filter(|machine| !machine.runs.is_empty()) {
@@ -109,7 +109,7 @@ impl Paper<'_> {
     }
 }
 
-/// Documents and their tables, a line each.
+/// Documents and their tables, one line each.
 pub(super) fn list(documents: &[Document], style: &Style) -> String {
     let mut grid = Grid::new(&[Align::Left, Align::Right, Align::Left], style);
     for (i, document) in documents.iter().enumerate() {

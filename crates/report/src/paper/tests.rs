@@ -1,11 +1,11 @@
-//! What is shown of the documents is what they printed, cell by cell; and how it looks beside a
+//! Checks that documents are shown as they were printed, cell by cell, and how they look next to a
 //! machine.
 
 use super::*;
 use crate::style::columns;
 use groma_published::{Cell, Sheet, Take};
 
-/// A machine that has a value of everything that is repeated: each a tenth of the first published.
+/// A machine with a value for everything that is repeated: a tenth of the first published one.
 fn machine(table: &Table) -> PaperMachine {
     let cells = table.cells();
     let value = |quantity: &groma_published::Quantity| {
@@ -45,19 +45,19 @@ fn every_table() -> impl Iterator<Item = (&'static Document, &'static Table)> {
     DOCUMENTS.iter().flat_map(|document| document.tables.iter().map(move |table| (document, table)))
 }
 
-/// The cells of a row of a Markdown table, as they were before they were escaped.
+/// The cells of a Markdown table row, unescaped.
 fn cells(line: &str) -> Vec<String> {
     let inside = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")).expect("a row");
     inside.split(" | ").map(|cell| cell.trim().replace('\\', "")).collect()
 }
 
-/// The published rows of a table as Markdown, without the columns and the rows of machines.
+/// The published rows of a Markdown table, without the columns and rows of machines.
 fn shown(text: &str) -> Vec<Vec<String>> {
     let rows = text.lines().filter(|line| line.starts_with("| ")).skip(2).map(cells);
     rows.filter(|row| !row.iter().any(|cell| cell.starts_with("**→"))).collect()
 }
 
-/// What the file has for a place, with the document's own digits.
+/// The text of a cell in the source file, with the document's own digits.
 fn printed(cells: &[Cell]) -> String {
     let values: Vec<String> =
         cells.iter().map(|cell| cell.value.clone() + if cell.note.contains("DOUBT") { "?" } else { "" }).collect();
@@ -86,7 +86,7 @@ fn every_cell_of_every_table_is_shown_as_it_was_printed() {
                 let end = row.len() - ours;
                 let own = &row[end - expected.len()..end];
                 for (shown, value) in own.iter().zip(expected) {
-                    // A unit that is not that of the column stands behind.
+                    // A unit other than the column's follows the value.
                     let bare = shown.split(' ').next().unwrap_or_default();
                     assert_eq!(bare, value, "{} {}: {row:?}", document.name, table.name);
                     seen += usize::from(value != "–" && !beside);
@@ -94,11 +94,11 @@ fn every_cell_of_every_table_is_shown_as_it_was_printed() {
             }
         }
     }
-    // All values of the files; the two ends of 9 ranges stand in one place each.
+    // All values of the files; the two ends of 9 ranges share a cell.
     assert_eq!(seen, 1338 + 22 + 521 + 70 + 213 - 9);
 }
 
-/// The long form holds each line of the file, and the machine's values beside them.
+/// The long form has each line of the file, and the machine's values next to them.
 #[test]
 fn csv_is_the_file_again() {
     for (document, table) in every_table() {
@@ -119,10 +119,9 @@ fn csv_is_the_file_again() {
     }
 }
 
-/// A row of a machine stands behind what is better by the column of the sorting, and before the
-/// rest.
+/// A machine's row comes after those that are better by the sorted column, and before the rest.
 #[test]
-fn a_machine_is_put_in_its_place() {
+fn a_machine_is_sorted_among_the_published_rows() {
     let document = &DOCUMENTS[0];
     let table = document.table("table7").expect("it is there");
     let mut own = paper(document, table, true);
@@ -132,7 +131,7 @@ fn a_machine_is_put_in_its_place() {
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
         assert_eq!(rows.iter().position(|row| row.contains('→')), Some(before), "{value}: {text}");
     }
-    // Without a value to sort by it stands last.
+    // Without a value to sort by it comes last.
     own.machines[0].rows[0].values = vec![None];
     let text = one(own, PaperFormat::Markdown);
     assert!(text.lines().rfind(|line| line.starts_with("| ")).is_some_and(|row| row.contains('→')), "{text}");
@@ -171,9 +170,9 @@ fn html_is_one_page_and_text_is_no_markup() {
     assert!(page.contains("&lt;b&gt;&amp;"));
 }
 
-/// Sentences are computed: the best, the median, the columns furthest apart, and what is timed.
+/// Sentences are computed: the best, the median, the columns that differ most, and what is timed.
 #[test]
-fn a_table_is_told_in_a_paragraph() {
+fn a_table_is_summarised_in_a_paragraph() {
     let (document, table) = table("lmbench1996", "table2");
     let mut own = paper(document, table, true);
     own.machines[0].rows[0].values = [484.0, 1710.0, 470.0, 546.0].map(Some).to_vec();
@@ -183,7 +182,7 @@ fn a_table_is_told_in_a_paragraph() {
                     libc (10 times) is furthest ahead of the best, write (1.5 times) the least. Timed then and now: a \
                     copy.";
     assert_eq!(own.sentences(), [expected]);
-    // Of another machine what was timed is not said again; what is less is said in percent.
+    // For a second machine, what was timed is not repeated; worse values are given in percent.
     own.machines.push(own.machines[0].clone());
     own.machines[1].rows[0].values = vec![Some(24.2), None, None, None];
     own.timed[0].differs = "nothing is".to_owned();
@@ -195,14 +194,14 @@ fn a_table_is_told_in_a_paragraph() {
     assert_eq!(own.sentences(), ["measure it"]);
 }
 
-/// Every table with a value of a machine has a paragraph; sizes and ratios are in none.
+/// Every table with a value of a machine has a paragraph; none mentions sizes or ratios.
 #[test]
-fn every_table_with_a_value_is_told() {
+fn every_table_with_a_value_is_summarised() {
     for (document, table) in every_table().filter(|(_, table)| table.shape != Shape::Raw) {
         let own = paper(document, table, true);
         let has_values = own.machines[0].rows[0].values.iter().any(Option::is_some);
         let sentences = own.sentences();
-        // The one row of a figure that this machine has here stands nowhere on its axis.
+        // The only row of a figure that this machine has here is not on its axis.
         if !matches!(table.shape, Shape::Figure(_)) {
             assert_eq!(sentences.len(), usize::from(has_values), "{} {}", document.name, table.name);
         }
@@ -222,7 +221,7 @@ fn every_table_with_a_value_is_told() {
     );
 }
 
-/// Cells break between words where they do not fit, and no word is lost.
+/// Cells are wrapped between words where they do not fit, and no word is lost.
 #[test]
 fn tables_of_names_stay_within_the_width() {
     let (document, table) = table("lmbench3", "table2");
@@ -251,7 +250,7 @@ fn picture(document: &str, name: &str) -> PaperPicture<'static> {
     PaperPicture { document, picture, chart: None, notes: Vec::new(), commands: vec!["groma plot <it>".to_owned()] }
 }
 
-/// A figure without numbers is said in every format, among its document's tables.
+/// Every format describes a figure without numbers, among its document's tables.
 #[test]
 fn pictures_are_described() {
     let (document, of) = table("lmbench3", "text");
@@ -270,8 +269,8 @@ fn pictures_are_described() {
     assert_eq!(papers(&all, PaperFormat::Csv, &Style::plain(200)).lines().count(), 1 + of.cells().len());
 }
 
-/// The chart of Ousterhout's figure has a line for each table with a column relative to MIPS, the
-/// best of several systems on one machine, and this machine last.
+/// The chart of Ousterhout's figure has a line per table with a column relative to MIPS: the best
+/// of several systems on a machine, and this machine last.
 #[test]
 fn performance_by_mips_is_drawn_from_the_tables() {
     let document = DOCUMENTS.iter().find(|one| one.name == "ousterhout1990").expect("a document");
@@ -286,7 +285,7 @@ fn performance_by_mips_is_drawn_from_the_tables() {
     for part in ["syscall.getpid", "pipe.latency", "file.create_delete", "MVAX2"].iter().chain(&of_this_machine) {
         assert!(svg.contains(part), "{part}: {svg}");
     }
-    // Nothing can be relative to what is not known.
+    // Nothing can be relative to an unknown number.
     let svg = drawn(None);
     assert!(svg.contains("MVAX2") && of_this_machine.iter().all(|part| !svg.contains(part)), "{svg}");
     assert!(Chart::relative(&all[..1], "no such column").is_none());

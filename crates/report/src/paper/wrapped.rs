@@ -1,12 +1,12 @@
-//! A table whose cells break between words until its lines fit. [`crate::grid`] breaks the last
-//! column alone, which is not enough where several hold sentences or heads are names of machines.
+//! A table whose cells are wrapped until its lines fit. [`crate::grid`] only wraps the last column,
+//! which is not enough if several hold sentences or headings are machine names.
 
 use crate::style::{Ink, Style, columns, wrap};
 
 const GAP: usize = 2;
 
-/// The rows in columns, each with the colour of its cells; the first is the head. Columns from
-/// `texts` on are numbers: they stand right, and never break but in their head.
+/// The rows in columns, each with the colour of its cells; the first is the heading. Columns from
+/// `texts` on are numbers: right-aligned, and only wrapped in the heading.
 pub(super) fn wrapped(rows: &[(Ink, Vec<String>)], texts: usize, style: &Style) -> String {
     let rows: Vec<(Ink, Vec<String>)> =
         rows.iter().map(|(ink, cells)| (*ink, cells.iter().map(|cell| style.text(cell)).collect())).collect();
@@ -30,7 +30,7 @@ pub(super) fn wrapped(rows: &[(Ink, Vec<String>)], texts: usize, style: &Style) 
     out
 }
 
-/// Natural widths; then the widest column that can gives way, until all fit.
+/// Natural widths; then the widest shrinkable column shrinks until all fit.
 fn widths(rows: &[(Ink, Vec<String>)], texts: usize, room: usize) -> Vec<usize> {
     let count = rows.first().map_or(0, |(_, cells)| cells.len());
     let longest = |text: &String| text.split_whitespace().map(columns).max().unwrap_or(0);

@@ -1,8 +1,8 @@
-//! An axis: from where to where, how it grows, and where its ticks stand.
+//! An axis: its range, its scale, and its ticks.
 
 use crate::units::{self, Scale};
 
-/// How an axis grows.
+/// How an axis is scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
     /// Equal steps.
@@ -14,13 +14,13 @@ pub(super) enum Growth {
 }
 
 impl Growth {
-    /// For measured values, and times that were chosen: equal factors when they span more than 8.
+    /// For measured values and selected times: logarithmic if they span more than a factor of 8.
     pub(super) fn of(values: &[f64]) -> Growth {
         let (low, high) = ends(values);
         if low > 0.0 && high / low > 8.0 { Growth::Decades } else { Growth::Even }
     }
 
-    /// For counts that were chosen: doubling when they span more than 8.
+    /// For selected counts: doubling if they span more than a factor of 8.
     fn of_counts(values: &[f64]) -> Growth {
         let (low, high) = ends(values);
         if low > 0.0 && high / low > 8.0 { Growth::Doubling } else { Growth::Even }
@@ -41,33 +41,33 @@ pub(super) struct Axis {
     scale: Scale,
     from: f64,
     to: f64,
-    /// Whether there is nothing between whole numbers.
+    /// Whether only whole numbers are possible.
     whole: bool,
-    /// What stands at 0, 1, 2 and so on, instead of numbers.
+    /// Labels for 0, 1, 2 and so on, instead of numbers.
     names: Vec<String>,
 }
 
 impl Axis {
-    /// An axis that ends where the values end: for what was chosen.
+    /// An axis from the first to the last value, for selected values.
     pub(super) fn over(values: &[f64], growth: Growth, scale: Scale) -> Axis {
         let (from, to) = ends(values);
         Axis::sound(growth, scale, from, to)
     }
 
-    /// An axis of counts that were chosen, from the least to the most.
+    /// An axis of selected counts, from the smallest to the largest.
     pub(super) fn of_counts(values: &[f64]) -> Axis {
         Axis { whole: true, ..Axis::over(values, Growth::of_counts(values), Scale::Count) }
     }
 
-    /// An axis with room for the values, down to `lowest` of the least: for what was measured. One
-    /// that grows evenly starts at zero, so that heights compare.
+    /// An axis with room for measured values, down to `lowest` times the smallest. A linear one
+    /// starts at zero, so that heights compare.
     pub(super) fn values(values: &[f64], growth: Growth, scale: Scale, lowest: f64) -> Axis {
         let (low, high) = ends(values);
         let (from, to) = match growth {
             Growth::Even => {
                 let (bottom, top) = (low.min(0.0), high.max(0.0));
                 let step = nice_step((top - bottom).max(f64::MIN_POSITIVE) / 5.0);
-                // Bars and lines may touch the top, but not pass it.
+                // Bars and lines may touch the top, but not cross it.
                 ((bottom / step).floor() * step, ((top / step) - 1e-9).ceil() * step)
             }
             Growth::Doubling | Growth::Decades => {
@@ -79,22 +79,22 @@ impl Axis {
         Axis::sound(growth, scale, from, to)
     }
 
-    /// An axis that is as narrow as the values, for what changes little: it does not begin at zero.
+    /// An axis as narrow as the values, for values that vary little: it does not start at zero.
     pub(super) fn narrow(values: &[f64], scale: Scale) -> Axis {
         let (low, high) = ends(values);
-        // Of equal values a hundredth on either side.
+        // If all values are equal, a hundredth on either side.
         let (low, high) = if high > low { (low, high) } else { (low - low.abs() / 100.0, high + high.abs() / 100.0) };
         let step = nice_step((high - low).max(f64::MIN_POSITIVE) / 5.0);
         Axis::sound(Growth::Even, scale, (low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step)
     }
 
-    /// An axis of things in a row, each with its name.
+    /// An axis of named items.
     pub(super) fn of_names(names: Vec<String>) -> Axis {
         let last = names.len().saturating_sub(1).max(1) as f64;
         Axis { names, whole: true, ..Axis::sound(Growth::Even, Scale::Count, 0.0, last) }
     }
 
-    /// An axis that has a beginning, an end and a way between them, whatever the values were.
+    /// An axis with a non-empty finite range, whatever the values.
     fn sound(growth: Growth, scale: Scale, from: f64, to: f64) -> Axis {
         let from = if from.is_finite() { from } else { 0.0 };
         let to = if to.is_finite() && to > from { to } else { from + from.abs().max(1.0) };
@@ -107,18 +107,18 @@ impl Axis {
         self
     }
 
-    /// How the values on it are scaled for people.
+    /// The unit scale of its values.
     pub(super) fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// The place of a value, 0 at the beginning of the axis and 1 at its end.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    /// The position of a value: 0 at the start of the axis, 1 at its end.
+    pub(super) fn position(&self, value: f64) -> f64 {
         let grow = |v: f64| if self.growth == Growth::Even { v } else { v.max(self.from * 1e-9).ln() };
         (grow(value) - grow(self.from)) / (grow(self.to) - grow(self.from))
     }
 
-    /// At most so many ticks: their values and texts.
+    /// At most `most` ticks, with values and texts.
     pub(super) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let most = most.max(2);
         let values: Vec<f64> = match self.growth {
@@ -156,7 +156,7 @@ impl Axis {
         if self.whole { step.max(1.0) } else { step }
     }
 
-    /// A tick's text: the value without the digits that ticks do not need.
+    /// The text of a tick: the value without unnecessary digits.
     fn tick_text(&self, value: f64, most: usize) -> String {
         if !self.names.is_empty() {
             return self.names.get(value.round() as usize).cloned().unwrap_or_default();
@@ -168,7 +168,7 @@ impl Axis {
             let decimals = (-self.even_step(most).log10().floor()).max(0.0) as usize;
             return format!("{value:.decimals$}");
         }
-        // Ticks that are close to each other need the digits that tell them apart.
+        // Ticks close to each other need the digits that distinguish them.
         let step =
             (self.growth == Growth::Even).then(|| self.even_step(most)).filter(|step| *step < value.abs() / 50.0);
         let text = units::value(value, self.scale, step);
@@ -178,7 +178,7 @@ impl Axis {
     }
 }
 
-/// The least of 1, 2, 5 times a power of ten that is not below `step`.
+/// The smallest of 1, 2, 5 times a power of ten that is at least `step`.
 fn nice_step(step: f64) -> f64 {
     one_two_five(step * 0.9999, step * 11.0).next().unwrap_or(step)
 }
@@ -208,7 +208,7 @@ mod tests {
             ["4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB", "64 MiB", "256 MiB"]
         );
         assert_eq!(texts(&axis, 4), ["32 KiB", "1 MiB", "32 MiB"]);
-        assert!((axis.place(4096.0)).abs() < 1e-12 && (axis.place(512.0 * 1048576.0) - 1.0).abs() < 1e-12);
+        assert!((axis.position(4096.0)).abs() < 1e-12 && (axis.position(512.0 * 1048576.0) - 1.0).abs() < 1e-12);
     }
 
     #[test]
@@ -231,13 +231,13 @@ mod tests {
         let axis = Axis::narrow(&[6.29e-6, 6.33e-6], Scale::Time);
         assert_eq!(texts(&axis, 6), ["6.29 µs", "6.3 µs", "6.31 µs", "6.32 µs", "6.33 µs"]);
         let axis = Axis::narrow(&[5.0, 5.0], Scale::Count);
-        assert!((axis.place(5.0) - 0.5).abs() < 1e-6);
+        assert!((axis.position(5.0) - 0.5).abs() < 1e-6);
         let axis = Axis::of_names(["a", "b", "c"].map(str::to_owned).to_vec());
         assert_eq!(texts(&axis, 9), ["a", "b", "c"]);
     }
 
     #[test]
-    fn no_values_make_no_trouble() {
+    fn any_values_give_a_valid_axis() {
         for growth in [Growth::Even, Growth::Doubling, Growth::Decades] {
             for values in [&[][..], &[0.0], &[5.0], &[-3.0, -3.0]] {
                 let axis = Axis::values(values, growth, Scale::Time, 1.0);

@@ -1,5 +1,5 @@
-//! The curves of a metric over one of its numbers as a chart: a line each, named by what tells it
-//! from the others, and the levels and borders of caches.
+//! The curves of a metric over one of its numbers as a chart: a line each, labelled by what
+//! distinguishes it, with the levels and borders of caches.
 
 use groma_analysis::claims::declared_caches;
 use groma_analysis::curve::{Curve, Level, curves, for_levels, levels};
@@ -37,7 +37,7 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
     let x = x.named(x_label(over));
     let with_levels = if let [_] = sources { for_levels(&curves) } else { None };
     let levels = with_levels.map(plateaus).unwrap_or_default();
-    // Levels are labelled below their line.
+    // Levels are labelled below their line, which needs room.
     let lowest = if levels.is_empty() { 1.0 } else { 0.5 };
     let y = Axis::values(&ys, Growth::of(&ys), scale, lowest).named(first.quantity.word());
     let of_caches = numbers == Numbers::Sizes && matches!(shape, Shape::Sizes | Shape::Bandwidth);
@@ -58,8 +58,8 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
     })
 }
 
-/// The records of a bandwidth that are drawn when nobody asks for others: reads, writes and copies
-/// by the fastest instructions. All, where none of these was measured.
+/// The records of a bandwidth to draw by default: reads, writes and copies by the fastest
+/// instructions. All, if none of these was measured.
 fn usual<'a>(records: &[&'a Record], asked: &[&str]) -> Vec<&'a Record> {
     let only = |records: Vec<&'a Record>, name: &str, words: &[&str]| -> Vec<&'a Record> {
         let is_usual = |r: &&&Record| r.params.word(name).is_some_and(|word| words.contains(&word));
@@ -69,11 +69,11 @@ fn usual<'a>(records: &[&'a Record], asked: &[&str]) -> Vec<&'a Record> {
     only(only(records.to_vec(), "op", &OPS), "kernel", &["best"])
 }
 
-/// The caches that the machine declares, where all machines declare the same.
+/// The declared caches, if all machines declare the same.
 fn borders(sources: &[Source<'_>], x: &Axis) -> Vec<Border> {
     let mut declared = sources.iter().map(|source| declared_caches(&source.run.environment));
     let Some(sizes) = declared.next().filter(|sizes| declared.all(|other| other == *sizes)) else { return Vec::new() };
-    let inside = |size: &f64| (0.0..=1.0).contains(&x.place(*size));
+    let inside = |size: &f64| (0.0..=1.0).contains(&x.position(*size));
     let border = |(size, name): (Option<f64>, _)| Some(Border { x: size.filter(inside)?, name });
     sizes.into_iter().zip(["L1d", "L2", "L3"]).filter_map(border).collect()
 }
@@ -82,11 +82,11 @@ fn x_label(over: &str) -> &str {
     if over == WORKERS { "members of the worker group" } else { over }
 }
 
-/// A line of this many points is dense: beside it, one of half as many or fewer is not joined.
+/// A line with this many points is dense: next to it, one with at most half as many is not joined.
 const DENSE: usize = 12;
 
-/// Whether sizes are too far apart for a line: by more than a factor of 8 on average, where a cache
-/// or two lie between them. The slope of such a line would be that of no machine.
+/// Whether sizes are too far apart to join: by more than a factor of 8 on average, which skips a
+/// cache or two. The slope of such a line would be meaningless.
 fn is_coarse(points: &[Point]) -> bool {
     const DOUBLINGS: f64 = 3.0;
     let [first, .., last] = points else { return false };
@@ -118,7 +118,8 @@ fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
     levels(curve).into_iter().map(plateau).collect()
 }
 
-/// What is said of a curve besides its metric: the run, parameters, and the rest of its point.
+/// The words that describe a curve besides its metric: the run, parameters, and the rest of its
+/// point.
 fn words(run: &str, curve: &Curve<'_>) -> Vec<String> {
     let Some((_, record)) = curve.points.first() else { return Vec::new() };
     let mut words = vec![run.to_owned()];
@@ -135,14 +136,14 @@ fn shared(all: &[Vec<String>], word: &String) -> bool {
     all.iter().all(|words| words.contains(word))
 }
 
-/// What tells the curves apart: the words that not all share; of a parameter its value alone.
+/// The labels of curves: the words that not all share; for a parameter only its value.
 fn labels(all: &[Vec<String>]) -> Vec<String> {
     let value = |word: &String| word.split_once('=').map_or(word.as_str(), |(_, value)| value).to_owned();
     let own = |words: &Vec<String>| words.iter().filter(|w| !shared(all, w)).map(value).collect::<Vec<_>>().join(" ");
     all.iter().map(own).collect()
 }
 
-/// What is drawn: the metric, what the curves share, and how many points were measured.
+/// The subtitle: the metric, what the curves share, and how many points were measured.
 fn about(curves: &[Curve<'_>], words: &[Vec<String>], first: &Record, over: &str) -> String {
     let points: usize = curves.iter().map(|c| c.measured().len()).sum();
     let planned: usize = curves.iter().map(|c| c.points.len()).sum();

@@ -1,44 +1,43 @@
-//! Where the ink of a chart goes, in pixels: shared by SVG and PNG. Knows no colours, only what a
-//! mark stands for.
+//! Places the marks of a chart, in pixels, for both SVG and PNG. It assigns meanings to marks, not
+//! colours.
 
 mod matrix;
-mod series;
 
 use groma_model::plain;
 
 use super::axis::Axis;
 pub(super) use super::marks::{Anchor, Media, Paint, Part, Shape};
-use super::{Bar, Border, Chart, Field, Line, Mark, Plane, Plateau, Point};
+use super::{Bar, Border, Chart, Field, Line, Mark, Plane, Plateau, Point, Values};
 use crate::style::{Style, columns, wrap};
 use crate::units;
 use matrix::draw_heat;
 
-/// The marks of a chart, from back to front, and what it is called.
+/// The marks of a chart from back to front, and its title.
 pub(super) struct Drawing {
     pub(super) title: String,
-    /// Pixels from top to bottom.
+    /// The height in pixels.
     pub(super) height: f64,
     pub(super) shapes: Vec<(Part, Shape)>,
-    /// The field, from left to right and from top to bottom; of a matrix nothing.
+    /// The field's left, right, top and bottom; `None` for a matrix.
     pub(super) field: Option<[f64; 4]>,
 }
 
-/// Pixels of a drawing from left to right.
+/// The width of a drawing in pixels.
 pub(super) const WIDTH: f64 = 860.0;
 
-/// Pixels between the axes from top to bottom.
+/// The height of the field in pixels.
 pub(super) const FIELD: f64 = 346.0;
-/// To the left of everything.
+/// The left margin.
 const MARGIN: f64 = 18.0;
 const TITLE_SIZE: u32 = 17;
 pub(super) const SIZE: u32 = 12;
-/// What a character of [`SIZE`] takes, on the wide side.
+/// The width of a character of [`SIZE`], rounded up.
 const CHARACTER: f64 = 7.3;
-/// What a bold one takes of that.
+/// The relative width of a bold one.
 const OF_BOLD: f64 = 1.07;
-/// What it takes in a sentence.
+/// Its average width in a sentence.
 const OF_SENTENCE: f64 = 6.8;
-/// What a bold one of [`TITLE_SIZE`] takes in a sentence.
+/// The average width of a bold one of [`TITLE_SIZE`] in a sentence.
 const OF_TITLE: f64 = 9.8;
 pub(super) const LEADING: f64 = 16.0;
 
@@ -52,7 +51,7 @@ pub(super) fn draw(chart: &Chart, media: Media) -> Drawing {
     Drawing { title: plain(&chart.title).into_owned(), height, shapes: page.shapes, field }
 }
 
-/// The title, where it is from, and what is drawn, in as many lines as they take; where they end.
+/// Draws the title, the sources and the subtitle, wrapped; returns where they end.
 fn header(page: &mut Page, chart: &Chart) -> f64 {
     let lines = |text: &str, character: f64| -> Vec<String> {
         let room = ((WIDTH - 2.0 * MARGIN) / character) as usize;
@@ -71,19 +70,19 @@ fn header(page: &mut Page, chart: &Chart) -> f64 {
     y
 }
 
-/// The pixels that a text of [`SIZE`] takes at most.
+/// The width of the widest text of [`SIZE`], rounded up.
 pub(super) fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
     texts.map(columns).max().unwrap_or(0) as f64 * CHARACTER
 }
 
-/// A plane below the header; how high the page is, and where the field.
+/// Draws a plane below the header; returns the height of the page, and the field.
 fn draw_plane(page: &mut Page, plane: &Plane, below: f64) -> (f64, Option<[f64; 4]>) {
     let y_ticks = plane.y.ticks(10);
     let left = MARGIN + 8.0 + widest(y_ticks.iter().map(|t| t.1.as_str())).max(30.0);
     let ends = end_labels(plane);
     let beside = widest(ends.iter().map(|end| end.text.as_str())) * OF_BOLD;
     let right = WIDTH - (beside + 24.0).max(28.0);
-    // Names of borders stand between the names of the axis and of what is drawn, and the field.
+    // Names of borders go between the field and the labels above it.
     let keys = below + 28.0;
     let above = plane.series.as_ref().map_or(0.0, |series| series.changes.len() as f64 * LEADING);
     let top = keys + above + if plane.borders.is_empty() { 12.0 } else { 26.0 };
@@ -117,7 +116,7 @@ fn draw_plane(page: &mut Page, plane: &Plane, below: f64) -> (f64, Option<[f64; 
     (top + FIELD + 52.0, Some([left, right, top, top + FIELD]))
 }
 
-/// What the marks of a plane are, in one line that ends at the right edge of the page.
+/// The key to the marks of a plane, in one line that ends at the right edge of the page.
 fn draw_keys(page: &mut Page, plane: &Plane, with_bars: bool, y: f64) {
     let few = plane.lines.iter().any(|line| !line.joined);
     let keys = [
@@ -139,9 +138,9 @@ fn draw_keys(page: &mut Page, plane: &Plane, with_bars: bool, y: f64) {
     }
 }
 
-/// What is written at the end of a line.
+/// The label at the end of a line.
 struct EndLabel {
-    /// Of which line.
+    /// Index of the line.
     line: usize,
     /// Where the line ends.
     at: Point,
@@ -156,18 +155,22 @@ fn end_labels(chart: &Plane) -> Vec<EndLabel> {
     chart.lines.iter().enumerate().filter_map(label).collect()
 }
 
-/// Marks as they come, from back to front, and which part those belong to that come now.
+/// Collected marks, from back to front, and the part that new ones belong to.
 pub(super) struct Page {
     shapes: Vec<(Part, Shape)>,
     part: Part,
     media: Media,
 }
 
-/// A line of more points is drawn without dots and intervals, which would touch.
+/// A line with more points is drawn without dots and intervals, which would touch.
 const MOST_DOTS: usize = 80;
 
-/// Ticks of an axis when it is looked at closely.
+/// Ticks of an axis when zoomed in.
 const FINE: usize = 60;
+
+/// The colours of values and of levels.
+const VALUES: Paint = Paint::Line(0);
+const LEVELS: Paint = Paint::Line(1);
 
 /// The field between two axes.
 struct Canvas<'a> {
@@ -198,8 +201,8 @@ impl Page {
 
 impl Canvas<'_> {
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
-        let across = self.left + self.x.place(x) * (self.right - self.left);
-        (across, self.bottom - self.y.place(y).clamp(-0.02, 1.02) * FIELD)
+        let across = self.left + self.x.position(x) * (self.right - self.left);
+        (across, self.bottom - self.y.position(y).clamp(-0.02, 1.02) * FIELD)
     }
 
     fn axes(&mut self, y_ticks: &[(f64, String)]) {
@@ -235,15 +238,15 @@ impl Canvas<'_> {
         self.page.text(x, self.bottom + 20.0, text, SIZE, false, Anchor::Middle, Paint::Faint);
     }
 
-    /// What a point says: `included, 64 KiB: 4.05 ns (3.98–4.11 ns)`.
-    fn says(&self, line: &Line, point: &Point) -> String {
+    /// The tooltip of a point: `included, 64 KiB: 4.05 ns (3.98–4.11 ns)`.
+    fn tooltip(&self, line: &Line, point: &Point) -> String {
         let of = if line.label.is_empty() { String::new() } else { format!("{}, ", line.label) };
         let (x, y) = (units::value(point.x, self.x.scale(), None), units::value(point.y, self.y.scale(), None));
         let interval = point.interval.map(|[low, high]| format!(" ({})", units::range(low, high, self.y.scale())));
         format!("{of}{x}: {y}{}", interval.unwrap_or_default())
     }
 
-    /// A line with its points; whether an interval can be seen.
+    /// Draws a line with its points; returns whether an interval is visible.
     fn line(&mut self, index: usize, line: &Line) -> bool {
         let paint = Paint::Line(index);
         self.page.part = Part::Line(index);
@@ -260,11 +263,11 @@ impl Canvas<'_> {
         }
         let is_marked = sparse || !line.joined || self.page.media == Media::Page;
         for (&(x, y), point) in points.iter().zip(&line.points).filter(|_| is_marked) {
-            let says = self.says(line, point);
+            let tooltip = self.tooltip(line, point);
             self.page.add(if line.joined {
-                Shape::Dot { x, y, radius: 2.6, paint, says }
+                Shape::Dot { x, y, radius: 2.6, paint, tooltip }
             } else {
-                Shape::Ring { x, y, radius: 4.0, paint, says }
+                Shape::Ring { x, y, radius: 4.0, paint, tooltip }
             });
         }
         if line.joined {
@@ -274,7 +277,7 @@ impl Canvas<'_> {
         with_bars
     }
 
-    /// Where a cache ends, from top to bottom behind everything, its name above.
+    /// The end of a cache: a full-height line behind everything, with its name above.
     fn border(&mut self, border: &Border) {
         let (x, _) = self.at(border.x, 0.0);
         self.page.stroke(vec![(x, self.top), (x, self.bottom)], 1.0, false, Paint::Border);
@@ -282,8 +285,8 @@ impl Canvas<'_> {
         self.page.text(x, self.top - 6.0, &text, SIZE, false, Anchor::Middle, Paint::Faint);
     }
 
-    /// A dashed line where the level ends, and its name and cost below it; the last level ends
-    /// where the field does.
+    /// A dashed line at the end of the level, with its name and cost below; the last level ends
+    /// with the field.
     fn plateau(&mut self, plateau: &Plateau) {
         let (from, _) = self.at(plateau.from, plateau.y);
         let (to, y) = self.at(plateau.to, plateau.y);
@@ -305,7 +308,7 @@ impl Canvas<'_> {
         self.page.add(Shape::Rect { x: from, y: self.top, width, height: FIELD, paint: Paint::Band });
     }
 
-    /// A place of a distribution and its name, each a line below the one before; the first is the
+    /// A named position of a distribution, each label a line below the one before; the first is the
     /// headline.
     fn mark(&mut self, index: usize, mark: &Mark) {
         let (x, _) = self.at(mark.x, 0.0);
@@ -330,10 +333,46 @@ impl Canvas<'_> {
         }
     }
 
-    /// Labels at the ends of lines, pushed apart where they would touch.
+    /// Draws the series; returns whether an interval is visible. Labels of changes are above the
+    /// field, one per line, the first on top.
+    fn series(&mut self, series: &Values) -> bool {
+        for (i, change) in series.changes.iter().enumerate() {
+            let (x, _) = self.at(change.x, 0.0);
+            let y = self.top - (series.changes.len() - i) as f64 * LEADING + 6.0;
+            self.page.stroke(vec![(x, y - 9.0), (x, self.bottom)], 1.0, true, Paint::Axis);
+            let beyond = x > (self.left + self.right) / 2.0;
+            let (room, at, anchor) = match beyond {
+                true => (x - MARGIN, x - 6.0, Anchor::End),
+                false => (WIDTH - MARGIN - x, x + 6.0, Anchor::Start),
+            };
+            let columns = (room / (CHARACTER * OF_BOLD)) as usize;
+            let label = Style::plain(columns).cut(&change.label, columns);
+            self.page.text(at, y, &label, SIZE, true, anchor, Paint::Text);
+        }
+        // Intervals of many runs would touch: make them paler, so that the values stay visible.
+        let crowded = series.points.len() > MOST_DOTS;
+        let mut with_bars = false;
+        for point in &series.points {
+            let (x, y) = self.at(point.x, point.y);
+            if let Some([low, high]) = point.interval {
+                let (a, b) = (self.at(point.x, low), self.at(point.x, high));
+                self.page.stroke(vec![a, b], 1.0, false, if crowded { Paint::Border } else { VALUES });
+                with_bars = true;
+            }
+            let radius = if crowded { 1.8 } else { 2.6 };
+            self.page.add(Shape::Dot { x, y, radius, paint: VALUES, tooltip: String::new() });
+        }
+        for [from, to, level] in &series.levels {
+            let ends = vec![self.at(*from, *level), self.at(*to, *level)];
+            self.page.stroke(ends, 2.0, false, LEVELS);
+        }
+        with_bars
+    }
+
+    /// Labels at the ends of lines, moved apart if they would touch.
     fn ends(&mut self, mut ends: Vec<EndLabel>) {
         ends.sort_by(|a, b| b.at.y.total_cmp(&a.at.y));
-        // From the top down, each at its line or below the one before; the whole must end above the
+        // From the top down, each at its line or below the label before; all must end above the
         // axis.
         let mut below = self.top - 8.0;
         let mut left = ends.len() as f64 * LEADING;
@@ -343,7 +382,7 @@ impl Canvas<'_> {
             let (x, y) = self.at(at.x, at.y);
             let middle = (y + 4.0).max(below + LEADING).min(self.bottom - left + LEADING);
             if (middle - 4.0 - y).abs() > 4.0 || self.right - x > 8.0 {
-                // Pushed away from its line, which is then not the nearest one.
+                // A label moved away from its line may be nearer to another one, so connect them.
                 self.page.stroke(vec![(x + 5.0, y), (self.right + 9.0, middle - 4.0)], 1.0, false, paint);
             }
             self.page.text(self.right + 12.0, middle, &text, SIZE, true, Anchor::Start, paint);

@@ -1,31 +1,31 @@
-//! A matrix as colours: what stands in its cells, how deep each is, and where its groups end.
+//! A matrix as colours: the numbers in its cells, their depths, and where groups end.
 
 use crate::point::cpu_list;
 use crate::units::{self, Scale};
 use groma_analysis::matrix::Matrix;
 
-/// Depths of colour.
+/// Number of colour depths.
 pub(super) const STEPS: usize = 9;
 
-/// From this depth on, writing on it is light.
+/// From this depth on, text on it is light.
 pub(super) const DEEP: usize = 5;
 
-/// Up to so many rows each cell carries its number.
+/// Up to this many rows, cells show their numbers.
 pub(super) const NUMBERED: usize = 16;
 
-/// The least factor between the palest and the deepest: a matrix of equals is to look like one.
+/// The least ratio between the palest and the deepest colour: a matrix of equal values must look
+/// uniform.
 const LEAST_SPAN: f64 = 1.5;
 
-/// A matrix to be seen: rows and columns in the order of their groups.
+/// A matrix for display, with rows and columns ordered by group.
 #[derive(Clone, Debug)]
 pub(super) struct Heat {
-    /// What rows and columns are: `CPU`; for a matrix that is not symmetric, of rows and of
-    /// columns.
+    /// What rows and columns are: `CPU`, or different names for a matrix that is not symmetric.
     pub(super) axes: [&'static str; 2],
     pub(super) names: Vec<String>,
     /// By row.
     cells: Vec<Vec<Option<f64>>>,
-    /// Rows at which another group begins.
+    /// Rows where another group begins.
     pub(super) breaks: Vec<usize>,
     scale: Scale,
     ends: [f64; 2],
@@ -34,7 +34,8 @@ pub(super) struct Heat {
 }
 
 impl Heat {
-    /// A matrix, members of a group beside each other; `None` where nothing in it was measured.
+    /// A matrix with the members of a group next to each other; `None` if nothing in it was
+    /// measured.
     pub(super) fn new(matrix: &Matrix, scale: Scale, axes: [&'static str; 2]) -> Option<Heat> {
         let values: Vec<f64> = matrix.all().into_iter().filter(|v| v.is_finite() && *v > 0.0).collect();
         let low = values.iter().copied().min_by(f64::total_cmp)?;
@@ -58,7 +59,7 @@ impl Heat {
         self.cells.get(row)?.get(column).copied().flatten()
     }
 
-    /// How deep a value is, by equal factors.
+    /// The colour depth of a value, on a logarithmic scale.
     pub(super) fn depth(&self, value: f64) -> usize {
         let [low, high] = self.ends;
         let span = (high / low).max(LEAST_SPAN).ln();
@@ -66,13 +67,12 @@ impl Heat {
         if share.is_finite() { ((share * STEPS as f64) as usize).min(STEPS - 1) } else { 0 }
     }
 
-    /// The depth of the most.
+    /// The depth of the largest value.
     pub(super) fn deepest(&self) -> usize {
         self.depth(self.ends[1])
     }
 
-    /// The number of a cell without the unit that all share; one that is not fine has no decimals
-    /// from ten on.
+    /// The number of a cell, without the shared unit; unless `fine`, without decimals from ten on.
     pub(super) fn number(&self, value: f64, fine: bool) -> String {
         let scaled = value / self.unit.0;
         units::significant(scaled, if !fine || scaled < 9.95 { 2 } else { 3 })
@@ -83,12 +83,12 @@ impl Heat {
         self.unit.1.trim_start()
     }
 
-    /// The least and the most, with their unit.
+    /// The smallest and the largest value, with their unit.
     pub(super) fn ends(&self) -> [String; 2] {
         self.ends.map(|v| units::value(v, self.scale, None))
     }
 
-    /// The groups in words: `0-3 | 4-7`.
+    /// The groups as text: `0-3 | 4-7`.
     pub(super) fn groups(&self) -> Option<String> {
         let mut starts = vec![0];
         starts.extend(&self.breaks);
@@ -108,7 +108,7 @@ fn order(n: usize, levels: &[Vec<Vec<usize>>]) -> Vec<usize> {
     order
 }
 
-/// Where groups end, in the order in which they are laid out; the end of all is none.
+/// Where groups end, in display order, except for the last one.
 fn ends(groups: &[Vec<usize>]) -> Vec<usize> {
     let mut at = 0;
     let mut ends: Vec<usize> = groups

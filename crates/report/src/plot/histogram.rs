@@ -1,4 +1,4 @@
-//! The distribution of the raw samples of one metric, with its headline and its modes.
+//! The distribution of one metric's raw samples, with its headline and its modes.
 
 use groma_analysis::sample_value;
 use groma_model::{Flag, Labels, Quantity, Record, Round, RunHeader, Sample, Series};
@@ -9,16 +9,16 @@ use super::{Bar, Chart, Field, Mark, Plane, Source, runs};
 use crate::point::name;
 use crate::units::{self, Scale};
 
-/// Stretches that a histogram is cut into: as many as fit on a terminal, and the same in a picture.
+/// Bins of a histogram: as many as fit on a terminal, and the same in a picture.
 const BARS: usize = 24;
 
-/// The distribution of the raw samples of one metric, by the time, rate or value of each. It
-/// reaches as far as the undisturbed samples do, but for the half percent of them that lies
-/// outermost on either side, and as the headline with its interval; the rest is counted. Samples
-/// with one of the labels that `drops` names are disturbed: they are not in the headline.
+/// The distribution of one metric's raw samples, by the time, rate or value of each. It covers the
+/// undisturbed samples, except for the outermost half percent at either end, and the headline with
+/// its interval; the rest is counted. Samples with a label in `drops` are disturbed: they are not
+/// in the headline.
 ///
 /// # Errors
-/// Says that the record does not carry its samples, or too few.
+/// If the record lacks its samples, or has too few.
 pub fn histogram<'r>(run: &RunHeader, record: &'r Record, drops: Labels) -> Result<Chart, String> {
     let what = name(record);
     let Some(rounds) = &record.round_samples else { return Err(format!("the raw samples of {what} were not kept")) };
@@ -35,12 +35,12 @@ pub fn histogram<'r>(run: &RunHeader, record: &'r Record, drops: Labels) -> Resu
     let marks = marks(record, scale);
     let band = record.ci_display;
     let most = bars.iter().map(|b| b.clean + b.labelled).max().unwrap_or(0) as f64;
-    // The headline may lie outside the body where most samples were disturbed.
+    // The headline may lie outside the body if most samples were disturbed.
     let positive = |v: &f64| v.is_finite() && *v > 0.0;
     let headline = marks.iter().map(|mark| mark.x).chain(band.into_iter().flatten()).filter(positive);
     let reach: Vec<f64> = [low, high].into_iter().chain(headline).collect();
     let x = Axis::over(&reach, Growth::of(&reach), scale).named(record.quantity.word());
-    // Their names stand above the bars.
+    // Their names are above the bars.
     let headroom = 1.0 + 0.06 * marks.len() as f64;
     let y = Axis::values(&[0.0, most * headroom], Growth::Even, Scale::Count, 1.0).named("samples");
     Ok(Chart {
@@ -55,26 +55,25 @@ pub fn histogram<'r>(run: &RunHeader, record: &'r Record, drops: Labels) -> Resu
     })
 }
 
-/// How the samples of a metric lie.
+/// The binned samples of a metric.
 pub(crate) struct Distribution {
     pub(crate) bars: Vec<Bar>,
-    /// From where to where the bars reach.
+    /// The range of the bars.
     pub(crate) ends: [f64; 2],
     pub(crate) samples: usize,
-    /// Samples with a label that keeps them out of the headline.
+    /// Samples with a label that excludes them from the headline.
     pub(crate) labelled: usize,
     pub(crate) below: usize,
     pub(crate) beyond: usize,
     pub(crate) largest: f64,
 }
 
-/// How the samples of these series lie, but for the half percent of the undisturbed ones that lies
-/// outermost on either side. Where a twentieth of all samples lies above, they are shown as well,
-/// as far as twice the end: a second mode beside a busy sibling thread, and not a tail of
-/// preemptions.
+/// Bins the samples of these series, without the outermost half percent of the undisturbed ones at
+/// either end. If a twentieth of all samples lies above, the range is extended to at most twice the
+/// upper end: that is a second mode next to a busy sibling thread, not a tail of preemptions.
 ///
 /// # Errors
-/// The number of samples, where they are too few or too equal.
+/// The number of samples, if they are too few or too equal.
 pub(crate) fn distribution(series: &[&Series], quantity: Quantity, drops: Labels) -> Result<Distribution, usize> {
     let all: Vec<(f64, bool)> = series
         .iter()
@@ -82,7 +81,7 @@ pub(crate) fn distribution(series: &[&Series], quantity: Quantity, drops: Labels
         .filter(|(value, _)| value.is_finite() && *value > 0.0)
         .collect();
     let values: Vec<f64> = all.iter().map(|v| v.0).collect();
-    // The body is what is to be seen: a tail that disturbances made would press it into one bar.
+    // The body matters: a tail of disturbed samples would compress it into one bar.
     let clean: Vec<f64> = all.iter().filter(|(_, labelled)| !labelled).map(|v| v.0).collect();
     let body = if clean.len() >= 10 { &clean } else { &values };
     let ends = groma_stats::quantile(body, 0.005).zip(groma_stats::quantile(body, 0.995));
@@ -110,7 +109,7 @@ pub(crate) fn distribution(series: &[&Series], quantity: Quantity, drops: Labels
     })
 }
 
-/// The headline, and the modes that a flag of the record names.
+/// The headline, and the modes in a flag of the record.
 fn marks(record: &Record, scale: Scale) -> Vec<Mark> {
     let interval = units::interval(record).map(|half| format!(" ± {half}")).unwrap_or_default();
     let headline = |x| Mark { x, label: format!("headline {}{interval}", units::headline(record).unwrap_or_default()) };
@@ -122,7 +121,7 @@ fn marks(record: &Record, scale: Scale) -> Vec<Mark> {
     record.value.filter(|v| v.is_finite()).map(headline).into_iter().chain(modes.iter().map(mode)).collect()
 }
 
-/// What each sample says, in the unit of the quantity, and whether a label drops it.
+/// The value of each sample, in the unit of the quantity, and whether a label drops it.
 fn samples(series: &Series, quantity: Quantity, drops: Labels) -> Vec<(f64, bool)> {
     let value = |s: &Sample| Some((sample_value(quantity, series, s)?, s.labels.meets(drops)));
     let sampled = series.samples.iter().filter_map(value);

@@ -1,8 +1,8 @@
-//! A chart as a part of a page: an SVG whose parts can be told apart, so that a script hides a
-//! line, stretches the field, and says what a point is. Without a script it is a picture, and each
-//! point still says what it is.
+//! A chart as part of a page: an SVG with identifiable parts, so that a script can hide a line,
+//! zoom the field, and show a point's value. Without a script it is a picture, with the values as
+//! tooltips.
 //!
-//! Colours are those of files (`svg`), by class, in the style sheet of the page.
+//! Colours are those of files (`svg`), as classes in the page's style sheet.
 
 use super::drawing::{Anchor, Drawing, Media, Paint, Part, SIZE, Shape, WIDTH, draw};
 use super::heat::{NUMBERED, STEPS};
@@ -16,7 +16,7 @@ impl Chart {
         [&self.title, &self.about]
     }
 
-    /// The names of its lines, in the order of their colours; one line may have none.
+    /// The names of its lines, in the order of their colours; a single line may have none.
     pub(crate) fn series(&self) -> Vec<&str> {
         match &self.field {
             Field::Plane(plane) => plane.lines.iter().map(|line| line.label.as_str()).collect(),
@@ -24,12 +24,12 @@ impl Chart {
         }
     }
 
-    /// Whether it is a matrix of more than one pair.
+    /// Whether it is a matrix with more than one pair.
     pub(crate) fn is_matrix(&self) -> bool {
         matches!(self.field, Field::Heat(_, None))
     }
 
-    /// The chart as an element of a page, on which `number` is its own.
+    /// The chart as an element of a page, identified by `number`.
     pub(crate) fn element(&self, number: usize, out: &mut Markup) {
         match &self.field {
             Field::Plane(_) => picture(&draw(self, Media::Page), number, out),
@@ -38,7 +38,7 @@ impl Chart {
     }
 }
 
-/// The colours as rules of a style sheet: on a light ground, and on a dark one.
+/// The colours as CSS rules: for a light background, and for a dark one.
 pub(crate) fn colours() -> [String; 2] {
     let rules = |of: fn(&(&str, &str, &str)) -> String| COLOURS.iter().map(of).collect::<String>();
     let light = rules(|(class, light, _)| format!(".plot .{class},.key.{class}{{color:{light}}}"));
@@ -99,12 +99,12 @@ fn add(shape: &Shape, out: &mut Markup) {
             let width = if *width == 1.0 { String::new() } else { width.to_string() };
             out.leaf("polyline", &[("class", &class), ("stroke-width", &width), ("points", &points.join(" "))]);
         }
-        Shape::Dot { x, y, radius, paint, says } | Shape::Ring { x, y, radius, paint, says } => {
+        Shape::Dot { x, y, radius, paint, tooltip } | Shape::Ring { x, y, radius, paint, tooltip } => {
             let ring = if matches!(shape, Shape::Ring { .. }) { " ring" } else { "" };
             let class = format!("{}{ring}", COLOURS[colour(*paint)].0);
             let [x, y] = [*x, *y].map(number);
             let attributes = [("class", class.as_str()), ("cx", &x), ("cy", &y), ("r", &radius.to_string())];
-            out.with("circle", &attributes, |dot| dot.say("title", says));
+            out.with("circle", &attributes, |dot| dot.say("title", tooltip));
         }
         Shape::Rect { x, y, width, height, paint } => {
             let [x, y, width, height] = [*x, *y, *width, *height].map(number);
@@ -125,7 +125,7 @@ fn add(shape: &Shape, out: &mut Markup) {
     }
 }
 
-/// A matrix as a table: it can be read, copied and listened to.
+/// A matrix as a table, which can be read, copied and read aloud.
 fn matrix(heat: &Heat, title: &str, out: &mut Markup) {
     let [rows, columns] = heat.axes;
     let n = heat.names.len();
@@ -149,9 +149,9 @@ fn matrix(heat: &Heat, title: &str, out: &mut Markup) {
                             continue;
                         };
                         let number = heat.number(value, true);
-                        let says = format!("{rows} {name}, {columns} {to}: {number} {}", heat.unit());
+                        let tooltip = format!("{rows} {name}, {columns} {to}: {number} {}", heat.unit());
                         let class = format!("h{}", heat.depth(value));
-                        tr.with("td", &[("class", &class), ("title", &says)], |td| td.text(&number));
+                        tr.with("td", &[("class", &class), ("title", &tooltip)], |td| td.text(&number));
                     }
                 });
             }

@@ -1,16 +1,15 @@
-//! What a drawing consists of: marks, what each stands for, and which part of the chart it belongs
-//! to.
+//! The elements of a drawing: marks, the meaning of each, and the part of the chart it belongs to.
 
-/// What a mark stands for; each back end has a colour for it.
+/// The meaning of a mark; each back end has a colour for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint {
-    /// Text to be read first.
+    /// Primary text.
     Text,
-    /// Text to be read second.
+    /// Secondary text.
     Faint,
-    /// The lines behind everything.
+    /// The lines in the background.
     Grid,
-    /// The base line and marks of extent.
+    /// The base line, and marks of extent.
     Axis,
     /// A line of the chart, and its label.
     Line(usize),
@@ -18,17 +17,17 @@ pub(super) enum Paint {
     Bar,
     /// Disturbed samples.
     Disturbed,
-    /// Where a cache ends.
+    /// The end of a cache.
     Border,
     /// The interval of a headline.
     Band,
-    /// A cell of a matrix, by how deep it is.
+    /// A cell of a matrix, by its depth.
     Cell(usize),
-    /// What is written on one.
+    /// Text on a cell of this depth.
     OnCell(usize),
 }
 
-/// On which side of its point a text stands.
+/// How a text is aligned to its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -36,42 +35,42 @@ pub(super) enum Anchor {
     End,
 }
 
-/// What a mark belongs to, for a page on which parts of a chart move and vanish.
+/// What a mark belongs to, for a page where parts of a chart move and disappear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// What stays.
+    /// Fixed marks.
     Still,
-    /// Below the horizontal axis.
+    /// A tick below the horizontal axis.
     XTick,
-    /// One that only a closer look shows.
+    /// A horizontal tick for zooming in.
     FineXTick,
-    /// Beside the vertical axis, and the line behind the field.
+    /// A tick beside the vertical axis, with its grid line.
     YTick,
-    /// One that only a closer look shows.
+    /// A vertical tick for zooming in.
     FineYTick,
     /// Within the field.
     Field,
     /// A line, its points and their intervals.
     Line(usize),
-    /// What is written at the end of a line.
+    /// The label at the end of a line.
     End(usize),
 }
 
-/// Where a drawing goes.
+/// The medium of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Media {
-    /// A file of its own, which says what it shows.
+    /// A separate file, which needs a title.
     File,
-    /// A page that says it, and on which points are touched.
+    /// A page with its own title, where points have tooltips.
     Page,
 }
 
-/// A mark. What a point `says` is for who touches it.
+/// A mark. `tooltip` is the tooltip of a point.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     Stroke { points: Vec<(f64, f64)>, width: f64, dashed: bool, paint: Paint },
-    Dot { x: f64, y: f64, radius: f64, paint: Paint, says: String },
-    Ring { x: f64, y: f64, radius: f64, paint: Paint, says: String },
+    Dot { x: f64, y: f64, radius: f64, paint: Paint, tooltip: String },
+    Ring { x: f64, y: f64, radius: f64, paint: Paint, tooltip: String },
     Rect { x: f64, y: f64, width: f64, height: f64, paint: Paint },
     Text { x: f64, y: f64, text: String, size: u32, bold: bool, anchor: Anchor, paint: Paint },
 }

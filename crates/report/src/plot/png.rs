@@ -1,5 +1,5 @@
-//! A drawing as PNG, on a white ground. The only place that knows kuva, whose rasteriser brings its
-//! own font.
+//! A drawing as PNG, on a white background. The only module that uses kuva, whose rasteriser has
+//! its own font.
 
 use kuva::backend::raster::RasterBackend;
 use kuva::render::color::Color;
@@ -20,8 +20,8 @@ fn light(paint: Paint) -> Color {
     Color::from(COLOURS[colour(paint)].1)
 }
 
-/// A stroke as hair lines side by side, as many as it is pixels wide. kuva smooths hair lines only;
-/// a wide line of a gentle slope would have steps.
+/// A stroke as adjacent hairlines over its width. kuva antialiases hairlines only; a wide line with
+/// a gentle slope would have steps.
 fn stroke(scene: &mut Scene, points: &[(f64, f64)], width: f64, scale: f64, paint: Paint) {
     for pair in points.windows(2) {
         let [(x1, y1), (x2, y2)] = [pair[0], pair[1]];
@@ -30,10 +30,9 @@ fn stroke(scene: &mut Scene, points: &[(f64, f64)], width: f64, scale: f64, pain
         if length == 0.0 {
             continue;
         }
-        // Moved along the axis in which the line advances less, further by as much as the line
-        // leans.
+        // Offset along the axis in which the line advances less, by more the steeper it is.
         let extent = width * length / across.max(down);
-        // Two a pixel, so that what lies below does not shine through.
+        // Two per pixel, so that the background does not shine through.
         let lines = (extent * scale * 2.0).ceil().max(2.0);
         for i in 0..lines as u32 {
             let by = ((f64::from(i) + 0.5) / lines - 0.5) * extent;

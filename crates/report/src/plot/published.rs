@@ -1,4 +1,4 @@
-//! A published figure, drawn again from its points, with the lines of machines over it.
+//! A published figure, redrawn from its points, with the lines of machines over it.
 
 use groma_published::{Row, Shape};
 
@@ -8,7 +8,7 @@ use crate::paper::{Paper, PaperRow};
 use crate::units::Scale;
 
 impl Chart {
-    /// The figure of a document, and what machines have of it; `None` of a table.
+    /// The figure of a document with the machines' values; `None` for a table.
     pub fn published(paper: &Paper<'_>) -> Option<Chart> {
         let Shape::Figure(axes) = paper.table.shape else { return None };
         let sheet = paper.table.sheet()?;

@@ -1,5 +1,5 @@
-//! What operating systems make of the speed of their processors: columns of a document's tables
-//! that are relative to MIPS, over its machines in the order of their ratings, those of today last.
+//! How operating systems use the speed of their processors: table columns relative to MIPS, over
+//! the document's machines ordered by their ratings, with today's last.
 
 use groma_published::{Cell, Take, mips};
 
@@ -8,26 +8,26 @@ use super::{Chart, Field, Line, Plane, Point};
 use crate::paper::{Paper, PaperMachine};
 use crate::units::Scale;
 
-/// A published machine, and the best of what its systems have of each line.
-struct Place {
+/// A published machine, by name and rating.
+struct PublishedMachine {
     name: String,
     mips: f64,
 }
 
 impl Chart {
-    /// The chart of a document's tables, with the machines whose MIPS are known; `None` where no
-    /// table has such a column.
+    /// The chart of a document's tables, with the machines whose MIPS are known; `None` if no table
+    /// has such a column.
     pub fn relative(papers: &[Paper<'_>], title: &str) -> Option<Chart> {
         let first = papers.first()?;
         let columns: Vec<(&Paper<'_>, usize)> = papers.iter().filter_map(column).collect();
-        let mut places: Vec<Place> = Vec::new();
+        let mut published: Vec<PublishedMachine> = Vec::new();
         for cell in columns.iter().flat_map(|(paper, at)| cells(paper, *at)) {
             let name = hardware(&cell);
-            if let (false, Some(mips)) = (places.iter().any(|known| known.name == name), mips(&cell.system)) {
-                places.push(Place { name, mips });
+            if let (false, Some(mips)) = (published.iter().any(|known| known.name == name), mips(&cell.system)) {
+                published.push(PublishedMachine { name, mips });
             }
         }
-        places.sort_by(|a, b| a.mips.total_cmp(&b.mips));
+        published.sort_by(|a, b| a.mips.total_cmp(&b.mips));
         let mut machines: Vec<&PaperMachine> = Vec::new();
         let rated = |machine: &&PaperMachine| machine.mips.is_some();
         for machine in columns.iter().flat_map(|(paper, _)| &paper.machines).filter(rated) {
@@ -38,15 +38,15 @@ impl Chart {
         let mut lines = Vec::new();
         for (paper, at) in &columns {
             let cells = cells(paper, *at);
-            let best = |place: &Place| {
-                let own = cells.iter().filter(|cell| hardware(cell) == place.name).map(Cell::number);
+            let best = |machine: &PublishedMachine| {
+                let own = cells.iter().filter(|cell| hardware(cell) == machine.name).map(Cell::number);
                 own.reduce(f64::max)
             };
             let bound = |machine: &&PaperMachine| {
                 let own = paper.machines.iter().find(|own| own.name == machine.name)?;
                 own.rows.first()?.values[*at]
             };
-            let values = places.iter().map(best).chain(machines.iter().map(bound)).enumerate();
+            let values = published.iter().map(best).chain(machines.iter().map(bound)).enumerate();
             let point = |(x, y): (usize, Option<f64>)| Some(Point { x: x as f64, y: y?, interval: None });
             let metric = paper.table.quantities[*at].metric;
             let label = metric.trim_end_matches(".mips_relative");
@@ -59,7 +59,7 @@ impl Chart {
         }
         let short = |name: &str| name.split(',').next().unwrap_or_default().to_owned();
         let ours = machines.iter().map(|machine| format!("≤ {}", short(&machine.name)));
-        let names: Vec<String> = places.iter().map(|place| place.name.clone()).chain(ours).collect();
+        let names: Vec<String> = published.iter().map(|machine| machine.name.clone()).chain(ours).collect();
         let bounds = machines.iter().map(|machine| format!("; {}: upper bounds", machine.name));
         Some(Chart {
             title: title.to_owned(),
@@ -85,14 +85,14 @@ fn column<'p, 'a>(paper: &'p Paper<'a>) -> Option<(&'p Paper<'a>, usize)> {
     Some((paper, at))
 }
 
-/// Its published values, of local files only.
+/// Its published values, for local files only.
 fn cells(paper: &Paper<'_>, at: usize) -> Vec<Cell> {
     let is_local = |cell: &Cell| matches!(cell.param("access"), None | Some("local"));
     let of_it = |cell: &Cell| paper.table.quantities[at].is_of(cell) && is_local(cell);
     paper.table.cells().into_iter().filter(of_it).collect()
 }
 
-/// What a system runs on: the first word of its name.
+/// The hardware of a system: the first word of its name.
 fn hardware(cell: &Cell) -> String {
     cell.system.split(' ').next().unwrap_or_default().to_owned()
 }

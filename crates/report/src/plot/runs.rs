@@ -1,23 +1,23 @@
-//! What a plot says of the runs that it is made from: where and when each was taken, and in one
-//! word what tells it from the others.
+//! Describes the runs of a plot: where and when each was made, and a short name that distinguishes
+//! it.
 
 use groma_model::{Record, RunHeader};
 
 use crate::machine::host;
 use crate::runs::minute;
 
-/// The records of one run that a plot is made of.
+/// The records of one run in a plot.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
     /// The run.
     pub run: &'a RunHeader,
-    /// What it is called beside others; empty for what tells it from them.
+    /// Its name next to others; empty for an automatic one.
     pub called: &'a str,
     /// Its records.
     pub records: Vec<&'a Record>,
 }
 
-/// Says why the values of these runs must not be drawn together: their definition has changed.
+/// Refuses to draw values together whose definition has changed between these runs.
 pub(super) fn refuse_versions(sources: &[Source<'_>]) -> Result<(), String> {
     let first = |source: &Source<'_>| source.records.first().map(|r| (r.version, r.id.clone(), source.run.run.clone()));
     let mut all = sources.iter().filter_map(first);
@@ -30,8 +30,8 @@ pub(super) fn refuse_versions(sources: &[Source<'_>]) -> Result<(), String> {
     }
 }
 
-/// What tells each run from the others: the host, the kernel, the day, the time or the id, as few
-/// of them as it takes, behind what it is called. Empty for one run alone.
+/// What distinguishes each run: the host, the kernel, the day, the time or the id, as few as
+/// necessary, after its given name. Empty for a single run.
 pub(super) fn names(sources: &[Source<'_>]) -> Vec<String> {
     let fact = |run: &RunHeader, key| run.environment.get(key).unwrap_or("?").to_owned();
     let keys: [&dyn Fn(&RunHeader) -> String; 5] = [
@@ -56,13 +56,13 @@ pub(super) fn names(sources: &[Source<'_>]) -> Vec<String> {
     names
 }
 
-/// How many different ones there are.
+/// The number of distinct texts.
 fn differ(texts: &[String]) -> usize {
     texts.iter().collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// The machine, the kernel, the date and the id of each run, in lines; a machine that all share
-/// stands once. What [`names`] names a run by stands in its line.
+/// The machine, the kernel, the date and the id of each run, in lines; a shared machine is given
+/// once. What [`names`] uses is in the run's line.
 pub(super) fn lines(sources: &[Source<'_>]) -> Vec<String> {
     let id = |run: &RunHeader| format!("{} UTC, groma {}, run {}", minute(&run.started), run.groma, run.run);
     let hosts: Vec<String> = sources.iter().map(|source| host(&source.run.environment)).collect();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_named_by_what_tells_it_from_the_others() {
+    fn a_run_is_named_by_what_distinguishes_it() {
         let a = run("a", "6.1", "20261121T0738");
         let b = run("b", "6.1", "20261122T0738");
         assert_eq!(named(&[a.clone(), b.clone()]), ["a", "b"]);
@@ -107,7 +107,7 @@ mod tests {
         let mut twin = a.clone();
         twin.run = "20261121T0738-1111".to_owned();
         assert_eq!(named(&[a.clone(), twin]), ["20261121T0738-0000", "20261121T0738-1111"]);
-        // No one thing tells all three apart, but two do.
+        // No single property distinguishes all three, but two do.
         assert_eq!(named(&[a.clone(), b, run("b", "6.2", "20261121T0738")]), ["a 6.1", "b 6.1", "b 6.2"]);
         assert_eq!(named(&[a]), [""]);
     }

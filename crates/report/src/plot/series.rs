@@ -1,5 +1,5 @@
-//! A metric over runs as a chart: values with their intervals, levels, changes. What is a change is
-//! decided in the analysis.
+//! A metric over runs as a chart: values with their intervals, levels, changes. The analysis
+//! decides what a change is.
 
 use groma_analysis::trend::{Change, Series};
 use groma_model::RunHeader;
@@ -13,13 +13,13 @@ use crate::style::Style;
 use crate::trend::{causes, day};
 use crate::units::Scale;
 
-/// Columns of what is said of a change, where there is room for them.
+/// The width of a change's label in columns, if there is room.
 const LABEL: usize = 100;
 
-/// A plot of a metric over its runs, evenly spaced in the order of time.
+/// Plots a metric over its runs, evenly spaced in time order.
 ///
 /// # Errors
-/// When fewer than two runs have a value, in one line.
+/// When fewer than two runs have a value; the message is one line.
 pub fn trend_chart(series: &Series<'_>) -> Result<Chart, String> {
     let (Some((first, _)), Some((last, newest))) = (series.runs.first(), series.runs.last()) else {
         return Err("there are no runs of it".to_owned());
@@ -34,14 +34,14 @@ pub fn trend_chart(series: &Series<'_>) -> Result<Chart, String> {
         .enumerate()
         .filter_map(|(i, (_, record))| Some(Point { x: i as f64, y: record.value?, interval: record.ci_display }));
     let points: Vec<Point> = points.collect();
-    // A single run with a wide interval must not press all values flat.
+    // A single run with a wide interval must not compress all values.
     let ends: Vec<f64> =
         points.iter().flat_map(|p| [p.y].into_iter().chain(p.interval.into_iter().flatten())).collect();
     let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| (low.min(p.y), high.max(p.y)));
     let reach = (high - low).max(high.abs() / 100.0);
     let shown: Vec<f64> = ends.iter().map(|end| end.clamp(low - reach, high + reach)).collect();
 
-    // A level ends half way between two runs.
+    // A level ends half-way between two runs.
     let starts = || series.changes.iter().map(|change| change.at as f64 - 0.5);
     let values: Vec<f64> = points.iter().map(|p| p.y).collect();
     let whole = groma_stats::median(&values).unwrap_or(f64::NAN);

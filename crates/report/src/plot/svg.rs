@@ -1,13 +1,12 @@
-//! A drawing as SVG: transparent, in the fonts of the page, dark or light as the reader's screen
-//! is.
+//! A drawing as SVG: transparent, in the page's fonts, in the reader's dark or light mode.
 
 use super::drawing::{Anchor, Drawing, Paint, Shape, WIDTH};
 use super::heat::{DEEP, STEPS};
 use crate::markup::escape;
 
-/// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour
-/// vision, the first five best; those of cells are from pale to deep and carry their own writing,
-/// so they are the same on either ground.
+/// Colours on a light and a dark background, by class. Line colours are distinguishable with any
+/// colour vision, the first five best. Cell colours run from pale to deep and carry their own text,
+/// so they are the same on both backgrounds.
 pub(super) const COLOURS: [(&str, &str, &str); 27] = [
     ("t", "#1c2126", "#e8ecf0"),
     ("f", "#5b6570", "#9da7b1"),
@@ -38,9 +37,9 @@ pub(super) const COLOURS: [(&str, &str, &str); 27] = [
     ("w", "#e8f1f8", "#1a2c3a"),
 ];
 
-/// The number of colours for lines, after which they begin again.
+/// The number of line colours, after which they repeat.
 const LINES: usize = 9;
-/// The places of colours in [`COLOURS`].
+/// Indexes into [`COLOURS`].
 const FIRST_LINE: usize = 4;
 const DISTURBED: usize = FIRST_LINE + LINES;
 const FIRST_CELL: usize = DISTURBED + 1;
@@ -48,7 +47,7 @@ const ON_CELL: usize = FIRST_CELL + STEPS;
 const BORDER: usize = ON_CELL + 2;
 const BAND: usize = BORDER + 1;
 
-/// The place of a paint in [`COLOURS`].
+/// The index of a paint in [`COLOURS`].
 pub(super) fn colour(paint: Paint) -> usize {
     match paint {
         Paint::Text => 0,

@@ -1,5 +1,5 @@
-//! A chart on a grid of characters: lines in braille dots (eight to a character), distributions as
-//! bars that lie.
+//! A chart on a character grid: lines in braille dots (eight per character), distributions as
+//! horizontal bars.
 
 use super::axis::Axis;
 use super::heat::{DEEP, Heat, NUMBERED, STEPS};
@@ -16,7 +16,7 @@ pub(super) fn terminal(chart: &Chart, style: &Style) -> String {
     out + &field(chart, style)
 }
 
-/// What is between the axes, and the axes.
+/// The field and the axes.
 pub(super) fn field(chart: &Chart, style: &Style) -> String {
     match &chart.field {
         Field::Plane(plane) if plane.bars.is_empty() => lines(plane, style),
@@ -26,25 +26,25 @@ pub(super) fn field(chart: &Chart, style: &Style) -> String {
     }
 }
 
-/// A text in lines that fit; a word that is longer is cut.
+/// A wrapped text; a word longer than a line is cut.
 fn paragraph(text: &str, ink: Ink, style: &Style) -> String {
     let lines = wrap(&style.text(text), style.width);
     lines.iter().map(|line| style.paint(ink, &style.cut(line, style.width)) + "\n").collect()
 }
 
-/// The colours of lines, which begin again after the last.
+/// The colours of lines, which repeat after the last.
 const INKS: [Ink; 6] = [Ink::First, Ink::Second, Ink::Third, Ink::Fourth, Ink::Fifth, Ink::Sixth];
 
-/// The marks of lines without Unicode, which begin again after the last.
+/// The marks of lines without Unicode, which repeat after the last.
 const MARKS: [char; 9] = ['*', '+', 'o', 'x', '#', '%', '@', '=', '~'];
 
-/// The points of the lines that are not joined, of each line its own: nothing else tells them apart
-/// without colour.
+/// The points of unjoined lines, one shape per line: without colour nothing else distinguishes
+/// them.
 const POINTS: [char; 6] = ['○', '□', '△', '◇', '▽', '☆'];
-/// The same without Unicode.
+/// As [`POINTS`], without Unicode.
 const PLAIN_POINTS: [char; 6] = ['O', 'H', 'A', 'X', 'V', 'Z'];
 
-/// The mark of the points of the line at this index, if that is not joined.
+/// The mark of the points of line `at`, if that is not joined.
 fn ring(lines: &[Line], at: usize, style: &Style) -> Option<char> {
     let before = lines[..at].iter().filter(|line| !line.joined).count();
     let marks = if style.unicode { POINTS } else { PLAIN_POINTS };
@@ -56,35 +56,35 @@ const fn rule(style: &Style) -> char {
     if style.unicode { '┊' } else { ':' }
 }
 
-/// What a cell of the grid holds.
+/// The content of a grid cell.
 #[derive(Clone, Copy)]
-struct Place {
-    /// The braille dots that are set.
+struct Cell {
+    /// The set braille dots.
     dots: u8,
-    /// The line that set the last of them.
+    /// The line that set the last one.
     line: usize,
-    /// A letter of a label instead.
+    /// A letter of a label, instead of dots.
     letter: Option<(char, Ink)>,
 }
 
 struct Canvas {
     width: usize,
     height: usize,
-    places: Vec<Place>,
+    cells: Vec<Cell>,
 }
 
 impl Canvas {
     fn new(width: usize, height: usize) -> Canvas {
-        Canvas { width, height, places: vec![Place { dots: 0, line: 0, letter: None }; width * height] }
+        Canvas { width, height, cells: vec![Cell { dots: 0, line: 0, letter: None }; width * height] }
     }
 
-    /// Sets a dot; there are two across and four down in a cell.
+    /// Sets a dot; a cell is two dots wide and four high.
     fn dot(&mut self, x: usize, y: usize, line: usize) {
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         let (x, y) = (x.min(self.width * 2 - 1), y.min(self.height * 4 - 1));
-        let place = &mut self.places[y / 4 * self.width + x / 2];
-        place.dots |= BITS[y % 4][x % 2];
-        place.line = line;
+        let cell = &mut self.cells[y / 4 * self.width + x / 2];
+        cell.dots |= BITS[y % 4][x % 2];
+        cell.line = line;
     }
 
     fn stroke(&mut self, from: (f64, f64), to: (f64, f64), line: usize) {
@@ -97,48 +97,47 @@ impl Canvas {
         }
     }
 
-    /// Writes a text that ends before column `end`, where nothing else is; says whether there was
-    /// room.
+    /// Writes a text that ends before column `end`, if the cells are free; returns whether it did.
     fn write(&mut self, row: usize, end: usize, text: &str, ink: Ink) -> bool {
         let Some(start) = end.checked_sub(columns(text)) else { return false };
         if row >= self.height || end > self.width {
             return false;
         }
-        let free = |p: &Place| p.dots == 0 && p.letter.is_none();
+        let free = |p: &Cell| p.dots == 0 && p.letter.is_none();
         let around = start.saturating_sub(1)..(end + 1).min(self.width);
-        if !self.places[row * self.width..][around].iter().all(free) {
+        if !self.cells[row * self.width..][around].iter().all(free) {
             return false;
         }
-        for (place, letter) in self.places[row * self.width + start..].iter_mut().zip(text.chars()) {
-            place.letter = Some((letter, ink));
+        for (cell, letter) in self.cells[row * self.width + start..].iter_mut().zip(text.chars()) {
+            cell.letter = Some((letter, ink));
         }
         true
     }
 
-    /// Writes a character over whatever is there, `row` and `column` being inside.
+    /// Writes a character over any content; `row` and `column` must be inside.
     fn mark(&mut self, row: usize, column: usize, letter: char, ink: Ink) {
-        self.places[row * self.width + column].letter = Some((letter, ink));
+        self.cells[row * self.width + column].letter = Some((letter, ink));
     }
 
-    /// Writes a character from top to bottom where nothing else is.
+    /// Writes a character into the free cells of a column.
     fn rule(&mut self, column: usize, letter: char) {
-        for place in self.places.iter_mut().skip(column).step_by(self.width) {
-            if place.dots == 0 && place.letter.is_none() {
-                place.letter = Some((letter, Ink::Faint));
+        for cell in self.cells.iter_mut().skip(column).step_by(self.width) {
+            if cell.dots == 0 && cell.letter.is_none() {
+                cell.letter = Some((letter, Ink::Faint));
             }
         }
     }
 
     fn row(&self, row: usize, style: &Style) -> String {
         let mut out = String::new();
-        for place in &self.places[row * self.width..][..self.width] {
-            match (place.letter, place.dots) {
+        for cell in &self.cells[row * self.width..][..self.width] {
+            match (cell.letter, cell.dots) {
                 (Some((letter, ink)), _) => out += &style.paint(ink, &letter.to_string()),
                 (None, 0) => out.push(' '),
                 (None, dots) => {
                     let braille = char::from_u32(0x2800 + u32::from(dots)).unwrap_or('*');
-                    let mark = if style.unicode { braille } else { MARKS[place.line % MARKS.len()] };
-                    out += &style.paint(INKS[place.line % INKS.len()], &mark.to_string());
+                    let mark = if style.unicode { braille } else { MARKS[cell.line % MARKS.len()] };
+                    out += &style.paint(INKS[cell.line % INKS.len()], &mark.to_string());
                 }
             }
         }
@@ -158,11 +157,11 @@ fn lines(chart: &Plane, style: &Style) -> String {
     let width = style.width.saturating_sub(left + right).max(20);
 
     let mut canvas = Canvas::new(width, height);
-    let across = |x: f64| chart.x.place(x) * (width * 2 - 1) as f64;
-    let down = |y: f64| (1.0 - chart.y.place(y).clamp(0.0, 1.0)) * (height * 4 - 1) as f64;
+    let across = |x: f64| chart.x.position(x) * (width * 2 - 1) as f64;
+    let down = |y: f64| (1.0 - chart.y.position(y).clamp(0.0, 1.0)) * (height * 4 - 1) as f64;
     let row_of = |y: f64| (down(y).round() as usize) / 4;
     let column_of = |x: f64| (across(x).round() as usize / 2).min(width - 1);
-    // The first line is drawn last, over the others; points that no line joins, over all.
+    // Draw the first line last, over the others, and unjoined points over all.
     for (i, line) in chart.lines.iter().enumerate().rev().filter(|(_, line)| line.joined) {
         let points: Vec<(f64, f64)> = line.points.iter().map(|p| (across(p.x), down(p.y))).collect();
         for pair in points.windows(2) {
@@ -187,9 +186,9 @@ fn lines(chart: &Plane, style: &Style) -> String {
         }
     }
     for level in &chart.levels {
-        // Below its end, or a little to the right, where the next rise leaves room.
+        // Below its end, or slightly to the right, where the next rise leaves room.
         let (end, row) = (column_of(level.to) + 1, row_of(level.y));
-        // The last one keeps apart from the labels of the lines.
+        // The last one must not touch the labels of the lines.
         let end = if end + 1 >= width { width - APART } else { end };
         let mut write = |row: usize, text: &str, ink: Ink| (end..end + 6).any(|end| canvas.write(row, end, text, ink));
         let fits = (row + 1..row + 3).find(|r| write(*r, &style.text(&level.name), Ink::Strong));
@@ -232,13 +231,13 @@ fn lines(chart: &Plane, style: &Style) -> String {
     out + &x_axis(&chart.x, &key, left, width, style)
 }
 
-/// What stands at the end of a line.
+/// The label at the end of a line.
 fn label(lines: &[Line], at: usize, style: &Style) -> String {
     let (line, ring) = (&lines[at], ring(lines, at, style).map(|ring| format!("{ring} ")));
     if line.label.is_empty() { String::new() } else { ring.unwrap_or_default() + &style.text(&line.label) }
 }
 
-/// Texts centred at their columns, in one line; those that would touch the one before are left out.
+/// Texts centred at their columns, in one line; one that would touch the one before is left out.
 fn beside_each_other(texts: impl Iterator<Item = (usize, String)>, left: usize, width: usize) -> String {
     let mut line = String::new();
     for (column, text) in texts {
@@ -252,8 +251,8 @@ fn beside_each_other(texts: impl Iterator<Item = (usize, String)>, left: usize, 
     line
 }
 
-/// What stands to the right of the canvas, by row: the label of each line at its end, or below the
-/// label above.
+/// The text to the right of the canvas, by row: the label of each line at its end, or below the
+/// label before.
 fn margin(
     chart: &Plane,
     labels: &[String],
@@ -271,22 +270,22 @@ fn margin(
     let count = ends.len();
     for (i, (y, text)) in ends.into_iter().enumerate() {
         let row = row_of(y).max(free).min(height.saturating_sub(count - i)).max(free);
-        if let Some(place) = margin.get_mut(row) {
-            *place = Some(text);
+        if let Some(cell) = margin.get_mut(row) {
+            *cell = Some(text);
         }
         free = row + 1;
     }
     margin
 }
 
-/// The grounds of cells from pale to deep, of the 256 colours: near those of a drawing.
+/// The backgrounds of cells from pale to deep, from the 256 colours: close to those of a drawing.
 const GROUNDS: [u8; STEPS] = [230, 187, 115, 73, 37, 31, 25, 24, 17];
 /// Cells without colour, from pale to deep.
 const SHADES: [char; STEPS] = ['·', '·', '░', '░', '▒', '▒', '▓', '▓', '█'];
-/// The same in ASCII.
+/// As [`SHADES`], in ASCII.
 const ASCII_SHADES: [char; STEPS] = ['.', ':', '-', '=', '+', '*', '%', '@', '#'];
 
-/// A matrix: numbers on colours where there is room for them, else colours or shades alone.
+/// A matrix: numbers on colours if there is room, else only colours or shades.
 fn matrix(heat: &Heat, style: &Style) -> String {
     let n = heat.names.len();
     let names = heat.names.iter().map(|t| columns(t)).max().unwrap_or(0);
@@ -297,8 +296,7 @@ fn matrix(heat: &Heat, style: &Style) -> String {
     };
     let fits = |fine: &bool| n <= NUMBERED && names + 1 + n * wide(*fine) + breaks <= style.width;
     let fine = [true, false].into_iter().find(fits);
-    // Cells of so many columns; where there are more CPUs than columns, so many of them to one
-    // cell.
+    // Cells this wide; with more CPUs than columns, this many CPUs per cell.
     let room = style.width.saturating_sub(names + 2 + breaks).max(8);
     let cell = fine.map_or((room / n.max(1)).clamp(1, 2), wide);
     let every = if fine.is_some() { 1 } else { n.div_ceil(room / cell).max(1) };
@@ -313,7 +311,7 @@ fn matrix(heat: &Heat, style: &Style) -> String {
     }
     let mut head = " ".repeat(names + 1);
     let mut rule = " ".repeat(names + 1);
-    // Names wider than their cells stand over those that follow, which have none.
+    // Names wider than their cells extend over the next ones, which have none.
     let named = if columns(&heat.names[0]) < cell { 1 } else { (names + 1).div_ceil(cell) };
     for (i, &column) in starts.iter().enumerate() {
         if border(column) {
@@ -351,7 +349,7 @@ fn matrix(heat: &Heat, style: &Style) -> String {
     out + &scale(heat, fine.is_some(), every, style)
 }
 
-/// A cell of the terminal: one of the matrix, or the median of the square that it stands for.
+/// A row of terminal cells, each for one of the matrix or the median of a square.
 fn cells(heat: &Heat, at: (usize, usize), every: usize, width: usize, fine: Option<bool>, style: &Style) -> String {
     let (row, column) = at;
     let square = (row..row + every).flat_map(|r| (column..column + every).map(move |c| (r, c)));
@@ -368,7 +366,7 @@ fn cells(heat: &Heat, at: (usize, usize), every: usize, width: usize, fine: Opti
     shades[depth].to_string().repeat(width)
 }
 
-/// What depths mean.
+/// The key to the depths.
 fn scale(heat: &Heat, numbered: bool, every: usize, style: &Style) -> String {
     let [low, high] = heat.ends();
     if numbered && !style.colour {
@@ -383,13 +381,13 @@ fn scale(heat: &Heat, numbered: bool, every: usize, style: &Style) -> String {
     format!("{} {all} {}\n", style.text(&low), style.text(&format!("{high}{cells}")))
 }
 
-/// The axis below the canvas: its line, its ticks' texts where they do not touch, what it counts,
-/// and behind that the key to what stands in the canvas.
+/// The axis below the canvas: its line, the texts of its ticks if they do not touch, its label, and
+/// then the key to the canvas.
 fn x_axis(axis: &Axis, key: &str, left: usize, width: usize, style: &Style) -> String {
     let (corner, line, tick) = if style.unicode { ('└', '─', '┬') } else { ('+', '-', '+') };
     let mut rule = vec![line; width];
     let ticks = axis.ticks(width / 9).into_iter().map(|(value, text)| {
-        let column = ((axis.place(value) * (width - 1) as f64).round() as usize).min(width - 1);
+        let column = ((axis.position(value) * (width - 1) as f64).round() as usize).min(width - 1);
         (column, style.text(&text))
     });
     let ticks: Vec<(usize, String)> = ticks.collect();
@@ -403,7 +401,7 @@ fn x_axis(axis: &Axis, key: &str, left: usize, width: usize, style: &Style) -> S
     format!("{}{corner}{rule}\n{}\n{}{label}\n", " ".repeat(left - 1), texts.trim_end(), " ".repeat(middle))
 }
 
-/// A distribution: a row for each stretch, as in a picture.
+/// A distribution: a row per bin, as in a picture.
 fn bars(chart: &Plane, style: &Style) -> String {
     let rows = &chart.bars;
     let most = rows.iter().map(|b| b.clean + b.labelled).max().unwrap_or(0).max(1);
@@ -448,8 +446,8 @@ fn bars(chart: &Plane, style: &Style) -> String {
     out
 }
 
-/// What stands behind the count of each row: the marks that lie in it, or beyond it if it is the
-/// first or the last.
+/// The text after the count of each row: the marks in that bin, or beyond it for the first and the
+/// last.
 fn notes(chart: &Plane, style: &Style) -> Vec<String> {
     let arrow = if style.unicode { '◄' } else { '<' };
     let last = chart.bars.len().saturating_sub(1);

@@ -4,12 +4,12 @@ use groma_model::{Labels, Params, Placement, Quantity, RunHeader, State, Value};
 
 static RUN: std::sync::LazyLock<RunHeader> = std::sync::LazyLock::new(fixtures::header);
 
-/// A plot of records of one run.
+/// A plot of the records of one run.
 fn of_run(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
     plot(fixtures::families(), &[Source { run: &RUN, called: "", records: records.to_vec() }], over, &[])
 }
 
-/// Threads of a core have numbers 48 apart, eight cores share a cache, three caches a package.
+/// Threads of a core have numbers 48 apart, eight cores share a cache, and three caches a package.
 fn many(a: u32, b: u32) -> f64 {
     let (core, other) = (a % 48, b % 48);
     match () {
@@ -20,7 +20,7 @@ fn many(a: u32, b: u32) -> f64 {
     }
 }
 
-/// What a plot of a metric of the larger machine shows.
+/// The plot of a metric of the larger machine.
 fn survey(metric: &str, over: Option<&str>) -> Chart {
     let (_, records) = fixtures::two_caches();
     let records: Vec<&Record> = records.iter().filter(|r| takes(fixtures::families(), metric, &r.id)).collect();
@@ -33,13 +33,13 @@ fn pair() -> Chart {
     of_run(&record.iter().collect::<Vec<_>>(), None).expect("a pair")
 }
 
-/// The run of another day.
+/// A run on another day.
 fn later() -> RunHeader {
     let (run, started) = ("20261122T080000Z-77aa".to_owned(), "2026-11-22T08:00:00Z".to_owned());
     RunHeader { run, started, ..RUN.clone() }
 }
 
-/// Latencies of two days: all sizes by one chain, and every fifth by the other.
+/// Latencies of two days: all sizes by one chain, every fifth by the other.
 fn two_runs() -> Chart {
     let mut before = fixtures::records();
     before.retain(|r| r.id == "mem.latency");
@@ -127,7 +127,7 @@ fn svg_is_whole_and_names_what_it_shows() {
 #[test]
 fn every_picture_names_machine_kernel_date_and_run() {
     for (name, chart) in charts() {
-        // A line of the header may break anywhere.
+        // A header line may be wrapped anywhere.
         let text = chart.terminal(&Style::plain(80)).replace('\n', " ");
         let svg = chart.svg();
         for part in ["Xeon Gold 6430", "Linux 6.18.2-amd64", "2026-11-21 07:38 UTC", &RUN.run] {
@@ -161,9 +161,9 @@ fn what_is_drawn_is_explained() {
     assert!(has(&chart, "bars: 95 % interval over rounds"));
 }
 
-/// Those of a survey lie a level of caches apart each.
+/// The sizes of a survey are a cache level apart.
 #[test]
-fn sizes_with_caches_between_them_are_not_joined() {
+fn sizes_a_cache_apart_are_not_joined() {
     let drawn = |sizes: &[&str]| {
         let of =
             |size: &str| fixtures::record("mem.bandwidth", &format!("op=read size={size}"), Quantity::Bandwidth, 9e9);
@@ -176,7 +176,7 @@ fn sizes_with_caches_between_them_are_not_joined() {
 }
 
 #[test]
-fn few_points_beside_many_are_not_joined() {
+fn sparse_points_among_dense_ones_are_not_joined() {
     let chart = two_runs();
     let joined: Vec<(&str, bool)> = lines_of(&chart).iter().map(|l| (l.label.as_str(), l.joined)).collect();
     assert_eq!(
@@ -190,7 +190,7 @@ fn few_points_beside_many_are_not_joined() {
     );
     let few: usize = lines_of(&chart).iter().filter(|l| !l.joined).map(|l| l.points.len()).sum();
     assert_eq!(chart.svg().matches("fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.8\"").count(), few);
-    // As many are, whatever their number.
+    // Equally dense lines are joined, whatever their number of points.
     assert!(charts().iter().filter(|(name, _)| !["runs", "bandwidth", "stores"].contains(name)).all(|(_, chart)| {
         match &chart.field {
             Field::Plane(plane) => plane.lines.iter().all(|line| line.joined),
@@ -200,7 +200,7 @@ fn few_points_beside_many_are_not_joined() {
 }
 
 #[test]
-fn of_a_bandwidth_reads_writes_and_copies_are_drawn_unless_others_are_asked_for() {
+fn a_bandwidth_draws_reads_writes_and_copies_by_default() {
     let ops = ["read", "write", "write_nt", "copy", "rep_lods"];
     let record = |op: &str, kernel: &str, size: &str| {
         fixtures::record("mem.bandwidth", &format!("op={op} size={size} kernel={kernel}"), Quantity::Bandwidth, 1e9)
@@ -271,7 +271,7 @@ fn a_distribution_is_of_points_that_differ_in_no_number() {
 }
 
 #[test]
-fn a_histogram_has_its_headline_and_its_modes_and_the_same_bars_in_any_form() {
+fn a_histogram_shows_headline_modes_and_equal_bars_in_every_format() {
     let mut record = fixtures::sampled();
     let drops = fixtures::point("ipc.pipe_rtt").drops;
     let modes = vec![(0.8, 4.83e-6), (0.2, 5.4e-6)];
@@ -285,7 +285,7 @@ fn a_histogram_has_its_headline_and_its_modes_and_the_same_bars_in_any_form() {
     assert_eq!(text.lines().filter(|line| line.contains('│') || line.contains('┃')).count(), plane.bars.len() + 1);
     let drawn = plane.bars.iter().filter(|bar| bar.clean > 0).count();
     assert_eq!(svg.matches("<rect class=\"l0\"").count(), drawn);
-    // A headline beyond the bars says so.
+    // A headline outside the bars is mentioned.
     record.value = Some(9e-6);
     record.ci_display = None;
     let text = histogram(&RUN, &record, drops).expect("a distribution").terminal(&Style::plain(100));
@@ -293,8 +293,8 @@ fn a_histogram_has_its_headline_and_its_modes_and_the_same_bars_in_any_form() {
 }
 
 #[test]
-fn png_is_one() {
-    // GROMA_PLOTS=dir keeps the pictures, to be looked at.
+fn png_is_valid() {
+    // GROMA_PLOTS=dir keeps the pictures for inspection.
     for (name, chart) in charts() {
         let png = chart.png(1.0).expect("it encodes");
         assert!(png.starts_with(b"\x89PNG"), "{name}");
@@ -307,7 +307,7 @@ fn png_is_one() {
 }
 
 #[test]
-fn one_alone_and_worker_groups_that_nobody_placed_are_one_curve() {
+fn one_worker_and_unplaced_groups_are_one_curve() {
     let of = |workers, placement| Record {
         workers,
         placement,
@@ -320,13 +320,13 @@ fn one_alone_and_worker_groups_that_nobody_placed_are_one_curve() {
     assert_eq!(xs, [[1.0, 2.0, 4.0]]);
     let ticks: Vec<String> = plane.x.ticks(8).into_iter().map(|tick| tick.1).collect();
     assert_eq!(ticks, ["1", "2", "3", "4"], "there is nothing between whole numbers");
-    // Those that somebody placed are another.
+    // Those with a requested placement are another curve.
     let placed = of(2, Placement::Spread);
     assert!(of_run(&[&one, &placed], Some("P")).is_err());
 }
 
 #[test]
-fn over_times_the_axis_has_times() {
+fn a_time_parameter_gives_a_time_axis() {
     let of = |text: &str, nanoseconds| Record {
         params: Params(vec![("length".to_owned(), Value::Int(nanoseconds))]),
         params_text: format!("length={text}"),
@@ -337,12 +337,13 @@ fn over_times_the_axis_has_times() {
     let Field::Plane(plane) = &chart.field else { panic!("it is a curve") };
     let ticks: Vec<String> = plane.x.ticks(6).into_iter().map(|tick| tick.1).collect();
     assert_eq!(ticks, ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]);
-    let places: Vec<f64> = plane.lines[0].points.iter().map(|point| (plane.x.place(point.x) * 4.0).round()).collect();
-    assert_eq!(places, [0.0, 2.0, 4.0]);
+    let positions: Vec<f64> =
+        plane.lines[0].points.iter().map(|point| (plane.x.position(point.x) * 4.0).round()).collect();
+    assert_eq!(positions, [0.0, 2.0, 4.0]);
 }
 
 #[test]
-fn what_cannot_be_plotted_says_why() {
+fn impossible_plots_give_a_reason() {
     let why = |plot: Result<Chart, String>| plot.map(|chart| chart.title).expect_err("there is nothing to plot");
     assert_eq!(why(of_run(&[], None)), "there are no records of it");
     let one = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);

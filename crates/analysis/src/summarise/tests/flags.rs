@@ -1,33 +1,33 @@
-//! Flags, and the states that have one for a reason.
+//! Flags, and the states that a flag explains.
 
 use super::*;
 
 #[test]
-fn modes_are_told_with_their_places_unless_the_clock_could_have_made_them() {
+fn modes_are_flagged_unless_clock_steps_explain_them() {
     let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let (low, high) = ([100, 101, 102], [150, 151, 152]);
     let within: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &[low, high].concat(), Labels::NONE)])).collect();
     let between: Vec<Round> =
         (0..12).map(|r| round(r, vec![series("", &if r % 2 == 0 { low } else { high }, Labels::NONE)])).collect();
-    let told = |point: &Point, rounds: &[Round], clock_step_ns: f64| {
+    let flag = |point: &Point, rounds: &[Round], clock_step_ns: f64| {
         let record = summarise(point, rounds, &Host { clock_step_ns, ..HOST }).remove(0);
         record.flags.into_iter().find(|f| f.contains("modes"))
     };
     let modes = |how: &str| Some(format!("2 modes: {how} rounds, 50 % at 1.0100e-7, 50 % at 1.5100e-7"));
-    assert_eq!(told(&single, &within, 1.0), modes("within"));
-    assert_eq!(told(&single, &between, 1.0), modes("between"));
+    assert_eq!(flag(&single, &within, 1.0), modes("within"));
+    assert_eq!(flag(&single, &between, 1.0), modes("between"));
     // A sample lasts 10 to 15 us: a step of 5 us is half of the value, and the modes may be one
     // step apart.
-    assert_eq!(told(&single, &within, 5000.0), None);
+    assert_eq!(flag(&single, &within, 5000.0), None);
     // The members of a worker group differ by nature, and a derived value has no samples of its
     // own.
-    assert_eq!(told(&Point { workers: 2, ..single.clone() }, &within, 1.0), None);
+    assert_eq!(flag(&Point { workers: 2, ..single.clone() }, &within, 1.0), None);
     let net = Derivation::Scaled { of: "", by: "factor" };
-    assert_eq!(told(&point(Timing::Batched, metric(Quantity::Latency, net)), &within, 1.0), None);
+    assert_eq!(flag(&point(Timing::Batched, metric(Quantity::Latency, net)), &within, 1.0), None);
 }
 
 #[test]
-fn a_drift_is_told_with_its_direction() {
+fn a_drift_is_flagged_with_its_direction() {
     let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let of = |ns: fn(u32, u64) -> u64| {
         let rounds: Vec<Round> = (0..9)
@@ -35,7 +35,7 @@ fn a_drift_is_told_with_its_direction() {
             .collect();
         one(&single, &rounds).flags.into_iter().find(|f| f.contains("drift"))
     };
-    // 16 of 1080 and of 1100, and in each round 24 of 1012.
+    // 16 of 1080 and of 1100, and within each round 24 of 1012.
     assert_eq!(of(|r, _| 1000 + 20 * u64::from(r)).as_deref(), Some("drift: +14.8 %"));
     assert_eq!(of(|r, _| 1000 - 20 * u64::from(r)).as_deref(), Some("drift: -17.4 %"));
     assert_eq!(of(|_, i| 1000 + i).as_deref(), Some("drift: +2.4 %"));
@@ -56,7 +56,7 @@ fn values_that_are_steps_of_the_clock_are_quantised() {
 }
 
 #[test]
-fn what_most_rounds_remarked_is_a_flag() {
+fn a_remark_of_most_rounds_is_a_flag() {
     let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let with = |n: usize, of: usize, note: &str| {
         let mut rounds = nine();
@@ -75,7 +75,7 @@ fn what_most_rounds_remarked_is_a_flag() {
 }
 
 #[test]
-fn an_interval_that_was_not_shown_to_be_proportional_is_a_flag_of_what_was_timed() {
+fn unverified_timing_is_flagged_for_timed_values_only() {
     let flagged = |timing: Timing, proportionality: Option<f64>, rounds: &[Round]| {
         let point = point(timing, metric(Quantity::Latency, Derivation::Series("")));
         let record = &summarise(&point, rounds, &Host { proportionality, ..HOST })[0];
@@ -89,7 +89,7 @@ fn an_interval_that_was_not_shown_to_be_proportional_is_a_flag_of_what_was_timed
     assert_eq!(flagged(Timing::Batched, None, &[]), 0, "nothing was timed");
 }
 
-/// The record of a metric whose rounds state these values.
+/// The record of a metric with these values stated by its rounds.
 fn stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
     let point = Point { target_half_width: width, ..point(Timing::Stated, metric(quantity, Derivation::Series(""))) };
     let series = |v: &[f64]| Series { values: v.to_vec(), ..series("", &[], Labels::NONE) };
@@ -98,7 +98,7 @@ fn stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
 }
 
 #[test]
-fn file_systems_are_told_apart() {
+fn file_systems_are_distinguished() {
     let on = |fs: Option<&str>| Record {
         facts: fs.map(|fs| Fact::new("work_dir.fs", fs)).into_iter().collect(),
         ..stated(Quantity::Latency, 1.0, &[&[1.0]])
@@ -125,12 +125,13 @@ fn a_cache_is_flagged_where_most_rounds_suspect_one() {
 }
 
 #[test]
-fn a_mean_far_above_the_median_is_a_latency_that_shared_its_cpu() {
+fn a_latency_with_a_mean_far_above_its_median_is_contended() {
     let of = |quantity, last: f64| stated(quantity, 1.0, &[[1.0, 1.0, last].as_slice(); 6]);
     let contended = of(Quantity::Latency, 4.0);
     assert!(contended.flags.contains(&"contended: the mean is 2.0 times the median".to_owned()), "{contended:?}");
     assert_eq!(contended.interference, Some(2.0));
-    // 1.5 times is the limit, 1.2 below it; a rate is not slowed down by who is chosen next.
+    // The limit is 1.5 times, and the last case 1.2; a rate does not depend on the scheduling of
+    // its tail.
     for (quantity, last) in
         [(Quantity::Latency, 2.5), (Quantity::Latency, 1.6), (Quantity::Rate, 4.0), (Quantity::Count, 4.0)]
     {
@@ -139,7 +140,7 @@ fn a_mean_far_above_the_median_is_a_latency_that_shared_its_cpu() {
 }
 
 #[test]
-fn a_difference_of_a_loop_that_shared_its_cpu_is_contended_too() {
+fn a_difference_of_a_contended_loop_is_contended() {
     let flags = |quantity, derivation, ring_lost: u64, control_lost: u64| {
         let point = point(Timing::Each, metric(quantity, derivation));
         let with = |name, ns, lost| series(name, &[[ns; 11].as_slice(), &[lost]].concat(), Labels::NONE);
@@ -147,9 +148,9 @@ fn a_difference_of_a_loop_that_shared_its_cpu_is_contended_too() {
         one(&point, &rounds.collect::<Vec<_>>()).flags
     };
     let net = || Derivation::Difference { of: "ring", minus: "hot", per: 1.0 };
-    // One turn in twelve is lost, of 7500 ns where an operation takes 300: the mean is 900.
+    // One turn in twelve is lost, at 7500 ns where an operation takes 300: the mean is 900.
     assert!(flags(Quantity::Latency, net(), 7500, 100).contains(&"contended: the mean is 3.0 times the median".into()));
-    // A control does not block, and its median holds; a ratio is no latency; the longest is no
+    // A control does not block, and its median holds; a ratio is no latency; a maximum is no
     // median.
     for (quantity, derivation, ring_lost, control_lost) in [
         (Quantity::Latency, net(), 300, 100),
@@ -163,8 +164,8 @@ fn a_difference_of_a_loop_that_shared_its_cpu_is_contended_too() {
 }
 
 #[test]
-fn a_width_beyond_what_was_wanted_is_imprecise_and_beyond_a_tenth_noisy() {
-    // Six rounds: the interval is that from the smallest to the largest.
+fn an_interval_beyond_the_target_is_imprecise_and_beyond_a_tenth_noisy() {
+    // Six rounds: the interval runs from the smallest to the largest.
     let of = |width, half: f64| {
         let (low, high) = ([100.0 - half], [100.0 + half]);
         let record = stated(Quantity::Count, width, &[&low, &[100.0], &[100.0], &[100.0], &[100.0], &high]);
@@ -179,7 +180,7 @@ fn a_width_beyond_what_was_wanted_is_imprecise_and_beyond_a_tenth_noisy() {
     assert_eq!(of(0.01, 12.5), (imprecise("1.0"), State::Noisy, differ()));
     assert_eq!(of(0.1, 10.0), (String::new(), State::Ok, String::new()), "the limit itself is no breach");
     assert_eq!(of(0.0, 0.0), (String::new(), State::Ok, String::new()));
-    // Of the size of the value, whatever its sign and unit.
+    // Relative to the value, whatever its sign and unit.
     for scale in [-1e-7, 1e-7, 1e9] {
         let at = |v: f64| [v * scale];
         let of = |half: f64| {
@@ -191,16 +192,16 @@ fn a_width_beyond_what_was_wanted_is_imprecise_and_beyond_a_tenth_noisy() {
 }
 
 #[test]
-fn few_rounds_are_told_only_where_there_is_a_value_and_fewer_than_six() {
+fn few_rounds_are_flagged_below_six_if_there_is_a_value() {
     let few = |n: usize| has(&stated(Quantity::Count, 1.0, &vec![&[1.0][..]; n]), "few rounds");
     assert_eq!([1, 5, 6, 9].map(few), [true, true, false, false]);
     assert!(!has(&stated(Quantity::Count, 1.0, &[&[], &[]]), "few rounds"));
 }
 
-/// That there are few rounds is no noise; that they differ is, and nothing tells a difference of
-/// few rounds from zero.
+/// Few rounds alone are not noise. A spread is, and so is a difference that few rounds cannot
+/// distinguish from zero.
 #[test]
-fn few_rounds_are_noisy_where_they_differ_and_as_a_difference() {
+fn few_rounds_are_noisy_if_spread_or_a_difference() {
     let of = |values: &[f64]| {
         let rounds: Vec<&[f64]> = values.chunks(1).collect();
         let record = stated(Quantity::Count, 1.0, &rounds);

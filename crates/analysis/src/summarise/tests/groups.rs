@@ -3,17 +3,18 @@
 use super::*;
 
 #[test]
-fn a_worker_group_is_paid_for_the_common_window_only() {
+fn only_the_common_window_counts_for_a_worker_group() {
     let mut both = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
     both.workers = 2;
-    // Member 0 works from 0 to 100 ns, member 1 from 50 to 150: one iteration a nanosecond each.
+    // Member 0 works from 0 to 100 ns, member 1 from 50 to 150, at one iteration per nanosecond
+    // each.
     let sample = |worker, t0_ns| Sample { worker, t0_ns, elapsed_ns: 100, iters: 100, ..Sample::default() };
     let s = Series { samples: vec![sample(0, 0), sample(1, 50)], ..series("", &[], Labels::NONE) };
     assert!(close(one(&both, &[round(0, vec![s])]).value, 2e9));
 }
 
 #[test]
-fn no_mean_passes_for_the_median_rate_of_a_worker_group() {
+fn the_rate_of_a_worker_group_is_a_median_not_a_mean() {
     let mut group = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     group.workers = 2;
     let at = |ns: u64| {
@@ -26,8 +27,8 @@ fn no_mean_passes_for_the_median_rate_of_a_worker_group() {
     assert!(close(rate, 2.0 / 101e-9), "{rate:?}");
 }
 
-/// The rate of a series of two members whose samples of 1 ms have these labels and iterations, in
-/// turn with those of another series.
+/// The rate of a series of two members whose samples of 1 ms have these labels and iterations,
+/// alternating with another series.
 fn rate_beside_another(samples: &[(Labels, u64)]) -> Option<f64> {
     let member = |worker: u32, late: u64| {
         samples.iter().zip(0..).map(move |(&(labels, iters), k)| Sample {
@@ -49,9 +50,9 @@ fn rate_beside_another(samples: &[(Labels, u64)]) -> Option<f64> {
 }
 
 #[test]
-fn the_rate_of_a_worker_group_is_that_of_the_time_its_series_was_measured_in() {
+fn the_rate_of_a_worker_group_covers_the_time_of_its_series() {
     assert!(close(rate_beside_another(&[(Labels::NONE, 1000); 4]), 2e6));
-    // Alone, what passes between two samples counts as well.
+    // Alone, the time between two samples counts as well.
     let mut group = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
     group.workers = 2;
     let sample = |worker, k: u64| Sample { worker, t0_ns: 1100 * k, elapsed_ns: 1000, iters: 9, ..Sample::default() };
@@ -84,7 +85,7 @@ fn the_rate_of_a_worker_group_counts_the_time_between_timed_parts() {
     let timed = Series { samples: samples.collect(), spans, ..series("", &[], Labels::NONE) };
     let rate = one(&group, &[round(0, vec![timed.clone()])]).value;
     assert!(close(rate, 200e3), "{rate:?}");
-    // A group of one, the baseline of a scaling run, by the same rule.
+    // A group of one, the baseline of a scaling run, follows the same rule.
     group.workers = 1;
     let alone = Series {
         spans: timed.spans[..5].to_vec(),
@@ -95,12 +96,12 @@ fn the_rate_of_a_worker_group_counts_the_time_between_timed_parts() {
 }
 
 #[test]
-fn what_is_left_out_of_everything_is_left_out_of_the_rate_of_a_worker_group() {
+fn excluded_samples_are_excluded_from_group_rates() {
     let good = (Labels::NONE, 1000);
     for label in [Label::Overlap, Label::Clock] {
         let bad = (Labels::of(&[label]), 77_000);
         assert!(close(rate_beside_another(&[good, bad, good, bad]), 2e6), "{label:?}");
-        // Where there is nothing else, everything is taken as it came.
+        // Where there is nothing else, everything counts.
         assert!(close(rate_beside_another(&[bad; 2]), 2.0 * 77e6), "{label:?}");
     }
     // Waiting for a CPU is part of the rate.
@@ -109,7 +110,7 @@ fn what_is_left_out_of_everything_is_left_out_of_the_rate_of_a_worker_group() {
 }
 
 #[test]
-fn members_that_differ_are_each_prorated_to_the_common_window() {
+fn each_member_is_prorated_to_the_common_window() {
     let both = Point { workers: 3, ..point(Timing::Batched, metric(Quantity::Rate, Derivation::Series(""))) };
     let of = |members: &[(u64, u64, u64)]| {
         let sample = |(worker, &(t0_ns, end, iters)): (usize, &(u64, u64, u64))| Sample {
@@ -122,15 +123,15 @@ fn members_that_differ_are_each_prorated_to_the_common_window() {
         let samples = members.iter().enumerate().map(sample).collect();
         one(&both, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])])
     };
-    // All are at work from 50 to 100 ns: 50, 150 and 25 iterations of them fall into that.
+    // All work from 50 to 100 ns: 50, 150 and 25 of their iterations fall into that window.
     assert!(close(of(&[(0, 100, 100), (50, 150, 300), (20, 120, 50)]).value, 225.0 / 50e-9));
-    // Where one begins as the other ends, or later, nothing was done together.
+    // If one starts as the other ends, or later, nothing was done together.
     for start in [100, 120] {
         let apart = of(&[(0, 100, 100), (start, 200, 100)]);
         assert_eq!((apart.value, apart.state), (None, State::Unresolved), "{start}");
         assert!(apart.reason.contains("never undisturbed at the same time"), "{}", apart.reason);
     }
-    // A round without a common moment takes nothing from the others.
+    // A round without a common window takes nothing from the others.
     let sample = |worker, t0_ns| Sample { worker, t0_ns, elapsed_ns: 100, iters: 100, ..Sample::default() };
     let of = |second| Series { samples: vec![sample(0, 0), sample(1, second)], ..series("", &[], Labels::NONE) };
     let two = Point { workers: 2, ..both.clone() };
@@ -139,7 +140,7 @@ fn members_that_differ_are_each_prorated_to_the_common_window() {
 }
 
 #[test]
-fn cycles_are_those_of_one_worker_and_facts_of_members_those_of_latencies_of_groups() {
+fn only_single_workers_have_cycles_and_only_group_latencies_member_facts() {
     let of = |quantity, workers: u32, timing| {
         let point = Point { workers, ..point(timing, metric(quantity, Derivation::Series(""))) };
         let record = one(&point, &nine());
@@ -154,7 +155,7 @@ fn cycles_are_those_of_one_worker_and_facts_of_members_those_of_latencies_of_gro
 }
 
 #[test]
-fn members_are_judged_by_clean_samples_and_there_are_no_more_than_the_point_has() {
+fn member_fairness_uses_clean_samples_of_existing_members() {
     let group = Point { workers: 2, ..point(Timing::Batched, metric(Quantity::Latency, Derivation::Series(""))) };
     let sample = |worker, ns: u64, labels| Sample { worker, elapsed_ns: ns, iters: 1, labels, ..Sample::default() };
     let lost = Labels::of(&[Label::Stolen]);

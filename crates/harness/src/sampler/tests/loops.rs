@@ -83,7 +83,7 @@ fn the_first_operations_are_stated_where_they_are_a_metric() {
 }
 
 #[test]
-fn a_disturbed_operation_spoils_its_group_and_no_other() {
+fn a_disturbed_operation_invalidates_only_its_group() {
     // The 26th operation is in the fourth group of the samples, or so: the warm-up has some as
     // well.
     let hit = Cell::new(0);
@@ -225,7 +225,7 @@ fn a_capped_loop_that_does_nothing_does_not_scale() {
 }
 
 #[test]
-fn of_several_loops_the_one_that_scales_worst_is_told() {
+fn the_loop_that_scales_worst_is_reported() {
     for broken in 0..2 {
         let fake = Fake::new();
         let good = |iters: u64| {
@@ -410,7 +410,7 @@ fn a_warm_up_lasts_as_long_as_asked_and_until_it_is_steady() {
 }
 
 #[test]
-fn a_warm_up_ends_at_its_cap_and_says_that_it_was_not_steady() {
+fn a_capped_warm_up_is_reported_as_not_steady() {
     // Ever slower, by more than 1 % in ten turns.
     let slower = |n: u64| 200_000 + 5_000 * n;
     let (steady, _, spent) = warmed(&Rules { warm_ns: 3_000_000, ..rules() }, slower);
@@ -436,7 +436,7 @@ fn a_warm_up_ends_at_its_cap_and_says_that_it_was_not_steady() {
 }
 
 #[test]
-fn a_clock_that_stands_still_is_an_error_and_not_for_ever() {
+fn a_stopped_clock_is_an_error_not_a_hang() {
     let (still, ..) = warmed(&rules(), |_| 0);
     assert!(matches!(&still, Err(BenchError::Failed(why)) if why.contains("stands still")), "{still:?}");
     let fake = Fake::new();

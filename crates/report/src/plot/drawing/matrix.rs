@@ -1,4 +1,4 @@
-//! Where the ink of a matrix goes.
+//! Places the marks of a matrix.
 
 use super::super::heat::{Heat, NUMBERED, STEPS};
 use super::{Anchor, FIELD, LEADING, Page, Paint, SIZE, Shape, WIDTH, widest};
@@ -6,7 +6,7 @@ use super::{Anchor, FIELD, LEADING, Page, Paint, SIZE, Shape, WIDTH, widest};
 /// The largest cell of a matrix, in pixels.
 const CELL: (f64, f64) = (110.0, 64.0);
 
-/// A matrix; how high the page is: a small one leaves no empty paper below.
+/// Draws a matrix; returns the height of the page, which leaves no empty space below a small one.
 pub(super) fn draw_heat(page: &mut Page, heat: &Heat, top: f64) -> f64 {
     let n = heat.names.len();
     let names = widest(heat.names.iter().map(String::as_str));
@@ -22,8 +22,8 @@ pub(super) fn draw_heat(page: &mut Page, heat: &Heat, top: f64) -> f64 {
             let Some(value) = heat.cell(row, column) else { continue };
             let depth = heat.depth(value);
             let (x, y) = (left + column as f64 * width, top + row as f64 * height);
-            // A hair of ground between cells that are large enough for it; small ones overlap, or
-            // it would shine through.
+            // A thin gap between cells large enough for it. Small ones overlap, or the background
+            // would shine through.
             let gap = if numbered { 1.0 } else { -0.6 };
             let (w, h) = (width - gap, height - gap);
             page.add(Shape::Rect { x, y, width: w, height: h, paint: Paint::Cell(depth) });
@@ -54,7 +54,7 @@ pub(super) fn draw_heat(page: &mut Page, heat: &Heat, top: f64) -> f64 {
         page.stroke(vec![(x, top - 2.0), (x, end)], 2.0, false, Paint::Text);
         page.stroke(vec![(left - 2.0, y), (right, y)], 2.0, false, Paint::Text);
     }
-    // Cells that say their number and are all alike need no scale.
+    // Cells that show their numbers and are all alike need no scale.
     let mut low = end;
     if !numbered || heat.deepest() > 0 {
         low = end.max(top + 120.0);
@@ -63,7 +63,7 @@ pub(super) fn draw_heat(page: &mut Page, heat: &Heat, top: f64) -> f64 {
     low + 28.0
 }
 
-/// The depths from the most, above, to the least, with both written beside them.
+/// The depths from the largest value, at the top, to the smallest, both labelled.
 fn legend(page: &mut Page, heat: &Heat, x: f64, top: f64, bottom: f64) {
     let height = (bottom - top).min(220.0) / STEPS as f64;
     for depth in 0..STEPS {

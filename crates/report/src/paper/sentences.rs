@@ -1,24 +1,24 @@
-//! What a table amounts to, in sentences: this machine's value beside the best and the median of
-//! then, how far the columns differ in that, and what was timed. All of it is computed from the
-//! values; nothing is known of a table in advance.
+//! Summarises a table in sentences: this machine's value compared with the best and the median of
+//! then, how that varies between columns, and what was timed. Everything is computed from the
+//! values, without knowledge of any particular table.
 
 use groma_published::{Cell, Quantity, Shape, Sheet, Take};
 
-use super::laid::{DOUBT, OURS, is_bound, quotient};
+use super::layout::{DOUBT, OURS, is_bound, quotient};
 use super::{Paper, PaperMachine, Timed};
 use crate::units::{counted, percent, significant, times};
 
-/// What is told of a machine, and the column that it is first of.
-struct Told {
+/// The paragraph about a machine, and the column that it starts with.
+struct Paragraph {
     text: String,
-    of: String,
+    column: String,
 }
 
 impl Paper<'_> {
-    /// What the table amounts to, a paragraph for each machine; without one, how to get its values.
+    /// The summary of the table, a paragraph per machine; without any, how to get values.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let sheet = self.table.sheet();
-        let all: Vec<Told> = match (self.table.shape, &sheet) {
+        let all: Vec<Paragraph> = match (self.table.shape, &sheet) {
             (_, None) => return self.or_missing(self.of_names()),
             (Shape::Systems(_), Some(sheet)) => {
                 self.machines.iter().filter_map(|machine| self.of_systems(sheet, machine)).collect()
@@ -28,19 +28,19 @@ impl Paper<'_> {
             }
             (_, Some(sheet)) => (0..self.machines.len()).filter_map(|i| self.of_quantities(sheet, i)).collect(),
         };
-        // What was timed is said once.
-        let timed: Vec<String> = all.iter().map(|told| self.timed(&told.of)).collect();
-        let is_said = |i: usize| timed[..i].contains(&timed[i]);
-        let paragraph =
-            |(i, told): (usize, &Told)| if is_said(i) { told.text.clone() } else { told.text.clone() + &timed[i] };
-        self.or_missing(all.iter().enumerate().map(paragraph).collect())
+        // What was timed is only mentioned once.
+        let timed: Vec<String> = all.iter().map(|paragraph| self.timed(&paragraph.column)).collect();
+        let is_repeated = |i: usize| timed[..i].contains(&timed[i]);
+        let text =
+            |(i, paragraph): (usize, &Paragraph)| paragraph.text.clone() + if is_repeated(i) { "" } else { &timed[i] };
+        self.or_missing(all.iter().enumerate().map(text).collect())
     }
 
     fn or_missing(&self, all: Vec<String>) -> Vec<String> {
         if all.is_empty() { self.missing.iter().cloned().collect() } else { all }
     }
 
-    /// Of a table of names: of how many a machine has a value.
+    /// For a table of names: of how many a machine has a value.
     fn of_names(&self) -> Vec<String> {
         let of = |(head, cells): &(String, Vec<String>)| {
             let name = head.strip_prefix(OURS)?;
@@ -53,16 +53,16 @@ impl Paper<'_> {
         self.beside.iter().filter_map(of).collect()
     }
 
-    fn of_systems(&self, sheet: &Sheet, machine: &PaperMachine) -> Option<Told> {
+    fn of_systems(&self, sheet: &Sheet, machine: &PaperMachine) -> Option<Paragraph> {
         let values = &machine.rows.first()?.values;
-        // Each column with a value: the column, the value, and how often the best of then it is.
+        // The columns with a value, each with the ratio of the value to the best of then.
         let column = |i: usize| -> Vec<&Cell> { sheet.rows.iter().filter_map(|row| row.cells[i].first()).collect() };
         let gain = |i: usize| {
             let (value, best) = (values[i]?, best(&column(i), values[i]?)?);
             Some((i, quotient(value, best)))
         };
         let gains: Vec<(usize, f64)> = (0..values.len()).filter_map(gain).collect();
-        // Bounds are told of where there is nothing else.
+        // Bounds are only mentioned if there is nothing else.
         let is_plain = |(i, _): &&(usize, f64)| is_comparable(&self.table.quantities[*i]);
         let plain: Vec<(usize, f64)> = gains.iter().filter(is_plain).copied().collect();
         let sorted = self.sorted_by().filter(|by| plain.iter().any(|(i, _)| i == by));
@@ -87,7 +87,7 @@ impl Paper<'_> {
         }
         text += ".";
         text += &self.extremes(sheet, &plain);
-        Some(Told { text, of: sheet.columns[at].head.clone() })
+        Some(Paragraph { text, column: sheet.columns[at].head.clone() })
     }
 
     /// The columns that gained most and least over the best of then.
@@ -103,9 +103,9 @@ impl Paper<'_> {
         format!(" Of {}, {most} is furthest ahead of the best, {least} the least.", counted(gains.len(), "column"))
     }
 
-    /// What a column times, and what is not the same today.
+    /// What a column times, and what differs today.
     fn timed(&self, head: &str) -> String {
-        // The name of a row may have parameters behind its head; a figure times one thing.
+        // A row's name may have parameters after its head; a figure times one thing.
         let is_of =
             |timed: &&Timed| head.is_empty() || head == timed.head || head.starts_with(&(timed.head.clone() + " "));
         let Some(timed) = self.timed.iter().find(is_of) else { return String::new() };
@@ -115,7 +115,7 @@ impl Paper<'_> {
         }
     }
 
-    fn of_quantities(&self, sheet: &Sheet, machine: usize) -> Option<Told> {
+    fn of_quantities(&self, sheet: &Sheet, machine: usize) -> Option<Paragraph> {
         let pair = |row: &groma_published::Row| {
             let measured = row.cells.iter().flatten().find(|cell| cell.param("kind") == Some("measured"))?.clone();
             let (value, quantity) = self.of_quantity(row).swap_remove(machine);
@@ -132,18 +132,18 @@ impl Paper<'_> {
             let [most, least] = [most, least].map(|(name, gain, ..)| format!("{name} ({})", ahead(*gain)));
             text += &format!(" Of {}, {most} is furthest ahead of it, {least} the least.", counted(pairs.len(), "row"));
         }
-        Some(Told { text, of: row.clone() })
+        Some(Paragraph { text, column: row.clone() })
     }
 
-    fn of_figure(&self, sheet: &Sheet, machine: &PaperMachine) -> Option<Told> {
+    fn of_figure(&self, sheet: &Sheet, machine: &PaperMachine) -> Option<Paragraph> {
         let Shape::Figure(axes) = self.table.shape else { return None };
         let at = sheet.keys.iter().position(|key| key == axes.x)?;
-        let place = |text: &str| text.parse::<f64>().ok();
+        let position = |text: &str| text.parse::<f64>().ok();
         let mut gains = Vec::new();
         for own in &machine.rows {
-            let x = own.keys.iter().find(|(key, _)| key == axes.x).and_then(|(_, text)| place(text))?;
-            // The places of a file are rounded.
-            let is_here = |row: &&groma_published::Row| place(&row.keys[at]).is_some_and(|y| (x - y).abs() < 1e-3);
+            let x = own.keys.iter().find(|(key, _)| key == axes.x).and_then(|(_, text)| position(text))?;
+            // Positions in the source file are rounded.
+            let is_here = |row: &&groma_published::Row| position(&row.keys[at]).is_some_and(|y| (x - y).abs() < 1e-3);
             for row in sheet.rows.iter().filter(is_here) {
                 let pairs = own.values.iter().zip(&row.cells);
                 gains.extend(pairs.filter_map(|(value, cells)| Some(quotient((*value)?, cells.first()?))));
@@ -164,17 +164,17 @@ impl Paper<'_> {
                 ahead(median(gains)),
             ),
         };
-        Some(Told { text, of: String::new() })
+        Some(Paragraph { text, column: String::new() })
     }
 }
 
-/// Whether more or less of a quantity is better: a size and a ratio of two values are not, and a
-/// bound tells little.
+/// Whether more or less of a quantity is better: not for a size or a ratio of two values, and a
+/// bound says little.
 fn is_comparable(quantity: &Quantity) -> bool {
     !is_bound(quantity) && !matches!(quantity.take, Take::Capacity(_) | Take::Ratio(..))
 }
 
-/// The best of published values.
+/// The best published value.
 fn best<'c>(all: &[&'c Cell], beside: f64) -> Option<&'c Cell> {
     all.iter().copied().min_by(|a, b| quotient(beside, a).total_cmp(&quotient(beside, b)))
 }
@@ -191,7 +191,7 @@ fn beside(name: &str, head: &str, value: f64, cell: &Cell, best: &str) -> String
     )
 }
 
-/// How many times as good a value is as another one, of the kind of a published one.
+/// How many times as good a value is as another, for the quantity of `like`.
 fn how(value: f64, other: f64, like: &Cell) -> String {
     let higher = like.better == "higher";
     let factor = if higher { value / other } else { other / value };
@@ -203,17 +203,17 @@ fn how(value: f64, other: f64, like: &Cell) -> String {
     }
 }
 
-/// How far a value is ahead: `14 times`, or where it is behind `35 %`.
+/// How far a value is ahead: `14 times`, or if it is behind, `35 %`.
 fn ahead(gain: f64) -> String {
     if gain >= 0.95 { times(gain) } else { percent(gain) }
 }
 
-/// A unit behind its number; a ratio has none.
+/// The unit after a number; a ratio has none.
 fn behind(unit: &str) -> String {
     if unit.is_empty() || unit == "ratio" { String::new() } else { format!(" {unit}") }
 }
 
-/// The middle one, or the mean of the two in the middle.
+/// The middle value, or the mean of the middle two.
 fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
     let middle = all.len() / 2;
