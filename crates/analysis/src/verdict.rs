@@ -124,7 +124,7 @@ pub(crate) fn flags(
     }
     // Stated values were not timed in intervals.
     if point.timing != Timing::Stated && !good.is_empty() && !host.timing_is_verified() {
-        flags.push(Flag::TimingUnverified);
+        flags.push(Flag::TimingUnverified { error: host.proportionality });
     }
     if let Some(ratio) = contention(metric, samples).filter(|ratio| *ratio > CONTENDED) {
         flags.push(Flag::Contended { ratio });

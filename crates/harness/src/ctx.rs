@@ -10,7 +10,7 @@ use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
 use crate::model::{
-    FIRST, Fact, Info, Interference, Job, Need, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series,
+    FIRST, Fact, Info, Interference, Job, Need, Phase, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series,
 };
 use crate::mutation;
 use crate::probe::Cost;
@@ -37,6 +37,8 @@ pub struct Ctx<'j> {
     allowed: Vec<(Bound<f64>, Bound<f64>)>,
     /// Iterations of all measured loops.
     iterations: u64,
+    /// When the last measurement ended, on the harness's clock.
+    measured_ns: Option<u64>,
     /// The same by loop, for those that [`Ctx::measure_variants`] ran.
     by_loop: Vec<(&'static str, u64)>,
 }
@@ -55,6 +57,7 @@ impl<'j> Ctx<'j> {
             allowed: Vec::new(),
             iterations: 0,
             by_loop: Vec::new(),
+            measured_ns: None,
         }
     }
 
@@ -63,6 +66,9 @@ impl<'j> Ctx<'j> {
         let mut output = self.output;
         evidence::of_time(ins, self.info, &self.job.host, &mut output);
         evidence::of_place(self.job, &mut output, Some(&self.peers));
+        if let Some(measured_ns) = self.measured_ns {
+            output.phases.add(Phase::Proofs, ins.now_ns().saturating_sub(measured_ns));
+        }
         Samples { output, iterations: self.iterations, scaling: None, allowed: self.allowed }
     }
 
@@ -274,6 +280,7 @@ impl<'j> Ctx<'j> {
         }
         let samples = sampler::alone(&Real, &rules, variants, &self.job.frozen, &mut self.rng)?;
         self.output.append(samples.output);
+        self.measured_ns = Some(Real.now_ns());
         self.iterations += samples.iterations;
         self.by_loop.extend(variants.iter().map(|variant| (variant.name, variant.done)));
         if let Some(ratio) = samples.scaling {
@@ -310,7 +317,11 @@ impl<'j> Ctx<'j> {
         body: impl FnMut(u64) -> Outcome,
     ) -> Result<Cost, BenchError> {
         let (body, least_ns) = (mutation::mutilated(body), self.job.host.interval_ns / 4.0);
+        let begun = Real.now_ns();
         let cost = crate::probe::probe(&Real, windows, least_ns, most, body, &mut self.iterations)?;
+        let ended = Real.now_ns();
+        self.output.phases.add(Phase::Sampling, ended.saturating_sub(begun));
+        self.measured_ns = Some(ended);
         self.output.core_hz = Some(cost.core_hz);
         Ok(cost)
     }

@@ -109,30 +109,49 @@ fn middle_turn(turns: &[f64]) -> Option<f64> {
 
 /// Work counts relative to the shortest (docs/methods/timing.md#proportionality-check).
 const SHARES: [f64; 4] = [1.0, 1.005, 1.010, 1.020];
+/// The shares that are compared with the first.
+const COMPARED: usize = SHARES.len() - 1;
 /// Repetitions of each.
 const REPEATS: usize = 31;
+/// The fewest undisturbed ones that say something.
+const FEWEST_REPEATS: usize = 6;
 
 /// The largest relative error of time against work for an arithmetic chain at this interval; `None`
 /// when too few of the samples were undisturbed.
+///
+/// Each chain is timed between two of the shortest and compared with their mean, so that a core
+/// whose clock changes meanwhile is no error of the time.
 fn proportionality(interval_ns: f64, rng: &mut Rng) -> Option<f64> {
     let per_op = {
         let fastest = (0..8).map(|_| crate::instruments::Instruments::frequency_probe_ns(&Real)).min()?;
         fastest as f64 / crate::instruments::FREQUENCY_PROBE_OPS as f64
     };
     let counts = chain_lengths(interval_ns / per_op);
-    let mut times: [Vec<f64>; 4] = Default::default();
-    let mut order: Vec<usize> = (0..SHARES.len()).flat_map(|i| [i; REPEATS]).collect();
-    rng.shuffle(&mut order);
-    for i in order {
+    let mut timed = |n| {
         let before = Usage::thread();
         let start = Monotonic.now_ns();
-        arch::add_chain(counts[i]);
+        arch::add_chain(n);
         let elapsed = Monotonic.now_ns() - start;
-        if Usage::thread().since(&before).involuntary == 0 {
-            times[i].push(elapsed as f64);
+        (Usage::thread().since(&before).involuntary == 0).then_some(elapsed as f64)
+    };
+    largest_error(&ratios(&counts, rng, &mut timed), &counts)
+}
+
+/// The time of each longer chain over the mean of the shortest before and after it; `timed` returns
+/// the time of a chain of this length, `None` if it was disturbed.
+fn ratios(counts: &[u64; 4], rng: &mut Rng, timed: &mut impl FnMut(u64) -> Option<f64>) -> [Vec<f64>; COMPARED] {
+    let mut ratios: [Vec<f64>; COMPARED] = Default::default();
+    let mut order: Vec<usize> = (0..COMPARED).flat_map(|i| [i; REPEATS]).collect();
+    rng.shuffle(&mut order);
+    let mut before = timed(counts[0]);
+    for i in order {
+        let (longer, after) = (timed(counts[i + 1]), timed(counts[0]));
+        if let (Some(before), Some(longer), Some(after)) = (before, longer, after) {
+            ratios[i].push(2.0 * longer / (before + after));
         }
+        before = after;
     }
-    largest_error(&times, &counts)
+    ratios
 }
 
 /// The chains of about `base` operations and its [`SHARES`], in whole unrolled blocks: times are
@@ -142,14 +161,13 @@ fn chain_lengths(base: f64) -> [u64; 4] {
     SHARES.map(|share| ((base * share / unroll as f64).round() as u64).max(1) * unroll)
 }
 
-/// The largest relative error of the times of these counts, against those of the first.
-fn largest_error(times: &[Vec<f64>; 4], counts: &[u64; 4]) -> Option<f64> {
-    // The lower quartile: what is left of interrupts and steal only ever adds time.
-    let time = |i: usize| (times[i].len() >= 6).then(|| order::quantile(&times[i], 0.25)).flatten();
-    let base = time(0)?;
-    (1..SHARES.len())
-        .map(|i| Some((time(i)? / base / (counts[i] as f64 / counts[0] as f64) - 1.0).abs()))
-        .try_fold(0.0, |worst, error| Some(f64::max(worst, error?)))
+/// The largest relative error of the median ratios, against those of the lengths.
+fn largest_error(ratios: &[Vec<f64>; COMPARED], counts: &[u64; 4]) -> Option<f64> {
+    let error = |i: usize| {
+        let ratio = (ratios[i].len() >= FEWEST_REPEATS).then(|| order::median(&ratios[i])).flatten()?;
+        Some((ratio / (counts[i + 1] as f64 / counts[0] as f64) - 1.0).abs())
+    };
+    (0..COMPARED).map(error).try_fold(0.0, |worst, error| Some(f64::max(worst, error?)))
 }
 
 /// Ticks per second of the cycle counter if it may be used: it is said to be constant, and many
@@ -342,27 +360,57 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_the_largest_of_the_lower_quartiles() {
+    fn the_error_is_the_largest_of_the_medians() {
         let counts = [1000, 1005, 1010, 1020];
-        // Proportional, but for what was added to most of the samples: the lower quartile does not
-        // see it.
-        let disturbed =
-            |n: u64| -> Vec<f64> { (0..31).map(|i| n as f64 + if i < 20 { 5_000.0 } else { 0.0 }).collect() };
-        let error = largest_error(&counts.map(disturbed), &counts).expect("enough samples");
-        assert!(error < 1e-12, "{error}");
-        // One count of the three is 0.3 % off; the sign does not matter.
-        for (i, off) in [(1, 1.003), (2, 0.997), (3, 1.003)] {
-            let mut times = counts.map(disturbed);
-            times[i].iter_mut().for_each(|t| *t *= off);
-            let error = largest_error(&times, &counts).expect("enough samples");
+        // In proportion, but for interrupts in a third of the samples.
+        let disturbed = |i: usize| -> Vec<f64> {
+            let ratio = counts[i + 1] as f64 / counts[0] as f64;
+            (0..31).map(|n| ratio * if n % 3 == 0 { 1.5 } else { 1.0 }).collect()
+        };
+        let all = || [0, 1, 2].map(disturbed);
+        assert!(largest_error(&all(), &counts).is_some_and(|error| error < 1e-12));
+        // One of the three is 0.3 % off; the sign does not matter.
+        for (i, off) in [(0, 1.003), (1, 0.997), (2, 1.003)] {
+            let mut ratios = all();
+            ratios[i].iter_mut().for_each(|ratio| *ratio *= off);
+            let error = largest_error(&ratios, &counts).expect("enough samples");
             assert!((error - 0.003).abs() < 1e-9, "{i}: {error}");
         }
-        for (i, few) in [(0, 5), (3, 5)] {
-            let mut times = counts.map(disturbed);
-            times[i].truncate(few);
-            assert_eq!(largest_error(&times, &counts), None);
-            times[i] = disturbed(counts[i])[25..].to_vec();
-            assert!(largest_error(&times, &counts).is_some(), "six suffice");
+        for i in 0..COMPARED {
+            let mut ratios = all();
+            ratios[i].truncate(FEWEST_REPEATS);
+            assert!(largest_error(&ratios, &counts).is_some());
+            ratios[i].truncate(FEWEST_REPEATS - 1);
+            assert_eq!(largest_error(&ratios, &counts), None);
+        }
+    }
+
+    /// A core whose clock wanders by 15 % within the check, in steps as a host makes them, and a
+    /// clock that makes intervals longer than the shortest one 0.5 % too short or too long.
+    #[test]
+    fn a_core_that_changes_its_speed_passes_and_a_wrong_clock_does_not() {
+        let counts = [640_000, 643_200, 646_400, 652_800];
+        for seed in 0..200 {
+            let mut rng = Rng::new(seed);
+            let mut chance = Rng::new(seed + 1000);
+            let error_of = |wrong: f64, rng: &mut Rng, chance: &mut Rng| {
+                let mut ns_per_op = 0.3;
+                let mut timed = |n: u64| {
+                    if chance.below(5) == 0 {
+                        ns_per_op = 0.28 + 0.01 * chance.below(5) as f64;
+                    }
+                    let longer = if n > counts[0] { 1.0 + wrong } else { 1.0 };
+                    let jitter = 1.0 + chance.below(100) as f64 * 2e-6;
+                    Some((n as f64 * ns_per_op * longer * jitter).round())
+                };
+                largest_error(&ratios(&counts, rng, &mut timed), &counts).expect("undisturbed")
+            };
+            let right = error_of(0.0, &mut rng, &mut chance);
+            assert!(right <= Host::PROPORTIONALITY_LIMIT, "{seed}: {right}");
+            for wrong in [0.005, -0.005] {
+                let error = error_of(wrong, &mut rng, &mut chance);
+                assert!(error > Host::PROPORTIONALITY_LIMIT, "{seed}: {error}");
+            }
         }
     }
 
@@ -383,7 +431,7 @@ mod tests {
             let error = proportionality(interval_ns, &mut rng);
             let took = Monotonic.now_ns() - start;
             // Disturbances only add time; half is for a core that became faster after its probe.
-            assert!(took as f64 > (SHARES.len() * REPEATS) as f64 * interval_ns / 2.0, "{took}");
+            assert!(took as f64 > (2 * COMPARED * REPEATS) as f64 * interval_ns / 2.0, "{took}");
             // Less than what sets the shares apart, or the lengths would not matter.
             error.is_some_and(|error| error > 0.0 && error < (SHARES[1] - SHARES[0]))
         });

@@ -9,7 +9,7 @@ use crate::error::{BenchError, Outcome};
 use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments, Reading};
 use crate::iterations::{Count, choose_iterations, scaling, time_once};
 use crate::labels::{Rules, label, label_host, read};
-use crate::model::{CoreRates, FEWEST_CLEAN, FIRST, Label, Remark, RoundOutput, Sample, Series, Timing};
+use crate::model::{CoreRates, FEWEST_CLEAN, FIRST, Label, Phase, Phases, Remark, RoundOutput, Sample, Series, Timing};
 use crate::variant::Variant;
 use groma_stats::best_mode::log_bin;
 use groma_stats::rng::Rng;
@@ -195,6 +195,19 @@ fn warm_up(
     Ok(WarmUp { steady, first: recent, last_ns })
 }
 
+/// Attributes the time since the last call to a phase.
+struct Lap<'i, I> {
+    ins: &'i I,
+    last: u64,
+}
+
+impl<I: Instruments> Lap<'_, I> {
+    fn end(&mut self, phase: Phase, phases: &mut Phases) {
+        let before = std::mem::replace(&mut self.last, self.ins.now_ns());
+        phases.add(phase, self.last.saturating_sub(before));
+    }
+}
+
 /// Takes the samples of all variants, in turn.
 ///
 /// # Errors
@@ -207,6 +220,7 @@ pub fn alone(
     rng: &mut Rng,
 ) -> Result<Samples, BenchError> {
     let mut taken = Samples::default();
+    let mut lap = Lap { ins, last: ins.now_ns() };
     let host = ins.host();
     let each = rules.timing == Timing::Each;
     let target_ns = if rules.timing == Timing::Stream { rules.interval_ns.max(STREAM_NS) } else { rules.interval_ns };
@@ -222,6 +236,7 @@ pub fn alone(
             None => choose_iterations(ins, variant, target_ns, &mut taken.iterations)?,
         };
         open.push(matches!(count, Count::Reached(n) if n < variant.max_iters));
+        lap.end(Phase::Calibration, &mut taken.output.phases);
         let n = count.iters();
         // A loop that may not do more is looked at whatever it does: that it took no time is what
         // ended the search.
@@ -238,9 +253,11 @@ pub fn alone(
                 ))),
             }
         }
+        lap.end(Phase::Scaling, &mut taken.output.phases);
         iters.push(n);
     }
     let warm = warm_up(ins, variants, &iters, rules, &mut taken.iterations)?;
+    lap.end(Phase::WarmUp, &mut taken.output.phases);
     if !warm.steady {
         taken.output.remarks.push(Remark::Unsteady);
     }
@@ -254,6 +271,7 @@ pub fn alone(
         let mut samples: Vec<Vec<Sample>> =
             variants.iter().map(|_| preallocate(one(), wanted * DIRTY_FACTOR + GROUP as usize)).collect();
         sample_loop(ins, rules, variants, (&iters, &warm.last_ns), wanted, rng, &mut taken, &mut samples)?;
+        lap.end(Phase::Sampling, &mut taken.output.phases);
         if lengthenings < 2 && lengthen(rules, variants, target_ns, &open, &mut iters, &samples) {
             lengthenings += 1;
             continue;

@@ -8,10 +8,10 @@
 use crate::benchmark::Benchmark;
 use crate::ctx::Ctx;
 use crate::error::{BenchError, panic_text};
-use crate::model::{Info, Job, Remark, RoundResult, State};
+use crate::model::{Info, Job, Phase, Remark, RoundResult, State};
 use crate::round::{into_result, perform};
 use crate::sampler::Samples;
-use crate::sys::clock::Monotonic;
+use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::{fork, io as sysio, process, signals};
 use crate::{preflight, protocol};
 use std::io::Read;
@@ -79,7 +79,9 @@ fn round(benchmarks: &[&Benchmark], job: &Job) -> RoundResult {
     if let Err(e) = process::adopt_orphans() {
         eprintln!("groma: orphans cannot be adopted: {e}");
     }
+    let begun = Monotonic.now_ns();
     let outcome = catch_unwind(AssertUnwindSafe(|| attempt(benchmarks, job)));
+    let spent = Monotonic.now_ns().saturating_sub(begun);
     let mut result = match outcome {
         Ok(Ok(samples)) => into_result(samples.output),
         Ok(Err(stop)) => {
@@ -93,6 +95,8 @@ fn round(benchmarks: &[&Benchmark], job: &Job) -> RoundResult {
         Err(panic) => RoundResult::ended(State::Failed, format!("panicked: {}", panic_text(&*panic))),
     };
     result.pid = process::id() as u32;
+    let phases = &mut result.output.phases;
+    phases.add(Phase::SetUp, spent.saturating_sub(phases.total()));
     if let Some(left) = reap_descendants() {
         result.output.remarks.push(left);
     }

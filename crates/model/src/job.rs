@@ -1,6 +1,6 @@
 //! Jobs and results: what the supervisor sends to a worker for a round, and the answer.
 
-use crate::{CoreProbe, CoreRates, Fact, Params, Placement, Proof, Remark, Series, State};
+use crate::{CoreProbe, CoreRates, Fact, Params, Phases, Placement, Proof, Remark, Series, State};
 
 /// The key of a round's fact: its wall time including start and end of the worker, in milliseconds.
 pub const ROUND_WALL: &str = "round.wall_ms";
@@ -230,6 +230,9 @@ pub struct RoundOutput {
     /// The results of the core probes.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "CoreRates::is_empty"))]
     pub core: CoreRates,
+    /// Where the wall time went.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Phases::is_empty"))]
+    pub phases: Phases,
     /// Set only in the preflight's round, which is not stored.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub preflight: Option<Box<Preflight>>,
@@ -248,6 +251,7 @@ impl RoundOutput {
             (a, b) => a.or(b),
         };
         self.core.add(&more.core);
+        self.phases.append(&more.phases);
         self.preflight = self.preflight.take().or(more.preflight);
     }
 
@@ -294,7 +298,7 @@ pub struct RoundResult {
 mod flat {
     //! The form in which a result is read: one struct with the fields of its output. For a
     //! flattened field, serde would buffer every sample first, which took most of the time.
-    use super::{CoreRates, Fact, Preflight, Proof, Remark, RoundOutput, RoundResult, Series, State};
+    use super::{CoreRates, Fact, Phases, Preflight, Proof, Remark, RoundOutput, RoundResult, Series, State};
 
     #[derive(serde::Deserialize)]
     pub(super) struct Flat {
@@ -309,14 +313,17 @@ mod flat {
         #[serde(default)]
         core: CoreRates,
         #[serde(default)]
+        phases: Phases,
+        #[serde(default)]
         preflight: Option<Box<Preflight>>,
         wall_ns: u64,
     }
 
     impl From<Flat> for RoundResult {
         fn from(flat: Flat) -> RoundResult {
-            let Flat { state, reason, pid, series, proofs, facts, notes, core_hz, core, preflight, wall_ns } = flat;
-            let output = RoundOutput { series, proofs, facts, remarks: notes, core_hz, core, preflight };
+            let Flat { state, reason, pid, series, proofs, facts, notes, core_hz, core, phases, preflight, wall_ns } =
+                flat;
+            let output = RoundOutput { series, proofs, facts, remarks: notes, core_hz, core, phases, preflight };
             RoundResult { state, reason, pid, output, wall_ns }
         }
     }

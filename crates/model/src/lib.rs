@@ -12,6 +12,7 @@ mod job;
 mod label;
 pub mod page;
 mod param;
+mod phases;
 mod placement;
 mod quantity;
 mod record;
@@ -33,6 +34,7 @@ pub use job::{
 pub use label::{Label, Labels};
 pub use page::Pages;
 pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
+pub use phases::{Phase, Phases};
 pub use placement::{OneCpu, Placement};
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{

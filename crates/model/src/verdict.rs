@@ -36,7 +36,10 @@ pub enum Flag {
     Remarked(&'static str),
     /// The preflight did not show that time is proportional to work at the chosen interval
     /// (docs/methods/timing.md#proportionality-check).
-    TimingUnverified,
+    TimingUnverified {
+        /// The error that the check found, as a fraction; `None` when it could not be made.
+        error: Option<f64>,
+    },
     /// The benchmark shared its CPU with other tasks.
     Contended {
         /// The mean divided by the median.
@@ -83,7 +86,10 @@ impl fmt::Display for Flag {
             Flag::Drift { relative } => write!(f, "drift: {:+.1} %", relative * 100.0),
             Flag::Quantised => f.write_str("quantised"),
             Flag::Remarked(word) => f.write_str(word),
-            Flag::TimingUnverified => f.write_str("timing-unverified"),
+            Flag::TimingUnverified { error: Some(error) } => {
+                write!(f, "timing-unverified: time and work differ by {:.2} %", error * 100.0)
+            }
+            Flag::TimingUnverified { error: None } => f.write_str("timing-unverified: too often interrupted to check"),
             Flag::Contended { ratio } => write!(f, "contended: the mean is {ratio:.1} times the median"),
             Flag::ClockCost { share } => write!(f, "clock cost: {:.0} % of the time read, taken off", share * 100.0),
             Flag::ClockMoved(at) => {

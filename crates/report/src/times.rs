@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use groma_model::{Point, ROUND_WALL, Round};
-use serde::Serialize;
+use groma_model::{Phase, Phases, Point, ROUND_WALL, Round};
+use serde::{Serialize, Serializer};
 
 use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
@@ -22,6 +22,14 @@ pub struct BenchTime {
     pub rounds: usize,
     /// Wall time of all rounds, in seconds.
     pub wall_s: f64,
+    /// What they were spent on.
+    #[serde(serialize_with = "by_phase", rename = "phases_s")]
+    pub phases: Phases,
+}
+
+/// Phases as an object of seconds.
+fn by_phase<S: Serializer>(phases: &Phases, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Phase::ALL.map(|phase| (phase.word(), phases.of(phase) as f64 * 1e-9)))
 }
 
 /// The times of a run's benchmarks, the longest first. Points that never ran (`unsupported` in the
@@ -38,6 +46,7 @@ pub fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
         time.points += 1;
         time.rounds += walls.len();
         time.wall_s += walls.iter().sum::<f64>() * 1e-3;
+        rounds.iter().for_each(|round| time.phases.append(&round.result.output.phases));
     }
     let mut all: Vec<BenchTime> =
         all.into_iter().map(|(id, time)| BenchTime { benchmark: id.to_owned(), ..time }).collect();
@@ -45,11 +54,13 @@ pub fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
     all
 }
 
-/// The times, one line each, and their sum.
+/// The times, one line each, their sum, and what it was spent on.
 pub fn times(times: &[BenchTime], style: &Style) -> String {
     use Align::{Left, Right};
-    let mut grid = Grid::new(&[Left, Right, Right, Right, Right], style);
-    grid.row(["benchmark", "points", "rounds", "a round", "in all"].map(|h| Cell::ink(h, Ink::Strong)).into());
+    let mut grid = Grid::new(&[Left, Right, Right, Right, Right, Right], style);
+    grid.row(
+        ["benchmark", "points", "rounds", "a round", "in all", "sampled"].map(|h| Cell::ink(h, Ink::Strong)).into(),
+    );
     let row = |name: &str, time: &BenchTime| {
         let each = time.wall_s / time.rounds.max(1) as f64;
         vec![
@@ -58,6 +69,7 @@ pub fn times(times: &[BenchTime], style: &Style) -> String {
             Cell::new(time.rounds.to_string()),
             Cell::new(units::time(each)),
             Cell::new(units::wall(time.wall_s)),
+            Cell::new(share(time.phases.of(Phase::Sampling), time.phases.total())),
         ]
     };
     let mut sum = BenchTime::default();
@@ -66,9 +78,29 @@ pub fn times(times: &[BenchTime], style: &Style) -> String {
         sum.points += time.points;
         sum.rounds += time.rounds;
         sum.wall_s += time.wall_s;
+        sum.phases.append(&time.phases);
     }
     grid.row(row("together", &sum));
-    grid.render()
+    grid.render() + &spent(&sum.phases)
+}
+
+/// Part of a whole in percent; nothing where the whole is unknown.
+fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { String::new() } else { format!("{:.0} %", part as f64 / whole as f64 * 100.0) }
+}
+
+/// What rounds were spent on; nothing for a run that did not record it.
+fn spent(phases: &Phases) -> String {
+    let total = phases.total();
+    if total == 0 {
+        return String::new();
+    }
+    let one = |phase: Phase| {
+        let ns = phases.of(phase);
+        format!("{} {} ({})", phase.word(), units::wall(ns as f64 * 1e-9), share(ns, total))
+    };
+    let sampled = share(phases.of(Phase::Sampling), total);
+    format!("\n{sampled} of the time of rounds was sampled:\n  {}\n", Phase::ALL.map(one).join("\n  "))
 }
 
 /// The times as a JSON array.
@@ -86,6 +118,8 @@ mod tests {
         let round = |(i, ms): (usize, &f64)| {
             let mut result = RoundResult::ended(State::Ok, "");
             result.output.facts.push(Fact::new(ROUND_WALL, ms));
+            result.output.phases.add(Phase::Sampling, (ms * 0.25e6) as u64);
+            result.output.phases.add(Phase::WarmUp, (ms * 0.75e6) as u64);
             Round { round: i as u32, result }
         };
         walls.iter().enumerate().map(round).collect()

@@ -8,7 +8,7 @@
 
 use crate::launcher::Launcher;
 use crate::signals::watch_signals;
-use groma_harness::model::{Job, RoundResult, State};
+use groma_harness::model::{Job, Phase, RoundResult, State};
 use groma_harness::protocol;
 use groma_harness::sys::process;
 use groma_harness::sys::signals::Watch;
@@ -115,6 +115,7 @@ impl Supervisor {
         };
         let mut output = WorkerOutput::default();
         let how = self.listen(&mut child, until, &mut output);
+        let heard_ns = started.elapsed().as_nanos() as u64;
         let group = child.id() as i32;
         if !matches!(how, Listening::Complete | Listening::Silent) {
             process::kill_group(group);
@@ -152,6 +153,9 @@ impl Supervisor {
             }
         };
         result.wall_ns = started.elapsed().as_nanos() as u64;
+        let phases = &mut result.output.phases;
+        phases.add(Phase::Start, heard_ns.saturating_sub(phases.total()));
+        phases.add(Phase::End, result.wall_ns.saturating_sub(heard_ns));
         Ended::Result(result)
     }
 

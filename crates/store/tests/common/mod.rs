@@ -125,11 +125,18 @@ pub(crate) fn round(round: u32, n: u64) -> Round {
             remarks: vec!["retry".into()],
             core: CoreRates::default(),
             core_hz: Some(2.999_999_999_7e9),
+            phases: phases(),
             preflight: None,
         },
         wall_ns: 12_345_678,
     };
     Round { round, result }
+}
+
+fn phases() -> Phases {
+    let mut phases = Phases::default();
+    phases.add(Phase::Sampling, 4_000_000);
+    phases
 }
 
 /// A round of two named series, the second with stated values instead of samples.
