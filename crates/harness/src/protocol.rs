@@ -156,6 +156,11 @@ mod tests {
                 remarks: vec!["unsteady".into()],
                 core: Default::default(),
                 core_hz: Some(3.7e9),
+                phases: {
+                    let mut phases = crate::model::Phases::default();
+                    phases.add(crate::model::Phase::Sampling, 4_000_000);
+                    phases
+                },
                 preflight: Some(Box::new(Preflight {
                     host: Host { counter_hz: Some(2.1e9), ..Host::UNKNOWN },
                     noise: Some(Noise { lost: 0.1, worst_cpu_lost: 0.2, longest_gap_ns: 3 }),

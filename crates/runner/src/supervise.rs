@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// With a result, good or bad.
-    Result(RoundResult),
+    Result(Box<RoundResult>),
     /// By the end of the run's budget; the round has no result.
     OutOfBudget,
     /// By this signal, sent to the supervisor.
@@ -110,7 +110,8 @@ impl Supervisor {
         let mut child = match self.start(job, launcher, padding) {
             Ok(child) => child,
             Err(e) => {
-                return Ended::Result(RoundResult::ended(State::Failed, format!("a worker cannot be started: {e}")));
+                let why = format!("a worker cannot be started: {e}");
+                return Ended::Result(Box::new(RoundResult::ended(State::Failed, why)));
             }
         };
         let mut output = WorkerOutput::default();
@@ -156,7 +157,7 @@ impl Supervisor {
         let phases = &mut result.output.phases;
         phases.add(Phase::Start, heard_ns.saturating_sub(phases.total()));
         phases.add(Phase::End, result.wall_ns.saturating_sub(heard_ns));
-        Ended::Result(result)
+        Ended::Result(Box::new(result))
     }
 
     fn start(&self, job: &Job, launcher: &Launcher, padding: usize) -> std::io::Result<Child> {

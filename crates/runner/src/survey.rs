@@ -224,7 +224,7 @@ impl Survey {
                 self.fill = self.fill.saturating_sub(once);
                 self.learn_of_core(&result.output.core);
                 progress.points[i].learn(&result, took.saturating_sub(once));
-                let mut round = Round { round, result };
+                let mut round = Round { round, result: *result };
                 keep(i, &mut round)?;
                 progress.points[i].rounds.push(round);
                 observer.measured(&planned.point, &progress.points[i].rounds, &self.host);

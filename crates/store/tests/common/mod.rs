@@ -3,8 +3,8 @@
 
 use groma_model::{
     Better, CoreRates, Derivation, End, Fact, Host, Label, LabelCounts, Labels, Machine, Metric, NoiseVerdict, Params,
-    Placement, Point, Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader, SCHEMA, Sample,
-    Series, State, StateCounts, Timing, Unit, Value, WorkerKind,
+    Phase, Phases, Placement, Point, Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader,
+    SCHEMA, Sample, Series, State, StateCounts, Timing, Unit, Value, WorkerKind,
 };
 use groma_store::{Sink, Store};
 use std::collections::BTreeSet;
