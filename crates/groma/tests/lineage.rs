@@ -80,7 +80,8 @@ struct Packed {
 /// the others have ended.
 const MOST: usize = 12;
 
-/// Of a list of values the first and the last. All of them took 600 points, and only differ in size.
+/// Of a list of values the first and the last. All of them took 600 points, and only differ in
+/// size.
 fn ends(setting: &str) -> String {
     let (name, values) = setting.split_once('=').expect("name=value");
     match values.split(',').collect::<Vec<_>>()[..] {

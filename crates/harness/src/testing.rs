@@ -262,8 +262,8 @@ pub(crate) fn job(
 
 thread_local! {
     /// What the jobs of a test assume. Polling the clock takes milliseconds: once for all jobs of a
-    /// test. Each thread polls by itself, because a test may ask in a child that it forked: there, a
-    /// static that another test was just setting would stay half set for ever.
+    /// test. Each thread polls by itself, because a test may ask in a child that it forked: there,
+    /// a static that another test was just setting would stay half set for ever.
     static HOST: OnceCell<Host> = const { OnceCell::new() };
 }
 

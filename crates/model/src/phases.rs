@@ -1,4 +1,5 @@
-//! Where the wall time of a round goes. Not here: what a run makes of it (`groma-report`'s `times`).
+//! Where the wall time of a round goes. Not here: what a run makes of it (`groma-report`'s
+//! `times`).
 
 /// A part of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -45,8 +45,8 @@ pub fn mips(system: &str) -> Option<f64> {
 }
 
 /// A value of a machine with this MIPS rating, relative to the reference machine: 1 if it is faster
-/// by the ratio of the ratings. `of` is a published value of the same quantity, with the same kind of
-/// file access.
+/// by the ratio of the ratings. `of` is a published value of the same quantity, with the same kind
+/// of file access.
 ///
 /// `None` if the reference machine has no such value.
 pub fn relative(value: f64, rating: f64, of: &Cell) -> Option<f64> {

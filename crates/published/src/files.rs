@@ -18,8 +18,8 @@ fn text(name: &str) -> &'static str {
     panic!("there is no data/{name}.csv")
 }
 
-/// The lines of a CSV file (RFC 4180, without line breaks inside a field), the header included, each
-/// as its fields.
+/// The lines of a CSV file (RFC 4180, without line breaks inside a field), the header included,
+/// each as its fields.
 pub(crate) fn lines(name: &str) -> impl Iterator<Item = Vec<String>> + use<> {
     text(name).lines().filter(|line| !line.is_empty()).map(fields)
 }

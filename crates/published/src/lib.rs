@@ -4,8 +4,9 @@
 //! A [`Document`] has [`Table`]s. A table is a file of `data/` with its layout: which values form
 //! its columns, and which command measures each column. [`Table::sheet`] puts the values into rows
 //! and columns; [`check()`] recomputes what the documents derived from their own numbers. A
-//! [`Picture`] is a figure without printed numbers. [`REPEATS`] has the commands, those for tests of
-//! other tools included. `data/README.md` says where the numbers come from, and which are doubtful.
+//! [`Picture`] is a figure without printed numbers. [`REPEATS`] has the commands, those for tests
+//! of other tools included. `data/README.md` says where the numbers come from, and which are
+//! doubtful.
 //!
 //! Not here: values of this machine, and text for people.
 #![forbid(unsafe_code)]
@@ -76,8 +77,8 @@ pub struct Table {
     file: &'static str,
     /// Its layout.
     pub shape: Shape,
-    /// Its columns, or for [`Shape::Quantities`] its rows. A value of no quantity is shown under its
-    /// name in the file.
+    /// Its columns, or for [`Shape::Quantities`] its rows. A value of no quantity is shown under
+    /// its name in the file.
     pub quantities: &'static [Quantity],
 }
 
@@ -159,8 +160,8 @@ pub enum Take {
     Latency(usize),
     /// The size of this level.
     Capacity(usize),
-    /// The value of another column, relative to the MIPS of the machine and to the reference machine
-    /// of the document; see [`relative`].
+    /// The value of another column, relative to the MIPS of the machine and to the reference
+    /// machine of the document; see [`relative`].
     Relative,
     /// A bandwidth divided by the MIPS of the machine.
     PerMips,

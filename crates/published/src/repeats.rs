@@ -1,8 +1,8 @@
 //! Which command repeats which row of the suites and papers that came before.
 //!
 //! A repeat times the same operation with the same parameters; `differs` says what is not the same.
-//! The five documents come first, in the order of their tables; then the tests of other tools, which
-//! a plain run of a benchmark repeats. The lineage in `groma list` and `groma explain`,
+//! The five documents come first, in the order of their tables; then the tests of other tools,
+//! which a plain run of a benchmark repeats. The lineage in `groma list` and `groma explain`,
 //! docs/lineage.md, and the last table of docs/benchmarks.md are made from this list.
 
 use crate::{Cell, DOCUMENTS, Pairs, Quantity, Shape, Table, Take, measured};
@@ -69,8 +69,8 @@ impl Repeat {
     }
 
     /// The table of its document that has values for it, and the measured values of one system: for
-    /// each quantity one value, or the two ends of a range; for a figure the first point only. `None`
-    /// if the document prints no number.
+    /// each quantity one value, or the two ends of a range; for a figure the first point only.
+    /// `None` if the document prints no number.
     pub fn printed(&self) -> Option<(&'static Table, Values)> {
         let document = DOCUMENTS.iter().find(|document| document.name == self.document())?;
         let table = document.tables.iter().find(|table| table.row == self.row())?;

@@ -95,12 +95,13 @@ fn spent(phases: &Phases) -> String {
     if total == 0 {
         return String::new();
     }
-    let one = |phase: Phase| {
-        let ns = phases.of(phase);
-        format!("{} {} ({})", phase.word(), units::wall(ns as f64 * 1e-9), share(ns, total))
+    let one = |phase: &Phase| {
+        let ns = phases.of(*phase);
+        format!("{} {} ({})", phase.word(), units::time(ns as f64 * 1e-9), share(ns, total))
     };
+    let known: Vec<String> = Phase::ALL.iter().filter(|phase| phases.of(**phase) > 0).map(one).collect();
     let sampled = share(phases.of(Phase::Sampling), total);
-    format!("\n{sampled} of the time of rounds was sampled:\n  {}\n", Phase::ALL.map(one).join("\n  "))
+    format!("\n{sampled} of the time of rounds was sampled:\n  {}\n", known.join("\n  "))
 }
 
 /// The times as a JSON array.

@@ -57,7 +57,7 @@ fn lines_are_byte_for_byte_as_documented() {
         r#""iters":1000,"per_iter":1.0,"t0":[32676095028,32676199757],"dt":[100702,100739],"n":[1000,1000],"#,
         r#""worker":[0,1],"cpu":[0,1],"cpu_ns":[99769,99810],"margin":[-5,null]}],"#,
         r#""proofs":[{"name":"switches per round trip","expected":"1.9..2.1","seen":3.333333333333333,"holds":true}],"#,
-        r#""facts":[{"key":"fork.rss","value":"1306624"}],"notes":["retry"],"core_hz":2999999999.7,"#,
+        r#""facts":[{"key":"fork.rss","value":"1306624"}],"notes":["retry"],"core_hz":2999999999.7,"phases":[0,0,0,0,0,4000000,0,0],"#,
         r#""wall_ns":12345678}}]}"#,
     );
     assert_eq!(lines[2], lines[1][..lines[1].len() - 1].to_owned() + samples);

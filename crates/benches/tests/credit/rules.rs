@@ -97,8 +97,8 @@ fn counts_work(round: &Round) -> bool {
     counting && round.with == BASE && has_samples(round)
 }
 
-/// Whether it must state the file system of the work directory. With other parameters than the first
-/// a benchmark that always asks for the directory need not use it.
+/// Whether it must state the file system of the work directory. With other parameters than the
+/// first a benchmark that always asks for the directory need not use it.
 fn writes_files(round: &Round) -> bool {
     let word = |param: &Param| {
         let chosen = round.trial.params.iter().find_map(|p| p.strip_prefix(param.name)?.strip_prefix('='));
