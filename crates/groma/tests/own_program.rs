@@ -3,7 +3,7 @@
 //! The programs are examples of the crate, so they share what the tests have built. That the same
 //! file builds outside the workspace, `.ci/package --verify` checks: that takes minutes.
 
-use crate::common::{Place, ended, has_value, metric};
+use crate::common::{Place, ended, metric};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ fn build() -> (PathBuf, PathBuf) {
     let built = Path::new(env!("CARGO_BIN_EXE_groma")).parent().expect("a directory");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--package", "groma", "--examples", "--offline"]);
+    // The whole workspace, so that dependencies have the features that `cargo test` gave them.
+    command.args(["build", "--workspace", "--examples", "--offline"]);
     if built.ends_with("release") {
         command.arg("--release");
     }
@@ -65,7 +66,9 @@ fn a_program_of_thirty_lines_has_every_verb_for_its_benchmark() {
     let metrics = run["metrics"].as_array().expect("metrics");
     assert_eq!(metrics.len(), 5, "one for each size of --full: {metrics:#?}");
     for m in metrics {
-        assert!(has_value(m), "{m}");
+        // Beside busy tasks too few samples may be undisturbed.
+        let state = m["state"].as_str().unwrap_or_default();
+        assert!(["ok", "noisy", "unresolved"].contains(&state), "{m}");
         assert!(m["value"].as_f64().is_some_and(|v| v > 0.0) && m["rounds"].as_u64() > Some(0), "{m}");
     }
     // And shows it again, as a table and as a curve over the sizes.
