@@ -115,6 +115,9 @@ const COMPARED: usize = SHARES.len() - 1;
 const REPEATS: usize = 31;
 /// The fewest undisturbed ones that say something.
 const FEWEST_REPEATS: usize = 6;
+/// The chains before and after another one agree within this factor, unless the core changed its
+/// speed in between: a host's step of the clock is 3 %, a busy sibling thread takes a seventh.
+const NEIGHBOURS_AGREE: f64 = 1.002;
 
 /// The largest relative error of time against work for an arithmetic chain at this interval; `None`
 /// when too few of the samples were undisturbed.
@@ -146,7 +149,9 @@ fn ratios(counts: &[u64; 4], rng: &mut Rng, timed: &mut impl FnMut(u64) -> Optio
     let mut before = timed(counts[0]);
     for i in order {
         let (longer, after) = (timed(counts[i + 1]), timed(counts[0]));
-        if let (Some(before), Some(longer), Some(after)) = (before, longer, after) {
+        if let (Some(before), Some(longer), Some(after)) = (before, longer, after)
+            && before.max(after) <= NEIGHBOURS_AGREE * before.min(after)
+        {
             ratios[i].push(2.0 * longer / (before + after));
         }
         before = after;
