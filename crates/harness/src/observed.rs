@@ -70,7 +70,7 @@ pub fn write(answer: &Result<Observed, String>) -> String {
     line(answer)
 }
 
-/// Reads what [`write`] wrote; `None` if it is cut off or anything else.
+/// Reads what [`write()`] wrote; `None` if it is cut off or anything else.
 pub fn read(bytes: &[u8]) -> Option<Result<Observed, String>> {
     serde_json::from_slice(bytes).ok()
 }

@@ -261,14 +261,12 @@ impl<'a> Chains<'a> {
         steps
     }
 
-    /// A link whose pointers lead ahead, at the offset where
-    /// [`Access::Prefetched`](crate::arch::access::Access::Prefetched) expects them.
+    /// A link whose pointers lead ahead, at the offset where [`Access::Prefetched`] expects them.
     pub fn link_ahead(chains: usize, ahead: usize) -> Link {
         Link { offset: ACCESS_AHEAD, chains, ahead, start: 0 }
     }
 
-    /// The number of increments by [`Access::Dirty`](crate::arch::access::Access::Dirty), over all
-    /// nodes.
+    /// The number of increments by [`Access::Dirty`], over all nodes.
     pub fn counted(&self) -> u64 {
         let count = |i| {
             let word = self.node(i, ACCESS_COUNT).cast::<u64>();
@@ -338,7 +336,7 @@ impl<'a> Chains<'a> {
     }
 
     /// Stores to each of `lines` nodes, in address order, where
-    /// [`Access::Dirty`](crate::arch::access::Access::Dirty) counts.
+    /// [`Access::Dirty`] counts.
     ///
     /// # Panics
     ///
