@@ -122,8 +122,10 @@ const NEIGHBOURS_AGREE: f64 = 1.002;
 /// The largest relative error of time against work for an arithmetic chain at this interval; `None`
 /// when too few of the samples were undisturbed.
 ///
-/// Each chain is timed between two of the shortest and compared with their mean, so that a core
-/// whose clock changes meanwhile is no error of the time.
+/// Two estimates are made, and the better one counts: an error of the clock is in both, but a core
+/// that changes its speed moves one and not the other. Each longer chain is compared with the mean
+/// of the shortest before and after it, and the lower quartiles of all times of a length with each
+/// other: what is left of interrupts and steal only adds time.
 fn proportionality(interval_ns: f64, rng: &mut Rng) -> Option<f64> {
     let per_op = {
         let fastest = (0..8).map(|_| crate::instruments::Instruments::frequency_probe_ns(&Real)).min()?;
@@ -137,11 +139,30 @@ fn proportionality(interval_ns: f64, rng: &mut Rng) -> Option<f64> {
         let elapsed = Monotonic.now_ns() - start;
         (Usage::thread().since(&before).involuntary == 0).then_some(elapsed as f64)
     };
-    largest_error(&ratios(&counts, rng, &mut timed), &counts)
+    error(&counts, rng, &mut timed)
 }
 
-/// The time of each longer chain over the mean of the shortest before and after it; `timed` returns
-/// the time of a chain of this length, `None` if it was disturbed.
+/// The smaller of the errors of the two estimates; `timed` returns the time of a chain of this
+/// length, `None` if it was disturbed.
+fn error(counts: &[u64; 4], rng: &mut Rng, timed: &mut impl FnMut(u64) -> Option<f64>) -> Option<f64> {
+    let mut times: [Vec<f64>; SHARES.len()] = Default::default();
+    let mut kept = |n: u64| {
+        let time = timed(n);
+        let share = counts.iter().position(|count| *count == n);
+        if let (Some(time), Some(share)) = (time, share) {
+            times[share].push(time);
+        }
+        time
+    };
+    let of_neighbours = largest_error(&ratios(counts, rng, &mut kept), counts);
+    let quartile = |i: usize| (times[i].len() >= FEWEST_REPEATS).then(|| order::quantile(&times[i], 0.25)).flatten();
+    let of_quartile = |i: usize| Some(vec![quartile(i + 1)? / quartile(0)?; FEWEST_REPEATS]);
+    let quartiles = (|| Some([of_quartile(0)?, of_quartile(1)?, of_quartile(2)?]))();
+    let of_quartiles = quartiles.and_then(|ratios| largest_error(&ratios, counts));
+    of_neighbours.into_iter().chain(of_quartiles).reduce(f64::min)
+}
+
+/// The time of each longer chain over the mean of the shortest before and after it.
 fn ratios(counts: &[u64; 4], rng: &mut Rng, timed: &mut impl FnMut(u64) -> Option<f64>) -> [Vec<f64>; COMPARED] {
     let mut ratios: [Vec<f64>; COMPARED] = Default::default();
     let mut order: Vec<usize> = (0..COMPARED).flat_map(|i| [i; REPEATS]).collect();
@@ -408,7 +429,7 @@ mod tests {
                     let jitter = 1.0 + chance.below(100) as f64 * 2e-6;
                     Some((n as f64 * ns_per_op * longer * jitter).round())
                 };
-                largest_error(&ratios(&counts, rng, &mut timed), &counts).expect("undisturbed")
+                error(&counts, rng, &mut timed).expect("undisturbed")
             };
             let right = error_of(0.0, &mut rng, &mut chance);
             assert!(right <= Host::PROPORTIONALITY_LIMIT, "{seed}: {right}");
