@@ -154,11 +154,10 @@ fn error(counts: &[u64; 4], rng: &mut Rng, timed: &mut impl FnMut(u64) -> Option
         }
         time
     };
-    let of_neighbours = largest_error(&ratios(counts, rng, &mut kept), counts);
-    let quartile = |i: usize| (times[i].len() >= FEWEST_REPEATS).then(|| order::quantile(&times[i], 0.25)).flatten();
-    let of_quartile = |i: usize| Some(vec![quartile(i + 1)? / quartile(0)?; FEWEST_REPEATS]);
-    let quartiles = (|| Some([of_quartile(0)?, of_quartile(1)?, of_quartile(2)?]))();
-    let of_quartiles = quartiles.and_then(|ratios| largest_error(&ratios, counts));
+    let ratios = ratios(counts, rng, &mut kept);
+    let of_neighbours = largest_error(counts, |i| quantile_of_enough(&ratios[i], 0.5));
+    let quartile = |i: usize| quantile_of_enough(&times[i], 0.25);
+    let of_quartiles = largest_error(counts, |i| Some(quartile(i + 1)? / quartile(0)?));
     of_neighbours.into_iter().chain(of_quartiles).reduce(f64::min)
 }
 
@@ -187,12 +186,15 @@ fn chain_lengths(base: f64) -> [u64; 4] {
     SHARES.map(|share| ((base * share / unroll as f64).round() as u64).max(1) * unroll)
 }
 
-/// The largest relative error of the median ratios, against those of the lengths.
-fn largest_error(ratios: &[Vec<f64>; COMPARED], counts: &[u64; 4]) -> Option<f64> {
-    let error = |i: usize| {
-        let ratio = (ratios[i].len() >= FEWEST_REPEATS).then(|| order::median(&ratios[i])).flatten()?;
-        Some((ratio / (counts[i + 1] as f64 / counts[0] as f64) - 1.0).abs())
-    };
+/// A quantile; `None` of too few values.
+fn quantile_of_enough(values: &[f64], which: f64) -> Option<f64> {
+    if values.len() >= FEWEST_REPEATS { order::quantile(values, which) } else { None }
+}
+
+/// The largest relative error of the ratios of times, against those of the lengths; `ratio` is that
+/// of a longer chain, by its index among them.
+fn largest_error(counts: &[u64; 4], ratio: impl Fn(usize) -> Option<f64>) -> Option<f64> {
+    let error = |i: usize| Some((ratio(i)? / (counts[i + 1] as f64 / counts[0] as f64) - 1.0).abs());
     (0..COMPARED).map(error).try_fold(0.0, |worst, error| Some(f64::max(worst, error?)))
 }
 
@@ -394,20 +396,21 @@ mod tests {
             (0..31).map(|n| ratio * if n % 3 == 0 { 1.5 } else { 1.0 }).collect()
         };
         let all = || [0, 1, 2].map(disturbed);
-        assert!(largest_error(&all(), &counts).is_some_and(|error| error < 1e-12));
+        let error_of = |ratios: &[Vec<f64>; COMPARED]| largest_error(&counts, |i| quantile_of_enough(&ratios[i], 0.5));
+        assert!(error_of(&all()).is_some_and(|error| error < 1e-12));
         // One of the three is 0.3 % off; the sign does not matter.
         for (i, off) in [(0, 1.003), (1, 0.997), (2, 1.003)] {
             let mut ratios = all();
             ratios[i].iter_mut().for_each(|ratio| *ratio *= off);
-            let error = largest_error(&ratios, &counts).expect("enough samples");
+            let error = error_of(&ratios).expect("enough samples");
             assert!((error - 0.003).abs() < 1e-9, "{i}: {error}");
         }
         for i in 0..COMPARED {
             let mut ratios = all();
             ratios[i].truncate(FEWEST_REPEATS);
-            assert!(largest_error(&ratios, &counts).is_some());
+            assert!(error_of(&ratios).is_some());
             ratios[i].truncate(FEWEST_REPEATS - 1);
-            assert_eq!(largest_error(&ratios, &counts), None);
+            assert_eq!(error_of(&ratios), None);
         }
     }
 
