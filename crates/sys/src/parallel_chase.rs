@@ -26,6 +26,9 @@ use crate::arch::parallel_chase::{
 };
 use crate::flush::Flush;
 use core::marker::PhantomData;
+use permutation::Permutation;
+
+mod permutation;
 
 /// The size of a pointer.
 const POINTER: usize = size_of::<*const u8>();
@@ -56,6 +59,29 @@ pub struct Link {
     pub ahead: usize,
     /// The node of the order where the walk begins, rounded down to one where all chains begin.
     pub start: usize,
+}
+
+/// The nodes by their place in the order.
+enum Places {
+    Listed(Vec<u32>),
+    Computed(Permutation),
+}
+
+impl Places {
+    fn len(&self) -> usize {
+        match self {
+            Places::Listed(nodes) => nodes.len(),
+            Places::Computed(order) => order.len(),
+        }
+    }
+
+    #[inline]
+    fn node(&self, place: usize) -> usize {
+        match self {
+            Places::Listed(nodes) => nodes[place] as usize,
+            Places::Computed(order) => order.at(place),
+        }
+    }
 }
 
 /// A link and the positions of its chains.
@@ -93,7 +119,7 @@ impl Accessor {
 pub struct Chains<'a> {
     base: *mut u8,
     spacing: usize,
-    order: Vec<u32>,
+    order: Places,
     links: Vec<Linked>,
     buffer: PhantomData<&'a mut [u8]>,
 }
@@ -131,22 +157,18 @@ impl<'a> Chains<'a> {
         if nodes == 0 || u32::try_from(nodes).is_err() {
             return Err(format!("there are {nodes} nodes of {spacing} bytes: none, or too many to number"));
         }
-        let mut shuffle = |items: &mut [u32]| {
-            for i in (1..items.len()).rev() {
-                items.swap(i, below(i as u64 + 1) as usize);
-            }
-        };
         let order = match order {
-            Order::Anywhere => {
-                let mut order: Vec<u32> = (0..nodes as u32).collect();
-                shuffle(&mut order);
-                order
-            }
+            Order::Anywhere => Places::Computed(Permutation::new(nodes, below)),
             Order::Grouped { pages: 0, .. } => return Err("a group of no pages".to_owned()),
             Order::Grouped { page, .. } if page == 0 || !page.is_multiple_of(spacing) => {
                 return Err(format!("pages of {page} bytes do not hold a number of nodes {spacing} bytes apart"));
             }
             Order::Grouped { pages: in_group, page } => {
+                let mut shuffle = |items: &mut [u32]| {
+                    for i in (1..items.len()).rev() {
+                        items.swap(i, below(i as u64 + 1) as usize);
+                    }
+                };
                 let each = (page / spacing) as u32;
                 let mut pages: Vec<u32> = (0..nodes.div_ceil(each as usize) as u32).collect();
                 shuffle(&mut pages);
@@ -162,7 +184,7 @@ impl<'a> Chains<'a> {
                     }
                     shuffle(&mut order[begin..]);
                 }
-                order
+                Places::Listed(order)
             }
         };
         Ok(Self { base: buffer.as_mut_ptr(), spacing, order, links: Vec::new(), buffer: PhantomData })
@@ -170,7 +192,11 @@ impl<'a> Chains<'a> {
 
     /// The address of a place in the `i`-th node of the order.
     fn node(&self, i: usize, offset: usize) -> *mut u8 {
-        let node = self.order[i] as usize;
+        self.place_in(self.order.node(i), offset)
+    }
+
+    /// The address of a place in a node.
+    fn place_in(&self, node: usize, offset: usize) -> *mut u8 {
         // SAFETY: the order holds numbers of whole nodes of the buffer, and every caller's offset
         // is within a node.
         unsafe { self.base.add(node * self.spacing + offset) }
@@ -198,14 +224,19 @@ impl<'a> Chains<'a> {
         }
         let dealings: Vec<(usize, usize, usize)> =
             links.iter().map(|l| (l.offset, l.chains * l.ahead, nodes / l.chains * l.chains)).collect();
-        for i in 0..nodes {
+        for at in 0..nodes {
+            // In address order where that is possible: a tenth of the time.
+            let (i, node) = match &self.order {
+                Places::Listed(nodes) => (at, nodes[at] as usize),
+                Places::Computed(order) => (order.place(at), at),
+            };
             for &(offset, step, used) in &dealings {
                 if i < used {
                     // Below twice `used`, since no step is larger.
                     let next = if i + step < used { i + step } else { i + step - used };
                     // SAFETY: a place of pointer size within a node, aligned as the buffer, the
                     // spacing and the offset are.
-                    unsafe { self.node(i, offset).cast::<*const u8>().write(self.node(next, offset)) };
+                    unsafe { self.place_in(node, offset).cast::<*const u8>().write(self.node(next, offset)) };
                 }
             }
         }

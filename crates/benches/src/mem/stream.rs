@@ -33,7 +33,7 @@ use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::doubles::{DOUBLES_SCALAR, Doubles, Loop};
-use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::pages::{Map, Policy, populate_by_piece};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -121,7 +121,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let arrays = op.arrays() as usize;
     let mut map = Map::anonymous(arrays * (bytes + PAGE), Policy::Base).context("mapping the arrays")?;
-    map.populate();
     let mut parts = apart(&mut map, bytes);
     let mut next = || parts.next().unwrap_or_default();
     let a = if op.writes() > 0 { next() } else { Default::default() };
@@ -202,12 +201,15 @@ fn answer(op: Doubles, i: usize, passes: u64) -> f64 {
     }
 }
 
-/// Writes `value(i)` to each element, repeating one period.
+/// Makes an array present and writes `value(i)` to each element, repeating one period.
 fn fill(array: &mut [u8], value: impl Fn(usize) -> f64) {
     let period: Vec<u8> = (0..PERIOD).flat_map(|i| value(i).to_ne_bytes()).collect();
-    for part in array.chunks_mut(period.len()) {
-        part.copy_from_slice(&period[..part.len()]);
-    }
+    // A piece is a whole number of periods.
+    populate_by_piece(array, |piece| {
+        for part in piece.chunks_mut(period.len()) {
+            part.copy_from_slice(&period[..part.len()]);
+        }
+    });
 }
 
 /// How many of the checked elements differ from the expected value.

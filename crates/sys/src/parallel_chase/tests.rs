@@ -3,7 +3,7 @@ use crate::pages::{Map, Policy};
 use std::collections::BTreeSet;
 
 /// Random numbers below a limit.
-fn random(mut state: u64) -> impl FnMut(u64) -> u64 {
+pub(super) fn random(mut state: u64) -> impl FnMut(u64) -> u64 {
     move |limit| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) % limit
@@ -38,7 +38,7 @@ fn grouped_nodes_stay_within_some_shuffled_pages_before_they_go_on() {
     for in_group in [1, 7, 32] {
         let order = Order::Grouped { pages: in_group, page: PAGE };
         let chains = Chains::new(&mut map[..bytes], 64, order, random(11)).expect("nodes");
-        let pages: Vec<usize> = chains.order.iter().map(|node| *node as usize * 64 / PAGE).collect();
+        let pages: Vec<usize> = (0..chains.order.len()).map(|i| chains.order.node(i) * 64 / PAGE).collect();
         assert_eq!(pages.len(), bytes / 64);
         // A group ends when none of its pages comes again.
         let last = |page: usize| pages.iter().rposition(|other| *other == page).expect("it is there");
