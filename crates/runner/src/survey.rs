@@ -223,7 +223,8 @@ impl Survey {
                 let once = once(&result);
                 self.fill = self.fill.saturating_sub(once);
                 self.learn_of_core(&result.output.core);
-                progress.points[i].learn(&result, took.saturating_sub(once));
+                let longer = progress.adapt(i);
+                progress.points[i].learn(&result, took.saturating_sub(once + longer));
                 let mut round = Round { round, result: *result };
                 keep(i, &mut round)?;
                 progress.points[i].rounds.push(round);

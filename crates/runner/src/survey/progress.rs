@@ -3,6 +3,7 @@
 
 use super::{RunOutcome, Survey};
 use crate::effort::Effort;
+use crate::places::Cpus;
 use crate::plan::Planned;
 use crate::shares::{self, Share};
 use anyhow::Result;
@@ -75,8 +76,10 @@ pub(super) struct Progress<'p> {
     /// The effort of the current round.
     pub(super) effort: Effort,
     pub(super) round: u32,
-    /// The warm-up of points whose sides wake each other on different CPUs.
+    /// The warm-up of a round whose sides wake each other on CPUs that were not just doing that.
     pub(super) settling: Duration,
+    /// The CPUs on which the sides of the last round woke each other, if they did.
+    pub(super) adapted: Option<Cpus>,
     /// When the budget ends.
     pub(super) until: Instant,
     /// The smallest share of the full sampling time in any round.
@@ -86,16 +89,27 @@ pub(super) struct Progress<'p> {
     pub(super) outcome: RunOutcome,
 }
 
-/// The shortest warm-up of points whose sides wake each other on different CPUs: idle governors,
+/// The shortest warm-up of a round whose sides wake each other on different CPUs: idle governors,
 /// halt polling and the scheduler adapt over tenths of a second (docs/methods/timing.md#warm-up).
-/// It is shorter if these warm-ups would exceed their part of the budget.
+/// It is shorter if these warm-ups would exceed their part of the budget. What adapts is the
+/// machine, not the process: with one side, rounds on the same CPUs follow each other, and only the
+/// first of them warms up for so long.
 fn settling(survey: &Survey, plan: &[Planned]) -> Duration {
     const FULL: Duration = Duration::from_millis(200);
     const PART_OF_BUDGET: f64 = 0.2;
-    let points = plan.iter().filter(|planned| planned.wakes && planned.unsupported.is_none()).count();
-    let rounds = survey.effort.rounds.max(1) as usize * points.max(1);
-    FULL.min(survey.budget.mul_f64(PART_OF_BUDGET / rounds as f64))
+    let waking: Vec<&Planned> = plan.iter().filter(|planned| planned.wakes && planned.unsupported.is_none()).collect();
+    let blocks = if survey.launchers.len() > 1 {
+        waking.len()
+    } else {
+        waking.iter().enumerate().filter(|(i, p)| !waking[..*i].iter().any(|other| other.cpus == p.cpus)).count()
+    };
+    let blocks = survey.effort.rounds.max(1) as usize * blocks.max(1);
+    FULL.min(survey.budget.mul_f64(PART_OF_BUDGET / blocks as f64))
 }
+
+/// The warm-up of a round whose sides wake each other where those of the round before did: for the
+/// 5 to 10 ms between the two, nothing woke anything (docs/methods/timing.md#warm-up).
+const READAPT: Duration = Duration::from_millis(5);
 
 impl<'p> Progress<'p> {
     pub(super) fn new(survey: &Survey, plan: &'p [Planned]) -> Progress<'p> {
@@ -117,6 +131,7 @@ impl<'p> Progress<'p> {
             effort: survey.effort,
             round: 0,
             settling: settling(survey, plan),
+            adapted: None,
             until: survey.started + survey.budget.saturating_sub(shares::closing(plan.len()).min(survey.budget / 10)),
             least_sampling: 1.0,
             short: 0,
@@ -124,10 +139,26 @@ impl<'p> Progress<'p> {
         }
     }
 
-    /// The effort for this point: those whose sides wake each other warm up longer.
+    /// The effort for a round of this point now: one whose sides wake each other warms up longer.
     pub(super) fn warmed(&self, i: usize) -> Effort {
-        let settling = if self.plan[i].wakes { self.settling } else { Duration::ZERO };
+        let planned = &self.plan[i];
+        // With two sides, both warm up alike.
+        let adapted = self.sides == 1 && self.adapted.as_ref() == Some(&planned.cpus);
+        let settling = match planned.wakes {
+            true if adapted => READAPT.min(self.settling),
+            true => self.settling,
+            false => Duration::ZERO,
+        };
         Effort { warm_up: self.effort.warm_up.max(settling), ..self.effort }
+    }
+
+    /// Notes what a round of this point did to its CPUs. Returns how much longer it warmed up than
+    /// one that follows it.
+    pub(super) fn adapt(&mut self, i: usize) -> Duration {
+        let planned = &self.plan[i];
+        let warmed = self.warmed(i).warm_up;
+        self.adapted = planned.wakes.then(|| planned.cpus.clone());
+        warmed.saturating_sub(self.warmed(i).warm_up)
     }
 
     /// The other side of a point, if there are two.
@@ -135,13 +166,25 @@ impl<'p> Progress<'p> {
         (self.sides == 2).then_some(i ^ 1)
     }
 
-    /// The points in random order. Pairs stay together, their sides in random order.
+    /// The points in random order. Pairs stay together, their sides in random order. So do the
+    /// points whose sides wake each other on the same CPUs, as one block.
     pub(super) fn in_random_order(&self, points: &[usize], rng: &mut Rng) -> Vec<usize> {
         let mut pairs: Vec<Vec<usize>> =
             points.chunk_by(|a, b| a / self.sides == b / self.sides).map(<[usize]>::to_vec).collect();
         rng.shuffle(&mut pairs);
         pairs.iter_mut().for_each(|pair| rng.shuffle(pair));
-        pairs.concat()
+        let mut blocks: Vec<(Option<&Cpus>, Vec<usize>)> = Vec::new();
+        for pair in pairs {
+            let planned = &self.plan[pair[0]];
+            let cpus = Some(&planned.cpus).filter(|_| planned.wakes);
+            match blocks.iter_mut().find(|(of, _)| cpus.is_some() && *of == cpus) {
+                Some((_, block)) => block.extend(pair),
+                None => blocks.push((cpus, pair)),
+            }
+        }
+        // Else the block would begin where the first of its points was drawn, which is early.
+        rng.shuffle(&mut blocks);
+        blocks.into_iter().flat_map(|(_, block)| block).collect()
     }
 
     /// The points that may still be measured.

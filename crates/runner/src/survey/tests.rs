@@ -284,7 +284,9 @@ fn a_round_cut_by_the_budget_is_not_a_time_out() {
 fn longer_warm_ups_keep_to_their_part_of_the_budget() {
     let survey = survey(1, 1);
     let settled = |points: usize| {
-        let plan = vec![Planned { wakes: true, ..planned("test.sides", 1) }; points];
+        let on = |i: usize| Cpus::Each(vec![0, 1 + i as u32]);
+        let plan: Vec<Planned> =
+            (0..points).map(|i| Planned { wakes: true, cpus: on(i), ..planned("test.sides", 1) }).collect();
         let each = Progress::new(&survey, &plan).warmed(0).warm_up;
         (each, each * survey.effort.rounds * points as u32)
     };
@@ -294,6 +296,30 @@ fn longer_warm_ups_keep_to_their_part_of_the_budget() {
     let (some, all) = settled(100);
     let part = survey.budget / 5;
     assert!(some < few.0 && all <= part && all > part * 9 / 10, "{some:?} each, {all:?} of {part:?}");
+}
+
+/// Else each of them would have to wait until the CPUs have adapted to it.
+#[test]
+fn rounds_that_wake_on_the_same_cpus_follow_each_other_and_settle_once() {
+    let survey = survey(1, 1);
+    let wakes = |cpus: [u32; 2]| Planned { wakes: true, cpus: Cpus::Each(cpus.to_vec()), ..planned("a.one", 1) };
+    let plan = [planned("a.one", 1), wakes([0, 1]), planned("a.one", 1), wakes([0, 1]), wakes([0, 2]), wakes([0, 1])];
+    let mut progress = Progress::new(&survey, &plan);
+    let (mut rng, mut first) = (Rng::new(3), std::collections::BTreeSet::new());
+    for _ in 0..50 {
+        let order = progress.in_random_order(&[0, 1, 2, 3, 4, 5], &mut rng);
+        let block: Vec<usize> = (0..6).filter(|at| [1, 3, 5].contains(&order[*at])).collect();
+        assert_eq!(block[2] - block[0], 2, "{order:?}");
+        first.insert((order[0], block[0]));
+    }
+    assert!(first.len() > 6, "neither the block nor its points are always at the same place: {first:?}");
+    let full = Duration::from_millis(200);
+    for (i, warm, longer) in [(1, full, 190), (3, survey.effort.warm_up, 0), (4, full, 190), (1, full, 190)] {
+        assert_eq!(progress.warmed(i).warm_up, warm, "{i}");
+        assert_eq!(progress.adapt(i), Duration::from_millis(longer), "{i}");
+    }
+    progress.adapt(0);
+    assert_eq!(progress.warmed(1).warm_up, full, "another operation was between");
 }
 
 #[test]
@@ -429,8 +455,11 @@ fn unsupported_points_take_no_part_of_the_longer_warm_ups() {
     let wakes = Planned { wakes: true, ..planned("a.one", 1) };
     let missing = Planned { unsupported: Some("one CPU".to_owned()), ..wakes.clone() };
     let settled = |plan: &[Planned]| Progress::new(&survey, plan).warmed(0).warm_up;
-    let alone = settled(&vec![wakes.clone(); 100]);
-    assert_eq!(settled(&[vec![wakes; 100], vec![missing; 100]].concat()), alone);
+    let on = |of: &Planned| (0..100).map(|i| Planned { cpus: Cpus::Each(vec![0, 1 + i]), ..of.clone() }).collect();
+    let [all, missing]: [Vec<Planned>; 2] = [on(&wakes), on(&missing)];
+    let alone = settled(&all);
+    assert!(alone < settled(&all[..1]));
+    assert_eq!(settled(&[all, missing].concat()), alone);
     assert_eq!(settled(&[planned("a.one", 1)]), survey.effort.warm_up, "no wake-ups");
 }
 
