@@ -11,6 +11,7 @@
 //! | which of its samples do not count | [`drops`] |
 //! | whether it needs more rounds, and how precise it is | [`is_precise`], [`half_width`] |
 //! | the value of each round | [`round_values`], [`values_by_round`] |
+//! | why values are imprecise | [`imprecise::by_cause`] |
 //! | records that differ in one number | [`curve::curves`] |
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
 //! | whether a value contradicts earlier runs, and their values | [`earlier::contradiction`], [`earlier::values`] |
@@ -29,6 +30,7 @@ pub mod curve;
 pub mod earlier;
 pub mod floors;
 pub mod gate;
+pub mod imprecise;
 pub mod matrix;
 pub mod point;
 pub mod predict;

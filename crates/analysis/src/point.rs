@@ -116,6 +116,15 @@ pub fn is_of_shared_core(record: &Record) -> bool {
     record.flags.iter().any(|flag| Flag::shared_core_of(flag).is_some())
 }
 
+/// Whether the two sides of a record's point ran on two CPUs.
+pub fn is_between_cpus(record: &Record) -> bool {
+    match &record.placement {
+        Placement::Smt | Placement::SameLlc | Placement::CrossLlc | Placement::CrossNode => true,
+        Placement::List(cpus) => record.workers == 1 && matches!(cpus[..], [one, other] if one != other),
+        _ => false,
+    }
+}
+
 /// The value of a measured record.
 pub fn measured(record: &Record) -> Option<f64> {
     let usable = matches!(record.state, State::Ok | State::Noisy);

@@ -4,6 +4,7 @@
 //! terminal. Their content is data (`groma_model::page`); this is the layout. Not here: every
 //! metric with its interval (`table`), and why one has no value (`summary`).
 
+use groma_analysis::imprecise::{Cause, Group, by_cause};
 use groma_analysis::point::is_of_shared_core;
 use groma_model::page::{Block, Line, On, Shown};
 use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
@@ -25,6 +26,8 @@ const ENOUGH: f64 = 0.5;
 const WIDEST: usize = 100;
 /// With this share of samples next to a busy sibling thread, the values are rough.
 const CROWDED: f64 = 0.25;
+/// This many causes of imprecise values are named.
+const NAMED: usize = 3;
 /// The narrowest terminal with both pages side by side.
 const BOTH: usize = 2 * (TWO_COLUMNS - 1) + GAP;
 
@@ -108,7 +111,9 @@ fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&E
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
     out += &wrap_behind("", &style.text(&identity(run, end, " survey")), style.width);
     out += &wrap_behind("", &style.text(&trust(run, records, shown, end).join(" ")), style.width);
-    out += &wrap_behind("", &style.text(&legend(shown)), style.width);
+    for text in [Some(legend(shown)), causes(shown)].into_iter().flatten() {
+        out += &wrap_behind("", &style.text(&text), style.width);
+    }
     out
 }
 
@@ -202,10 +207,13 @@ pub(crate) fn legend(shown: &[&Record]) -> String {
     format!("{} values, with those of curves: {} good{marked}. ≠ is not as declared.", marks.len(), count(Mark::None))
 }
 
-/// Why values are imprecise: how wide their intervals are, and how many have none.
+fn imprecise<'r>(shown: &[&'r Record]) -> Vec<&'r Record> {
+    shown.iter().copied().filter(|r| Mark::of(r) == Mark::Imprecise).collect()
+}
+
+/// How imprecise values are: how wide their intervals are, and how many have none.
 fn how_imprecise(shown: &[&Record]) -> String {
-    let imprecise = shown.iter().filter(|r| Mark::of(r) == Mark::Imprecise);
-    let halves: Vec<Option<f64>> = imprecise.map(|r| r.precision()).collect();
+    let halves: Vec<Option<f64>> = imprecise(shown).iter().map(|r| r.precision()).collect();
     let without = halves.iter().filter(|half| half.is_none()).count();
     let wide = median(&halves.into_iter().flatten().collect::<Vec<_>>())
         .map(|half| format!("over ± 5 %, half of them over {}", units::percent(half)));
@@ -213,6 +221,31 @@ fn how_imprecise(shown: &[&Record]) -> String {
         (0, Some(wide)) => format!("95 % interval {wide}"),
         (_, None) => "too few rounds for a 95 % interval".to_owned(),
         (without, Some(wide)) => format!("{without} had too few rounds for a 95 % interval, the others are {wide}"),
+    }
+}
+
+/// The most frequent causes of imprecise values, with their counts; `None` if all are precise.
+pub(crate) fn causes(shown: &[&Record]) -> Option<String> {
+    let groups = by_cause(&imprecise(shown));
+    let mut parts: Vec<String> = groups.iter().take(NAMED).map(cause).collect();
+    match groups.iter().skip(NAMED).map(|group| group.count).sum() {
+        0 => {}
+        1 => parts.push("1 other".to_owned()),
+        n => parts.push(format!("{n} others")),
+    }
+    (!parts.is_empty()).then(|| format!("Why imprecise: {}.", parts.join(", ")))
+}
+
+/// A cause with its count.
+fn cause(group: &Group<'_>) -> String {
+    let (n, (family, of_family)) = (group.count, group.most);
+    let differ = || format!("rounds differ by ± {}", units::percent(group.half_width.unwrap_or(f64::NAN)));
+    match group.cause {
+        Cause::FewRounds => format!("{n} with too few rounds ({of_family} of {family})"),
+        Cause::Dropped => format!("{n} with over half of the samples dropped"),
+        Cause::BetweenCpus => format!("{n} between two CPUs ({})", differ()),
+        Cause::Beside => format!("{n} beside a busy sibling thread"),
+        Cause::Family(family) => format!("{n} of {family} ({})", differ()),
     }
 }
 
@@ -242,7 +275,7 @@ mod tests {
     use crate::fixtures;
     use crate::style::columns;
     use groma_analysis::point::family;
-    use groma_model::{AtOneClock, State};
+    use groma_model::{AtOneClock, Placement, State};
 
     fn page(records: &[Record], style: &Style) -> Option<String> {
         pages(fixtures::families(), &fixtures::survey().0, records, Some(&fixtures::end(records)), style)
@@ -275,7 +308,7 @@ mod tests {
     /// placement.
     #[test]
     fn a_cell_shows_the_first_measured_placement() {
-        use groma_model::{Placement, Quantity};
+        use groma_model::Quantity;
         let at = |placement, value: Option<f64>| Record {
             placement,
             value,
@@ -347,6 +380,28 @@ mod tests {
         let one_has = text(&[none(a), wide(b), none(c)]);
         let two = "2 had too few rounds for a 95 % interval, the others are over ± 5 %, half of them over 20 %";
         assert_eq!(one_has, format!("{three} ({two}{end}"));
+    }
+
+    #[test]
+    fn three_causes_are_named_and_the_counts_add_up() {
+        let (_, records) = fixtures::survey();
+        let family_of = |r: &&Record, name: &str| family(&r.id) == name && r.placement == Placement::Pinned;
+        let some = |name: &str, n: usize, half: f64| -> Vec<Record> {
+            let records = records.iter().filter(|r| family_of(r, name) && r.value.is_some()).take(n);
+            let wide = |r: &Record| r.value.map(|v| [v - v * half, v + v * half]);
+            records.map(|r| Record { ci_display: wide(r), at_one_clock: None, ..r.clone() }).collect()
+        };
+        let few = |mut all: Vec<Record>| {
+            all.iter_mut().for_each(|r| r.ci_display = None);
+            all
+        };
+        let text = |parts: &[Vec<Record>]| causes(&parts.iter().flatten().collect::<Vec<_>>());
+        assert_eq!(text(&[some("mem", 5, 0.04)]), None);
+        let three = [some("vm", 2, 0.12), few(some("mem", 3, 0.0)), few(some("cpu", 1, 0.0)), some("disk", 1, 0.2)];
+        let named = "Why imprecise: 4 with too few rounds (3 of mem), 2 of vm (rounds differ by ± 12 %)";
+        assert_eq!(text(&three), Some(format!("{named}, 1 of disk (rounds differ by ± 20 %).")));
+        let four = [&three[..], &[some("syscall", 1, 0.3), some("file", 1, 0.3)]].concat();
+        assert_eq!(text(&four), Some(format!("{named}, 1 of disk (rounds differ by ± 20 %), 2 others.")));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! sentence lacks a number, the group is counted by state instead.
 
 use groma_analysis::curve::{Level, curves, for_levels, levels, widest};
-use groma_analysis::point::{measured, of_first_class};
+use groma_analysis::point::{is_between_cpus, measured, of_first_class};
 use groma_model::family::{Families, Figure, Pick, Say, Select, Which};
 use groma_model::{Placement, Record, State, is_metric_of};
 
@@ -102,10 +102,7 @@ impl<'a> Group<'a> {
     /// How much longer it takes between two CPUs than on one.
     fn between_cpus(&self, id: &'static str) -> Option<String> {
         let (same, near) = self.all(&Select::OnOneCpu(id)).next()?;
-        let apart = |r: &Record| {
-            matches!(r.placement, Placement::Smt | Placement::SameLlc | Placement::CrossLlc | Placement::CrossNode)
-        };
-        let (_, far) = self.all(&Select::Metric(id)).find(|(r, _)| r.params == same.params && apart(r))?;
+        let (_, far) = self.all(&Select::Metric(id)).find(|(r, _)| r.params == same.params && is_between_cpus(r))?;
         Some(times(far / near))
     }
 

@@ -8,7 +8,7 @@ use groma_model::Fact;
 use super::{Report, ReportRun, differences, letter};
 use crate::machine::{host, value};
 use crate::markup::Markup;
-use crate::page::{identity, legend, shown, trust};
+use crate::page::{causes, identity, legend, shown, trust};
 
 /// The title: the machines, each once.
 pub(super) fn title(report: &Report<'_>) -> String {
@@ -51,7 +51,9 @@ fn of_run(report: &Report<'_>, i: usize, run: &ReportRun<'_>, out: &mut Markup) 
         p.text(&trust(run.head, run.records, &shown, run.end).join(" "));
     });
     if !shown.is_empty() {
-        out.say_of("p", "trust", &legend(&shown));
+        for text in [Some(legend(&shown)), causes(&shown)].into_iter().flatten() {
+            out.say_of("p", "trust", &text);
+        }
     }
 }
 
