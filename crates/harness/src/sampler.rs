@@ -1,8 +1,9 @@
 //! Takes the samples of one worker that works alone.
 //!
-//! Calibrates the iterations of each variant, warms up until steady, then takes short intervals in
-//! turn until there are enough clean ones or the time limit is reached. Every sample is kept with
-//! its labels: which of them count is for the statistics to say. Worker groups are in
+//! Calibrates the iterations of each variant, warms up for a moment, then takes short intervals in
+//! turn until there are enough clean ones or the time limit is reached. Those of the initial
+//! transient, which the intervals themselves show, are left out. Every other sample is kept with its
+//! labels: which of them count is for the statistics to say. Worker groups are in
 //! [`crate::worker_group`].
 
 use crate::error::{BenchError, Outcome};
@@ -13,7 +14,7 @@ use crate::model::{CoreRates, FEWEST_CLEAN, FIRST, Label, Phase, Phases, Remark,
 use crate::variant::Variant;
 use groma_stats::best_mode::log_bin;
 use groma_stats::rng::Rng;
-use groma_stats::{drift, order};
+use groma_stats::{order, transient};
 use std::ops::Bound;
 
 /// What sampling brought.
@@ -57,7 +58,7 @@ const OPS_PER_INTERVAL: u32 = 20;
 /// step of the coarsest clock.
 const STILL_TURNS: usize = 1 << 20;
 
-/// The longest warm-up (docs/methods/timing.md#warm-up).
+/// The longest warm-up, whatever was asked for (docs/methods/timing.md#warm-up).
 const WARM_CAP_NS: u64 = 500_000_000;
 
 /// More samples than this many times those wanted are not taken, however few are clean.
@@ -141,16 +142,14 @@ const FIRST_TURNS: usize = 32;
 /// What a warm-up saw.
 #[derive(Debug, PartialEq)]
 struct WarmUp {
-    /// The last turns were steady, or their steadiness is judged later.
-    steady: bool,
     /// Nanoseconds an iteration of the first loop took in each of its first turns.
     first: Vec<f64>,
     /// Nanoseconds of the last turn of each loop.
     last_ns: Vec<u64>,
 }
 
-/// Warms up with the very loop that is measured: at least `warm_ns`, until steady, at most
-/// [`WARM_CAP_NS`] (docs/methods/timing.md#warm-up).
+/// Warms up with the very loop that is measured, for `warm_ns` and at most [`WARM_CAP_NS`]. What
+/// takes longer to become steady is seen in the samples ([`leave_out_transient`]).
 fn warm_up(
     ins: &impl Instruments,
     variants: &mut [Variant<'_>],
@@ -159,40 +158,48 @@ fn warm_up(
     total: &mut u64,
 ) -> Result<WarmUp, BenchError> {
     let start = ins.now_ns();
-    let mut recent: Vec<f64> = Vec::new();
-    let mut last_ns = vec![0; variants.len()];
-    let cap = WARM_CAP_NS.min(rules.time_limit_ns.max(rules.warm_ns));
-    let steady = loop {
+    let mut first: Vec<f64> = Vec::with_capacity(FIRST_TURNS);
+    let (mut last_ns, mut turns) = (vec![0; variants.len()], 0);
+    loop {
         for (i, variant) in variants.iter_mut().enumerate() {
             let (_, elapsed) = time_once(ins, variant, iters[i], total)?;
             last_ns[i] = elapsed;
-            if i == 0 {
-                recent.push(elapsed as f64 / iters[0] as f64);
+            if i == 0 && first.len() < FIRST_TURNS {
+                first.push(elapsed as f64 / iters[0] as f64);
             }
         }
+        turns += 1;
         let spent = ins.now_ns().saturating_sub(start);
-        if spent == 0 && recent.len() >= STILL_TURNS {
+        if spent == 0 && turns >= STILL_TURNS {
             return Err(BenchError::Failed(format!(
                 "{STILL_TURNS} turns of the warm-up take no time: the clock stands still"
             )));
         }
-        let enough = recent.len() >= 2 && spent >= rules.warm_ns;
-        // Operations that are timed alone vary by nature; their steadiness is judged after the run
-        // (drift).
-        if enough && (rules.timing == Timing::Each || recent.len() >= 10 && drift::steady(&recent)) {
-            break true;
+        if (turns >= 2 && spent >= rules.warm_ns) || spent >= WARM_CAP_NS {
+            return Ok(WarmUp { first, last_ns });
         }
-        if spent >= cap {
-            break !enough || recent.len() < 10 || drift::steady(&recent);
-        }
-        // Many short intervals: a warm-up three times as long as asked for, without ever ten steady
-        // ones, is enough said.
-        if enough && recent.len() > 10 && spent >= 3 * rules.warm_ns {
-            break false;
-        }
-    };
-    recent.truncate(FIRST_TURNS);
-    Ok(WarmUp { steady, first: recent, last_ns })
+    }
+}
+
+/// Leaves out the samples of all loops that the first one made before it was steady, by the clean
+/// ones (docs/methods/timing.md#warm-up). Whether it became steady.
+fn leave_out_transient(rules: &Rules, samples: &mut [Vec<Sample>]) -> bool {
+    // Operations timed alone vary by nature; their drift is judged after the run.
+    if rules.timing == Timing::Each {
+        return true;
+    }
+    let (turns, values): (Vec<usize>, Vec<f64>) = samples[0]
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| !s.labels.meets(rules.drops))
+        .map(|(turn, s)| (turn, s.elapsed_ns as f64 / s.iters as f64))
+        .unzip();
+    let found = transient(&values);
+    if found.len > 0 {
+        let from = turns[found.len];
+        samples.iter_mut().for_each(|series| drop(series.drain(..from)));
+    }
+    found.ended
 }
 
 /// Attributes the time since the last call to a phase.
@@ -258,9 +265,6 @@ pub fn alone(
     }
     let warm = warm_up(ins, variants, &iters, rules, &mut taken.iterations)?;
     lap.end(Phase::WarmUp, &mut taken.output.phases);
-    if !warm.steady {
-        taken.output.remarks.push(Remark::Unsteady);
-    }
     let first = order::median(&warm.first).filter(|_| rules.first);
 
     let one = || Sample { iters: 1, ..Sample::default() };
@@ -276,6 +280,7 @@ pub fn alone(
             lengthenings += 1;
             continue;
         }
+        let steady = leave_out_transient(rules, &mut samples);
         let clean = samples.iter().map(|s| clean(s, rules).count()).min().unwrap_or(0);
         let share = clean as f64 / samples[0].len().max(1) as f64;
         taken.output.series = variants
@@ -289,6 +294,9 @@ pub fn alone(
         // A frozen count must stay what it is: only the first round may look for a shorter
         // interval.
         if each || !poor || !shorter || halvings == 2 || !frozen.is_empty() {
+            if !steady {
+                taken.output.remarks.push(Remark::Unsteady);
+            }
             label_host(&host, &ins.host(), &mut taken.output.series);
             let stated = first.map(|ns| Series::stated(FIRST, vec![(ns - rules.clock_cost_ns) * 1e-9]));
             taken.output.series.extend(stated);

@@ -11,7 +11,7 @@ const CANNOT_TELL: &str = "cannot tell: ";
 /// exactly this text, or [`Remark::Note`] if there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
-    /// The warm-up reached its time limit before the values were steady.
+    /// The samples were not steady by the middle of the round.
     Unsteady,
     /// The intervals of a worker group were shorter than the rule for its size requires
     /// (docs/methods/timing.md#intervals-of-a-worker-group).

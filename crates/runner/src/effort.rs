@@ -67,7 +67,7 @@ impl Effort {
                 most_rounds,
                 intervals: 25,
                 sampling: ms(40),
-                warm_up: ms(10),
+                warm_up: ms(2),
                 preflight: ms(1500),
                 budget: ms(60_000),
             },
@@ -78,7 +78,7 @@ impl Effort {
                 most_rounds,
                 intervals: 25,
                 sampling: ms(60),
-                warm_up: ms(10),
+                warm_up: ms(2),
                 preflight: ms(2000),
                 budget: ms(600_000),
             },
@@ -173,10 +173,10 @@ mod tests {
             let effort = Effort::of(profile).thinned(share);
             (effort.intervals, effort.sampling.as_millis(), effort.warm_up.as_millis(), effort.rounds)
         };
-        assert_eq!(thinned(Profile::Standard, 1.0), (25, 40, 10, 9));
-        assert_eq!(thinned(Profile::Standard, 0.5), (12, 20, 5, 9));
+        assert_eq!(thinned(Profile::Standard, 1.0), (25, 40, 2, 9));
+        assert_eq!(thinned(Profile::Standard, 0.5), (12, 20, 1, 9));
         assert_eq!(thinned(Profile::Standard, 0.0), (11, 4, 1, 9));
-        assert_eq!(thinned(Profile::Standard, 2.0), (25, 40, 10, 9));
+        assert_eq!(thinned(Profile::Standard, 2.0), (25, 40, 2, 9));
         assert_eq!(thinned(Profile::Quick, 0.0), (11, 4, 1, 6));
     }
 
@@ -189,9 +189,9 @@ mod tests {
             (effort.rounds, effort.most_rounds, effort.intervals, ms)
         };
         assert_eq!(of(Profile::Quick), (6, 6, 11, [4, 1, 400, 10_000]));
-        assert_eq!(of(Profile::Standard), (9, 63, 25, [40, 10, 1500, 60_000]));
+        assert_eq!(of(Profile::Standard), (9, 63, 25, [40, 2, 1500, 60_000]));
         assert_eq!(of(Profile::Complete), of(Profile::Standard));
-        assert_eq!(of(Profile::Rigorous), (17, 63, 25, [60, 10, 2000, 600_000]));
+        assert_eq!(of(Profile::Rigorous), (17, 63, 25, [60, 2, 2000, 600_000]));
         assert_eq!(complete_budget(400), Duration::from_secs(360));
     }
 }

@@ -1,5 +1,5 @@
-//! Whether values change with time: whether the warm-up is over, and whether the machine drifted
-//! during the run.
+//! Whether values change with time: whether the machine drifted during the run, or all rounds from
+//! start to end. Where the transient of one round ends is in [`crate::transient`].
 //!
 //! Everything here uses ranks and medians, so a few disturbed samples neither create a trend nor
 //! hide one. All pairs of values are compared: the running time is quadratic in their number, which
@@ -10,10 +10,6 @@ use std::cmp::Ordering;
 use crate::normal::two_sided_tail;
 use crate::order::{median, sorted};
 use crate::rounds::round_medians;
-
-/// The number of latest values that decide whether a benchmark is warm
-/// (docs/methods/statistics.md#drift).
-const STEADY_WINDOW: usize = 10;
 
 /// The smallest change that counts, as a share of the median. A smaller one is harmless even when
 /// it is certain (docs/methods/statistics.md#drift).
@@ -75,24 +71,6 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     let slope = theil_sen_slope(values)?;
     let order = Concordance::of(values);
     Some(Trend { s: order.s, z: order.z(), p: two_sided_tail(order.z()), slope })
-}
-
-/// Whether the latest 10 values are steady: the trend over them, and the step from the median of
-/// their first half to that of the second, are both below 1 % of their median
-/// (docs/methods/statistics.md#drift). Fewer than 10 values are not steady yet.
-#[must_use]
-pub fn steady(values: &[f64]) -> bool {
-    let Some(latest) = values.last_chunk::<STEADY_WINDOW>() else {
-        return false;
-    };
-    let (first, second) = latest.split_at(STEADY_WINDOW / 2);
-    match (median(latest), theil_sen_slope(latest), median(first), median(second)) {
-        (Some(middle), Some(slope), Some(first), Some(second)) => {
-            let tolerated = TOLERATED_CHANGE * middle.abs();
-            slope.abs() * (STEADY_WINDOW as f64) < tolerated && (second - first).abs() < tolerated
-        }
-        _ => false,
-    }
 }
 
 /// The drift over `rounds`, each the values of one process in time order: p < 1 % and a total
@@ -198,6 +176,8 @@ mod tests {
     fn slope_is_that_of_the_majority() {
         assert_eq!(theil_sen_slope(&[1.0, 3.0]), Some(2.0));
         assert_eq!(theil_sen_slope(&[0.0, 1.0, 2.0, 99.0, 4.0, 5.0, 6.0]), Some(1.0));
+        // Up and down again: no slope.
+        assert_eq!(theil_sen_slope(&[0.0, 0.0, 0.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.0, 0.0]), Some(0.0));
     }
 
     #[test]
@@ -208,45 +188,6 @@ mod tests {
         assert_eq!(mann_kendall(&[1.0, 2.0, f64::INFINITY]), None);
         assert_eq!(drift(&[]), None);
         assert_eq!(drift(&[vec![], vec![1.0]]), None);
-        assert!(!steady(&[]));
-    }
-
-    #[test]
-    fn steady_needs_ten_values_and_looks_at_the_latest() {
-        assert!(!steady(&[1.0; 9]));
-        assert!(steady(&[1.0; 10]));
-        assert!(steady(&[[9.0; 10], [1.0; 10]].concat()));
-        assert!(!steady(&[[1.0; 10], [f64::NAN; 10]].concat()));
-    }
-
-    /// The halves of a line differ by half of its rise, so the slope is the stricter criterion
-    /// here.
-    #[test]
-    fn a_slope_is_not_steady() {
-        let line = |step: f64| (0..10).map(|index| 1.0 + step * f64::from(index)).collect::<Vec<f64>>();
-        assert!(steady(&line(0.0009)));
-        assert!(!steady(&line(0.0012)));
-        assert!(!steady(&line(-0.0012)));
-    }
-
-    /// Values are usually seconds, far below 1, so the tolerance must be relative.
-    #[test]
-    fn steadiness_does_not_depend_on_the_unit() {
-        let line = |step: f64, unit: f64| (0..10).map(|i| unit * (1.0 + step * f64::from(i))).collect::<Vec<f64>>();
-        for unit in [1e-9, 1.0, 1e9] {
-            assert!(steady(&line(0.0009, unit)), "{unit}");
-            assert!(!steady(&line(0.0012, unit)), "{unit}");
-        }
-    }
-
-    /// Up and down again: no slope, but the halves differ.
-    #[test]
-    fn a_step_is_not_steady() {
-        let hump =
-            |height: f64| [0.0, 0.0, 0.0, height, height, height, height, height, 0.0, 0.0].map(|value| value + 1.0);
-        assert_eq!(theil_sen_slope(&hump(0.02)), Some(0.0));
-        assert!(!steady(&hump(0.02)));
-        assert!(steady(&hump(0.009)));
     }
 
     fn rounds(count: u32, between: f64, within: f64) -> Vec<Vec<f64>> {
@@ -296,38 +237,6 @@ mod tests {
         let mut rounds = rounds(9, 0.0, 0.0);
         rounds[4] = (0..25).map(|step| 1.0 + 0.1 * f64::from(step)).collect();
         assert_eq!(drift(&rounds), None);
-    }
-
-    #[test]
-    fn one_disturbed_value_of_ten_does_not_change_the_verdict() {
-        // The mean of the second half is 200 times that of the first; its median is the same.
-        let mut values = vec![100.0; 10];
-        values[7] = 100_000.0;
-        assert!(steady(&values));
-        // A step of 2 %, with one value in the first half that would make the means equal.
-        let mut step: Vec<f64> = [100.0; 5].into_iter().chain([102.0; 5]).collect();
-        step[1] = 110.0;
-        assert!(!steady(&step));
-        assert_eq!(theil_sen_slope(&[0.0, 1.0, 2.0, 3.0, 1000.0]), Some(1.0));
-    }
-
-    /// Ten values from `first`, rising by `step`.
-    fn ramp(first: f64, step: f64) -> Vec<f64> {
-        (0..10).map(|i| first + step * f64::from(i)).collect()
-    }
-
-    /// A change of exactly 1 % counts as unsteady: over the whole window by the slope, or from its
-    /// first half to its second.
-    #[test]
-    fn steady_means_less_than_one_percent_both_ways() {
-        assert!(!steady(&ramp(995.5, 1.0)), "a slope of 1 over ten values at 1000");
-        assert!(steady(&ramp(995.6, 0.98)));
-        // The slope is taken over the window, ten steps, not over one.
-        assert!(!steady(&ramp(100.0, 0.15)));
-        // The middle of the first half is 995 and that of the second 1005, with a slope of 0.5.
-        let step = [1010.0, 988.0, 1009.0, 995.0, 988.0, 991.0, 1005.0, 989.0, 1014.0, 1014.0];
-        assert!(!steady(&step), "the halves differ by exactly 1 %");
-        assert!(steady(&step.map(|v| if v == 1005.0 { 1004.0 } else { v })));
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub mod run_noise;
 pub mod samples;
 pub mod student;
 pub mod tally;
+pub mod transient;
 
 mod binomial;
 mod normal;
@@ -42,7 +43,7 @@ mod normal;
 pub use change_points::{ChangePoint, change_points};
 pub use clusters::{Grouping, clusters};
 pub use comparison::{Comparison, Measured, compare};
-pub use drift::{Change, Drift, Trend, drift, mann_kendall, steady, theil_sen_slope};
+pub use drift::{Change, Drift, Trend, drift, mann_kendall, theil_sen_slope};
 pub use histogram::{Bin, log_histogram};
 pub use increments::{common_step, mode_step};
 pub use interval::{Interval, median_interval, median_interval_interpolated, widened_interval};
@@ -59,3 +60,4 @@ pub use rounds::{Headline, checkpoints, headline, need, round_medians, should_st
 pub use run_noise::RunNoise;
 pub use samples::{interference, quantised};
 pub use tally::Tally;
+pub use transient::{Transient, transient};

@@ -263,7 +263,7 @@ fn a_slower_or_a_faster_core_shows_in_the_frequency_probe() {
         let fake = Fake::new();
         let taken = take_with(&fake, &rules(), |fake, n| {
             // Off by 3 % towards the end of the samples.
-            if n > 44 {
+            if n > 38 {
                 fake.frequency_probe.set(probe_ns);
             }
         });

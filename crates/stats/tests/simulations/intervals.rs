@@ -3,7 +3,9 @@
 //! (docs/methods/statistics.md#rejected-intervals).
 
 use groma_stats::interval::{median_interval_interpolated_sorted, median_interval_sorted};
-use groma_stats::{Interval, Rng, headline, median_interval, order, round_medians, sorted, widened_interval};
+use groma_stats::{
+    Interval, Rng, headline, median, median_interval, order, round_medians, sorted, transient, widened_interval,
+};
 
 use crate::distributions::{INDEPENDENT, Shape};
 use crate::percent;
@@ -145,5 +147,37 @@ fn widening_costs_little_without_dependence() {
         let widened = coverage(widened_interval, 0.0, n, 4_000);
         println!("independent, n {n:3}: widened {widened:5.1} %");
         assert!((95.0..=99.5).contains(&widened), "n = {n}: {widened} %");
+    }
+}
+
+/// A round's value is the median of what its transient leaves of 15 samples; rounds differ by 1 %,
+/// samples by as much. The transients are those of which a warm-up of four intervals leaves this
+/// (docs/methods/statistics.md#transient).
+#[test]
+fn intervals_cover_whatever_transient_the_rounds_have() {
+    let transients: [(&str, fn(usize) -> f64); 4] = [
+        ("none", |_| 0.0),
+        ("a decay by half each interval", |i| 0.1 * 0.5f64.powi(i as i32)),
+        ("a step of 5 % after three intervals", |i| if i < 3 { 0.05 } else { 0.0 }),
+        ("a drift of 2 % over five intervals", |i| 0.02 * (1.0 - i as f64 / 5.0).max(0.0)),
+    ];
+    let mut rng = Rng::new(41);
+    for (name, of) in transients {
+        let mut covered = |cut: bool| {
+            percent(8_000, || {
+                let values: Vec<f64> = (0..9)
+                    .map(|_| {
+                        let round = 1.0 + 0.01 * rng.normal();
+                        let samples: Vec<f64> = (0..15).map(|i| round + 0.01 * rng.normal() + of(i)).collect();
+                        let from = if cut { transient(&samples).len } else { 0 };
+                        median(&samples[from..]).unwrap_or(f64::NAN)
+                    })
+                    .collect();
+                median_interval(&values, order::CONFIDENCE).is_some_and(|interval| interval.contains(1.0))
+            })
+        };
+        let [with, without] = [true, false].map(&mut covered);
+        println!("{name}: {with:.1} %, {without:.1} % without cutting");
+        assert!((94.0..97.0).contains(&with), "{name}: {with}");
     }
 }

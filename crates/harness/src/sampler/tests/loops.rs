@@ -379,9 +379,8 @@ fn the_cores_clock_is_the_quantile_that_the_headline_is() {
     }
 }
 
-/// Warms a loop up whose n-th turn takes `ns(n)` a turn; whether it was steady, its turns, and how
-/// long it took.
-fn warmed(rules: &Rules, ns: impl Fn(u64) -> u64) -> (Result<bool, BenchError>, u64, u64) {
+/// Warms a loop up whose n-th turn takes `ns(n)` a turn; its turns, and how long it took.
+fn warmed(rules: &Rules, ns: impl Fn(u64) -> u64) -> (Result<u64, BenchError>, u64) {
     let fake = Fake::new();
     let began = fake.now.get();
     let mut turns = 0;
@@ -390,40 +389,61 @@ fn warmed(rules: &Rules, ns: impl Fn(u64) -> u64) -> (Result<bool, BenchError>, 
         fake.run(ns(turns));
         Ok(())
     };
-    let steady = warm_up(&fake, &mut [Variant::new("", body)], &[10], rules, &mut 0).map(|warm| warm.steady);
-    (steady, turns, fake.now.get() - began)
+    let ended = warm_up(&fake, &mut [Variant::new("", body)], &[10], rules, &mut 0);
+    (ended.map(|_| turns), fake.now.get() - began)
 }
 
 #[test]
-fn a_warm_up_lasts_as_long_as_asked_and_until_it_is_steady() {
+fn a_warm_up_lasts_as_long_as_asked_and_two_turns() {
     let asked = |ms: u64| Rules { warm_ns: ms * 1_000_000, ..rules() };
-    // Steady at once: no longer than asked, and ten turns.
-    assert_eq!(warmed(&asked(10), |_| 200_000), (Ok(true), 50, 10_000_000));
-    assert_eq!(warmed(&asked(1), |_| 200_000), (Ok(true), 10, 2_000_000));
-    // Slow at first: until the last ten are alike, although enough time has passed.
-    let (steady, turns, _) = warmed(&asked(4), |n| if n < 30 { 400_000 - 9_000 * n } else { 130_000 });
-    assert_eq!(steady, Ok(true));
-    assert!((34..=39).contains(&turns), "of the last ten most are alike: {turns}");
-    // Operations that are timed alone vary by nature.
-    let each = Rules { timing: Timing::Each, ..asked(1) };
-    assert_eq!(warmed(&each, |n| 300_000 + 200_000 * (n % 2)), (Ok(true), 3, 1_300_000));
+    assert_eq!(warmed(&asked(10), |_| 200_000), (Ok(50), 10_000_000));
+    assert_eq!(warmed(&asked(1), |_| 200_000), (Ok(5), 1_000_000));
+    assert_eq!(warmed(&asked(1), |_| 3_000_000), (Ok(2), 6_000_000));
+    let long = Rules { warm_ns: 900_000_000, time_limit_ns: 60_000_000_000, ..rules() };
+    assert_eq!(warmed(&long, |_| 200_000_000), (Ok(3), 600_000_000), "at most 500 ms");
+}
+
+/// What the first loop did before it was steady is left out of all; what was interrupted is not
+/// taken for a transient.
+#[test]
+fn the_transient_of_a_round_is_left_out() {
+    let taken = |slow: u64, interrupted: bool| {
+        let fake = Fake::new();
+        let mut calls = 0;
+        let first = |iters: u64| {
+            calls += 1;
+            // The warm-up takes the first five turns, of 0.22 ms.
+            fake.run(iters * if calls <= 5 + slow { 150 } else { 100 });
+            if interrupted && calls == 13 {
+                fake.lose(3_000_000);
+                fake.count(|used| used.involuntary += 1);
+            }
+            Ok(())
+        };
+        let second = |iters: u64| {
+            fake.run(iters * 70);
+            Ok(())
+        };
+        let frozen = [("a".to_owned(), 1000), ("b".to_owned(), 1000)];
+        let many = Rules { intervals: 20, warm_ns: 1_000_000, time_limit_ns: 60_000_000, ..rules() };
+        let variants = &mut [Variant::new("a", first), Variant::new("b", second)];
+        alone(&fake, &many, variants, &frozen, &mut Rng::new(3)).expect("it runs").output
+    };
+    let of = |output: &RoundOutput| {
+        let longest = output.series[0].samples.iter().map(|s| s.elapsed_ns / s.iters).max();
+        (output.series.iter().map(|s| s.samples.len()).collect::<Vec<_>>(), longest)
+    };
+    let clean = taken(0, false);
+    assert_eq!((of(&clean), clean.remarks.len()), ((vec![20, 20], Some(100)), 0));
+    let slow = taken(5, false);
+    let (left, longest) = of(&slow);
+    assert!(left[0] == left[1] && (14..20).contains(&left[0]) && longest == Some(100), "{left:?} {longest:?}");
+    let (kept, _) = of(&taken(0, true));
+    assert!(kept[0] >= 20, "an interrupted sample is kept with its label: {kept:?}");
 }
 
 #[test]
-fn a_capped_warm_up_is_reported_as_not_steady() {
-    // Ever slower, by more than 1 % in ten turns.
-    let slower = |n: u64| 200_000 + 5_000 * n;
-    let (steady, _, spent) = warmed(&Rules { warm_ns: 3_000_000, ..rules() }, slower);
-    assert_eq!(steady, Ok(false));
-    assert!((9_000_000..9_700_000).contains(&spent), "three times what was asked: {spent}");
-    // The time limit ends it, and so do 500 ms, whatever was asked for.
-    let (_, _, spent) =
-        warmed(&Rules { warm_ns: 1_000, time_limit_ns: 20_000_000, ..rules() }, |n| 3_000_000 + 100_000 * n);
-    assert!((20_000_000..26_000_000).contains(&spent), "{spent}");
-    let long = Rules { warm_ns: 900_000_000, time_limit_ns: 60_000_000_000, ..rules() };
-    let (steady, _, spent) = warmed(&long, |_| 200_000_000);
-    assert_eq!((steady, spent), (Ok(true), 600_000_000), "too few to tell");
-    // What the flag becomes.
+fn a_round_that_does_not_become_steady_says_so() {
     let fake = Fake::new();
     let body = |iters: u64| {
         let now = fake.now.get();
@@ -451,6 +471,6 @@ fn a_stopped_clock_is_an_error_not_a_hang() {
 #[test]
 fn a_coarse_clock_is_not_one_that_stands_still() {
     // It shows the time of thousands of turns at once.
-    let (steady, turns, _) = warmed(&rules(), |n| if n.is_multiple_of(5_000) { 10_000_000 } else { 0 });
-    assert!(steady.is_ok() && turns >= 5_000, "{steady:?} after {turns}");
+    let (turns, _) = warmed(&rules(), |n| if n.is_multiple_of(5_000) { 10_000_000 } else { 0 });
+    assert_eq!(turns, Ok(5_000));
 }
