@@ -319,9 +319,7 @@ impl<'j> Ctx<'j> {
         let (body, least_ns) = (mutation::mutilated(body), self.job.host.interval_ns / 4.0);
         let begun = Real.now_ns();
         let cost = crate::probe::probe(&Real, windows, least_ns, most, body, &mut self.iterations)?;
-        let ended = Real.now_ns();
-        self.output.phases.add(Phase::Sampling, ended.saturating_sub(begun));
-        self.measured_ns = Some(ended);
+        self.sampled_since(begun);
         self.output.core_hz = Some(cost.core_hz);
         Ok(cost)
     }
@@ -406,6 +404,14 @@ impl<'j> Ctx<'j> {
             return Ok(self.job.host.beyond_caches);
         }
         Err(BenchError::Failed("asks for the end of the caches without Need::EndOfCaches".to_owned()))
+    }
+
+    /// Attributes the time since `begun_ns` to sampling: for benchmarks that state values of a loop
+    /// of their own, whose time would count as set-up.
+    pub fn sampled_since(&mut self, begun_ns: u64) {
+        let ended = Real.now_ns();
+        self.output.phases.add(Phase::Sampling, ended.saturating_sub(begun_ns));
+        self.measured_ns = Some(ended);
     }
 
     /// The time limit of the round, in nanoseconds, for benchmarks that state values.

@@ -21,7 +21,7 @@ use crate::instruments::Instruments;
 use crate::labels::label_host;
 use crate::member::Member;
 pub use crate::member::Timetable;
-use crate::model::{Fact, Job, Label, Remark, RoundOutput, RoundResult, Sample, Series, Span, WorkerKind};
+use crate::model::{Fact, Job, Label, Phase, Remark, RoundOutput, RoundResult, Sample, Series, Span, WorkerKind};
 use crate::protocol;
 use crate::sampler::Samples;
 use crate::sys::clock::{Clock, Monotonic};
@@ -254,6 +254,9 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
     let mut samples = Samples { output: report.output, ..Samples::default() };
     let output = &mut samples.output;
     let (first, last) = common_span(&board.slots);
+    // The rest of its time is set-up.
+    output.phases.add(Phase::WarmUp, timetable.warm_ns);
+    output.phases.add(Phase::Sampling, last.saturating_sub(first).saturating_sub(timetable.warm_ns));
     let mut worst_margin = i64::MAX;
     // The sample with its margin, and the label where that is negative.
     let mut bounded = |taken: &MemberSample| {

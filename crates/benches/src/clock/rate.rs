@@ -142,6 +142,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         brackets.push(bracket(ctx));
     }
+    ctx.sampled_since(start);
     let backwards = brackets.windows(2).filter(|pair| pair[1].ticks <= pair[0].ticks).count();
     super::prove_forwards(ctx, backwards as u64);
     let Some((hz, error, spread)) = rates_of(&brackets) else {

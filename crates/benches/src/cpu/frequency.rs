@@ -210,6 +210,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             break;
         }
     }
+    ctx.sampled_since(start);
     ctx.fact("frequency.turns", turns.len());
     if work.is_some() {
         ctx.prove("sums of vectors that were wrong", "0", wrong as f64, 0.0..=0.0);

@@ -186,7 +186,7 @@ fn keep_full(
     // By slot: the offset, when the request was submitted, and whether it writes.
     let mut slots = vec![(0, 0, false); depth];
     let mut free: Vec<usize> = (0..depth).collect();
-    let limit = ctx.time_limit_ns();
+    let (limit, begun) = (ctx.time_limit_ns(), ctx.now_ns());
     while !(counted.over && requests.in_flight() == 0) {
         if counted.over || free.is_empty() {
             free.clear();
@@ -231,6 +231,7 @@ fn keep_full(
         }
         counted.end_if_enough(now, limit, depth);
     }
+    ctx.sampled_since(begun);
     Ok(counted)
 }
 

@@ -254,7 +254,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let loads = loads_in_a_window(idle);
 
     generators.send_command(WORK);
-    let until = ctx.now_ns() + 3 * ctx.time_limit_ns().max(10_000_000);
+    let begun = ctx.now_ns();
+    let until = begun + 3 * ctx.time_limit_ns().max(10_000_000);
     let mut windows: Vec<Window> = Vec::new();
     chain.mark();
     let mut walked = 0;
@@ -274,6 +275,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         generators.check_alive()?;
     }
+    ctx.sampled_since(begun);
     generators.send_command(SLEEP);
     let ended_badly = generators.end()?.iter().filter(|exit| !exit.success()).count();
     ctx.prove("generators that did not leave well", "0", ended_badly as f64, 0.0..=0.0);

@@ -149,7 +149,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let pinned_apart = ctx.peer_cpu().is_some_and(|cpu| cpu != current_cpu());
     let (mut early, mut counted, mut awake, mut posted, mut shared) = (0u64, 0, 0u64, 0u32, 0u32);
-    let mut end = u64::MAX;
+    let (mut end, begun) = (u64::MAX, ctx.now_ns());
     while counted < FEWEST || (counted < MOST && ctx.now_ns() < end) {
         let rest = REST_NS.start + ctx.rng().below(REST_NS.end - REST_NS.start);
         // A rest cut short by a signal is fine.
@@ -173,6 +173,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             return Err(BenchError::Failed(format!("the peer was awake at {awake} of {posted} wake-ups")));
         }
     }
+    ctx.sampled_since(begun);
     words.end(&peer);
     load.stop(ctx)?;
     let peer = peer.wait()?[0];

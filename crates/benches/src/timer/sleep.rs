@@ -193,7 +193,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         overshoot(&sleeper, length)?;
     }
 
-    let end = ctx.now_ns() + ctx.time_limit_ns();
+    let begun = ctx.now_ns();
+    let end = begun + ctx.time_limit_ns();
     let before = Usage::thread();
     let mut beside = Vec::with_capacity(MOST);
     let (mut early, mut slept, mut cut) = (0u64, 0, 0u64);
@@ -211,6 +212,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             return Err(BenchError::Failed(format!("{cut} sleeps were interrupted by signals")));
         }
     }
+    ctx.sampled_since(begun);
     let used = Usage::thread().since(&before);
     ctx.prove("sleeps that ended before their time", "0", early as f64, 0.0..=0.0);
     prove_lateness(ctx, &beside);

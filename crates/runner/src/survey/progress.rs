@@ -9,7 +9,7 @@ use crate::shares::{self, Share};
 use anyhow::Result;
 use groma_analysis::{half_width, is_precise};
 use groma_harness::Rng;
-use groma_harness::model::{Round, RoundResult, State};
+use groma_harness::model::{Phase, Round, RoundResult, State};
 use groma_stats::need;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,8 @@ pub(super) struct PointProgress {
     pub(super) frozen: Vec<(String, u64)>,
     /// The wall time of its last round.
     pub(super) cost: Duration,
+    /// The wall time of its last round without sampling and warm-up.
+    pub(super) prepared: Duration,
     /// Wall time spent on it.
     pub(super) spent: Duration,
     /// The rounds that its share of the budget allows.
@@ -34,6 +36,9 @@ pub(super) struct PointProgress {
     pub(super) settled: bool,
 }
 
+/// A round with a costly set-up samples for at most so many times as long as another.
+const LONGEST: f64 = 10.0;
+
 /// The longest that one point may take in all rounds together (docs/methods/timing.md#budget).
 const POINT_CAP: Duration = Duration::from_secs(20);
 
@@ -42,6 +47,9 @@ impl PointProgress {
     /// useful.
     pub(super) fn learn(&mut self, result: &RoundResult, took: Duration) {
         self.cost = took;
+        let phases = &result.output.phases;
+        let sampled = Duration::from_nanos(phases.of(Phase::Sampling) + phases.of(Phase::WarmUp));
+        self.prepared = took.saturating_sub(sampled);
         self.spent += took;
         if self.frozen.is_empty() && result.state == State::Ok {
             self.frozen = result.output.series.iter().map(|s| (s.name.clone(), s.iters)).collect();
@@ -96,7 +104,7 @@ pub(super) struct Progress<'p> {
 /// first of them warms up for so long.
 fn settling(survey: &Survey, plan: &[Planned]) -> Duration {
     const FULL: Duration = Duration::from_millis(200);
-    const PART_OF_BUDGET: f64 = 0.2;
+    const PART_OF_BUDGET: f64 = 0.05;
     let waking: Vec<&Planned> = plan.iter().filter(|planned| planned.wakes && planned.unsupported.is_none()).collect();
     let blocks = if survey.launchers.len() > 1 {
         waking.len()
@@ -117,6 +125,7 @@ impl<'p> Progress<'p> {
             rounds: Vec::new(),
             frozen: Vec::new(),
             cost: Duration::ZERO,
+            prepared: Duration::ZERO,
             spent: Duration::ZERO,
             affordable: survey.effort.rounds,
             most: survey.effort.rounds,
@@ -149,7 +158,22 @@ impl<'p> Progress<'p> {
             true => self.settling,
             false => Duration::ZERO,
         };
-        Effort { warm_up: self.effort.warm_up.max(settling), ..self.effort }
+        let effort = self.effort.of_length(self.length(i));
+        Effort { warm_up: effort.warm_up.max(settling), ..effort }
+    }
+
+    /// How long a round of this point samples: longer where its set-up takes long. By the rule of
+    /// two-stage sampling (Cochran, "Sampling Techniques", 1977, 10.6), with rounds that differ as
+    /// much as the parts of one do: by the root of the ratio of the two costs. A round that fills a
+    /// gigabyte for 0.5 s and samples for 4 ms would be a waste
+    /// (docs/methods/timing.md#effort).
+    fn length(&self, i: usize) -> Duration {
+        let sampling = self.effort.sampling;
+        // Both sides of a pair alike.
+        let prepared = self.other_side(i).map_or(Duration::ZERO, |other| self.points[other].prepared);
+        let prepared = prepared.max(self.points[i].prepared);
+        let longer = (prepared.as_secs_f64() / sampling.as_secs_f64()).sqrt().clamp(1.0, LONGEST);
+        sampling.mul_f64(longer)
     }
 
     /// Notes what a round of this point did to its CPUs. Returns how much longer it warmed up than

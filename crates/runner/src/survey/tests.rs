@@ -35,6 +35,7 @@ fn point_progress(frozen: Vec<(String, u64)>) -> PointProgress {
         rounds: Vec::new(),
         frozen,
         cost: Duration::ZERO,
+        prepared: Duration::ZERO,
         spent: Duration::ZERO,
         affordable: 9,
         most: 9,
