@@ -30,18 +30,12 @@
 //! are checked.
 #![expect(unsafe_code, reason = "writes and follows the pointers")]
 
-use crate::arch::parallel_chase::{PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, parallel_chase_kernels};
 use crate::arch::{chase, chase_loads};
 use crate::flush::Flush;
 use core::marker::PhantomData;
 
 /// A node is a pointer.
 const NODE: usize = size_of::<*const u8>();
-
-/// How many nodes ahead the second pointer of a node leads, and the walks that [`Chain::sweep`]
-/// makes at once: about as many misses as a core has in flight, and chains that a kernel follows in
-/// registers.
-const AHEAD: usize = 12;
 
 /// A closed cycle of pointers through a buffer.
 #[derive(Debug)]
@@ -51,9 +45,6 @@ pub struct Chain<'a> {
     marked: *const u8,
     nodes: usize,
     span: usize,
-    /// Whether each node has a second pointer, behind the first: to the second pointer of the node
-    /// [`AHEAD`] further.
-    leads_ahead: bool,
     buffer: PhantomData<&'a mut [u8]>,
 }
 
@@ -104,9 +95,6 @@ impl<'a> Chain<'a> {
         let mut entry: *const u8 = start;
         // Receives the pointer to the next node: first `entry`, then each node in turn.
         let mut open = &raw mut entry;
-        // The second pointers fit where no node is cut off by the end of the buffer.
-        let leads_ahead = spacing >= 2 * NODE && span.is_multiple_of(spacing) && span / spacing >= AHEAD;
-        let (mut first, mut last) = ([start; AHEAD], [start; AHEAD]);
         // The nodes of one group: few enough to stay in a cache, however large the buffer.
         let mut group = Vec::with_capacity(group_pages.saturating_mul(page / spacing).min(span / spacing + 1));
         let groups = pages.len().div_ceil(group_pages);
@@ -118,36 +106,22 @@ impl<'a> Chain<'a> {
                 group.extend((page_start..room).step_by(spacing));
             }
             shuffle(&mut group, &mut below);
+            nodes += group.len();
             for &node in &group {
                 // SAFETY: `node` is a multiple of the spacing (`check`: of a pointer's size) and
                 // ends inside the buffer, which is borrowed for writing; `open` is `entry` or such
-                // a node. With `leads_ahead` the nodes have room for two pointers.
+                // a node.
                 unsafe {
                     let node = start.add(node);
                     open.write(node);
                     open = node.cast();
-                    if leads_ahead {
-                        let before = core::mem::replace(&mut last[nodes % AHEAD], node);
-                        match first.get_mut(nodes) {
-                            Some(first) => *first = node,
-                            None => second(before).write(second(node).cast()),
-                        }
-                    }
                 }
-                nodes += 1;
-            }
-        }
-        if leads_ahead {
-            // From the last nodes to the first.
-            for (i, &node) in first.iter().enumerate() {
-                // SAFETY: `last` holds the last nodes, by their place modulo their number.
-                unsafe { second(last[(nodes + i) % AHEAD]).write(second(node).cast()) };
             }
         }
         // SAFETY: as above. This closes the cycle; `entry` was written through `open` and is read
         // the same way.
         unsafe { open.write((&raw const entry).read()) };
-        Ok(Self { start, here: entry, marked: entry, nodes, span, leads_ahead, buffer: PhantomData })
+        Ok(Self { start, here: entry, marked: entry, nodes, span, buffer: PhantomData })
     }
 
     /// A chain through nodes `spacing` bytes apart in random order.
@@ -191,7 +165,7 @@ impl<'a> Chain<'a> {
             // SAFETY: as above, and both have been written.
             unsafe { core::ptr::swap(node(i), node(j)) };
         }
-        Ok(Self { start, here: start, marked: start, nodes, span, leads_ahead: false, buffer: PhantomData })
+        Ok(Self { start, here: start, marked: start, nodes, span, buffer: PhantomData })
     }
 
     /// A chain from the start of the buffer to its end by a fixed `stride`, and back to the start:
@@ -212,7 +186,7 @@ impl<'a> Chain<'a> {
             // SAFETY: both are nodes, in a buffer that is borrowed for writing.
             unsafe { node(i).write(node((i + 1) % nodes).cast()) };
         }
-        Ok(Self { start, here: start, marked: start, nodes, span, leads_ahead: false, buffer: PhantomData })
+        Ok(Self { start, here: start, marked: start, nodes, span, buffer: PhantomData })
     }
 
     /// A chain through the nodes at these offsets from the start of the buffer, in this order, and
@@ -251,15 +225,7 @@ impl<'a> Chain<'a> {
             unsafe { node(at).write(node(next).cast()) };
         }
         let first = node(first).cast_const().cast();
-        Ok(Self {
-            start,
-            here: first,
-            marked: first,
-            nodes: offsets.len(),
-            span,
-            leads_ahead: false,
-            buffer: PhantomData,
-        })
+        Ok(Self { start, here: first, marked: first, nodes: offsets.len(), span, buffer: PhantomData })
     }
 
     /// Follows the chain from where the last walk stopped, and returns the number of loads: `loads`
@@ -270,26 +236,6 @@ impl<'a> Chain<'a> {
         // SAFETY: `here` is a node of a closed cycle of nodes that nothing else can write to.
         self.here = unsafe { chase(self.here, loads) };
         loads
-    }
-
-    /// As [`Chain::walk`], in a fraction of the time where the chain allows it: loads the same nodes
-    /// in the same order, but several at once. It leaves the caches as a walk does, and is no
-    /// measurement. Makes up to a few hundred loads less than asked for, and returns how many.
-    pub fn sweep(&mut self, loads: u64) -> u64 {
-        let kernel = parallel_chase_kernels().iter().find(|kernel| kernel.chains == AHEAD);
-        let Some(kernel) = kernel.filter(|_| self.leads_ahead) else { return self.walk(loads) };
-        let steps = loads / AHEAD as u64 / PARALLEL_CHASE_UNROLL * PARALLEL_CHASE_UNROLL;
-        let (mut cursors, mut node) = ([self.here; PARALLEL_CHASES_MOST], self.here);
-        for cursor in &mut cursors[..AHEAD] {
-            *cursor = second(node.cast_mut()).cast_const().cast();
-            // SAFETY: a node of a closed cycle of nodes that nothing else can write to.
-            node = unsafe { node.cast::<*const u8>().read() };
-        }
-        // SAFETY: the second pointers lead to second pointers of the same nodes, which nothing else
-        // can write to; the cursors are elsewhere.
-        unsafe { (kernel.run)(&mut cursors, steps) };
-        self.here = cursors[0].wrapping_sub(NODE);
-        steps * AHEAD as u64
     }
 
     /// Evicts the nodes, `spacing` bytes apart, from all caches, so that the next lap finds them
@@ -337,11 +283,6 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// The second pointer of a node.
-fn second(node: *mut u8) -> *mut *const u8 {
-    node.wrapping_add(NODE).cast()
-}
-
 /// The number of nodes, `spacing` bytes apart, that begin within a buffer of `span` bytes.
 fn lines_of(span: usize, spacing: usize) -> usize {
     span.div_ceil(spacing)
@@ -381,32 +322,6 @@ mod tests {
             }
         }
         assert!(Chain::strided(&mut bytes, 0).is_err() && Chain::strided(&mut bytes, 12).is_err());
-    }
-
-    /// It goes on where a walk would, from any node, over the end of a lap, and through every node.
-    #[test]
-    fn a_sweep_leads_where_as_many_loads_lead() {
-        let page = crate::pages::page_size();
-        let mut bytes = crate::pages::Map::anonymous(8 * page, crate::pages::Policy::Base).expect("memory");
-        for (span, spacing) in
-            [(8 * page, 64), (7 * page + 192, 64), (8 * page, 256), (4 * page + 8, 64), (4 * page, 8)]
-        {
-            let mut n = 7u64;
-            let below = |limit: u64| {
-                n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (n >> 33) % limit
-            };
-            let mut chain = Chain::translation_amortised(&mut bytes[..span], spacing, 3, page, below).expect("a chain");
-            assert_eq!(chain.leads_ahead, span % spacing == 0 && spacing > 8, "{span} {spacing}");
-            let lap = chain.nodes() as u64;
-            for loads in [AHEAD as u64 * PARALLEL_CHASE_UNROLL, lap, 3 * lap + 500, 5000] {
-                chain.mark();
-                let made = chain.sweep(loads);
-                assert!(made <= loads.next_multiple_of(64) && made + 200 > loads, "{made} of {loads}");
-                assert!(chain.leads_here(made) && !chain.leads_here(made + 1), "{span} {spacing} {loads}");
-                chain.walk(64);
-            }
-        }
     }
 
     /// A node that is left out only makes the walk faster; no count shows it.

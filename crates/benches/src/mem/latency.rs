@@ -36,7 +36,7 @@
 //! **Sources:** lmbench 1996 table 6; lmbench3 `lat_mem_rd`; CSE 221 "RAM access
 //! time". See docs/methods/memory.md#chain-construction and docs/methods/memory.md#latency-curve.
 
-use super::settle::{self, By};
+use super::settle;
 use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
@@ -148,8 +148,7 @@ pub(super) fn follow(ctx: &mut Ctx, chain: &mut Chain<'_>, spacing: usize) -> Ou
     ctx.fact("chain.nodes", chain.nodes());
     let (nodes, limit_ns) = (chain.nodes() as u64, ctx.time_limit_ns());
     let uncached = uncached(ctx.beyond_caches()?, spacing);
-    let follow = |loads, by| if by == By::Sweep { chain.sweep(loads) } else { chain.walk(loads) };
-    let laps = settle::laps((nodes, uncached), limit_ns, || ctx.now_ns(), follow);
+    let laps = settle::laps((nodes, uncached), limit_ns, || ctx.now_ns(), |loads| chain.walk(loads));
     match laps.first_ns {
         Some(ns) => ctx.state_as(FIRST_LAP, ns * 1e-9),
         None => ctx.unresolved(FIRST_LAP, &format!("a lap of {nodes} loads is too short to be timed once")),

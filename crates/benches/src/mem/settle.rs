@@ -24,20 +24,6 @@ const LEAST_PIECE: u64 = 1024;
 /// Laps through fewer nodes are taken together until they make so many loads.
 const LEAST_LAP: u64 = 1 << 14;
 
-/// Loads of a lap that are timed. The rest of a longer lap is swept: all laps through 256 MiB took
-/// 430 of the 510 ms of a round, and the first 64 Ki loads of a lap say whether it is like the one
-/// before as well as all of them.
-const TIMED: u64 = 1 << 16;
-
-/// How a part of a lap is followed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum By {
-    /// One load after the other, as measured.
-    Walk,
-    /// The same loads, several at once.
-    Sweep,
-}
-
 /// What the laps showed.
 #[derive(Debug, PartialEq)]
 pub(super) struct Laps {
@@ -64,7 +50,7 @@ impl Laps {
 }
 
 /// Follows a chain of `nodes` nodes until two laps in a row agree, or `limit_ns` have passed.
-/// `follow` makes about so many loads and returns how many. Chains of few nodes are gone over
+/// `walk(n)` makes `n` loads or a few more and returns how many. Chains of few nodes are gone over
 /// several times for what is called a lap here. Of a chain of more nodes than `uncached`, of which
 /// the caches hold hardly any by the time that a walk comes round to them, a lap is an eighth as many
 /// loads as that: no load finds what an earlier one has left.
@@ -72,25 +58,21 @@ pub(super) fn laps(
     (nodes, uncached): (u64, u64),
     limit_ns: u64,
     now_ns: impl Fn() -> u64,
-    mut follow: impl FnMut(u64, By) -> u64,
+    mut walk: impl FnMut(u64) -> u64,
 ) -> Laps {
     let nodes = if nodes > uncached { (uncached / 8).max(LEAST_PIECE) } else { nodes };
     let start = now_ns();
     // Makes the code of the loop present: that took 3 us of the first lap through 64 KiB, of 8 in
     // all, in one of two builds.
-    follow(0, By::Walk);
+    walk(0);
     let mut lap = |loads: u64| {
-        let timed = loads.min(TIMED);
-        let piece = (timed / PIECES).max(LEAST_PIECE);
+        let piece = (loads / PIECES).max(LEAST_PIECE);
         let (mut made, mut pieces) = (0, Vec::with_capacity(PIECES as usize + 1));
-        while made < timed {
+        while made < loads {
             let before = now_ns();
-            let walked = follow(piece.min(timed - made), By::Walk);
+            let walked = walk(piece.min(loads - made));
             pieces.push(now_ns().saturating_sub(before) as f64 / walked as f64);
             made += walked;
-        }
-        if loads > made {
-            follow(loads - made, By::Sweep);
         }
         quantile(&pieces, 0.25).unwrap_or(0.0)
     };
@@ -121,7 +103,7 @@ mod tests {
             (nodes, u64::MAX),
             limit_ns,
             || now.get(),
-            |loads, _| {
+            |loads| {
                 let lap = (made.get() / nodes) as usize;
                 made.set(made.get() + loads);
                 now.set(now.get() + loads * ns[lap.min(ns.len() - 1)]);
@@ -149,7 +131,7 @@ mod tests {
     fn a_chain_of_which_the_caches_hold_nothing_is_not_gone_round() {
         let loads = |nodes| {
             let made = Cell::new(0);
-            let walk = |loads, _| {
+            let walk = |loads| {
                 made.set(made.get() + loads);
                 loads
             };
@@ -157,26 +139,6 @@ mod tests {
             made.get()
         };
         assert_eq!([1 << 18, 1 << 19, (1 << 19) + 1, 1 << 24].map(loads), [1 << 19, 1 << 20, 1 << 17, 1 << 17]);
-    }
-
-    /// Only the loads that are timed decide, and every node is loaded once a lap.
-    #[test]
-    fn a_long_lap_is_timed_at_its_begin_and_swept_to_its_end() {
-        let (now, parts) = (Cell::new(0), std::cell::RefCell::new(Vec::new()));
-        let seen = laps(
-            (3 * TIMED, u64::MAX),
-            u64::MAX,
-            || now.get(),
-            |loads, by| {
-                parts.borrow_mut().push((by, loads));
-                now.set(now.get() + loads * if by == By::Walk { 100 } else { 7 });
-                loads
-            },
-        );
-        assert_eq!(seen, Laps { first_ns: Some(100.0), count: 2, last_ns: [100.0, 100.0] });
-        let made = |by: By| parts.borrow().iter().filter(|part| part.0 == by).map(|part| part.1).sum::<u64>();
-        assert_eq!([By::Walk, By::Sweep].map(made), [2 * TIMED, 4 * TIMED]);
-        assert_eq!(parts.borrow().last().map(|part| part.0), Some(By::Sweep));
     }
 
     #[test]
@@ -201,7 +163,7 @@ mod tests {
                 (1 << 18, u64::MAX),
                 u64::MAX,
                 || now.get(),
-                |loads, _| {
+                |loads| {
                     calls.set(calls.get() + 1);
                     let more = if calls.get() % 10 < interrupted { 10_000 * calls.get() } else { 0 };
                     now.set(now.get() + loads * 10 + more);
