@@ -1,7 +1,8 @@
 use super::progress::{PointProgress, Progress};
 use super::*;
 use groma_harness::model::{
-    Derivation, Labels, Metric, Params, Placement, Point, Profile, Quantity, RoundOutput, Series, Timing, WorkerKind,
+    Derivation, Labels, Metric, Params, Phase, Placement, Point, Profile, Quantity, RoundOutput, Series, Timing,
+    WorkerKind,
 };
 use std::collections::BTreeSet;
 
@@ -143,7 +144,7 @@ fn a_job_follows_the_plan() {
         assert_eq!((job.round, job.workers), ([0, 1][i / 3], [1, 1, 4][i % 3]));
         assert_eq!((job.id.as_str(), &job.placement), (["a.one", "a.two", "a.two"][i % 3], &Placement::SameCpu));
         assert_eq!((job.cpus.as_slice(), job.frozen.as_slice()), (&[3, 3][..], &[("a".to_owned(), 12)][..]));
-        assert_eq!((job.intervals, job.warm_ns, job.worker_kind), (25, 10_000_000, WorkerKind::Threads));
+        assert_eq!((job.intervals, job.warm_ns, job.worker_kind), (25, 2_000_000, WorkerKind::Threads));
         assert_eq!((job.host.timeslice_ns, job.work_dir.as_ref()), (7.0, None));
         // The sampling time of a worker group: 60 s / 12 / 3 points.
         assert_eq!(job.time_limit_ns, if job.workers == 1 { 40_000_000 } else { 1_666_666_666 });
@@ -280,7 +281,7 @@ fn a_round_cut_by_the_budget_is_not_a_time_out() {
     assert!(matches!(ended(short, None), Ended::Result(result) if result.state == State::Timeout));
 }
 
-/// All of them together take at most a fifth of the budget.
+/// All of them together take at most a twentieth of the budget.
 #[test]
 fn longer_warm_ups_keep_to_their_part_of_the_budget() {
     let survey = survey(1, 1);
@@ -295,7 +296,7 @@ fn longer_warm_ups_keep_to_their_part_of_the_budget() {
     assert_eq!(few.0, Duration::from_millis(200));
     assert_eq!(many.0, survey.effort.warm_up, "a point has more than its ordinary warm-up");
     let (some, all) = settled(100);
-    let part = survey.budget / 5;
+    let part = survey.budget / 20;
     assert!(some < few.0 && all <= part && all > part * 9 / 10, "{some:?} each, {all:?} of {part:?}");
 }
 
@@ -314,13 +315,37 @@ fn rounds_that_wake_on_the_same_cpus_follow_each_other_and_settle_once() {
         first.insert((order[0], block[0]));
     }
     assert!(first.len() > 6, "neither the block nor its points are always at the same place: {first:?}");
-    let full = Duration::from_millis(200);
-    for (i, warm, longer) in [(1, full, 190), (3, survey.effort.warm_up, 0), (4, full, 190), (1, full, 190)] {
+    let (full, again) = (progress.settling, Duration::from_millis(5));
+    assert!(full > Duration::from_millis(100));
+    for (i, warm) in [(1, full), (3, again), (4, full), (1, full)] {
         assert_eq!(progress.warmed(i).warm_up, warm, "{i}");
-        assert_eq!(progress.adapt(i), Duration::from_millis(longer), "{i}");
+        assert_eq!(progress.adapt(i), warm - again, "{i}");
     }
     progress.adapt(0);
     assert_eq!(progress.warmed(1).warm_up, full, "another operation was between");
+}
+
+/// By the root of the ratio of the two, and not for ever.
+#[test]
+fn a_round_with_a_costly_set_up_samples_longer() {
+    let effort = Effort::of_survey(Profile::Standard);
+    let sampling = |set_up: u64, sides: usize| {
+        let survey = Survey { launchers: vec![Launcher::default(); sides], effort, ..self::survey(1, 1) };
+        let plan: Vec<Planned> = (0..sides).map(|side| Planned { side, ..planned("a.one", 1) }).collect();
+        let mut progress = Progress::new(&survey, &plan);
+        progress.points[0].prepared = Duration::from_millis(set_up);
+        (0..sides).map(|i| progress.warmed(i)).map(|of| (of.sampling.as_millis(), of.intervals)).collect::<Vec<_>>()
+    };
+    assert_eq!([0, 4, 16, 100, 100_000].map(|ms| sampling(ms, 1)[0]), [(4, 11), (4, 11), (8, 22), (20, 55), (40, 110)]);
+    assert_eq!(sampling(16, 2), [(8, 22); 2], "both sides of a pair alike");
+    // What a round samples is no set-up.
+    let (survey, plan) = (Survey { effort, ..survey(1, 1) }, [planned("a.one", 1)]);
+    let mut progress = Progress::new(&survey, &plan);
+    let mut result = RoundResult::ended(State::Ok, "");
+    result.output.phases.add(Phase::Sampling, 30_000_000);
+    result.output.phases.add(Phase::WarmUp, 5_000_000);
+    progress.points[0].learn(&result, Duration::from_millis(51));
+    assert_eq!(progress.warmed(0).sampling.as_millis(), 8);
 }
 
 #[test]
