@@ -3,6 +3,7 @@
 use crate::print::set_name;
 use crate::program::Program;
 use crate::verbs::exit;
+use groma_harness::sys::refused;
 use groma_harness::{Benchmark, session, worker};
 use groma_model::plain;
 use std::ffi::OsString;
@@ -30,6 +31,8 @@ impl Program {
         if first.as_ref().is_some_and(|a| a == session::ARGUMENT) {
             session::main(self.peers());
         }
+        // A call that a filter refuses with a signal is missing like any other.
+        let _ = refused::answer_enosys();
         set_name(self.name);
         if let Some(id) = self.duplicate() {
             warn!("two benchmarks of this program are called {id}");

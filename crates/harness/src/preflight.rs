@@ -266,7 +266,9 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32], end_of_caches: bool) -> Result<(
     let cpus = affinity::allowed()?;
     // The clock's cost and the check of the interval are those of the cores that measure.
     if !among.is_empty() {
-        affinity::restrict(among)?;
+        if let Err(why) = affinity::restrict(among) {
+            ctx.note(format!("the preflight is not limited to the CPUs of the run (sched_setaffinity): {why}"));
+        }
     }
     let clock = Monotonic::choose();
     let properties =
@@ -290,7 +292,9 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32], end_of_caches: bool) -> Result<(
     });
     let timeslice_ns = turns.unwrap_or(ASSUMED_TIMESLICE_NS);
 
-    affinity::pin(crate::sys::counters::current_cpu())?;
+    if let Err(why) = affinity::pin(crate::sys::counters::current_cpu()) {
+        ctx.note(format!("the preflight is not pinned (sched_setaffinity): {why}"));
+    }
     let first = clock_properties::interval_ns(&properties, timeslice_ns);
     let (interval_ns, proportionality) = verified_interval(first, timeslice_ns, |ns| proportionality(ns, ctx.rng()));
     let found = end_of_caches.then(|| auto_size::beyond_caches(ctx.rng()));

@@ -45,7 +45,8 @@ fn run_alone(bench: &Benchmark, job: &Job, run: fn(&mut Ctx) -> Outcome) -> Resu
         (None, _) => None,
     };
     if let Some(cpu) = cpu {
-        affinity::pin(cpu).map_err(|e| BenchError::from_io(&format!("pinning to CPU {cpu}"), &e))?;
+        affinity::pin(cpu)
+            .map_err(|e| BenchError::from_io(&format!("pinning to CPU {cpu} (sched_setaffinity)"), &e))?;
     }
     let mut ctx = Ctx::new(job, &bench.info, None);
     run(&mut ctx)?;

@@ -2,8 +2,8 @@
 //!
 //! Calibrates the iterations of each variant, warms up for a moment, then takes short intervals in
 //! turn until there are enough clean ones or the time limit is reached. Those of the initial
-//! transient, which the intervals themselves show, are left out. Every other sample is kept with its
-//! labels: which of them count is for the statistics to say. Worker groups are in
+//! transient, which the intervals themselves show, are left out. Every other sample is kept with
+//! its labels: which of them count is for the statistics to say. Worker groups are in
 //! [`crate::worker_group`].
 
 use crate::error::{BenchError, Outcome};

@@ -12,7 +12,7 @@ use crate::model::{Info, Job, Phase, Remark, RoundResult, State};
 use crate::round::{into_result, perform};
 use crate::sampler::Samples;
 use crate::sys::clock::{Clock, Monotonic};
-use crate::sys::{fork, io as sysio, process, signals};
+use crate::sys::{fork, io as sysio, process, refused, signals};
 use crate::{preflight, protocol};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,6 +30,8 @@ const LONGEST_JOB: u64 = 1 << 20;
 /// Exit code 0 whatever the result says; 2 when there is no readable job: a person called it by
 /// hand.
 pub fn main(benchmarks: &[&Benchmark]) -> ! {
+    // Before anything that a filter may stand in the way of. Without the call there is no handler.
+    let _ = refused::answer_enosys();
     fork::enforce_one_thread();
     // An inherited SIG_IGN for SIGCHLD would make the kernel reap our children, and waiting for
     // them fail.
@@ -94,6 +96,11 @@ fn round(benchmarks: &[&Benchmark], job: &Job) -> RoundResult {
         }
         Err(panic) => RoundResult::ended(State::Failed, format!("panicked: {}", panic_text(&*panic))),
     };
+    let missing = refused::calls();
+    if !missing.is_empty() {
+        let calls = missing.join(", ");
+        result.output.remarks.push(Remark::Note(format!("a filter refused system calls with SIGSYS: {calls}")));
+    }
     result.pid = process::id() as u32;
     let phases = &mut result.output.phases;
     phases.add(Phase::SetUp, spent.saturating_sub(phases.total()));

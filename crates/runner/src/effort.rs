@@ -116,11 +116,17 @@ impl Effort {
     /// The effort with `share` of the sampling time, but not less than that of a quick run.
     pub(crate) fn thinned(self, share: f64) -> Effort {
         let floor = Effort::of(Profile::Quick);
-        let thin = |time: Duration, floor: Duration| time.mul_f64(share).clamp(floor.min(time), time);
+        let [shortest, least] = [floor.sampling, floor.warm_up].map(|time| time.min(self.sampling));
+        let least = least.min(self.warm_up);
+        let sampling = self.sampling.mul_f64(share).clamp(shortest, self.sampling);
+        // By as much of its own range as the sampling, so that a round's length is linear in the
+        // share.
+        let range = (self.sampling - shortest).as_secs_f64();
+        let part = if range > 0.0 { (sampling - shortest).as_secs_f64() / range } else { 1.0 };
         Effort {
             intervals: ((f64::from(self.intervals) * share) as u32).clamp(floor.intervals, self.intervals),
-            sampling: thin(self.sampling, floor.sampling),
-            warm_up: thin(self.warm_up, floor.warm_up),
+            sampling,
+            warm_up: least + (self.warm_up - least).mul_f64(part),
             ..self
         }
     }

@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(of(Profile::Standard, 100, named), (9, most, [3000, 1500, 4000]));
         // The preflight shrinks with the number of rounds and the budget; with `--require` only
         // with the budget.
-        assert_eq!(of(Profile::Standard, 4, |r| r.rounds = Some(1)), (1, 1, [40, 200, 10_000]));
+        assert_eq!(of(Profile::Standard, 4, |r| r.rounds = Some(1)), (1, 1, [40, 168, 10_000]));
         let required: Change = |r| (r.rounds, r.require) = (Some(1), Some(NoiseVerdict::Fine));
         assert_eq!(of(Profile::Standard, 4, required), (1, 1, [40, 1500, 10_000]));
         let short: Change = |r| r.budget = Some(Duration::from_secs(5));

@@ -163,7 +163,7 @@ pub(crate) fn sampling(full: &Effort, tried: &Effort, owed: &[(Duration, u32)], 
     }
     let beyond = ((left - least) / (wanted - least).max(1e-9)).clamp(0.0, 1.0);
     // Between the least sampling time, which is not zero, and the full one.
-    let floor = thin.length().as_secs_f64() / full.length().as_secs_f64().max(1e-9);
+    let floor = thin.sampling.as_secs_f64() / full.sampling.as_secs_f64().max(1e-9);
     floor + (1.0 - floor) * beyond
 }
 
@@ -381,21 +381,21 @@ mod tests {
         let (thin, full) = (standard().thinned(0.0), standard());
         let ms = |spent: u32, tried: &Effort, other: &Effort| cost(spent * MS, tried, other).as_secs_f64() * 1e3;
         for (estimate, expected) in [
-            (ms(20, &thin, &full), 5.0 + 150.0),
-            (ms(10, &thin, &full), 100.0),
-            (ms(200, &full, &thin), 150.0 + 5.0),
-            (ms(20, &full, &thin), 2.0),
+            (ms(20, &thin, &full), 5.0 + 126.0),
+            (ms(10, &thin, &full), 84.0),
+            (ms(200, &full, &thin), 158.0 + 5.0),
+            (ms(21, &full, &thin), 2.5),
             (ms(77, &full, &full), 77.0),
         ] {
             assert!((estimate - expected).abs() < 0.01, "{estimate} ms, not {expected}");
         }
     }
 
-    /// Two rounds of 100 ms, half of it sampling, take 110 ms with the least sampling.
+    /// Two rounds of 100 ms, 42 of it warm-up and sampling, take 126 ms with the least sampling.
     #[test]
     fn sampling_is_scaled_to_the_time_left() {
         let share = |left: u32| sampling(&standard(), &standard(), &[(100 * MS, 2)], left * MS);
-        for (left, expected) in [(50, 0.1), (110, 0.1), (155, 0.55), (200, 1.0), (900, 1.0)] {
+        for (left, expected) in [(50, 0.1), (126, 0.1), (163, 0.55), (200, 1.0), (900, 1.0)] {
             assert!((share(left) - expected).abs() < 1e-6, "{left} ms: {}", share(left));
         }
     }

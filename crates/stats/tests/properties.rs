@@ -6,7 +6,7 @@ use groma_stats::{
     detectable_pair_ratio, drift, find_levels, headline, holm, interference, isotonic, log_histogram, mann_kendall,
     mann_whitney, median, median_interval, median_interval_interpolated, modality, mode_step, order, pair_ratios,
     quantile, quantile_if_enough, quantised, shift_interval, shift_ratio, should_stop, sign_test, signed_rank, sorted,
-    split_between_rounds, steady, theil_sen_slope, widened_interval,
+    split_between_rounds, theil_sen_slope, transient, widened_interval,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -246,7 +246,7 @@ proptest! {
         let rounds: Vec<Vec<f64>> = values.chunks(10).map(<[f64]>::to_vec).collect();
         let points: Vec<(f64, f64)> = values.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
         let modes = [Mode { center: p, share: 1.0 }, Mode { center: 1.0, share: p }];
-        let _ = (drift(&rounds), steady(&values), mann_kendall(&values), headline(&values), should_stop(&values, p));
+        let _ = (drift(&rounds), transient(&values), mann_kendall(&values), headline(&values), should_stop(&values, p));
         let _ = (quantised(&values), isotonic(&values), log_histogram(&values, bins), find_levels(&points));
         let (a, b) = values.split_at(values.len() / 2);
         for p in [mann_whitney(a, b), sign_test(a), signed_rank(a, p)] {

@@ -36,6 +36,12 @@ pub fn deny(calls: &[libc::c_long], errno: i32) -> io::Result<()> {
     install(calls, libc::SECCOMP_RET_ERRNO | errno as u32, libc::SECCOMP_RET_ALLOW)
 }
 
+/// As [`deny`], with the signal SIGSYS instead of an error.
+#[cfg(test)]
+pub(crate) fn trap(calls: &[libc::c_long]) -> io::Result<()> {
+    install(calls, libc::SECCOMP_RET_TRAP, libc::SECCOMP_RET_ALLOW)
+}
+
 /// The calls relevant to benchmarks that a container's profile commonly denies: io_uring and perf.
 pub const URING_AND_PERF: [libc::c_long; 4] =
     [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_perf_event_open];

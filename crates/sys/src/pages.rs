@@ -517,7 +517,8 @@ mod tests {
     fn populated_pages_are_anonymous() {
         let len = 64 * page_size();
         let own = |map: &Map| map.smaps_bytes("Anonymous");
-        let mut map = Map::anonymous(len, Policy::Base).expect("memory");
+        // Guarded: a neighbour that another test maps could be merged with it.
+        let mut map = Map::guarded(len).expect("memory");
         assert!(map.iter().all(|byte| *byte == 0));
         let Some(read) = own(&map) else { return println!("skipped: no smaps") };
         map.populate();

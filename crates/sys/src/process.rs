@@ -91,11 +91,15 @@ pub fn parent_id() -> i32 {
 /// `parent` is the id that the parent gave. Never compare with 1: the first process of a container
 /// is a legal parent (`docs/methods/pitfalls.md#process-control`).
 ///
+/// Where a filter refuses `prctl`, the process lives on without: its supervisor ends it at its
+/// deadline, and whoever kills the supervisor has to end the worker as well.
+///
 /// # Errors
-/// Those of `prctl`; `Other` when the parent has changed already.
+/// Those of `prctl` that are no refusal; `Other` when the parent has changed already.
 pub fn die_with_parent(parent: i32) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes a signal number by value.
-    checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+    let asked = checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) });
+    asked.or_else(|error| if crate::affinity::is_refused(&error) { Ok(()) } else { Err(error) })?;
     if parent_id() != parent {
         return Err(io::Error::other("the parent process has already ended"));
     }

@@ -52,8 +52,8 @@ impl Laps {
 /// Follows a chain of `nodes` nodes until two laps in a row agree, or `limit_ns` have passed.
 /// `walk(n)` makes `n` loads or a few more and returns how many. Chains of few nodes are gone over
 /// several times for what is called a lap here. Of a chain of more nodes than `uncached`, of which
-/// the caches hold hardly any by the time that a walk comes round to them, a lap is an eighth as many
-/// loads as that: no load finds what an earlier one has left.
+/// the caches hold hardly any by the time that a walk comes round to them, a lap is an eighth as
+/// many loads as that: no load finds what an earlier one has left.
 pub(super) fn laps(
     (nodes, uncached): (u64, u64),
     limit_ns: u64,
