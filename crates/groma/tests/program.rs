@@ -35,6 +35,7 @@ mod own_program;
 mod paper;
 mod parameters;
 mod privacy;
+mod refused;
 mod relations;
 mod remote;
 mod report;

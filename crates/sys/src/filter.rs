@@ -37,8 +37,10 @@ pub fn deny(calls: &[libc::c_long], errno: i32) -> io::Result<()> {
 }
 
 /// As [`deny`], with the signal SIGSYS instead of an error.
-#[cfg(test)]
-pub(crate) fn trap(calls: &[libc::c_long]) -> io::Result<()> {
+///
+/// # Errors
+/// As [`cut_off`].
+pub fn trap(calls: &[libc::c_long]) -> io::Result<()> {
     install(calls, libc::SECCOMP_RET_TRAP, libc::SECCOMP_RET_ALLOW)
 }
 
