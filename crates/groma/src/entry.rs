@@ -3,6 +3,7 @@
 use crate::print::set_name;
 use crate::program::Program;
 use crate::verbs::exit;
+use groma_harness::sys::{process, signals};
 use groma_harness::{Benchmark, session, worker};
 use groma_model::plain;
 use std::ffi::OsString;
@@ -15,6 +16,9 @@ use std::process::ExitCode;
 pub fn main(benchmarks: &[&'static Benchmark]) -> ExitCode {
     Program::new().benchmarks(benchmarks).run()
 }
+
+/// The rights of a group and of others.
+const OTHERS: u32 = 0o077;
 
 impl Program {
     /// Runs the verb of the arguments, or measures one round if this process is a worker.
@@ -30,6 +34,10 @@ impl Program {
         if first.as_ref().is_some_and(|a| a == session::ARGUMENT) {
             session::main(self.peers());
         }
+        // A parent that ignores SIGCHLD would make every wait for a worker fail, and a mask of the
+        // owner's rights every file of ours useless to us.
+        signals::keep_children();
+        process::mask_rights(process::mask_rights(OTHERS) & OTHERS);
         set_name(self.name);
         if let Some(id) = self.duplicate() {
             warn!("two benchmarks of this program are called {id}");
