@@ -31,7 +31,7 @@ enum Side {
     There(Control),
 }
 
-/// The address family; `Unsupported` where the machine has no such loopback.
+/// The address family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     V4,
@@ -82,10 +82,7 @@ impl Peer {
             let address = control.start(service.name, limits).map_err(BenchError::Failed)?;
             return Ok(Peer { address, side: Side::There(control) });
         }
-        let socket = match Socket::bind(service.transport, family.loopback()) {
-            Err(e) if family == Family::V6 => return Err(BenchError::Unsupported(format!("no IPv6 loopback: {e}"))),
-            bound => bound.context("binding on the loopback")?,
-        };
+        let socket = Socket::bind(service.transport, family.loopback()).context("binding on the loopback")?;
         let address = socket.address().context("asking for the port")?;
         let (hold, held) = pipe().context("making a pipe")?;
         let child =

@@ -3,7 +3,7 @@
 use crate::print::set_name;
 use crate::program::Program;
 use crate::verbs::exit;
-use groma_harness::sys::refused;
+use groma_harness::sys::{process, refused, signals};
 use groma_harness::{Benchmark, session, worker};
 use groma_model::plain;
 use std::ffi::OsString;
@@ -16,6 +16,9 @@ use std::process::ExitCode;
 pub fn main(benchmarks: &[&'static Benchmark]) -> ExitCode {
     Program::new().benchmarks(benchmarks).run()
 }
+
+/// The rights of a group and of others.
+const OTHERS: u32 = 0o077;
 
 impl Program {
     /// Runs the verb of the arguments, or measures one round if this process is a worker.
@@ -33,6 +36,10 @@ impl Program {
         }
         // A call that a filter refuses with a signal is missing like any other.
         let _ = refused::answer_enosys();
+        // A parent that ignores SIGCHLD would make every wait for a worker fail, and a mask of the
+        // owner's rights every file of ours useless to us.
+        signals::keep_children();
+        process::mask_rights(process::mask_rights(OTHERS) & OTHERS);
         set_name(self.name);
         if let Some(id) = self.duplicate() {
             warn!("two benchmarks of this program are called {id}");

@@ -11,6 +11,7 @@ use crate::verbs::exit;
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Host, Point, Record, Round, RunHeader, State, StateCounts, plain};
 use groma_harness::sys::io as sysio;
+use groma_harness::sys::signals::is_pending;
 use groma_report::{self as report, Format};
 use groma_runner::redact::Redactor;
 use groma_runner::{NotMeasured, Planned, Run, RunOutcome, RunRequest, identity, signals};
@@ -238,7 +239,8 @@ fn open_out(path: Option<&Path>) -> Result<Option<(File, String)>> {
 /// block forever.
 pub(crate) struct Interruptible<'s> {
     out: File,
-    /// Readable once a signal has arrived. It is not read here: the run does that.
+    /// Readable once a signal has arrived. It is not read here: the run does that. Once it has, the
+    /// rest is written, unless the signal is meant again.
     signals: BorrowedFd<'s>,
 }
 
@@ -246,8 +248,10 @@ impl Write for Interruptible<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         /// A writable pipe takes at least a page without blocking.
         const PAGE: usize = 4096;
-        if !sysio::writable(self.out.as_fd(), &[self.signals]) {
-            return Err(std::io::Error::other("interrupted by a signal"));
+        while !sysio::writable(self.out.as_fd(), &[self.signals]) {
+            if is_pending(self.signals) {
+                return Err(std::io::Error::other("interrupted by a signal"));
+            }
         }
         self.out.write(&bytes[..bytes.len().min(PAGE)])
     }

@@ -2,9 +2,9 @@
 
 use groma_harness::worker_group::MOST_MEMBERS;
 use groma_report::{CompareFormat, Format};
-use groma_runner::Setting;
+use groma_runner::{Setting, identity};
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Span, Timestamp, civil};
+use jiff::{SignedDuration, Span, civil};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -113,7 +113,7 @@ fn parse_date(text: &str) -> Result<Date, String> {
         return Ok(Date::Moment(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string()));
     }
     let age: Span = text.parse().map_err(|_| bad())?;
-    let then = Timestamp::now().to_zoned(TimeZone::UTC).checked_sub(age).map_err(|_| bad())?;
+    let then = identity::now().to_zoned(TimeZone::UTC).checked_sub(age).map_err(|_| bad())?;
     Ok(Date::Moment(then.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()))
 }
 

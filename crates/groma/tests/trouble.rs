@@ -47,6 +47,21 @@ fn an_interrupted_run_keeps_its_rounds() {
     }
 }
 
+/// `timeout` sends its signal to the program, and at once again to its group.
+#[test]
+fn a_signal_that_comes_again_at_once_does_not_take_the_output() {
+    let place = Place::new();
+    let running = place.start(&LONG);
+    some_rounds(&place);
+    let pid = running.pid().to_string();
+    let many = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do kill -15 $0 || :; done 2> /dev/null";
+    std::process::Command::new("sh").args(["-c", many, &pid]).status().expect("sh");
+    let ended = running.wait();
+    assert_eq!(ended.code, Some(143), "{ended:?}");
+    let run: Value = serde_json::from_str(&ended.out).expect("what was measured, as JSON");
+    assert_eq!(run["end"]["interrupted"], true);
+}
+
 #[test]
 fn an_interrupted_preflight_ends_at_once_and_clears_its_progress_line() {
     if !common::is_executable("script") {

@@ -22,7 +22,8 @@ impl BenchError {
     /// An error of the system, told with what was tried.
     ///
     /// `EPERM` and `EACCES` become `Denied`, `ENOSYS` becomes `Unsupported`, and so does `ENOMEM`,
-    /// told with the tightest limit of memory; everything else `Failed`.
+    /// told with the tightest limit of memory, and `EADDRINUSE` and `EADDRNOTAVAIL` where there are
+    /// few ports; everything else `Failed`.
     pub fn from_io(what: &str, error: &io::Error) -> BenchError {
         let text = format!("{what}: {error}");
         match error.raw_os_error() {
@@ -32,6 +33,11 @@ impl BenchError {
                 Some(room) => format!("{text}; {} leaves {} B", room.limit, room.bytes),
                 None => text,
             }),
+            // With the usual number of ports it is a fault of ours.
+            Some(libc_errno::EADDRINUSE | libc_errno::EADDRNOTAVAIL) => match crate::loopback::few_ports() {
+                Some(few) => BenchError::Unsupported(format!("{text}; {few}")),
+                None => BenchError::Failed(text),
+            },
             _ => BenchError::Failed(text),
         }
     }
@@ -43,6 +49,8 @@ mod libc_errno {
     pub(super) const ENOMEM: i32 = 12;
     pub(super) const EACCES: i32 = 13;
     pub(super) const ENOSYS: i32 = 38;
+    pub(super) const EADDRINUSE: i32 = 98;
+    pub(super) const EADDRNOTAVAIL: i32 = 99;
 }
 
 impl From<io::Error> for BenchError {

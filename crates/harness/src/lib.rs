@@ -35,6 +35,7 @@ pub mod handshake;
 pub mod instruments;
 mod iterations;
 mod labels;
+pub mod loopback;
 mod member;
 mod mutation;
 mod needs;

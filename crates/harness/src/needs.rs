@@ -7,6 +7,7 @@
 //! none, and in a worker group each member saw what the members before it had left.
 
 use crate::error::{BenchError, Outcome};
+use crate::loopback;
 use crate::model::{Info, Job, Memory, Need, Value, size_text};
 use crate::sys::facts::{Room, file_room, memory_headroom};
 use crate::sys::{affinity, disk};
@@ -49,11 +50,9 @@ pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
             }
             // What it does without an answer is its own business.
             Need::EndOfCaches => {}
-            Need::Loopback => {
-                if let Err(e) = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)) {
-                    return Err(BenchError::Unsupported(format!("no loopback network: {e}")));
-                }
-            }
+            // The peer of a remote placement is on another machine.
+            Need::Loopback if job.remote.is_some() => {}
+            Need::Loopback => loopback::check(job.params.word("family") == Some("v6"))?,
         }
     }
     check_sizes(info, job)

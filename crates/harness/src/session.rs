@@ -30,7 +30,8 @@ const MOST_REQUESTS: usize = 8;
 /// Serves the client at the other end of standard input and exits.
 pub fn main(services: &[&Service]) -> ! {
     fork::enforce_one_thread();
-    signals::keep_children();
+    signals::take_defaults();
+    process::mask_rights(crate::worker::RIGHTS);
     let code = match session(services) {
         Ok(()) => 0,
         Err(e) => {

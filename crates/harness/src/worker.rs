@@ -22,6 +22,8 @@ use std::time::Duration;
 /// The argument with which the program starts itself as a worker.
 pub const ARGUMENT: &str = "__worker";
 
+/// The mask of the rights of new files in a worker and in a session: the usual one.
+pub(crate) const RIGHTS: u32 = 0o022;
 /// The longest job that is read, in bytes; the supervisor writes none as long.
 const LONGEST_JOB: u64 = 1 << 20;
 
@@ -34,8 +36,9 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
     let _ = refused::answer_enosys();
     fork::enforce_one_thread();
     // An inherited SIG_IGN for SIGCHLD would make the kernel reap our children, and waiting for
-    // them fail.
-    signals::keep_children();
+    // them fail; files without rights for their owner could not be executed.
+    signals::take_defaults();
+    process::mask_rights(RIGHTS);
     let mut text = String::new();
     let read = std::io::stdin().lock().take(LONGEST_JOB).read_to_string(&mut text);
     let job = read.map_err(|e| e.to_string()).and_then(|_| protocol::read_job(&text));

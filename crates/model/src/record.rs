@@ -337,6 +337,7 @@ pub struct RunHeader {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub in_turns: Option<InTurns>,
     /// The seed of every random choice.
+    #[cfg_attr(feature = "serde", serde(with = "exact"))]
     pub seed: u64,
     /// Its profile.
     pub profile: Profile,
@@ -388,6 +389,31 @@ pub struct End {
 /// The number of metrics by state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateCounts(pub Vec<(State, u64)>);
+
+#[cfg(feature = "serde")]
+mod exact {
+    //! An integer that every reader of JSON keeps: a string above 2^53, where doubles, which many
+    //! readers store, have gaps. Both forms are read.
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        if *number > 1 << 53 { serializer.collect_str(number) } else { serializer.serialize_u64(*number) }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Number(u64),
+        Text(String),
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        match Form::deserialize(deserializer)? {
+            Form::Number(number) => Ok(number),
+            Form::Text(text) => text.parse().map_err(de::Error::custom),
+        }
+    }
+}
 
 #[cfg(feature = "serde")]
 mod as_maps {

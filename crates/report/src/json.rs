@@ -51,6 +51,21 @@ mod tests {
         assert_eq!(serde_json::from_value::<End>(whole["end"].take()).expect("an end"), end);
     }
 
+    /// Doubles have gaps above 2^53, and many readers store all numbers as doubles.
+    #[test]
+    fn a_seed_that_a_double_does_not_hold_is_a_string_and_both_forms_are_read() {
+        for (seed, written) in [(1 << 53, "9007199254740992"), ((1 << 53) + 1, "\"9007199254740993\"")] {
+            let run = RunHeader { seed, ..fixtures::header() };
+            let text = serde_json::to_string(&run).expect("JSON");
+            assert!(text.contains(&format!("\"seed\":{written},")), "{text}");
+            for form in [written.to_owned(), format!("\"{seed}\""), seed.to_string()] {
+                let text = text.replace(&format!(":{written},"), &format!(":{form},"));
+                assert_eq!(serde_json::from_str::<RunHeader>(&text).expect("a run"), run);
+            }
+            assert!(serde_json::from_str::<RunHeader>(&text.replace(written, "\"x\"")).is_err());
+        }
+    }
+
     #[test]
     fn a_record_has_this_form() {
         let records = fixtures::records();

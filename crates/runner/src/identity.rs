@@ -4,6 +4,13 @@
 use groma_harness::Rng;
 use groma_harness::model::{Fact, Machine};
 use groma_harness::sys::{facts, process, random};
+use jiff::Timestamp;
+use std::time::SystemTime;
+
+/// The first second of the year 0, and one of the last of the year 9999 (a day before its end, for
+/// the local time of wherever it is read), in Unix time.
+const FIRST_SECOND: i64 = -62_167_219_200;
+const LAST_SECOND: i64 = 253_402_200_000;
 
 /// How this program was built: target, profile, static or dynamic, version of the compiler.
 pub fn build() -> String {
@@ -26,9 +33,22 @@ pub fn random_seed() -> u64 {
     })
 }
 
+/// The current time, within the years that a date of four digits can tell.
+pub fn now() -> Timestamp {
+    moment(SystemTime::now())
+}
+
+/// A clock that is wrong by millennia has a wrong date, and nothing else is wrong with the run.
+fn moment(time: SystemTime) -> Timestamp {
+    let last = Timestamp::from_second(LAST_SECOND).unwrap_or(Timestamp::MAX);
+    let first = Timestamp::from_second(FIRST_SECOND).unwrap_or(Timestamp::UNIX_EPOCH);
+    let early = if time < SystemTime::UNIX_EPOCH { first } else { last };
+    Timestamp::try_from(time).unwrap_or(early).clamp(first, last)
+}
+
 /// A run's id: its start in UTC and a random tail, so that ids sort by time and runs of the same
 /// second differ.
-pub fn run_id(now: jiff::Timestamp, tail: u64) -> String {
+pub fn run_id(now: Timestamp, tail: u64) -> String {
     format!("{}-{:04x}", now.strftime("%Y%m%dT%H%M%SZ"), tail & 0xffff)
 }
 
@@ -111,6 +131,26 @@ mod tests {
         let late = jiff::Timestamp::from_second(1_795_000_001).expect("a time");
         assert!(run_id(early, 0xffff) < run_id(late, 0));
         assert_eq!(run_id(early, 0x1a).len(), "20261118T130640Z-001a".len());
+    }
+
+    #[test]
+    fn a_clock_of_any_year_has_a_date_of_four_digits() {
+        use std::time::Duration;
+        let year = |time: SystemTime| (moment(time).strftime("%Y").to_string(), run_id(moment(time), 0).len());
+        let days = |days: u64| Duration::from_secs(days * 86400);
+        let epoch = SystemTime::UNIX_EPOCH;
+        for (time, expected) in [
+            (epoch, "1970"),
+            (epoch - Duration::from_nanos(1), "1969"),
+            (epoch - days(719_000), "0001"),
+            (epoch - days(800_000), "0000"),
+            (epoch - days(1_000_000_000), "0000"),
+            (epoch + days(2_932_000), "9997"),
+            (epoch + days(2_940_000), "9999"),
+            (epoch + days(1_000_000_000), "9999"),
+        ] {
+            assert_eq!(year(time), (expected.to_owned(), "20261118T130640Z-001a".len()), "{time:?}");
+        }
     }
 
     #[test]

@@ -311,7 +311,7 @@ fn header(
     noise_lost: Option<f64>,
     work_dir: Option<&WorkDir>,
 ) -> RunHeader {
-    let now = jiff::Timestamp::now();
+    let now = identity::now();
     let mut environment = identity::machine();
     if let Some(dir) = work_dir {
         environment.facts.extend(facts::work_dir_facts(dir.path()).into_iter().map(|(k, v)| Fact::new(k, v)));

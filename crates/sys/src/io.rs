@@ -119,8 +119,8 @@ pub fn readable(fds: &[BorrowedFd<'_>], wait: std::time::Duration) -> Vec<usize>
     polled.iter().enumerate().filter(|(_, p)| !p.revents().is_empty()).map(|(i, _)| i).collect()
 }
 
-/// Waits until `out` is writable, or one of the others is readable; returns whether it is `out`,
-/// which has priority.
+/// Waits until `out` is writable, one of the others is readable, or a signal is handled; returns
+/// whether it is `out`, which has priority.
 pub fn writable(out: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
     let mut polled = vec![PollFd::new(&out, PollFlags::OUT)];
@@ -128,7 +128,7 @@ pub fn writable(out: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> bool {
     loop {
         match poll(&mut polled, None) {
             // The write itself reports the error.
-            Err(e) if e != rustix::io::Errno::INTR => return true,
+            Err(e) => return e != rustix::io::Errno::INTR,
             Ok(_) if !polled[0].revents().is_empty() => return true,
             Ok(_) if polled[1..].iter().any(|p| !p.revents().is_empty()) => return false,
             _ => {}

@@ -153,6 +153,11 @@ pub fn huge_pages_refused() -> bool {
     unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) > 0 }
 }
 
+/// Sets the mask of the rights that new files do not get, as `umask` does; returns the one before.
+pub fn mask_rights(mask: u32) -> u32 {
+    rustix::process::umask(rustix::fs::Mode::from_bits_truncate(mask)).bits()
+}
+
 /// Kills a whole process group. A group that is gone is not an error.
 pub fn kill_group(group: i32) {
     if group > 1 {

@@ -2,21 +2,61 @@
 //! count them.
 //!
 //! # Safety
-//! Signal sets and actions are owned and initialised before they are passed; the only handler adds
-//! to an atomic.
+//! Signal sets and actions are owned and initialised before they are passed; the handlers touch
+//! atomics, read a clock, and call `signal` and `kill`, all async-signal-safe.
 #![expect(unsafe_code, reason = "signalfd, sigaction, tgkill")]
 
 use crate::io::checked;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+/// Within this time, the same signal is one signal, in nanoseconds. `timeout` sends it to a program
+/// and then to the group that the program is in; a person takes longer to mean it again.
+const ONCE_NS: u64 = 1_000_000_000;
+
+/// When a [`Watch`] last returned a signal.
+static CAME_AT: AtomicU64 = AtomicU64::new(0);
+/// A signal that came again, too late for a repeat: it ends the program once no watch exists.
+static AGAIN: AtomicI32 = AtomicI32::new(0);
+/// The number of watches.
+static WATCHES: AtomicU32 = AtomicU32::new(0);
+
+/// Handles a signal that a [`Watch`] has returned before.
+extern "C" fn came_again(signal: libc::c_int) {
+    if crate::sleep::now_ns().saturating_sub(CAME_AT.load(Ordering::SeqCst)) < ONCE_NS {
+        return;
+    }
+    AGAIN.store(signal, Ordering::SeqCst);
+    if WATCHES.load(Ordering::SeqCst) == 0 {
+        take_effect(signal);
+    }
+}
+
+/// Ends this process by a signal, as soon as it is not blocked.
+fn take_effect(signal: i32) {
+    restore_default(signal);
+    // SAFETY: plain system call.
+    unsafe { libc::kill(libc::getpid(), signal) };
+}
+
+/// Whether a signal came that no watch has returned, or one came again that was no repeat. `watch`
+/// is the descriptor of a [`Watch`], or a duplicate.
+pub fn is_pending(watch: BorrowedFd<'_>) -> bool {
+    AGAIN.load(Ordering::SeqCst) != 0 || crate::socket::is_ready(watch)
+}
 
 /// Signals as a readable descriptor, so that one `poll` waits for them and for everything else.
 ///
 /// The signals stay blocked in this thread as long as this exists; `std::process` unblocks them in
 /// the programs that it starts. After it is dropped, signals that arrived and were not read take
 /// effect.
+///
+/// A signal that was returned is not blocked any more. From then on, also after the watch, its
+/// repeats have no effect for a second. Later than that, it ends the program once no watch exists.
+/// To leave repeats to the descriptor was rejected: it does not tell when they came, and what is
+/// left to do after a signal may take longer than a second.
 #[derive(Debug)]
 pub struct Watch {
     fd: OwnedFd,
@@ -49,6 +89,7 @@ impl Watch {
                 libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
                 return Err(error);
             }
+            WATCHES.fetch_add(1, Ordering::SeqCst);
             Ok(Watch { fd: OwnedFd::from_raw_fd(fd), before })
         }
     }
@@ -58,7 +99,28 @@ impl Watch {
         let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
         let n = crate::io::read(self.fd.as_fd(), &mut info).ok()?;
         // The first field is `ssi_signo`.
-        (n == info.len()).then(|| i32::from_ne_bytes([info[0], info[1], info[2], info[3]]))
+        let signal = (n == info.len()).then(|| i32::from_ne_bytes([info[0], info[1], info[2], info[3]]))?;
+        CAME_AT.store(crate::sleep::now_ns(), Ordering::SeqCst);
+        // A signal with a handler of its own keeps it.
+        if has_default(signal) && handle(signal, came_again, libc::SA_RESTART).is_ok() {
+            unblock(Some(signal));
+        }
+        Some(signal)
+    }
+}
+
+/// Unblocks one signal, or all, in this thread.
+fn unblock(signal: Option<i32>) {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is initialised before it is used, and no old mask is asked for.
+    unsafe {
+        if let Some(signal) = signal {
+            libc::sigemptyset(set.as_mut_ptr());
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        } else {
+            libc::sigfillset(set.as_mut_ptr());
+        }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
     }
 }
 
@@ -72,6 +134,9 @@ impl Drop for Watch {
     fn drop(&mut self) {
         // SAFETY: the mask is the one that pthread_sigmask returned.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
+        if WATCHES.fetch_sub(1, Ordering::SeqCst) == 1 && AGAIN.load(Ordering::SeqCst) != 0 {
+            take_effect(AGAIN.load(Ordering::SeqCst));
+        }
     }
 }
 
@@ -89,7 +154,6 @@ fn action_of(signal: i32) -> Option<libc::sigaction> {
 }
 
 /// Whether a signal has its default action.
-#[cfg(test)]
 pub(crate) fn has_default(signal: i32) -> bool {
     action_of(signal).is_some_and(|action| action.sa_sigaction == libc::SIG_DFL)
 }
@@ -134,7 +198,7 @@ pub fn count_arrivals(signal: i32) -> io::Result<()> {
 /// block.
 pub(crate) fn handle(signal: i32, handler: extern "C" fn(libc::c_int), flags: libc::c_int) -> io::Result<()> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a zeroed sigaction is legal; all handlers of this crate only touch atomics.
+    // SAFETY: a zeroed sigaction is legal; all handlers of this crate are async-signal-safe.
     checked(unsafe {
         (*action.as_mut_ptr()).sa_sigaction = handler as libc::sighandler_t;
         (*action.as_mut_ptr()).sa_flags = flags;
@@ -290,6 +354,15 @@ pub fn keep_children() {
     restore_default(libc::SIGCHLD);
 }
 
+/// Takes back what this program inherited: signals that are ignored or blocked, which would never
+/// come. SIGPIPE is not touched, which Rust itself ignores.
+pub fn take_defaults() {
+    for signal in (1..=libc::SIGRTMAX()).filter(|signal| *signal != libc::SIGPIPE && is_ignored(*signal)) {
+        restore_default(signal);
+    }
+    unblock(None);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,7 +384,9 @@ mod tests {
         count_arrivals(signal).expect("sigaction");
         let (me, before) = (Myself::new(), caught());
         let watch = Watch::new(&[signal]).expect("signalfd");
-        assert_eq!((me.send(signal), watch.next(), watch.next()), (0, Some(signal), None));
+        assert!(!is_pending(watch.as_fd()));
+        assert_eq!((me.send(signal), is_pending(watch.as_fd())), (0, true));
+        assert_eq!((watch.next(), watch.next()), (Some(signal), None));
         assert_eq!(me.send(signal), 0);
         let while_watched = caught();
         drop(watch);
@@ -319,6 +394,58 @@ mod tests {
         assert!(caught() > while_watched && while_watched >= before);
         restore_default(signal);
         assert!(!is_ignored(signal));
+    }
+
+    /// In a child: sends itself SIGTERM, and again during the watch and after it, as if `passed_ns`
+    /// had passed since the first.
+    fn sent_again(passed_ns: u64, during: bool) -> crate::process::Exit {
+        let child = crate::fork::fork(|| {
+            let me = Myself::new();
+            let watch = Watch::new(&[libc::SIGTERM]).expect("signalfd");
+            me.send(libc::SIGTERM);
+            let first = watch.next();
+            CAME_AT.fetch_sub(passed_ns, Ordering::SeqCst);
+            if during {
+                me.send(libc::SIGTERM);
+            }
+            let (pending, next) = (is_pending(watch.as_fd()), watch.next());
+            let is_late = passed_ns >= ONCE_NS;
+            if (first, next, pending) != (Some(libc::SIGTERM), None, during && is_late) {
+                return 1;
+            }
+            drop(watch);
+            if !during {
+                me.send(libc::SIGTERM);
+            }
+            7
+        });
+        child.expect("fork").wait().expect("wait")
+    }
+
+    #[test]
+    fn the_same_signal_again_is_one_signal_for_a_second_and_then_ends_the_program() {
+        for during in [true, false] {
+            assert_eq!(sent_again(0, during).code(), Some(7), "{during}");
+            assert_eq!(sent_again(ONCE_NS, during).signal(), Some(libc::SIGTERM), "{during}");
+        }
+    }
+
+    #[test]
+    fn a_program_takes_back_what_it_inherited() {
+        let exit = crate::testing::in_child(|| {
+            let (ignored, waits) = ([libc::SIGALRM, libc::SIGUSR1], [libc::SIGUSR2, libc::SIGALRM]);
+            for signal in ignored {
+                // SAFETY: SIG_IGN is a legal disposition.
+                unsafe { libc::signal(signal, libc::SIG_IGN) };
+            }
+            std::mem::forget(Watch::new(&waits));
+            let before = waits.iter().all(|signal| blocked().contains(signal));
+            let piped = is_ignored(libc::SIGPIPE);
+            take_defaults();
+            let default = ignored.iter().all(|signal| has_default(*signal));
+            crate::testing::first_wrong(&[before, default, blocked().is_empty(), is_ignored(libc::SIGPIPE) == piped])
+        });
+        assert_eq!(exit, Some(0));
     }
 
     #[test]

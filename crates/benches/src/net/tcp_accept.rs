@@ -53,10 +53,7 @@ fn is_the_same(established: bool, here: SocketAddr, accepted: Option<SocketAddr>
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let family = Family::of_word(ctx.word("family"));
-    let listener: TcpListener = match socket::listen(family.loopback(), BACKLOG) {
-        Err(e) if family == Family::V6 => return Err(BenchError::Unsupported(format!("no IPv6 loopback: {e}"))),
-        listener => listener.context("listening on the loopback")?,
-    };
+    let listener: TcpListener = socket::listen(family.loopback(), BACKLOG).context("listening on the loopback")?;
     let address = listener.local_addr().context("asking for the port")?;
     let (right, retransmits) = (Cell::new(0u64), Cell::new(0u64));
     let each = |both: bool, iters: u64, watch: &mut Stopwatch<'_>| -> Outcome {

@@ -113,7 +113,9 @@ fn local(made: u32) -> IpAddr {
 /// Why a connection failed.
 fn no_port(e: &io::Error) -> BenchError {
     if e.kind() == io::ErrorKind::AddrNotAvailable {
-        return BenchError::Unsupported("all ports of this address are in use or in TIME_WAIT".to_owned());
+        let why = "all ports of this address are in use or in TIME_WAIT: close=reset leaves none, and \
+                   net.ipv4.ip_local_port_range sets how many there are";
+        return BenchError::Unsupported(why.to_owned());
     }
     BenchError::from_io("connecting", e)
 }

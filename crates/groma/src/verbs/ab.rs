@@ -367,7 +367,7 @@ fn sides(args: &AbArgs, conditions: Option<&[Condition; 2]>) -> Result<[Launcher
 /// The headers of the two runs. They differ in id, condition, and the facts that the condition
 /// changes.
 fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, redactor: &Redactor) -> [RunHeader; 2] {
-    let ids = [run.header().run.clone(), run_identity::run_id(jiff::Timestamp::now(), run_identity::random_seed())];
+    let ids = [run.header().run.clone(), run_identity::run_id(run_identity::now(), run_identity::random_seed())];
     [0, 1].map(|side: usize| {
         let (environment, set) = run.side(side);
         let fact = |fact: Fact| Fact { key: redactor.text(&fact.key), value: redactor.text(&fact.value) };

@@ -38,7 +38,8 @@ const HELP: &str = "Examples:
 Each count is multiplied by what groma measured of it on the machine of the run: a read by \
 syscall.read, plus its bytes between that and file.pread_random; a fault by the mean of vm.fault \
 on fresh memory and on a cached file. System calls without a measured cost are listed \
-separately. A file of counts holds what strace -c, perf stat or perf trace -s wrote, \
+separately. A file of counts holds what strace -c, perf stat (also with -x or -j, in any \
+locale) or perf trace -s wrote, \
 /proc/PID/io and status, or JSON: {\"counts\": {\"read\": 12, \"write\": {\"count\": 3, \
 \"bytes\": 4096}}}.
 

@@ -17,9 +17,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use groma_harness::handshake::{self, SHORTEST_TOKEN};
 use groma_harness::session;
-use groma_harness::sys::signals::{self, Watch};
 use groma_harness::sys::{io as sysio, process, random, ready, socket};
-use groma_runner::signals::{HANGUP, INTERRUPT, TERMINATE, exit_code};
+use groma_runner::signals::{exit_code, watch_signals};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
@@ -82,8 +81,7 @@ pub(super) fn run(_: &Program, args: &ServeArgs) -> Result<u8> {
         socket::listen_again(args.bind, 128).with_context(|| format!("--bind {}: listening there", args.bind))?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    let signals = Watch::new(&[HANGUP, INTERRUPT, TERMINATE])?;
-    signals::keep_children();
+    let signals = watch_signals()?;
     let program = process::program()?;
     let shown = match &args.token {
         None if !token.is_empty() => format!(" --token {token}"),
