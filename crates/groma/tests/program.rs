@@ -27,6 +27,7 @@ mod hammer;
 mod hostile_network;
 mod hostile_text;
 mod hostile_user;
+mod limits;
 mod lineage;
 mod machines;
 mod memory_limits;

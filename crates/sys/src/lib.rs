@@ -52,6 +52,7 @@ pub mod rates;
 pub mod raw;
 pub mod ready;
 pub mod recording;
+pub mod refused;
 pub mod sched;
 pub mod shared;
 pub mod signals;
