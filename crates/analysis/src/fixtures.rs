@@ -43,6 +43,7 @@ pub(crate) fn header() -> RunHeader {
         host: Host::UNKNOWN,
         noise: None,
         noise_lost: None,
+        cpu_limit: None,
         remarks: Vec::new(),
     }
 }

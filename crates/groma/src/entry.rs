@@ -3,12 +3,17 @@
 use crate::print::set_name;
 use crate::program::Program;
 use crate::verbs::exit;
-use groma_harness::sys::{process, refused, signals};
+use groma_harness::sys::facts::stack_limit;
+use groma_harness::sys::{process, signals, sigsys};
 use groma_harness::{Benchmark, session, worker};
 use groma_model::plain;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+
+/// The smallest stack, in bytes: the command line alone overflows one of 128 KiB, of a debug build
+/// a larger one.
+const LEAST_STACK: u64 = 1 << 20;
 
 /// Runs a program of these benchmarks; `main` returns the result.
 ///
@@ -35,12 +40,17 @@ impl Program {
             session::main(self.peers());
         }
         // A call that a filter refuses with a signal is missing like any other.
-        let _ = refused::answer_enosys();
+        let _ = sigsys::answer_enosys();
         // A parent that ignores SIGCHLD would make every wait for a worker fail, and a mask of the
         // owner's rights every file of ours useless to us.
         signals::keep_children();
         process::mask_rights(process::mask_rights(OTHERS) & OTHERS);
         set_name(self.name);
+        if let Some(bytes) = stack_limit().filter(|bytes| *bytes < LEAST_STACK) {
+            let least = LEAST_STACK >> 10;
+            warn!("the stack is limited to {} KiB, and {least} KiB are needed: ulimit -s {least}", bytes >> 10);
+            return ExitCode::from(exit::USAGE);
+        }
         if let Some(id) = self.duplicate() {
             warn!("two benchmarks of this program are called {id}");
             return ExitCode::from(exit::USAGE);

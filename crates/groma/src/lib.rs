@@ -57,6 +57,7 @@ mod reference;
 mod sides;
 mod store;
 mod verbs;
+mod wanted;
 
 pub use entry::main;
 pub use groma_harness as harness;

@@ -8,6 +8,7 @@ use crate::program::Program;
 use crate::progress::Progress;
 use crate::store::{open_store, state_dir};
 use crate::verbs::exit;
+use crate::wanted::{Missing, Wanted, nothing_measured};
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Host, Point, Record, Round, RunHeader, State, StateCounts, plain};
 use groma_harness::sys::io as sysio;
@@ -31,12 +32,22 @@ pub(crate) struct Outputs<'a> {
     pub(crate) all: bool,
     pub(crate) no_store: bool,
     pub(crate) store: &'a StoreArgs,
+    /// What the user named, which has to be measured.
+    pub(crate) wanted: Wanted,
 }
 
 impl<'a> Outputs<'a> {
     /// To this store, and to standard output as text.
     pub(crate) fn to_store(store: &'a StoreArgs) -> Outputs<'a> {
-        Outputs { json: false, out: None, samples: false, all: false, no_store: false, store }
+        Outputs {
+            json: false,
+            out: None,
+            samples: false,
+            all: false,
+            no_store: false,
+            store,
+            wanted: Wanted::default(),
+        }
     }
 }
 
@@ -61,6 +72,9 @@ pub(crate) struct Measured {
     pub(crate) records: Vec<Record>,
     end: End,
     outcome: RunOutcome,
+    missing: Missing,
+    /// That nothing was measured, and why.
+    nothing: Option<String>,
     /// The first error of a sink that failed.
     complaint: Option<String>,
 }
@@ -72,24 +86,30 @@ impl Measured {
         for cost in self.outcome.costs.iter().filter(|_| !survey) {
             warn!("the budget of {:.0} s: {cost}", self.head.budget_s);
         }
-        end_code(self.outcome.signal, self.complaint.as_deref(), self.records.iter())
+        let code = end_code(self.outcome.signal, self.complaint.as_deref(), &self.missing, self.records.iter());
+        if code == 0 && self.nothing.is_some() { exit::FAILED } else { code }
     }
 }
 
-/// Warns of results that are not kept; returns the exit code of the run.
+/// Warns of results that are not kept and of what is missing; returns the exit code of the run.
 pub(crate) fn end_code<'r>(
     signal: Option<i32>,
     complaint: Option<&str>,
+    missing: &Missing,
     mut records: impl Iterator<Item = &'r Record>,
 ) -> u8 {
     if let Some(complaint) = complaint {
         warn!("{complaint}; the results of this run are shown, not all of them are kept");
     }
-    match signal {
-        Some(signal) => signals::exit_code(signal),
-        None if complaint.is_some() || records.any(|record| record.state.fails_run()) => exit::FAILED,
-        None => 0,
+    if let Some(signal) = signal {
+        return signals::exit_code(signal);
     }
+    for text in missing.failure.iter().chain(&missing.excused) {
+        warn!("{}", plain(text));
+    }
+    let failed = |record: &Record| matches!(record.state, State::Failed | State::Timeout);
+    let fails = complaint.is_some() || missing.failure.is_some() || records.any(failed);
+    if fails { exit::FAILED } else { 0 }
 }
 
 /// The points of a plan, redacted, as they are kept and shown. Workers get what was typed.
@@ -116,6 +136,10 @@ pub(crate) fn carry_out(
         ControlFlow::Continue(measured) => measured,
         ControlFlow::Break(code) => return Ok(code),
     };
+    // First of all, so that a page without values is not all that is seen.
+    if let Some(nothing) = &measured.nothing {
+        warn!("{}", plain(nothing));
+    }
     if outputs.json {
         let Measured { head, points, records, end, outcome, .. } = &mut measured;
         if outputs.samples {
@@ -175,8 +199,13 @@ pub(crate) fn measure(
     if let Some(earlier) = earlier.filter(|_| outcome.signal.is_none()) {
         earlier.flag_contradictions(&points, &mut records);
     }
-    let end =
-        End { states: count(&records), wall_s: started.elapsed().as_secs_f64(), interrupted: outcome.signal.is_some() };
+    let end = End {
+        states: count(&records),
+        wall_s: started.elapsed().as_secs_f64(),
+        interrupted: outcome.signal.is_some(),
+        cpu_limit: outcome.cpu_limit,
+        fewer_cpus: outcome.fewer_cpus,
+    };
     for record in &records {
         sinks.record(record);
     }
@@ -185,7 +214,17 @@ pub(crate) fn measure(
     drop(sinks);
     // From here on a signal leaves nothing behind, and printing may block: stop holding signals.
     drop(run);
-    Ok(ControlFlow::Continue(Measured { head, points, records, end, outcome, complaint }))
+    let mut missing = outputs.wanted.missing(request, &points, &records);
+    // What a signal left unmeasured is no failure of the machine.
+    let nothing = match outcome.signal {
+        Some(_) => None,
+        None => nothing_measured(request, &head, end.cpu_limit, &records),
+    };
+    // Nothing is excused then, and said once.
+    if nothing.is_some() {
+        missing = Missing::default();
+    }
+    Ok(ControlFlow::Continue(Measured { head, points, records, end, outcome, missing, nothing, complaint }))
 }
 
 /// Prepares a run, reports runs that were killed before it, and starts it. Breaks with the exit

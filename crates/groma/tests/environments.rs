@@ -249,12 +249,12 @@ fn among_64_processes() {
 }
 
 /// A control group limited to a number of processes, removed afterwards.
-struct PidsGroup {
-    path: String,
+pub(crate) struct PidsGroup {
+    pub(crate) path: String,
 }
 
 impl PidsGroup {
-    fn new(most: u32) -> Option<PidsGroup> {
+    pub(crate) fn new(most: u32) -> Option<PidsGroup> {
         for root in ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"] {
             let path = format!("{root}/groma-test-pids-{}", std::process::id());
             if std::fs::create_dir(&path).is_err() {

@@ -28,6 +28,7 @@ mod hostile_network;
 mod hostile_text;
 mod hostile_user;
 mod inherited;
+mod limits;
 mod lineage;
 mod machines;
 mod memory_limits;

@@ -1,5 +1,6 @@
 //! Why a round ends without a value, and how errors of the system become such reasons.
 
+use crate::sys::facts::task_limit;
 use std::any::Any;
 use std::fmt;
 use std::io;
@@ -23,7 +24,8 @@ impl BenchError {
     ///
     /// `EPERM` and `EACCES` become `Denied`, `ENOSYS` becomes `Unsupported`, and so does `ENOMEM`,
     /// told with the tightest limit of memory, and `EADDRINUSE` and `EADDRNOTAVAIL` where there are
-    /// few ports; everything else `Failed`.
+    /// few ports. `EAGAIN` is `Denied` in a process to which a limit refused a task, and told with
+    /// that limit. Everything else is `Failed`.
     pub fn from_io(what: &str, error: &io::Error) -> BenchError {
         let text = format!("{what}: {error}");
         match error.raw_os_error() {
@@ -38,7 +40,17 @@ impl BenchError {
                 Some(few) => BenchError::Unsupported(format!("{text}; {few}")),
                 None => BenchError::Failed(text),
             },
+            Some(libc_errno::EAGAIN) if crate::sys::refused::any_task() => BenchError::no_task(what, error),
             _ => BenchError::Failed(text),
+        }
+    }
+
+    /// The error for a process or thread that could not be created. A limit on tasks is a refusal
+    /// by the system and not a failure of groma, and it is named.
+    pub fn no_task(what: &str, error: &io::Error) -> BenchError {
+        match error.raw_os_error() {
+            Some(libc_errno::EAGAIN) => BenchError::Denied(format!("{what}: {error}; {}", task_limit())),
+            _ => BenchError::from_io(what, error),
         }
     }
 }
@@ -46,6 +58,7 @@ impl BenchError {
 /// The error numbers that change what an error means; the same on every architecture of Linux.
 mod libc_errno {
     pub(super) const EPERM: i32 = 1;
+    pub(super) const EAGAIN: i32 = 11;
     pub(super) const ENOMEM: i32 = 12;
     pub(super) const EACCES: i32 = 13;
     pub(super) const ENOSYS: i32 = 38;
@@ -120,6 +133,9 @@ mod tests {
             assert_eq!(stop, BenchError::Failed(text(&stop)));
             assert_eq!(text(&stop), format!("asking: {}", io::Error::from_raw_os_error(number)));
         }
+        // Of a task, the same number is the refusal of a limit, which is named.
+        let none = BenchError::no_task("forking", &io::Error::from_raw_os_error(11));
+        assert!(matches!(&none, BenchError::Denied(why) if why.contains(&task_limit())), "{none:?}");
         // An error without a number is not a refusal by the kernel.
         let other = io::Error::new(io::ErrorKind::PermissionDenied, "so it says");
         assert_eq!(BenchError::from_io("asking", &other), BenchError::Failed("asking: so it says".to_owned()));

@@ -10,10 +10,11 @@ use crate::core_probe;
 use crate::ctx::Ctx;
 use crate::error::BenchError;
 use crate::instruments::Real;
-use crate::model::{Host, Noise, Preflight, Remark};
+use crate::model::{CpuLimit, Host, Noise, Preflight, Remark};
 use crate::sys::arch;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::Usage;
+use crate::sys::facts::{CpuAccount, cpu_account};
 use crate::sys::{affinity, thread};
 use groma_stats::order;
 use groma_stats::rng::Rng;
@@ -75,16 +76,24 @@ pub fn spin(clock: &impl Clock, span_ns: u64) -> Spin {
     }
 }
 
-/// Spins on every allowed CPU at once; what each saw, with the CPU.
+/// Spins on every allowed CPU at once; what each saw, with the CPU, and the time that all of them
+/// took together, each from the call to its end.
 ///
 /// A CPU that went offline meanwhile, or a thread that a limit forbids, is no reason to give up the
 /// others.
-fn gauge(cpus: &[u32], span_ns: u64) -> Vec<(u32, Spin)> {
+fn gauge(cpus: &[u32], span_ns: u64) -> (Vec<(u32, Spin)>, u64) {
+    let start = Monotonic.now_ns();
     let one = |&cpu: &u32| {
-        thread::spawn(64 << 10, move || affinity::pin(cpu).ok().map(|()| (cpu, spin(&Monotonic, span_ns)))).ok()
+        let spinner = move || {
+            affinity::pin(cpu).ok()?;
+            let spin = spin(&Monotonic, span_ns);
+            Some(((cpu, spin), Monotonic.now_ns() - start))
+        };
+        thread::spawn(64 << 10, spinner).ok()
     };
     let threads: Vec<_> = cpus.iter().take(GAUGED_CPUS).filter_map(one).collect();
-    threads.into_iter().filter_map(|t| t.join().ok().flatten()).collect()
+    let (spins, times): (Vec<_>, Vec<u64>) = threads.into_iter().filter_map(|t| t.join().ok().flatten()).unzip();
+    (spins, times.iter().sum())
 }
 
 /// The scheduler's time slice: two spinners on one CPU, the median uninterrupted turn; `None` when
@@ -243,9 +252,21 @@ fn agreed(rates: &[f64]) -> Result<f64, String> {
     Ok(middle)
 }
 
-/// What spinning on all CPUs at once says of the noise; `None` where no CPU could be watched.
-fn noise(spins: &[(u32, Spin)]) -> Option<Noise> {
-    let lost: Vec<f64> = spins.iter().map(|(_, spin)| lost(spin)).collect();
+/// The quota of this process's own control groups and the share of the time that it took from the
+/// spins; `None` without one. The spinners lacked a CPU for `lacked_ns` together. What the quota
+/// held back is the same part of that as of what the spins lost: spins are shorter than that time,
+/// and a period of a quota may be longer than a spin.
+fn own_limit(before: CpuAccount, after: CpuAccount, lacked_ns: u64, spins: &[(u32, Spin)]) -> Option<CpuLimit> {
+    let held_ns = after.held_back_ns.unwrap_or(0).saturating_sub(before.held_back_ns.unwrap_or(0));
+    let part = (held_ns as f64 / lacked_ns.max(1) as f64).min(1.0);
+    let all = spins.iter().map(|(_, spin)| lost(spin)).sum::<f64>() / spins.len().max(1) as f64;
+    (after.cpus.is_some() || held_ns > 0).then_some(CpuLimit { cpus: after.cpus, held_back: part * all })
+}
+
+/// What spinning on all CPUs at once says of the noise, given the share of the time that each lost
+/// to others; `None` where no CPU could be watched.
+fn noise(spins: &[(u32, Spin)], lost: &[(u32, f64)]) -> Option<Noise> {
+    let lost: Vec<f64> = lost.iter().map(|(_, lost)| *lost).collect();
     Some(Noise {
         lost: lost.iter().sum::<f64>() / lost.len() as f64,
         worst_cpu_lost: lost.iter().copied().reduce(f64::max)?,
@@ -256,6 +277,14 @@ fn noise(spins: &[(u32, Spin)]) -> Option<Noise> {
 /// The share of the time that a spin lost.
 fn lost(spin: &Spin) -> f64 {
     spin.lost_ns as f64 / spin.wall_ns.max(1) as f64
+}
+
+/// The share of the time that each spin lost to others: without the part that the quota of our own
+/// control groups took, which the kernel counts for all CPUs together.
+fn lost_to_others(spins: &[(u32, Spin)], limit: Option<CpuLimit>) -> Vec<(u32, f64)> {
+    let all = spins.iter().map(|(_, spin)| lost(spin)).sum::<f64>() / spins.len().max(1) as f64;
+    let part = limit.filter(|_| all > 0.0).map_or(0.0, |limit| limit.held_back / all);
+    spins.iter().map(|(cpu, spin)| (*cpu, lost(spin) * (1.0 - part))).collect()
 }
 
 /// Runs the preflight within about the time limit of the round, on these CPUs as far as one is
@@ -278,8 +307,14 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32], end_of_caches: bool) -> Result<(
     }
     let counter_hz = counter_hz().map_err(|reason| ctx.remark(Remark::CounterUnused { reason })).ok();
 
-    let spins = gauge(&cpus, budget / 2);
-    let noise = noise(&spins);
+    let (before, used) = (cpu_account(), Usage::process());
+    let (spins, took_ns) = gauge(&cpus, budget / 2);
+    // The spinners have ended, so the kernel has added up for how long they were held back.
+    let used = Usage::process().since(&used);
+    let lacked_ns = took_ns.saturating_sub(used.user_ns + used.system_ns);
+    let cpu_limit = own_limit(before, cpu_account(), lacked_ns, &spins);
+    let lost = lost_to_others(&spins, cpu_limit);
+    let noise = noise(&spins, &lost);
     if noise.is_none() {
         ctx.note("the noise could not be gauged: no thread could be started");
     }
@@ -312,8 +347,7 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32], end_of_caches: bool) -> Result<(
         beyond_caches,
         core,
     };
-    let lost = spins.iter().map(|(cpu, spin)| (*cpu, lost(spin))).collect();
-    ctx.output.preflight = Some(Box::new(Preflight { host, noise, lost }));
+    ctx.output.preflight = Some(Box::new(Preflight { host, noise, lost, cpu_limit }));
     Ok(())
 }
 
@@ -359,7 +393,8 @@ mod tests {
     #[test]
     fn every_allowed_cpu_is_gauged_for_the_whole_span() {
         let cpus = affinity::allowed().expect("CPUs");
-        let spins = gauge(&cpus, 1_000_000);
+        let (spins, took_ns) = gauge(&cpus, 1_000_000);
+        assert!(took_ns >= spins.iter().map(|(_, spin)| spin.wall_ns).sum());
         let seen: Vec<u32> = spins.iter().map(|(cpu, _)| *cpu).collect();
         assert_eq!(seen, cpus[..cpus.len().min(GAUGED_CPUS)]);
         assert!(spins.iter().all(|(_, spin)| spin.wall_ns >= 1_000_000));
@@ -540,11 +575,25 @@ mod tests {
     #[test]
     fn the_noise_is_the_mean_over_cpus_and_names_the_worst() {
         let spin = |lost_ns, longest_ns| (0, Spin { wall_ns: 1000, lost_ns, longest_ns, ..Spin::default() });
-        assert_eq!(
-            noise(&[spin(10, 7), spin(200, 5), spin(0, 0)]),
-            Some(Noise { lost: 0.07, worst_cpu_lost: 0.2, longest_gap_ns: 7 })
-        );
-        assert_eq!(noise(&[]), None);
+        let of = |spins: &[(u32, Spin)], limit| noise(spins, &lost_to_others(spins, limit));
+        let spins = [spin(10, 7), spin(200, 5), spin(0, 0)];
+        assert_eq!(of(&spins, None), Some(Noise { lost: 0.07, worst_cpu_lost: 0.2, longest_gap_ns: 7 }));
+        assert_eq!(of(&[], None), None);
+        // The spinners lacked a CPU for 400 ns, 300 of them for the quota: so three quarters of what
+        // each lost.
+        let at = |ns| CpuAccount { cpus: Some(0.5), held_back_ns: Some(ns) };
+        let limit = own_limit(at(1000), at(1300), 400, &spins);
+        let held_back = limit.expect("a quota").held_back;
+        assert!((held_back - 0.07 * 0.75).abs() < 1e-12, "{held_back}");
+        let others = of(&spins, limit).expect("three spins");
+        assert!((others.lost + held_back - 0.07).abs() < 1e-12, "{others:?}");
+        assert!((others.worst_cpu_lost - 0.05).abs() < 1e-12, "{others:?}");
+        // Without a quota there is no limit; one that is set outside the container cannot be read.
+        let unread = |ns| CpuAccount { cpus: None, held_back_ns: Some(ns) };
+        assert_eq!(own_limit(unread(7), unread(7), 400, &spins), None);
+        let above = own_limit(unread(0), unread(9000), 400, &spins).expect("it held something back");
+        assert!(above.cpus.is_none() && (above.held_back - 0.07).abs() < 1e-12, "{above:?}");
+        assert!(of(&spins, Some(above)).is_some_and(|noise| noise.lost.abs() < 1e-12));
     }
 
     #[test]
@@ -557,7 +606,7 @@ mod tests {
         let ran = run(&mut ctx, &[], false);
         affinity::restrict(&before).expect("all CPUs again");
         ran.expect("it runs everywhere");
-        let Preflight { host, noise, lost } = *ctx.output.preflight.expect("what it found");
+        let Preflight { host, noise, lost, .. } = *ctx.output.preflight.expect("what it found");
         assert!(host.clock_step_ns > 0.0 && host.clock_cost_ns > 0.0 && host.timeslice_ns > 0.0, "{host:?}");
         assert!(host.interval_ns >= 100_000.0, "{host:?}");
         let noise = noise.expect("a thread can be started");

@@ -165,6 +165,7 @@ mod tests {
                     host: Host { counter_hz: Some(2.1e9), ..Host::UNKNOWN },
                     noise: Some(Noise { lost: 0.1, worst_cpu_lost: 0.2, longest_gap_ns: 3 }),
                     lost: vec![(0, 0.0), (7, 0.2)],
+                    cpu_limit: Some(crate::model::CpuLimit { cpus: Some(0.5), held_back: 0.25 }),
                 })),
             },
         }

@@ -12,7 +12,7 @@ use crate::model::{Info, Job, Phase, Remark, RoundResult, State};
 use crate::round::{into_result, perform};
 use crate::sampler::Samples;
 use crate::sys::clock::{Clock, Monotonic};
-use crate::sys::{fork, io as sysio, process, refused, signals};
+use crate::sys::{fork, io as sysio, process, signals, sigsys};
 use crate::{preflight, protocol};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,12 +33,15 @@ const LONGEST_JOB: u64 = 1 << 20;
 /// hand.
 pub fn main(benchmarks: &[&Benchmark]) -> ! {
     // Before anything that a filter may stand in the way of. Without the call there is no handler.
-    let _ = refused::answer_enosys();
+    let _ = sigsys::answer_enosys();
     fork::enforce_one_thread();
     // An inherited SIG_IGN for SIGCHLD would make the kernel reap our children, and waiting for
     // them fail; files without rights for their owner could not be executed.
     signals::take_defaults();
     process::mask_rights(RIGHTS);
+    // Where memory runs out, the kernel ends a worker and not the supervisor, which knows the rounds.
+    // It may be refused where the value is higher already.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let mut text = String::new();
     let read = std::io::stdin().lock().take(LONGEST_JOB).read_to_string(&mut text);
     let job = read.map_err(|e| e.to_string()).and_then(|_| protocol::read_job(&text));
@@ -99,7 +102,7 @@ fn round(benchmarks: &[&Benchmark], job: &Job) -> RoundResult {
         }
         Err(panic) => RoundResult::ended(State::Failed, format!("panicked: {}", panic_text(&*panic))),
     };
-    let missing = refused::calls();
+    let missing = sigsys::calls();
     if !missing.is_empty() {
         let calls = missing.join(", ");
         result.output.remarks.push(Remark::Note(format!("a filter refused system calls with SIGSYS: {calls}")));

@@ -163,9 +163,8 @@ fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Du
 }
 
 fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, timetable: Timetable) -> Result<Members, BenchError> {
-    let limit = |i: u32, e: std::io::Error| {
-        let why = format!("only {i} of {} members could be started: {e} (a limit on tasks or memory)", job.workers);
-        if e.raw_os_error() == Some(11) { BenchError::Denied(why) } else { BenchError::Failed(why) }
+    let limit = |i: u32, e: std::io::Error| -> BenchError {
+        BenchError::no_task(&format!("only {i} of {} members could be started", job.workers), &e)
     };
     match job.worker_kind {
         WorkerKind::Processes => {

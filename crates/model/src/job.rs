@@ -1,6 +1,6 @@
 //! Jobs and results: what the supervisor sends to a worker for a round, and the answer.
 
-use crate::{CoreProbe, CoreRates, Fact, Params, Phases, Placement, Proof, Remark, Series, State};
+use crate::{CoreProbe, CoreRates, CpuLimit, Fact, Params, Phases, Placement, Proof, Remark, Series, State};
 
 /// The key of a round's fact: its wall time including start and end of the worker, in milliseconds.
 pub const ROUND_WALL: &str = "round.wall_ms";
@@ -195,8 +195,12 @@ pub struct Preflight {
     pub host: Host,
     /// The time lost to other tasks; `None` if no CPU could be observed.
     pub noise: Option<Noise>,
-    /// The share of time lost on each observed CPU, with its number.
+    /// The share of time lost to others on each observed CPU, with its number.
     pub lost: Vec<(u32, f64)>,
+    /// The quota of this process's own control groups and what it took meanwhile; `None` without
+    /// one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub cpu_limit: Option<CpuLimit>,
 }
 
 /// The time that threads spinning on all CPUs at once lost to other tasks

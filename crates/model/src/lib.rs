@@ -6,6 +6,7 @@
 
 mod composition;
 mod core_probe;
+mod cpu_limit;
 pub mod family;
 mod info;
 mod job;
@@ -26,6 +27,7 @@ mod watch;
 
 pub use composition::{Composition, Part, Price, Spent, Times};
 pub use core_probe::{CoreProbe, CoreRates, IssueBlock, RateCounts};
+pub use cpu_limit::CpuLimit;
 pub use family::{Families, Family};
 pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing, is_metric_of};
 pub use job::{

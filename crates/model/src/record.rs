@@ -4,8 +4,8 @@
 //! `groma-analysis`), for a live run and a stored one alike.
 
 use crate::{
-    Better, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Remark, RoundResult, State, Tag,
-    Timing, Unit, WorkerKind,
+    Better, CpuLimit, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Remark, RoundResult,
+    State, Tag, Timing, Unit, WorkerKind,
 };
 use std::collections::BTreeSet;
 
@@ -347,10 +347,14 @@ pub struct RunHeader {
     pub environment: Machine,
     /// The measurements of the preflight.
     pub host: Host,
-    /// How disturbed the host was before the run; `None` if that could not be measured.
+    /// How disturbed the host was by others before the run; `None` if that could not be measured.
     pub noise: Option<NoiseVerdict>,
-    /// The share of time lost, on which the verdict is based.
+    /// The share of time lost to others, on which the verdict is based.
     pub noise_lost: Option<f64>,
+    /// The CPU quota of the run's own control groups and what it took in the preflight, which is not
+    /// part of the noise; absent without one.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub cpu_limit: Option<CpuLimit>,
     /// Remarks of the preflight.
     #[cfg_attr(feature = "serde", serde(default, rename = "notes", skip_serializing_if = "Vec::is_empty"))]
     pub remarks: Vec<Remark>,
@@ -384,6 +388,13 @@ pub struct End {
     pub wall_s: f64,
     /// Whether it was interrupted (Ctrl-C, SIGTERM).
     pub interrupted: bool,
+    /// The CPU quota of the run's own control groups and what it took from the whole run; absent
+    /// without one.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub cpu_limit: Option<CpuLimit>,
+    /// How many CPUs the run was allowed to use at its start and at its end, if that became fewer.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub fewer_cpus: Option<[u32; 2]>,
 }
 
 /// The number of metrics by state.

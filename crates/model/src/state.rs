@@ -47,7 +47,8 @@ impl State {
         State::ALL.into_iter().find(|s| s.word() == word)
     }
 
-    /// Whether it makes the run exit with code 4.
+    /// Whether it makes the run exit with code 4: `Denied` only where it was asked for, by name or
+    /// by `--strict`.
     pub const fn fails_run(self) -> bool {
         matches!(self, State::Denied | State::Timeout | State::Failed)
     }

@@ -20,7 +20,7 @@ use crate::style::Style;
 use crate::units;
 
 pub(crate) use lines::{Line, PageLines, Stack, page_lines, stacks};
-pub(crate) use summary::{factor, run, sentences};
+pub(crate) use summary::{capital, factor, run, sentences};
 
 /// One side of a comparison, with its names.
 #[derive(Clone, Copy, Debug)]

@@ -407,6 +407,7 @@ pub(crate) fn header() -> RunHeader {
         },
         noise: Some(NoiseVerdict::Fine),
         noise_lost: Some(0.0091),
+        cpu_limit: None,
         remarks: Vec::new(),
     }
 }
@@ -415,5 +416,5 @@ pub(crate) fn header() -> RunHeader {
 pub(crate) fn end(records: &[Record]) -> End {
     let count = |state| records.iter().filter(|r| r.state == state).count() as u64;
     let states = State::ALL.into_iter().map(|s| (s, count(s))).filter(|(_, n)| *n > 0).collect();
-    End { states: StateCounts(states), wall_s: 58.94, interrupted: false }
+    End { states: StateCounts(states), wall_s: 58.94, interrupted: false, cpu_limit: None, fewer_cpus: None }
 }

@@ -44,6 +44,7 @@ mod hardware;
 mod html;
 mod json;
 mod layout;
+mod limits;
 mod lineage;
 mod list;
 mod lmbench;

@@ -1,6 +1,6 @@
 //! The description of a machine.
 
-use groma_model::{Fact, Machine, NoiseVerdict, parse_size, size_text};
+use groma_model::{CpuLimit, Fact, Machine, NoiseVerdict, parse_size, size_text};
 use serde_json::{Map, Value as Json, json};
 
 use crate::json::pretty;
@@ -48,8 +48,8 @@ const BRIEF: [&str; 34] = [
 ];
 
 /// The machine in one line, its facts grouped by the first part of their keys, and the noise of the
-/// host: the verdict and the share of time lost.
-pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>, style: &Style) -> String {
+/// host: the verdict, the share of time lost to others, and what its own CPU quota took.
+pub fn machine(machine: &Machine, lost: Option<f64>, own: Option<CpuLimit>, style: &Style) -> String {
     let is_brief =
         |key: &str| BRIEF.iter().any(|brief| *brief == key || (brief.ends_with('.') && key.starts_with(brief)));
     let shown: Vec<&Fact> = machine.facts.iter().filter(|fact| style.all || is_brief(&fact.key)).collect();
@@ -74,10 +74,13 @@ pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>
             };
         }
     }
-    if let Some(noise) = noise {
+    if let Some(lost) = lost {
         out += &style.paint(Ink::Strong, "noise");
-        let lost = lost.map(|lost| format!(" ({} of the time lost)", units::percent(lost)));
-        out += &format!("\n  {:<longest$}  {}{}\n", "verdict", noise.word(), lost.unwrap_or_default());
+        let word = NoiseVerdict::of_lost(lost).word();
+        out += &format!("\n  {:<longest$}  {word} ({} of the time lost)\n", "verdict", units::percent(lost));
+    }
+    if let Some(own) = own.filter(CpuLimit::is_felt) {
+        out += &wrap_behind(&format!("  {:<longest$}  ", "limit"), &own.to_string(), style.width);
     }
     let more = machine.facts.len() - shown.len();
     if more > 0 {
@@ -88,11 +91,15 @@ pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>
 
 /// The facts as one flat object, from key to recorded text, so that two machines can be compared by
 /// lines; and the noise. For a repeated key the last value counts.
-pub fn machine_json(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>) -> String {
+pub fn machine_json(machine: &Machine, lost: Option<f64>, own: Option<CpuLimit>) -> String {
     let facts: Map<String, Json> =
         machine.facts.iter().map(|f| (f.key.clone(), Json::String(f.value.clone()))).collect();
-    let noise = noise.map(|verdict| json!({ "verdict": verdict, "lost": lost }));
-    pretty(&json!({ "facts": facts, "noise": noise }))
+    let noise = lost.map(|lost| json!({ "verdict": NoiseVerdict::of_lost(lost), "lost": lost }));
+    let mut all = json!({ "facts": facts, "noise": noise });
+    if let Some(own) = own {
+        all["cpu_limit"] = json!(own);
+    }
+    pretty(&all)
 }
 
 /// The key without its group; the whole key if it has no parts.
@@ -147,14 +154,14 @@ mod tests {
 
     #[test]
     fn at_80_and_120_columns() {
-        let shown = |width| machine(&fixtures::machine(), Some(NoiseVerdict::Fine), Some(0.0091), &Style::plain(width));
+        let shown = |width| machine(&fixtures::machine(), Some(0.0091), None, &Style::plain(width));
         insta::assert_snapshot!(shown(80));
         insta::assert_snapshot!(shown(120));
     }
 
     #[test]
     fn as_json() {
-        insta::assert_snapshot!(machine_json(&fixtures::machine(), Some(NoiseVerdict::Fine), Some(0.0091)));
+        insta::assert_snapshot!(machine_json(&fixtures::machine(), Some(0.0091), None));
         assert_eq!(machine_json(&Machine::default(), None, None), "{\n  \"facts\": {},\n  \"noise\": null\n}\n");
     }
 }

@@ -10,10 +10,12 @@ use groma_model::page::{Block, Line, On, Shown};
 use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
 use groma_stats::median;
 
+use crate::compare::capital;
 use crate::hardware;
 use crate::layout::{
     GAP, Mark, PRECISE, Strip, TWO_COLUMNS, column, in_two_columns, lines, rule, side_by_side, stacked,
 };
+use crate::limits::limits;
 use crate::machine::host;
 use crate::runs::minute;
 use crate::style::{Ink, Style, wrap_behind};
@@ -127,10 +129,12 @@ pub(crate) fn identity(run: &RunHeader, end: Option<&End>, what: &str) -> String
 /// How far to trust the values, in sentences.
 pub(crate) fn trust(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&End>) -> Vec<String> {
     let share = shared_share(records).unwrap_or(0.0);
-    let mut trust = match share > CROWDED {
-        true => vec![crowded(run, share, shown)],
-        false => [Some(verdict(run)), neighbours(records, shown)].into_iter().flatten().collect(),
-    };
+    // What limits of its own took comes before what others took: it is no reason to wait for them.
+    let mut trust: Vec<String> = limits(run, end).iter().map(|text| format!("{}.", capital(text))).collect();
+    match share > CROWDED {
+        true => trust.push(crowded(run, share, shown)),
+        false => trust.extend([Some(verdict(run)), neighbours(records, shown)].into_iter().flatten()),
+    }
     trust.extend(clock(shown));
     match end {
         None => trust.push("The run has not ended, or was killed.".to_owned()),

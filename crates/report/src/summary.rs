@@ -4,6 +4,7 @@ use groma_analysis::point::is_of_shared_core;
 use groma_model::{End, Record, RunHeader, State};
 
 use crate::layout::{Mark, PRECISE};
+use crate::limits::limits;
 use crate::point::{name, params, point_without};
 use crate::style::{Ink, Style, columns, ink, wrap_behind};
 use crate::units;
@@ -146,6 +147,7 @@ fn closing(run: &RunHeader, end: Option<&End>) -> String {
         let lost = run.noise_lost.map(|lost| format!(" ({} of its time lost)", units::percent(lost)));
         parts.push(format!("host {} before the run{}", noise.word(), lost.unwrap_or_default()));
     }
+    parts.extend(limits(run, end));
     match end {
         None => parts.push("no end recorded: the run goes on, or was killed".to_owned()),
         Some(end) if end.interrupted => parts.push("interrupted: only a part of the plan was measured".to_owned()),

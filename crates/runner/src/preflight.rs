@@ -3,7 +3,9 @@
 use crate::launcher::Launcher;
 use crate::supervise::{Ended, Supervisor};
 use groma_harness::model::Host;
-use groma_harness::model::{Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, Value, WorkerKind};
+use groma_harness::model::{
+    CpuLimit, Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, Value, WorkerKind,
+};
 use groma_harness::preflight as host_preflight;
 use std::fmt;
 use std::time::Duration;
@@ -18,12 +20,12 @@ pub enum NotMeasured {
     Signal(i32),
     /// The preflight failed, for this reason.
     Failed(String),
-    /// The machine is noisier than what was required.
+    /// Others and the run's own CPU quota take more of the time than what was required.
     TooNoisy {
-        /// How noisy it is, where that is known.
-        seen: Option<NoiseVerdict>,
-        /// The share of the time lost to others, from 0 to 1.
+        /// The share of the time lost to others, from 0 to 1, where that is known.
         lost: Option<f64>,
+        /// The run's own quota and what it took, if there is one.
+        own: Option<CpuLimit>,
         /// What was required.
         limit: NoiseVerdict,
     },
@@ -34,9 +36,19 @@ impl fmt::Display for NotMeasured {
         match self {
             NotMeasured::Signal(signal) => write!(f, "ended by signal {signal}"),
             NotMeasured::Failed(why) => write!(f, "this machine cannot be measured: {why}"),
-            NotMeasured::TooNoisy { seen, lost, .. } => {
-                write!(f, "the machine is {}", seen.map_or("unknown", NoiseVerdict::word))?;
-                lost.map_or(Ok(()), |lost| write!(f, ": {:.1} % of the time went to others", lost * 100.0))
+            NotMeasured::TooNoisy { lost, own, .. } => {
+                let own = own.filter(CpuLimit::is_felt);
+                let others = match lost {
+                    None => Some("how noisy the machine is is not known".to_owned()),
+                    // Others took nothing that is worth a word beside the limit.
+                    Some(lost) if own.is_some() && NoiseVerdict::of_lost(*lost) == NoiseVerdict::Quiet => None,
+                    Some(lost) => {
+                        let word = NoiseVerdict::of_lost(*lost).word();
+                        Some(format!("the machine is {word}: {:.1} % of the time went to others", lost * 100.0))
+                    }
+                };
+                let parts: Vec<String> = own.map(|own| own.to_string()).into_iter().chain(others).collect();
+                f.write_str(&parts.join("; "))
             }
         }
     }
@@ -44,16 +56,24 @@ impl fmt::Display for NotMeasured {
 
 impl std::error::Error for NotMeasured {}
 
-/// Runs the preflight for about `time`. Returns the share of the time that was lost to others, from
-/// 0 to 1, if it could be measured. Standard input and output are not touched.
+/// What takes time from the programs of this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gauged {
+    /// The share of the time that was lost to others, from 0 to 1, if it could be measured.
+    pub lost: Option<f64>,
+    /// The CPU quota of this process's own control groups and what it took; `None` without one.
+    pub own: Option<CpuLimit>,
+}
+
+/// Runs the preflight for about `time`. Standard input and output are not touched.
 ///
 /// # Errors
 /// When a signal arrives or the preflight fails.
-pub fn gauge(time: Duration) -> Result<Option<f64>, NotMeasured> {
+pub fn gauge(time: Duration) -> Result<Gauged, NotMeasured> {
     let failed = |e: std::io::Error| NotMeasured::Failed(format!("the supervisor cannot start: {e}"));
     let supervisor = Supervisor::new().map_err(failed)?;
     let found = preflight(&supervisor, &Launcher::default(), time, crate::identity::random_seed(), &[], false);
-    found.map(|(found, _)| found.noise.map(|noise| noise.lost))
+    found.map(|(found, _)| Gauged { lost: found.noise.map(|noise| noise.lost), own: found.cpu_limit })
 }
 
 /// Runs the preflight in a worker, for the clock on one of these CPUs if there are any. It looks
@@ -135,14 +155,18 @@ mod tests {
 
     #[test]
     fn errors_are_one_line() {
-        let noisy = |seen, lost| NotMeasured::TooNoisy { seen, lost, limit: NoiseVerdict::Quiet }.to_string();
+        let noisy = |lost, own| NotMeasured::TooNoisy { lost, own, limit: NoiseVerdict::Quiet }.to_string();
         assert_eq!(NotMeasured::Signal(15).to_string(), "ended by signal 15");
         assert_eq!(NotMeasured::Failed("no clock".to_owned()).to_string(), "this machine cannot be measured: no clock");
-        assert_eq!(noisy(None, None), "the machine is unknown");
+        assert_eq!(noisy(None, None), "how noisy the machine is is not known");
         let word = NoiseVerdict::Noisy.word();
-        assert_eq!(
-            noisy(Some(NoiseVerdict::Noisy), Some(0.05)),
-            format!("the machine is {word}: 5.0 % of the time went to others")
-        );
+        assert_eq!(noisy(Some(0.05), None), format!("the machine is {word}: 5.0 % of the time went to others"));
+        // Each is blamed for what it took.
+        let own = CpuLimit { cpus: Some(0.1), held_back: 0.9 };
+        assert_eq!(noisy(Some(0.001), Some(own)), own.to_string());
+        let both = noisy(Some(0.05), Some(own));
+        assert!(both.starts_with(&format!("{own}; the machine is {word}: ")), "{both}");
+        let idle = CpuLimit { held_back: 0.0, ..own };
+        assert_eq!(noisy(Some(0.05), Some(idle)), noisy(Some(0.05), None));
     }
 }

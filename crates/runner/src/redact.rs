@@ -315,6 +315,7 @@ mod tests {
             host: Host::UNKNOWN,
             noise: None,
             noise_lost: None,
+            cpu_limit: None,
             remarks: Vec::new(),
         };
         ann().header(&mut head);

@@ -5,6 +5,7 @@ use crate::conditions::{Condition, Conditions, NotEntered};
 use crate::effort::Effort;
 use crate::identity;
 use crate::launcher::Launcher;
+use crate::limits::Limits;
 use crate::places::Cpus;
 use crate::plan::Planned;
 use crate::preflight::{NotMeasured, preflight};
@@ -15,7 +16,7 @@ use crate::workdir::{self, WorkDir};
 
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{
-    CoreProbe, CoreRates, Fact, Host, Machine, NoiseVerdict, Placement, Round, RunHeader, SCHEMA,
+    CoreProbe, CoreRates, CpuLimit, Fact, Host, Machine, NoiseVerdict, Placement, Round, RunHeader, SCHEMA, size_text,
 };
 use groma_harness::remote::Control;
 use groma_harness::sys::{disk, facts};
@@ -25,6 +26,10 @@ use std::time::{Duration, Instant};
 
 /// The longest that one round may take unless the request says otherwise.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// The memory that has to be left for a run and one of its workers, in bytes: at the end of a quick
+/// survey the supervisor alone has touched 16 MB. With less, the kernel kills the supervisor and not
+/// a worker.
+const LEAST_MEMORY: u64 = 20 << 20;
 /// Length of the preflight that tries out a launcher.
 const TRIAL: Duration = Duration::from_millis(20);
 /// The deadline of a longer round grows by this many times its length: disturbed rounds sample four
@@ -77,6 +82,10 @@ pub fn prepare(request: &RunRequest) -> Result<Prepared<'_>> {
         }
         None => Vec::new(),
     };
+    if let Some(room) = facts::memory_headroom().filter(|room| room.bytes < LEAST_MEMORY) {
+        let (left, least) = (size_text(room.bytes), size_text(LEAST_MEMORY));
+        bail!("{} leaves {left} of memory, and a run needs {least}: raise that limit", room.limit);
+    }
     let parent = request.work_dir.clone().unwrap_or_else(default_parent);
     if request.work_dir.is_some() && !parent.is_dir() {
         bail!("--work-dir: {}: not a directory", parent.display());
@@ -94,6 +103,7 @@ impl Prepared<'_> {
     /// other error if workers cannot be started at all.
     pub fn start(self, plan: &[Planned], started: Instant, observer: &mut dyn Observer) -> Result<Run> {
         let request = self.request;
+        let limits = Limits::now();
         let budget = request.total_budget();
         let (effort, deadline) = effort_of(request, plan.len());
         let seed = request.seed.unwrap_or_else(identity::random_seed);
@@ -117,13 +127,13 @@ impl Prepared<'_> {
         let (found, remarks) =
             preflight(&supervisor, &Launcher::default(), effort.preflight, seed, &measuring, end_of_caches)?;
         let (host, noise_lost) = (found.host, found.noise.map(|noise| noise.lost));
-        let noise = noise_lost.map(NoiseVerdict::of_lost);
+        let own = found.cpu_limit;
         if let Some(limit) = request.require
-            && is_too_noisy(noise, limit)
+            && is_too_noisy(noise_lost, own, limit)
         {
-            return Err(NotMeasured::TooNoisy { seen: noise, lost: noise_lost, limit }.into());
+            return Err(NotMeasured::TooNoisy { lost: noise_lost, own, limit }.into());
         }
-        let mut header = header(request, seed, host, noise_lost, work_dir.as_ref());
+        let mut header = header(request, seed, host, (noise_lost, own), work_dir.as_ref());
         header.environment.facts.extend(self.remote_facts);
         // The CPUs of a placement are facts, not a part of a metric's identity.
         let fact = |(placement, cpus): (&Placement, &Cpus)| Fact::new(format!("placement.{placement}"), cpus);
@@ -132,6 +142,7 @@ impl Prepared<'_> {
         Ok(Run {
             header,
             of_second,
+            limits,
             survey: Survey {
                 supervisor,
                 launchers,
@@ -159,6 +170,8 @@ pub struct Run {
     header: RunHeader,
     /// The machine's facts in the state of the second side.
     of_second: Option<Machine>,
+    /// The accounts of what limits take, at its start.
+    limits: Limits,
     survey: Survey,
 }
 
@@ -207,7 +220,12 @@ impl Run {
         let outcome = self.survey.work(plan, observer, keep);
         self.survey.work_dir = None;
         let restored = self.survey.conditions.take().map_or(Ok(()), |mut all| all.restore());
-        outcome.map(|outcome| RunOutcome { unrestored: restored.err().map(|e| format!("{e:#}")), ..outcome })
+        outcome.map(|outcome| RunOutcome {
+            unrestored: restored.err().map(|e| format!("{e:#}")),
+            cpu_limit: self.limits.cpu_limit(),
+            fewer_cpus: self.limits.fewer_cpus(),
+            ..outcome
+        })
     }
 }
 
@@ -308,7 +326,7 @@ fn header(
     request: &RunRequest,
     seed: u64,
     host: Host,
-    noise_lost: Option<f64>,
+    (noise_lost, cpu_limit): (Option<f64>, Option<CpuLimit>),
     work_dir: Option<&WorkDir>,
 ) -> RunHeader {
     let now = identity::now();
@@ -332,13 +350,16 @@ fn header(
         host,
         noise: noise_lost.map(NoiseVerdict::of_lost),
         noise_lost,
+        cpu_limit,
         remarks: Vec::new(),
     }
 }
 
-/// Whether a machine is noisier than `--require` allows; unknown noise counts as too noisy.
-fn is_too_noisy(seen: Option<NoiseVerdict>, limit: NoiseVerdict) -> bool {
-    seen.is_none_or(|seen| seen > limit)
+/// Whether others and the run's own CPU quota together take more than `--require` allows; unknown
+/// noise counts as too noisy.
+fn is_too_noisy(lost: Option<f64>, own: Option<CpuLimit>, limit: NoiseVerdict) -> bool {
+    let held_back = own.map_or(0.0, |own| own.held_back);
+    lost.is_none_or(|lost| NoiseVerdict::of_lost(lost + held_back) > limit)
 }
 
 #[cfg(test)]
@@ -424,9 +445,13 @@ mod tests {
     #[test]
     fn unknown_noise_is_too_noisy() {
         use NoiseVerdict::{Fine, Hostile, Noisy, Quiet};
-        assert!([Quiet, Fine].map(Some).iter().all(|seen| !is_too_noisy(*seen, Fine)));
-        assert!([None, Some(Noisy), Some(Hostile)].iter().all(|seen| is_too_noisy(*seen, Fine)));
-        assert!(is_too_noisy(None, Hostile));
+        assert!([0.001, 0.02].iter().all(|lost| !is_too_noisy(Some(*lost), None, Fine)));
+        assert!([None, Some(0.1), Some(0.5)].iter().all(|lost| is_too_noisy(*lost, None, Fine)));
+        assert!(is_too_noisy(None, None, Hostile));
+        // What the run's own quota takes is missed as much.
+        let own = |held_back| Some(CpuLimit { cpus: Some(0.1), held_back });
+        assert!(is_too_noisy(Some(0.0), own(0.9), Noisy) && is_too_noisy(Some(0.02), own(0.02), Fine));
+        assert!(!is_too_noisy(Some(0.0), own(0.02), Fine) && !is_too_noisy(Some(0.0), own(0.0), Quiet));
     }
 
     #[test]
@@ -435,9 +460,11 @@ mod tests {
         let mut request = RunRequest::new(Profile::Quick);
         request.budget = Some(Duration::from_secs(77));
         let noise = NoiseVerdict::of_lost(0.5);
-        let head = header(&request, 42, Host { timeslice_ns: 7.0, ..Host::UNKNOWN }, Some(0.5), None);
+        let own = Some(CpuLimit { cpus: Some(2.0), held_back: 0.25 });
+        let head = header(&request, 42, Host { timeslice_ns: 7.0, ..Host::UNKNOWN }, (Some(0.5), own), None);
         assert_eq!((head.seed, head.profile, head.budget_s, head.schema), (42, Profile::Quick, 77.0, SCHEMA));
         assert_eq!((head.noise, head.noise_lost, head.host.timeslice_ns), (Some(noise), Some(0.5), 7.0));
+        assert_eq!(head.cpu_limit, own);
         // The id begins with the digits of the start.
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
         assert_eq!(digits(&head.run[..16]), digits(&head.started));
@@ -445,7 +472,7 @@ mod tests {
         assert!(fact(&head, "kernel.release").is_some() && fact(&head, "work_dir.fs").is_none());
         let place = tempfile::tempdir().expect("a directory");
         let work_dir = WorkDir::new(place.path(), 1).expect("a work directory");
-        let head = header(&request, 42, Host::UNKNOWN, None, Some(&work_dir));
+        let head = header(&request, 42, Host::UNKNOWN, (None, None), Some(&work_dir));
         assert!(fact(&head, "work_dir.block").is_some() && head.noise.is_none());
     }
 }

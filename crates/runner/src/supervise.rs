@@ -8,11 +8,13 @@
 
 use crate::launcher::Launcher;
 use crate::signals::watch_signals;
+use groma_harness::BenchError;
 use groma_harness::model::{Job, Phase, RoundResult, State};
 use groma_harness::protocol;
-use groma_harness::sys::process;
 use groma_harness::sys::signals::Watch;
+use groma_harness::sys::{facts, process};
 use groma_harness::worker;
+use std::cell::Cell;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -38,6 +40,8 @@ pub(crate) struct Supervisor {
     signals: Watch,
     /// Whether orphaned descendants of workers become children of this process; see [`adopt`].
     adopts: bool,
+    /// How many tasks of this control group the kernel had killed for memory when last looked at.
+    killed: Cell<Option<u64>>,
 }
 
 /// How long a worker may take to exit after its result.
@@ -47,6 +51,8 @@ pub(crate) const GRACE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of a worker's standard error that are kept, for the reason of a failure.
 const LONGEST_STDERR: usize = 4096;
+/// The signal that cannot be handled; the kernel sends it for memory.
+const SIGKILL: i32 = 9;
 /// Longest result in bytes: 4096 members with eight samples each take far less.
 const LONGEST_RESULT: usize = 64 << 20;
 
@@ -77,7 +83,8 @@ impl Supervisor {
     /// When the program cannot find itself, or signals cannot be watched.
     pub(crate) fn new() -> std::io::Result<Supervisor> {
         let program = process::program()?;
-        Ok(Supervisor { program, signals: watch_signals()?, adopts: adopt() })
+        let killed = Cell::new(facts::killed_for_memory());
+        Ok(Supervisor { program, signals: watch_signals()?, adopts: adopt(), killed })
     }
 
     /// The next pending signal, if there is one.
@@ -110,8 +117,13 @@ impl Supervisor {
         let mut child = match self.start(job, launcher, padding) {
             Ok(child) => child,
             Err(e) => {
-                let why = format!("a worker cannot be started: {e}");
-                return Ended::Result(Box::new(RoundResult::ended(State::Failed, why)));
+                let why = "a worker cannot be started";
+                // A limit on tasks is a refusal by the system, and named.
+                let (state, why) = match BenchError::no_task(why, &e) {
+                    BenchError::Denied(why) if e.kind() == ErrorKind::WouldBlock => (State::Denied, why),
+                    _ => (State::Failed, format!("{why}: {e}")),
+                };
+                return Ended::Result(Box::new(RoundResult::ended(state, why)));
             }
         };
         let mut output = WorkerOutput::default();
@@ -150,7 +162,12 @@ impl Supervisor {
                 let hides = status.is_some_and(|s| s.success()) && !launcher.command.is_empty();
                 let hint = if hides { "; the command before it must pass its standard output on" } else { "" };
                 let why = format!("the worker {}{hint}", describe_exit(status, &output));
-                RoundResult::ended(State::Failed, why)
+                let is_killed = status.is_some_and(|s| s.signal() == Some(SIGKILL));
+                match if is_killed { self.limit_that_killed() } else { None } {
+                    // As where the same limit makes an allocation fail.
+                    Some(limit) => RoundResult::ended(State::Unsupported, format!("{why} for memory: {limit}")),
+                    None => RoundResult::ended(State::Failed, why),
+                }
             }
         };
         result.wall_ns = started.elapsed().as_nanos() as u64;
@@ -158,6 +175,14 @@ impl Supervisor {
         phases.add(Phase::Start, heard_ns.saturating_sub(phases.total()));
         phases.add(Phase::End, result.wall_ns.saturating_sub(heard_ns));
         Ended::Result(Box::new(result))
+    }
+
+    /// The limit of memory for which the kernel killed a task of this control group since the last
+    /// call; `None` if it killed none.
+    fn limit_that_killed(&self) -> Option<String> {
+        let now = facts::killed_for_memory();
+        let before = self.killed.replace(now);
+        (now? > before.unwrap_or(0)).then(|| facts::memory_headroom().map_or_else(String::new, |room| room.limit))
     }
 
     fn start(&self, job: &Job, launcher: &Launcher, padding: usize) -> std::io::Result<Child> {

@@ -24,7 +24,7 @@ use crate::workdir::WorkDir;
 use anyhow::Result;
 use groma_harness::Rng;
 use groma_harness::model::{
-    CoreRates, Fact, Host, Job, Point, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State,
+    CoreRates, CpuLimit, Fact, Host, Job, Point, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State,
 };
 use groma_harness::stats::best_mode::best_mode;
 use groma_harness::sys::load;
@@ -84,6 +84,10 @@ pub struct RunOutcome {
     pub stopped: Option<String>,
     /// What could not be restored of the machine's state.
     pub unrestored: Option<String>,
+    /// The CPU quota of the run's own control groups and what it took; `None` without one.
+    pub cpu_limit: Option<CpuLimit>,
+    /// How many CPUs the run was allowed to use at its start and at its end, if that became fewer.
+    pub fewer_cpus: Option<[u32; 2]>,
 }
 
 /// The time that all rounds together may take to fill the file that they share: a part of the

@@ -26,6 +26,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 
+pub use cgroup::CpuAccount;
 pub use counters::{HostChange, HostCounters, host_counters, steal_by_cpu};
 pub use redact::{HIDDEN, hide_addresses};
 pub use system::user;
@@ -166,6 +167,41 @@ pub fn available_memory() -> Option<u64> {
 /// The CPU quota of this process, in CPUs; `None` without one.
 pub fn cpu_quota() -> Option<f64> {
     cgroup::quota(&Tree::at(Path::new("/")))
+}
+
+/// What the CPU quotas of this process allow and have cost so far.
+pub fn cpu_account() -> CpuAccount {
+    cgroup::cpu_account(&Tree::at(Path::new("/")))
+}
+
+/// How many tasks of this process's memory group the kernel has killed for its limit; `None` where
+/// it is not counted.
+pub fn killed_for_memory() -> Option<u64> {
+    cgroup::killed_for_memory(&Tree::at(Path::new("/")))
+}
+
+/// The limit that refused a task to this process, in words.
+pub fn task_limit() -> String {
+    let of_user = rustix::process::getrlimit(rustix::process::Resource::Nproc).current;
+    task_limit_in(&Tree::at(Path::new("/")), of_user.filter(|_| user() != 0))
+}
+
+/// As [`task_limit`]; `of_user` is the number of tasks that the user may have.
+fn task_limit_in(tree: &Tree, of_user: Option<u64>) -> String {
+    /// Since the refusal some tasks may have ended.
+    const NEAR: u64 = 8;
+    let group = cgroup::tasks_left(tree);
+    match (group, of_user) {
+        (Some(left), _) if left.bytes < NEAR => format!("{} of {}", left.file, left.limit),
+        (_, Some(most)) => format!("RLIMIT_NPROC of {most}"),
+        (Some(left), None) => format!("{} of {}, or memory", left.file, left.limit),
+        (None, None) => "a limit on tasks or memory".to_owned(),
+    }
+}
+
+/// The stack that this process may use, in bytes; `None` without a limit.
+pub fn stack_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Stack).current
 }
 
 pub use memory_headroom::{MemoryPressure, Room, file_room, memory_headroom, memory_pressure, total_memory};

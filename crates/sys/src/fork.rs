@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "fork, _exit, the handlers of a peer_watch")]
 
 use crate::process::{self, Exit};
+use crate::refused;
 use crate::signals::handle;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -56,7 +57,7 @@ pub fn fork(body: impl FnOnce() -> i32) -> io::Result<Child> {
     let parent = process::id();
     // SAFETY: see the module's Safety section.
     match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
+        -1 => Err(refused::note(io::Error::last_os_error())),
         0 => {
             let code = match process::die_with_parent(parent) {
                 Ok(()) => catch_unwind(AssertUnwindSafe(body)).unwrap_or(PANICKED),

@@ -56,6 +56,7 @@ pub mod refused;
 pub mod sched;
 pub mod shared;
 pub mod signals;
+pub mod sigsys;
 pub mod sigqueue;
 pub mod sleep;
 pub mod socket;

@@ -90,7 +90,7 @@ impl Command {
     pub fn fork_exec(&self) -> io::Result<i32> {
         // SAFETY: see the module's Safety section.
         match unsafe { libc::fork() } {
-            -1 => Err(io::Error::last_os_error()),
+            -1 => Err(crate::refused::note(io::Error::last_os_error())),
             0 => self.exec(),
             pid => Ok(pid),
         }

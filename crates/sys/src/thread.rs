@@ -1,6 +1,7 @@
 //! Counted threads, so that the one-thread rule of [`crate::fork`] can be checked even without
 //! `/proc`.
 
+use crate::refused;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
@@ -24,10 +25,11 @@ impl Drop for Counted {
 pub fn spawn<T: Send + 'static>(stack: usize, body: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
     STARTED.fetch_add(1, Ordering::Relaxed);
     let counted = Counted;
-    Builder::new().stack_size(stack).spawn(move || {
+    let started = Builder::new().stack_size(stack).spawn(move || {
         let _counted = counted;
         body()
-    })
+    });
+    started.map_err(refused::note)
 }
 
 /// How many threads this process has.

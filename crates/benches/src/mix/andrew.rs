@@ -406,14 +406,13 @@ impl<'t> Build<'t> {
 /// refusal by the system.
 fn no_compiler(error: &io::Error) -> BenchError {
     match error.kind() {
-        io::ErrorKind::WouldBlock => BenchError::Denied(format!("starting a compiler: {error} (a limit on tasks)")),
         io::ErrorKind::PermissionDenied => {
             BenchError::Denied(format!("starting a compiler: {error} (mounted noexec? see --work-dir)"))
         }
         io::ErrorKind::NotFound => {
             BenchError::Unsupported(format!("starting a compiler: {error} (no loader for it here)"))
         }
-        _ => BenchError::from_io("starting a compiler", error),
+        _ => BenchError::no_task("starting a compiler", error),
     }
 }
 

@@ -208,13 +208,9 @@ fn as_threads(jobs: usize, work: &(impl Fn(usize) + Clone + Send + 'static)) -> 
     refused.map_or(Ok(()), Err)
 }
 
-/// The error for a job that could not be created. A limit on tasks is a refusal by the system and
-/// not a failure of groma.
+/// The error for a job that could not be created.
 fn too_many(error: &std::io::Error) -> BenchError {
-    match error.kind() {
-        std::io::ErrorKind::WouldBlock => BenchError::Denied(format!("making a job: {error} (a limit on tasks)")),
-        _ => BenchError::from_io("making a job", error),
-    }
+    BenchError::no_task("making a job", error)
 }
 
 #[cfg(test)]

@@ -258,16 +258,11 @@ fn state_parent(ctx: &mut Ctx) {
     ctx.fact("fork.threads", thread::count());
 }
 
-/// The error for a child that could not be created. A limit on tasks is a refusal by the system and
-/// not a failure of groma.
+/// The error for a child that could not be created, or not execute its program.
 fn no_child(what: &str, error: &io::Error) -> BenchError {
     match error.kind() {
-        // EAGAIN.
-        io::ErrorKind::WouldBlock => {
-            BenchError::Denied(format!("{what}: {error} (a limit on tasks: RLIMIT_NPROC, pids.max of a cgroup)"))
-        }
         io::ErrorKind::NotFound => BenchError::Failed(format!("{what}: {error}")),
-        _ => BenchError::from_io(what, error),
+        _ => BenchError::no_task(what, error),
     }
 }
 

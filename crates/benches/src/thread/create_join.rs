@@ -35,7 +35,7 @@
 //! **Sources:** CSE 221 "task creation" (`pthread_create` to after `pthread_join`); libMicro
 //! `pthread_create`. See docs/methods/operating-system.md#threads.
 
-use super::{STACK, no_thread};
+use super::STACK;
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -120,11 +120,12 @@ fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::R
         answers.set(answer);
         Ok(())
     };
-    let silent = || create_join(answers.get(), false).map_err(|e| no_thread("making a thread", &e));
+    let silent = || create_join(answers.get(), false).map_err(|e| BenchError::no_task("making a thread", &e));
     // The times of the call, of the thread's start, and of the end of the join.
     let stamped = |watch: &mut Stopwatch<'_>| {
         let called = watch.now_ns();
-        let (answer, began) = create_join(answers.get(), true).map_err(|e| no_thread("making a thread", &e))?;
+        let (answer, began) =
+            create_join(answers.get(), true).map_err(|e| BenchError::no_task("making a thread", &e))?;
         let joined = watch.now_ns();
         check(answer)?;
         if !(called..=joined).contains(&began) {

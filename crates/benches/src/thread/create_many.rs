@@ -21,7 +21,7 @@
 //!
 //! **Sources:** No paper measures it. See docs/methods/operating-system.md#threads.
 
-use super::{STACK, no_thread};
+use super::STACK;
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::shared::{wait, wake};
@@ -118,7 +118,7 @@ fn together(all: u32, threads: &mut Vec<JoinHandle<u32>>) -> Result<u64, BenchEr
         match thread::spawn(STACK, move || theirs.pass(number, all)) {
             Ok(thread) => threads.push(thread),
             Err(e) => {
-                made = Err(no_thread(&format!("making thread {} of {all}", number + 1), &e));
+                made = Err(BenchError::no_task(&format!("making thread {} of {all}", number + 1), &e));
                 break;
             }
         }

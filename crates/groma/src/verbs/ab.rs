@@ -11,6 +11,7 @@ use crate::parse::{parse_compare_format, parse_setting, parse_state, parse_time}
 use crate::print::{print, style};
 use crate::program::Program;
 use crate::store::{open_store, state_dir};
+use crate::wanted::{Missing, Wanted};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use groma_analysis::compare::environment::differences;
@@ -200,6 +201,8 @@ pub(super) struct InTurnsMeasured {
     points: Vec<Point>,
     rounds: [Vec<Vec<Round>>; 2],
     signal: Option<i32>,
+    /// What one of the sides could not measure.
+    missing: Missing,
     /// The first error of a sink that failed.
     complaint: Option<String>,
     /// Why the machine could not be restored to its former state.
@@ -231,7 +234,7 @@ impl InTurnsMeasured {
         if let Some(unrestored) = &self.unrestored {
             warn!("{}", plain(unrestored));
         }
-        let code = end_code(self.signal, self.complaint.as_deref(), self.records.iter().flatten());
+        let code = end_code(self.signal, self.complaint.as_deref(), &self.missing, self.records.iter().flatten());
         if code == 0 && self.unrestored.is_some() { exit::FAILED } else { code }
     }
 }
@@ -305,7 +308,8 @@ pub(super) fn measure(
     for (sinks, records) in sinks.iter_mut().zip(&of_sides) {
         let wall_s = started.elapsed().as_secs_f64();
         let interrupted = outcome.signal.is_some() || outcome.stopped.is_some();
-        sinks.end(&End { states: count(records), wall_s, interrupted });
+        let (cpu_limit, fewer_cpus) = (outcome.cpu_limit, outcome.fewer_cpus);
+        sinks.end(&End { states: count(records), wall_s, interrupted, cpu_limit, fewer_cpus });
         complaint = complaint.or(sinks.complaint.take());
     }
     drop(sinks);
@@ -313,7 +317,10 @@ pub(super) fn measure(
     if let Some(why) = outcome.stopped {
         bail!("{why}; the rounds until then are kept");
     }
+    let wanted = Wanted { select: args.select.clone(), strict: false };
+    let [first, second] = of_sides.each_ref().map(|records| wanted.missing(request, &points, records));
     let measured = InTurnsMeasured {
+        missing: if first.failure.is_some() { first } else { second },
         heads,
         records: of_sides,
         points,

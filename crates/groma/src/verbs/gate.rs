@@ -13,6 +13,7 @@ use crate::print::{name, print, style};
 use crate::program::Program;
 use crate::sides::{Runs, all_of, require_same_version};
 use crate::store::existing_store;
+use crate::wanted::Wanted;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use groma_analysis::compare::environment::differences;
@@ -288,7 +289,8 @@ fn again(program: &Program, args: &GateArgs, plan: &[Planned], part: Part) -> Re
         work_dir: given.work_dir.clone(),
         ..RunRequest::new(Profile::Standard)
     };
-    let outputs = Outputs { all: given.all, no_store: given.no_store, ..Outputs::to_store(&given.store) };
+    let wanted = Wanted { select: given.select.clone(), strict: false };
+    let outputs = Outputs { all: given.all, no_store: given.no_store, wanted, ..Outputs::to_store(&given.store) };
     measure(program, &request, &outputs, plan, Instant::now())
 }
 

@@ -9,6 +9,7 @@ use crate::args::{StoreArgs, TagsArgs};
 use crate::measure::{Outputs, carry_out};
 use crate::parse::parse_time;
 use crate::program::Program;
+use crate::wanted::Wanted;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use groma_harness::model::{Profile, Round, State, Tier};
@@ -98,6 +99,7 @@ pub(super) fn run(program: &Program, args: &HammerArgs) -> Result<u8> {
         json: args.json,
         out: args.out.as_deref(),
         no_store: args.no_store,
+        wanted: Wanted { select: vec![BENCH.to_owned()], strict: true },
         ..Outputs::to_store(&args.store)
     };
     outputs.check()?;

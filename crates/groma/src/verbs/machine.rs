@@ -5,10 +5,9 @@ use crate::print::{print, style};
 use crate::program::Program;
 use anyhow::Result;
 use clap::Args;
-use groma_harness::model::NoiseVerdict;
 use groma_harness::sys::recording::Recording;
 use groma_report as report;
-use groma_runner::{NotMeasured, gauge, identity, signals};
+use groma_runner::{Gauged, NotMeasured, gauge, identity, signals};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,20 +37,20 @@ pub(super) fn run(_: &Program, args: &MachineArgs) -> Result<u8> {
         return Ok(0);
     }
     let machine = identity::machine();
-    let mut lost = None;
+    let mut gauged = Gauged::default();
     if !args.no_gauge {
         match gauge(Duration::from_millis(1500)) {
-            Ok(found) => lost = found,
+            Ok(found) => gauged = found,
             Err(NotMeasured::Signal(signal)) => return Ok(signals::exit_code(signal)),
             // The machine is shown without its noise.
             Err(_) => {}
         }
     }
-    let noise = lost.map(NoiseVerdict::of_lost);
+    let Gauged { lost, own } = gauged;
     print(&if args.json {
-        report::machine_json(&machine, noise, lost)
+        report::machine_json(&machine, lost, own)
     } else {
-        report::machine(&machine, noise, lost, &style(args.all))
+        report::machine(&machine, lost, own, &style(args.all))
     })?;
     Ok(0)
 }

@@ -107,11 +107,12 @@ pub(crate) struct Cli {
 macro_rules! exit_codes {
     () => {
         "Exit codes:
-  0  all selected metrics ok, noisy, unresolved or unsupported
+  0  whatever was named by its id was measured, and nothing failed
   1  gate, or compare --gate, found a regression
   2  usage error
   3  the machine is noisier than --require allows, or too noisy for a comparison
-  4  some metric failed, timed out or was denied
+  4  some metric failed or timed out, one that was named is denied or
+     unsupported, or nothing was measured
   130, 143  ended by Ctrl-C or SIGTERM; what was measured is kept"
     };
 }
@@ -159,7 +160,8 @@ pub(crate) mod exit {
     pub(crate) const USAGE: u8 = 2;
     /// The machine is noisier than `--require` allows, or too noisy for a comparison.
     pub(crate) const TOO_NOISY: u8 = 3;
-    /// A metric failed, timed out or was denied; a transfer failed; a result could not be kept.
+    /// A metric failed or timed out, or one that was named could not be measured; nothing was
+    /// measured; a transfer failed; a result could not be kept.
     pub(crate) const FAILED: u8 = 4;
 }
 

@@ -5,6 +5,7 @@ use crate::measure::{Outputs, carry_out};
 use crate::parse::{parse_address, parse_setting, parse_time, parse_token, parse_workers};
 use crate::print::{print, style};
 use crate::program::Program;
+use crate::wanted::Wanted;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote};
@@ -104,9 +105,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Refuse to measure (exit code 3) when the machine is noisier than this
+    /// Refuse to measure (exit code 3) when the machine is noisier than this, or a CPU quota of its
+    /// own holds the run back for as long
     #[arg(long, value_enum, value_name = "NOISE")]
     require: Option<NoiseArg>,
+
+    /// Fail (exit code 4) for whatever is denied, not only for what is named by its id
+    #[arg(long)]
+    strict: bool,
 
     /// A directory for benchmarks that need files; what they make there is removed [default: the
     /// temporary directory, or /var/tmp where that is on a disk and the first is not]
@@ -176,7 +182,7 @@ impl From<ProfileArg> for Profile {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum NoiseArg {
-    /// Less than 0.5 % of the time lost to others
+    /// Less than 0.5 % of the time lost
     Quiet,
     /// Less than 3 %
     Fine,
@@ -204,6 +210,7 @@ pub(super) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
         all: args.all,
         no_store: args.no_store,
         store: &args.store,
+        wanted: Wanted { select: args.select.clone(), strict: args.strict },
     };
     outputs.check()?;
     let mut request = request(args);

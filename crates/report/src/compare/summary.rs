@@ -223,6 +223,12 @@ fn differ(first: &RunHeader, other: &Compared<'_>, style: &Style) -> String {
     if noisier {
         parts.push(format!("others took {} → {} of the host", units::percent(lost[0]), units::percent(lost[1])));
     }
+    // The run's own quota is another fact than the load of others.
+    let held = [first, second].map(|head| head.cpu_limit.map_or(0.0, |limit| limit.held_back));
+    if held[0].max(held[1]) > 0.03 && held[0].max(held[1]) > 2.0 * held[0].min(held[1]) {
+        let [one, other] = held.map(units::percent);
+        parts.push(format!("a CPU quota of its own held it back for {one} → {other} of the time"));
+    }
     if parts.is_empty() {
         return "Nothing that groma knows of the machine differs.".to_owned();
     }
@@ -354,7 +360,7 @@ fn legend(others: &[Compared<'_>], style: &Style) -> Vec<String> {
     out
 }
 
-fn capital(word: &str) -> String {
+pub(crate) fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|c| c.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

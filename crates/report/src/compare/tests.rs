@@ -209,3 +209,17 @@ fn text_cannot_end_an_xml_attribute() {
     let text = files::junit(side, &[compared]);
     assert!(!text.contains("<evil") && !text.contains('\u{1b}'), "{text}");
 }
+
+/// Others' load and a quota of its own differ apart from each other.
+#[test]
+fn a_quota_of_its_own_is_not_what_others_took() {
+    let (first, records) = fixtures::survey();
+    let limit = groma_model::CpuLimit { cpus: Some(0.1), held_back: 0.9 };
+    let second = RunHeader { cpu_limit: Some(limit), ..first.clone() };
+    let side = |head| Side { name: "a", head, runs: 1, like: 0 };
+    let comparison = records_beside(&records, &records, &|_| Vec::new());
+    let others = [Compared { side: side(&second), differences: Vec::new(), comparison, in_turns: false }];
+    let text = summary::summary(fixtures::families(), side(&first), &others, Relative::Absolute, &Style::plain(200));
+    assert!(text.contains("a CPU quota of its own held it back for 0 % → 90 % of the time"), "{text}");
+    assert!(!text.contains("others took"), "{text}");
+}

@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use groma_model::{
-    Better, CoreRates, Derivation, End, Fact, Host, Label, LabelCounts, Labels, Machine, Metric, NoiseVerdict, Params,
-    Phase, Phases, Placement, Point, Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader,
-    SCHEMA, Sample, Series, State, StateCounts, Timing, Unit, Value, WorkerKind,
+    Better, CoreRates, CpuLimit, Derivation, End, Fact, Host, Label, LabelCounts, Labels, Machine, Metric,
+    NoiseVerdict, Params, Phase, Phases, Placement, Point, Profile, Proof, Quantity, Record, Round, RoundOutput,
+    RoundResult, RunHeader, SCHEMA, Sample, Series, State, StateCounts, Timing, Unit, Value, WorkerKind,
 };
 use groma_store::{Sink, Store};
 use std::collections::BTreeSet;
@@ -39,6 +39,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
         },
         noise: Some(NoiseVerdict::Fine),
         noise_lost: Some(5e-324),
+        cpu_limit: Some(CpuLimit { cpus: Some(1.5), held_back: 0.1 }),
         remarks: vec!["cycle counter not used: it stops".into()],
     }
 }
@@ -163,6 +164,8 @@ pub(crate) fn end(interrupted: bool) -> End {
         states: StateCounts(vec![(State::Ok, 120), (State::Noisy, 2), (State::Failed, 1)]),
         wall_s: 58.912_345_678_9,
         interrupted,
+        cpu_limit: Some(CpuLimit { cpus: None, held_back: 0.25 }),
+        fewer_cpus: Some([4, 2]),
     }
 }
 

@@ -74,10 +74,64 @@ pub(super) fn times_throttled(tree: &Tree) -> Option<u64> {
     counts.reduce(u64::saturating_add)
 }
 
+/// What the CPU quotas of this process's control groups allow and have cost so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct CpuAccount {
+    /// The CPUs' worth of time that the tightest quota leaves; `None` without one.
+    pub cpus: Option<f64>,
+    /// Nanoseconds, of all CPUs together, in which quotas held back tasks that wanted to run;
+    /// `None` where it is not counted.
+    pub held_back_ns: Option<u64>,
+}
+
+/// The account of this process's group and its ancestors.
+///
+/// `cpu.stat` of a group counts what its own quota cost, so the counts of all levels are added.
+/// `cpu.stat.local` counts for this group what all quotas cost, those above the mount of a container
+/// among them, but only newer kernels have it.
+pub(super) fn cpu_account(tree: &Tree) -> CpuAccount {
+    let (membership, mounts) = read(tree);
+    let Some(group) = group_of(&membership, &mounts, "cpu") else { return CpuAccount::default() };
+    let (key, unit_ns) = if group.unified { ("throttled_usec", 1000) } else { ("throttled_time", 1) };
+    let held_back = |dir: &String, file: &str| {
+        let count: u64 = field(&tree.text(&format!("{dir}/{file}"))?, key)?.parse().ok()?;
+        Some(count.saturating_mul(unit_ns))
+    };
+    let own = group.dirs.iter().filter_map(|dir| held_back(dir, "cpu.stat")).reduce(u64::saturating_add);
+    let of_all = group.dirs.first().and_then(|dir| held_back(dir, "cpu.stat.local"));
+    CpuAccount {
+        cpus: tightest_quota(tree, &group).map(Quota::cpus).filter(|cpus| cpus.is_finite()),
+        held_back_ns: own.max(of_all),
+    }
+}
+
+/// How many tasks of this process's memory group the kernel has killed for its limit.
+pub(super) fn killed_for_memory(tree: &Tree) -> Option<u64> {
+    let (membership, mounts) = read(tree);
+    let group = group_of(&membership, &mounts, "memory")?;
+    let file = if group.unified { "memory.events" } else { "memory.oom_control" };
+    let count = |dir: &String| field(&tree.text(&format!("{dir}/{file}"))?, "oom_kill")?.parse::<u64>().ok();
+    group.dirs.iter().find_map(count)
+}
+
+/// The limit on tasks that leaves the fewest: how many, its file, and the limit. `None` without one.
+pub(super) fn tasks_left(tree: &Tree) -> Option<Left> {
+    let (membership, mounts) = read(tree);
+    let group = group_of(&membership, &mounts, "pids")?;
+    let left = |dir: &String| {
+        let file = format!("{dir}/pids.max");
+        let limit = parse_limit(&tree.text(&file)?).filter(|limit| *limit < u64::MAX)?;
+        let used = tree.text(&format!("{dir}/pids.current"))?.parse::<u64>().ok()?;
+        Some(Left { bytes: limit.saturating_sub(used), file, limit })
+    };
+    group.dirs.iter().filter_map(left).min_by_key(|left| left.bytes)
+}
+
 /// What a group's limit leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Left {
-    /// Bytes that can still be allocated, including file pages that the kernel evicts first.
+    /// Bytes that can still be allocated, including file pages that the kernel evicts first; of a
+    /// limit on tasks, tasks.
     pub(super) bytes: u64,
     /// The file that sets the limit, and the limit.
     pub(super) file: String,

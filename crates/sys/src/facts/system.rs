@@ -324,6 +324,27 @@ pub(super) fn program(book: &mut Book) {
     book.say("build.target", format_args!("{}-{}", std::env::consts::ARCH, std::env::consts::OS));
     book.say("build.kind", if cfg!(debug_assertions) { "debug" } else { "release" });
     book.say("user.uid", user());
+    let stat = book.tree.text("proc/self/stat").unwrap_or_default();
+    let (nice, policy) = scheduled(&stat);
+    book.say_if("sched.nice", nice);
+    book.say_if("sched.policy", policy);
+}
+
+/// The nice value and the scheduling policy of `/proc/self/stat`, each where it is not the usual
+/// one.
+pub(super) fn scheduled(stat: &str) -> (Option<i64>, Option<&'static str>) {
+    // The name of the program may hold anything; fields are numbered from the state, the third.
+    let fields: Vec<&str> = stat.rsplit_once(')').map_or(Vec::new(), |(_, rest)| rest.split_whitespace().collect());
+    let number = |n: usize| fields.get(n - 3)?.parse::<i64>().ok();
+    let policy = match number(41) {
+        Some(1) => Some("SCHED_FIFO"),
+        Some(2) => Some("SCHED_RR"),
+        Some(3) => Some("SCHED_BATCH"),
+        Some(5) => Some("SCHED_IDLE"),
+        Some(6) => Some("SCHED_DEADLINE"),
+        _ => None,
+    };
+    (number(19).filter(|nice| *nice != 0), policy)
 }
 
 /// The number of the user who runs this process.

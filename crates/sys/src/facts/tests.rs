@@ -290,6 +290,88 @@ fn the_tightest_limit_on_the_way_up_counts() {
     assert_eq!(cgroup::parse_limit("9223372036854710272"), Some(u64::MAX), "of a kernel with 64 KiB pages");
 }
 
+/// Counts of all levels are added; what only the group's own file knows, of levels that a container
+/// cannot see, counts where it is more.
+#[test]
+fn the_account_of_a_quota_is_that_of_all_levels() {
+    let own = "sys/fs/cgroup/user.slice/run.scope";
+    let v2 = |local: &str| {
+        let recorded = Recorded::of(&[
+            ("proc/self/cgroup", V2_GROUPS),
+            ("proc/self/mountinfo", V2_MOUNTS),
+            (&format!("{own}/cpu.max"), "max 100000\n"),
+            (&format!("{own}/cpu.stat"), "usage_usec 9\nnr_throttled 2\nthrottled_usec 30\n"),
+            (&format!("{own}/cpu.stat.local"), local),
+            ("sys/fs/cgroup/user.slice/cpu.max", "10000 100000\n"),
+            ("sys/fs/cgroup/user.slice/cpu.stat", "usage_usec 9\nnr_throttled 7\nthrottled_usec 400\n"),
+            ("sys/fs/cgroup/cpu.stat", "usage_usec 9\n"),
+        ]);
+        cgroup::cpu_account(&recorded.tree())
+    };
+    let account = |cpus, held_back_ns| CpuAccount { cpus, held_back_ns };
+    assert_eq!(v2("throttled_usec 20\n"), account(Some(0.1), Some(430_000)));
+    assert_eq!(v2("throttled_usec 5000\n"), account(Some(0.1), Some(5_000_000)));
+    let cpu = "sys/fs/cgroup/cpu,cpuacct";
+    let v1 = Recorded::of(&[
+        ("proc/self/cgroup", V1_GROUPS),
+        ("proc/self/mountinfo", V1_MOUNTS),
+        (&format!("{cpu}/batch/cpu.cfs_quota_us"), "-1\n"),
+        (&format!("{cpu}/batch/cpu.cfs_period_us"), "100000\n"),
+        (&format!("{cpu}/batch/cpu.stat"), "nr_periods 4\nnr_throttled 3\nthrottled_time 700\n"),
+        (&format!("{cpu}/cpu.stat"), "nr_periods 4\nnr_throttled 3\nthrottled_time 11\n"),
+    ]);
+    assert_eq!(cgroup::cpu_account(&v1.tree()), account(None, Some(711)), "in nanoseconds already");
+    assert_eq!(cgroup::cpu_account(&Recorded::of(&[]).tree()), CpuAccount::default());
+}
+
+#[test]
+fn the_limit_that_refuses_a_task_is_named() {
+    let of = |most: &str, used: &str, of_user| {
+        let recorded = Recorded::of(&[
+            ("proc/self/cgroup", V2_GROUPS),
+            ("proc/self/mountinfo", V2_MOUNTS),
+            ("sys/fs/cgroup/user.slice/pids.max", most),
+            ("sys/fs/cgroup/user.slice/pids.current", used),
+        ]);
+        task_limit_in(&recorded.tree(), of_user)
+    };
+    assert_eq!(of("50", "49", Some(60)), "/sys/fs/cgroup/user.slice/pids.max of 50");
+    assert_eq!(of("50", "9", Some(60)), "RLIMIT_NPROC of 60");
+    assert_eq!(of("50", "9", None), "/sys/fs/cgroup/user.slice/pids.max of 50, or memory");
+    assert_eq!(of("max", "9", None), "a limit on tasks or memory");
+}
+
+#[test]
+fn an_unusual_priority_is_read_behind_any_name() {
+    // The name holds a bracket; of 41 fields, the 19th and the last count.
+    let stat = |nice: i32, policy: u32| {
+        let numbers: Vec<String> = (4..41).map(|n| if n == 19 { nice.to_string() } else { n.to_string() }).collect();
+        format!("7 (a) b) R {} {policy} 0\n", numbers.join(" "))
+    };
+    let scheduled = |nice, policy| super::system::scheduled(&stat(nice, policy));
+    assert_eq!(scheduled(0, 0), (None, None));
+    assert_eq!(scheduled(10, 5), (Some(10), Some("SCHED_IDLE")));
+    assert_eq!(scheduled(-5, 1), (Some(-5), Some("SCHED_FIFO")));
+    assert_eq!(super::system::scheduled(""), (None, None));
+}
+
+#[test]
+fn tasks_killed_for_memory_are_counted_in_the_nearest_group() {
+    let v1 = Recorded::of(&[
+        ("proc/self/cgroup", V1_GROUPS),
+        ("proc/self/mountinfo", V1_MOUNTS),
+        ("sys/fs/cgroup/memory/batch/job/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"),
+        ("sys/fs/cgroup/memory/batch/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 9\n"),
+    ]);
+    assert_eq!(cgroup::killed_for_memory(&v1.tree()), Some(3));
+    let v2 = Recorded::of(&[
+        ("proc/self/cgroup", V2_GROUPS),
+        ("proc/self/mountinfo", V2_MOUNTS),
+        ("sys/fs/cgroup/user.slice/run.scope/memory.events", "low 0\noom 5\noom_kill 4\noom_group_kill 0\n"),
+    ]);
+    assert_eq!(cgroup::killed_for_memory(&v2.tree()), Some(4));
+}
+
 #[test]
 fn headroom_is_that_of_the_tightest_limit_and_names_it() {
     const GIB: u64 = 1 << 30;

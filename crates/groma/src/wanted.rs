@@ -1,0 +1,128 @@
+//! What fails a run: failures of anything, and of what the user named also what this machine denies
+//! or lacks. What a profile or a group chose cannot fail it: whoever types `groma run` did not ask
+//! for io_uring, which most containers deny.
+
+use groma_harness::model::{CpuLimit, NoiseVerdict, Point, Record, RunHeader, State};
+use groma_report::units;
+use groma_runner::RunRequest;
+use std::time::Duration;
+
+/// What the user named.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// The texts that select benchmarks, those that are no ids among them.
+    pub(crate) select: Vec<String>,
+    /// Whether what is denied fails the run even if it was not named.
+    pub(crate) strict: bool,
+}
+
+/// What a run could not measure, in sentences.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Missing {
+    /// Why the run fails.
+    pub(crate) failure: Option<String>,
+    /// What this machine denies and nobody named.
+    pub(crate) excused: Option<String>,
+}
+
+impl Wanted {
+    /// What a run of this request could not measure. The records are those of the points, in order.
+    pub(crate) fn missing(&self, request: &RunRequest, points: &[Point], records: &[Record]) -> Missing {
+        let mut rest = records;
+        let mut of_points: Vec<(&Point, &[Record])> = Vec::with_capacity(points.len());
+        for point in points {
+            let (own, others) = rest.split_at(point.metrics.len().min(rest.len()));
+            of_points.push((point, own));
+            rest = others;
+        }
+        let all = || of_points.iter().filter_map(|(point, own)| Some((*point, refusal(own)?)));
+        let is_measured = |point: &Point| {
+            let alike = of_points.iter().filter(|(other, _)| is_same_choice(request, point, other));
+            alike.flat_map(|(_, own)| own.iter()).any(|record| is_determined(record.state))
+        };
+        let fails = |point: &Point, refused: &Record| {
+            let named = self.select.contains(&point.bench) && !is_measured(point);
+            named || (self.strict && refused.state == State::Denied)
+        };
+        if let Some((point, refused)) = all().find(|(point, refused)| fails(point, refused)) {
+            let (name, state) = (point.name(), refused.state.word());
+            return Missing { failure: Some(format!("{name}: {state}: {}", refused.reason)), excused: None };
+        }
+        let of = |state: State| all().filter(|(_, refused)| refused.state == state).count();
+        let first = all().find(|(_, refused)| refused.state == State::Denied);
+        let excused = first.map(|(point, refused)| {
+            let unsupported = match of(State::Unsupported) {
+                0 => String::new(),
+                n => format!(", and {n} are unsupported"),
+            };
+            let (denied, of_all) = (of(State::Denied), points.len());
+            format!(
+                "{denied} of {of_all} points are denied here{unsupported} ({}: {}); none was named, so the run does \
+                 not fail for them (--strict)",
+                point.bench, refused.reason
+            )
+        });
+        Missing { failure: None, excused }
+    }
+}
+
+/// The first metric of a point that the machine denies or lacks.
+fn refusal(records: &[Record]) -> Option<&Record> {
+    records.iter().find(|record| matches!(record.state, State::Denied | State::Unsupported))
+}
+
+/// Whether something was measured, whatever came out.
+fn is_determined(state: State) -> bool {
+    matches!(state, State::Ok | State::Noisy | State::Unresolved)
+}
+
+/// Whether two points of a benchmark are one to whoever made this request: they differ only in what
+/// was not named.
+fn is_same_choice(request: &RunRequest, a: &Point, b: &Point) -> bool {
+    a.bench == b.bench
+        && (request.placement.is_none() || a.placement == b.placement)
+        && (request.parallel.is_empty() || a.workers == b.workers)
+        && request.params.iter().all(|setting| a.params.get(&setting.name) == b.params.get(&setting.name))
+}
+
+/// That a run took not one sample, why, and which budget would do; `None` if it took any, or if its
+/// failures say why.
+pub(crate) fn nothing_measured(
+    request: &RunRequest,
+    head: &RunHeader,
+    limit: Option<CpuLimit>,
+    records: &[Record],
+) -> Option<String> {
+    let failed = |record: &Record| matches!(record.state, State::Failed | State::Timeout);
+    if records.is_empty() || records.iter().any(|record| record.samples > 0 || record.rounds > 0 || failed(record)) {
+        return None;
+    }
+    let unreached = records.iter().find(|record| record.state == State::Unresolved);
+    let Some(unreached) = unreached else {
+        let first = records.first()?;
+        return Some(format!("nothing was measured: {}: {}: {}", first.id, first.state.word(), first.reason));
+    };
+    let usual = RunRequest { budget: None, ..request.clone() }.total_budget().as_secs_f64();
+    let limit = limit.or(head.cpu_limit).filter(CpuLimit::is_felt);
+    let lost = head.noise_lost.filter(|lost| NoiseVerdict::of_lost(*lost) >= NoiseVerdict::Noisy);
+    let why = match (limit, lost) {
+        (Some(limit), _) => format!(", as {limit}"),
+        (None, Some(lost)) => format!(", as {} of the time went to others", units::percent(lost)),
+        (None, None) => String::new(),
+    };
+    // What is left of the time has to be as long as usual, and longer than it was.
+    let left = 1.0 - limit.map_or(0.0, |limit| limit.held_back) - lost.unwrap_or(0.0);
+    let enough = (usual.max(head.budget_s) / left.clamp(0.01, 1.0)).max(2.0 * head.budget_s);
+    Some(format!(
+        "nothing was measured: {} of {}{why}; --budget {} would do",
+        unreached.reason,
+        units::wall(head.budget_s),
+        typed(Duration::from_secs_f64(enough))
+    ))
+}
+
+/// A time as `--budget` takes it, rounded up.
+fn typed(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil();
+    if seconds <= 120.0 { format!("{seconds}s") } else { format!("{}m", (seconds / 60.0).ceil()) }
+}

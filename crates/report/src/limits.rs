@@ -1,0 +1,55 @@
+//! Limits of its own that made a run slower, in sentences: none of them is the load of others.
+
+use groma_model::{CpuLimit, End, RunHeader};
+
+/// The limits that a reader has to know of, without the full stops.
+pub(crate) fn limits(run: &RunHeader, end: Option<&End>) -> Vec<String> {
+    let fact = |key: &str| run.environment.get(key);
+    // The end counts the whole run, the head only what came before its first round.
+    let quota = end.and_then(|end| end.cpu_limit).or(run.cpu_limit).filter(CpuLimit::is_felt);
+    let fewer = end.and_then(|end| end.fewer_cpus);
+    let fewer = fewer
+        .map(|[then, now]| format!("the CPUs it was allowed to use became fewer during the run: {then}, then {now}"));
+    let filters = fact("security.seccomp_filters").and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    let filtered = fact("security.seccomp") == Some("filter") || filters > 0;
+    let filtered = filtered.then(|| "a seccomp filter is attached, so system calls are slower".to_owned());
+    let scheduled = match (fact("sched.policy"), fact("sched.nice")) {
+        (None, None) => None,
+        (Some(policy), None) => Some(format!("it ran as {policy}")),
+        (None, Some(nice)) => Some(format!("it ran with nice {nice}")),
+        (Some(policy), Some(nice)) => Some(format!("it ran as {policy} with nice {nice}")),
+    };
+    [quota.map(|quota| quota.to_string()), fewer, filtered, scheduled].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use groma_model::Fact;
+
+    #[test]
+    fn each_limit_is_said_once_and_only_where_it_applies() {
+        let (mut run, records) = fixtures::survey();
+        assert_eq!(limits(&run, None), Vec::<String>::new());
+        let set = |run: &mut RunHeader, key: &str, value: &str| {
+            run.environment.facts.retain(|fact| fact.key != key);
+            run.environment.facts.push(Fact::new(key, value));
+        };
+        let mut end = fixtures::end(&records);
+        let of = |held_back| Some(CpuLimit { cpus: Some(0.1), held_back });
+        (run.cpu_limit, end.cpu_limit, end.fewer_cpus) = (of(0.5), of(0.9), Some([4, 2]));
+        set(&mut run, "security.seccomp_filters", "1");
+        set(&mut run, "sched.policy", "SCHED_IDLE");
+        let said = limits(&run, Some(&end));
+        assert_eq!(said.len(), 4, "{said:?}");
+        assert_eq!(said[0], of(0.9).expect("a limit").to_string(), "the end counts more");
+        for (text, word) in said.iter().skip(1).zip(["4, then 2", "seccomp", "SCHED_IDLE"]) {
+            assert!(text.contains(word), "{text}");
+        }
+        // A stored run without its end, and a quota that cost nothing.
+        assert_eq!(limits(&run, None)[0], of(0.5).expect("a limit").to_string());
+        end.cpu_limit = of(0.001);
+        assert!(!limits(&run, Some(&end))[0].contains("held back"));
+    }
+}
