@@ -294,10 +294,10 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32], end_of_caches: bool) -> Result<(
     let budget = ctx.time_limit_ns();
     let cpus = affinity::allowed()?;
     // The clock's cost and the check of the interval are those of the cores that measure.
-    if !among.is_empty() {
-        if let Err(why) = affinity::restrict(among) {
-            ctx.note(format!("the preflight is not limited to the CPUs of the run (sched_setaffinity): {why}"));
-        }
+    if !among.is_empty()
+        && let Err(why) = affinity::restrict(among)
+    {
+        ctx.note(format!("the preflight is not limited to the CPUs of the run (sched_setaffinity): {why}"));
     }
     let clock = Monotonic::choose();
     let properties =

@@ -155,7 +155,8 @@ fn widening_costs_little_without_dependence() {
 /// (docs/methods/statistics.md#transient).
 #[test]
 fn intervals_cover_whatever_transient_the_rounds_have() {
-    let transients: [(&str, fn(usize) -> f64); 4] = [
+    type Kind = (&'static str, fn(usize) -> f64);
+    let transients: [Kind; 4] = [
         ("none", |_| 0.0),
         ("a decay by half each interval", |i| 0.1 * 0.5f64.powi(i as i32)),
         ("a step of 5 % after three intervals", |i| if i < 3 { 0.05 } else { 0.0 }),
