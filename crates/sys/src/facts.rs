@@ -168,7 +168,9 @@ pub fn cpu_quota() -> Option<f64> {
     cgroup::quota(&Tree::at(Path::new("/")))
 }
 
-pub use memory_headroom::{MemoryPressure, Room, file_room, memory_headroom, memory_pressure, total_memory};
+pub use memory_headroom::{
+    MemoryPressure, Room, file_room, free_space, longest_file, memory_headroom, memory_pressure, total_memory,
+};
 
 /// What is read below another root besides [`facts_below`], for tests on recorded trees: the facts
 /// of a work directory, the counters of the host, and the memory headroom.

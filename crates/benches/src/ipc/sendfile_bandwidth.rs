@@ -53,6 +53,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],
         needs: &[Need::WorkDir],
+        files: |params| {
+            let size = params.int("size").unwrap_or(0);
+            size.saturating_mul(parts_of(size as usize))
+        },
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,
