@@ -1,8 +1,9 @@
 //! Starts a program: as a worker, as a session of `serve`, or with the verb of its arguments.
 
-use crate::print::set_name;
+use crate::print::{is_broken_pipe, set_name};
 use crate::program::Program;
 use crate::verbs::exit;
+use groma_harness::sys::signals;
 use groma_harness::{Benchmark, session, worker};
 use groma_model::plain;
 use std::ffi::OsString;
@@ -31,6 +32,8 @@ impl Program {
             session::main(self.peers());
         }
         set_name(self.name);
+        // Without it a limit on files ends the program in the middle of a run.
+        let _ = signals::survive_file_limit();
         if let Some(id) = self.duplicate() {
             warn!("two benchmarks of this program are called {id}");
             return ExitCode::from(exit::USAGE);
@@ -43,7 +46,7 @@ impl Program {
             Ok(code) => ExitCode::from(code),
             Err(error) => {
                 // The reader of the pipe has read enough.
-                if error.chain().any(is_broken_pipe) {
+                if is_broken_pipe(&error) {
                     return ExitCode::SUCCESS;
                 }
                 // On one line, even if a name or an answer contains newlines.
@@ -93,9 +96,4 @@ fn not_text(program: &Program, args: &[OsString]) -> String {
         (_, Some(option)) if !text.starts_with('-') => format!("{option}: '{text}' is not UTF-8"),
         _ => format!("'{text}' is not UTF-8"),
     }
-}
-
-fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-        || matches!(error.downcast_ref::<groma_store::StoreError>(), Some(groma_store::StoreError::BrokenPipe { .. }))
 }

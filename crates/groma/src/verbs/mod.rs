@@ -111,7 +111,7 @@ macro_rules! exit_codes {
   1  gate, or compare --gate, found a regression
   2  usage error
   3  the machine is noisier than --require allows, or too noisy for a comparison
-  4  some metric failed, timed out or was denied
+  4  some metric failed, timed out or was denied, or the run could not be kept
   130, 143  ended by Ctrl-C or SIGTERM; what was measured is kept"
     };
 }
