@@ -61,8 +61,8 @@ pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
     check_sizes(info, job)
 }
 
-/// What a member's directories, locks and empty files take at most, in bytes: sixteen blocks of most
-/// file systems.
+/// What a member's directories, locks and empty files take at most, in bytes: sixteen blocks of
+/// most file systems.
 const SMALL_FILES: u64 = 64 << 10;
 
 /// Refuses a job that needs more memory or disk space than half of what is available.

@@ -64,9 +64,9 @@ pub struct Info {
     pub placements: &'static [Placement],
     /// What it needs.
     pub needs: &'static [Need],
-    /// The most bytes of files that a member has in the work directory at a time, without those that
-    /// a parameter declares ([`crate::Memory::Files`]). Directories, locks and a few empty files are
-    /// allowed for anyway.
+    /// The most bytes of files that a member has in the work directory at a time, without those
+    /// that a parameter declares ([`crate::Memory::Files`]). Directories, locks and a few empty
+    /// files are allowed for anyway.
     pub files: fn(&Params) -> u64,
     /// The measured costs that its values consist of; empty for a primitive.
     pub composed_of: &'static [Composition],

@@ -74,8 +74,8 @@ const fn files(copies: u64) -> Memory {
     Memory::Files { copies, buffers: BUFFERS, in_memory: Some((WHERE.name, "tmpfs")), shared: None }
 }
 
-/// How full the directory is: names here, entries in the kernel's cache of names, and entries of the
-/// directory, which take 24 B in ext4's blocks, and half of each block may be free.
+/// How full the directory is: names here, entries in the kernel's cache of names, and entries of
+/// the directory, which take 24 B in ext4's blocks, and half of each block may be free.
 const ENTRIES: Param = Param::count("entries", "names in the directory")
     .takes(Memory::Files {
         copies: 128,

@@ -108,8 +108,9 @@ fn reason(here: Nature, passed: &[String]) -> String {
 
 /// The places of a system, with its queries injected. First the temporary directory; but `/var/tmp`
 /// if that is on a disk, the first is in memory and `TMPDIR` is not set: file benchmarks should
-/// measure a disk by default, and memory has its own parameter value (`where=tmpfs`). Then what else
-/// a user may write to; `/dev/shm`, in memory and often small, is what a read-only root leaves.
+/// measure a disk by default, and memory has its own parameter value (`where=tmpfs`). Then what
+/// else a user may write to; `/dev/shm`, in memory and often small, is what a read-only root
+/// leaves.
 fn usual(
     variable: impl Fn(&str) -> Option<OsString>,
     on_disk: impl Fn(&Path) -> Option<bool>,
@@ -165,7 +166,8 @@ mod tests {
         assert_eq!(order("", own, true), "/tmp /var/tmp /run/u /c /dev/shm");
     }
 
-    /// Places are letters: `w` can be written, `x` executes as well, `m` is in memory, `n` is named.
+    /// Places are letters: `w` can be written, `x` executes as well, `m` is in memory, `n` is
+    /// named.
     fn chosen(places: &'static [(&'static str, &'static str)]) -> Result<(&'static str, String)> {
         let all: Vec<Place> = places
             .iter()
