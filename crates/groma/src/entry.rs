@@ -1,6 +1,6 @@
 //! Starts a program: as a worker, as a session of `serve`, or with the verb of its arguments.
 
-use crate::print::set_name;
+use crate::print::{is_broken_pipe, set_name};
 use crate::program::Program;
 use crate::verbs::exit;
 use groma_harness::sys::facts::stack_limit;
@@ -51,6 +51,8 @@ impl Program {
             warn!("the stack is limited to {} KiB, and {least} KiB are needed: ulimit -s {least}", bytes >> 10);
             return ExitCode::from(exit::USAGE);
         }
+        // Without it a limit on files ends the program in the middle of a run.
+        let _ = signals::survive_file_limit();
         if let Some(id) = self.duplicate() {
             warn!("two benchmarks of this program are called {id}");
             return ExitCode::from(exit::USAGE);
@@ -63,7 +65,7 @@ impl Program {
             Ok(code) => ExitCode::from(code),
             Err(error) => {
                 // The reader of the pipe has read enough.
-                if error.chain().any(is_broken_pipe) {
+                if is_broken_pipe(&error) {
                     return ExitCode::SUCCESS;
                 }
                 // On one line, even if a name or an answer contains newlines.
@@ -113,9 +115,4 @@ fn not_text(program: &Program, args: &[OsString]) -> String {
         (_, Some(option)) if !text.starts_with('-') => format!("{option}: '{text}' is not UTF-8"),
         _ => format!("'{text}' is not UTF-8"),
     }
-}
-
-fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-        || matches!(error.downcast_ref::<groma_store::StoreError>(), Some(groma_store::StoreError::BrokenPipe { .. }))
 }

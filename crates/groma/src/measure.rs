@@ -3,10 +3,10 @@
 
 use crate::args::StoreArgs;
 use crate::earlier::Earlier;
-use crate::print::{print, style};
+use crate::print::{print_measured, style};
 use crate::program::Program;
 use crate::progress::Progress;
-use crate::store::{open_store, state_dir};
+use crate::store::{is_mistake, open_store, state_dir};
 use crate::verbs::exit;
 use crate::wanted::{Missing, Wanted, nothing_measured};
 use anyhow::{Context, Result, bail};
@@ -21,6 +21,7 @@ use std::fs::File;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -75,8 +76,10 @@ pub(crate) struct Measured {
     missing: Missing,
     /// That nothing was measured, and why.
     nothing: Option<String>,
-    /// The first error of a sink that failed.
-    complaint: Option<String>,
+    /// Why outputs do not hold the whole run.
+    complaints: Vec<String>,
+    /// Whether an output that was named could not be opened, which was told before the run.
+    lost: bool,
 }
 
 impl Measured {
@@ -86,19 +89,30 @@ impl Measured {
         for cost in self.outcome.costs.iter().filter(|_| !survey) {
             warn!("the budget of {:.0} s: {cost}", self.head.budget_s);
         }
-        let code = end_code(self.outcome.signal, self.complaint.as_deref(), &self.missing, self.records.iter());
-        if code == 0 && self.nothing.is_some() { exit::FAILED } else { code }
+        let code = end_code(self.outcome.signal, &self.complaints, &self.missing, self.records.iter());
+        if code == 0 && (self.lost || self.nothing.is_some()) { exit::FAILED } else { code }
+    }
+
+    /// The page of the run.
+    pub(crate) fn page(&self, program: &Program, all: bool) -> String {
+        let (head, records, end) = (&self.head, &self.records, Some(&self.end));
+        report::render(program.known_families(), head, records, end, Format::Table, &style(all))
+    }
+
+    /// Whether some output does not hold the whole run.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.lost || !self.complaints.is_empty()
     }
 }
 
 /// Warns of results that are not kept and of what is missing; returns the exit code of the run.
 pub(crate) fn end_code<'r>(
     signal: Option<i32>,
-    complaint: Option<&str>,
+    complaints: &[String],
     missing: &Missing,
     mut records: impl Iterator<Item = &'r Record>,
 ) -> u8 {
-    if let Some(complaint) = complaint {
+    for complaint in complaints {
         warn!("{complaint}; the results of this run are shown, not all of them are kept");
     }
     if let Some(signal) = signal {
@@ -108,7 +122,7 @@ pub(crate) fn end_code<'r>(
         warn!("{}", plain(text));
     }
     let failed = |record: &Record| matches!(record.state, State::Failed | State::Timeout);
-    let fails = complaint.is_some() || missing.failure.is_some() || records.any(failed);
+    let fails = !complaints.is_empty() || missing.failure.is_some() || records.any(failed);
     if fails { exit::FAILED } else { 0 }
 }
 
@@ -140,17 +154,20 @@ pub(crate) fn carry_out(
     if let Some(nothing) = &measured.nothing {
         warn!("{}", plain(nothing));
     }
-    if outputs.json {
+    let printed = if outputs.json {
         let Measured { head, points, records, end, outcome, .. } = &mut measured;
         if outputs.samples {
             keep_samples(points, outcome, records);
         }
         let families = program.known_families();
-        print(&report::render(families, head, records, Some(end), Format::Json, &style(outputs.all)))?;
-    } else if !outputs.out_is_stdout() {
-        print(&show(&measured.head, &measured.records, &measured.end, &measured.outcome.rounds))?;
-    }
-    Ok(measured.report_end(request.survey))
+        print_measured(&report::render(families, head, records, Some(end), Format::Json, &style(outputs.all)))
+    } else if outputs.out_is_stdout() {
+        true
+    } else {
+        print_measured(&show(&measured.head, &measured.records, &measured.end, &measured.outcome.rounds))
+    };
+    let code = measured.report_end(request.survey);
+    Ok(if code == 0 && !printed { exit::FAILED } else { code })
 }
 
 /// Measures a plan and keeps its rounds. Breaks with the exit code if the run does not begin.
@@ -164,8 +181,9 @@ pub(crate) fn measure(
     // Errors come before anything is measured. What may block (a FIFO without a reader, another
     // machine, a file system whose server is gone) comes before signals are held, so that it can be
     // interrupted as usual.
-    let out = open_out(outputs.out)?;
-    let mut store = open_store(outputs.no_store, outputs.store)?;
+    let mut lost = false;
+    let out = open_out(outputs.out, &mut lost)?;
+    let mut store = open_store(outputs.no_store, outputs.store, &mut lost)?;
     let (mut run, mut progress) = match begin(request, plan, started, store.as_mut())? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
@@ -185,8 +203,8 @@ pub(crate) fn measure(
     let signals = run.signals().try_clone_to_owned().context("watching for signals")?;
     let out = out.map(|(file, name)| Ndjson::new(Interruptible { out: file, signals: signals.as_fd() }, name));
     let out = out.map(|out| if outputs.samples { out.with_rounds() } else { out });
-    let mut sinks = Sinks::new(store.as_ref(), out)?;
-    sinks.begin(&head, &points)?;
+    let mut sinks = Sinks::new(store.as_ref(), out);
+    sinks.begin(&head, &points);
 
     let outcome = run.work(plan, &mut progress, |point, round| {
         redactor.round(round);
@@ -210,7 +228,7 @@ pub(crate) fn measure(
         sinks.record(record);
     }
     sinks.end(&end);
-    let complaint = sinks.complaint.take();
+    let complaints = std::mem::take(&mut sinks.complaints);
     drop(sinks);
     // From here on a signal leaves nothing behind, and printing may block: stop holding signals.
     drop(run);
@@ -224,7 +242,7 @@ pub(crate) fn measure(
     if nothing.is_some() {
         missing = Missing::default();
     }
-    Ok(ControlFlow::Continue(Measured { head, points, records, end, outcome, missing, nothing, complaint }))
+    Ok(ControlFlow::Continue(Measured { head, points, records, end, outcome, missing, nothing, complaints, lost }))
 }
 
 /// Prepares a run, reports runs that were killed before it, and starts it. Breaks with the exit
@@ -263,15 +281,34 @@ fn not_measured(error: anyhow::Error) -> Result<u8> {
     }
 }
 
-/// Opens the file of the stream; returns it with its name for messages.
-fn open_out(path: Option<&Path>) -> Result<Option<(File, String)>> {
+/// Opens the file of the stream; returns it with its name for messages. `None` also where the place
+/// takes no file now, which is told and makes `lost` true.
+fn open_out(path: Option<&Path>, lost: &mut bool) -> Result<Option<(File, String)>> {
     let Some(path) = path else { return Ok(None) };
     if path.as_os_str() == "-" {
         let out = sysio::duplicate(1).context("--out -")?;
         return Ok(Some((File::from(out), "standard output".to_owned())));
     }
-    let file = File::create(path).with_context(|| format!("--out {}", path.display()))?;
+    let file = File::create(path).with_context(|| format!("--out {}", path.display()));
+    let Some(file) = opened_or_told(file, lost)? else { return Ok(None) };
     Ok(Some((file, path.display().to_string())))
+}
+
+/// An output of a measurement that was opened. One whose place takes nothing now is told, makes
+/// `lost` true, and the measurement goes on without it.
+///
+/// # Errors
+/// When its name is wrong.
+pub(crate) fn opened_or_told<T>(opened: Result<T>, lost: &mut bool) -> Result<Option<T>> {
+    match opened {
+        Ok(out) => Ok(Some(out)),
+        Err(e) if is_mistake(&e) => Err(e),
+        Err(e) => {
+            warn!("{}; the results of this run are shown, not kept there", plain(&format!("{e:#}")));
+            *lost = true;
+            Ok(None)
+        }
+    }
 }
 
 /// An output whose writes fail when a signal arrives: a write to a full pipe without a reader would
@@ -296,7 +333,14 @@ impl Write for Interruptible<'_> {
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.out.flush()
+        self.out.flush()?;
+        // Writing to a file without a name succeeds.
+        match self.out.metadata() {
+            Ok(file) if file.is_file() && file.nlink() == 0 => {
+                Err(std::io::Error::other("it was removed during the run"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -343,38 +387,35 @@ pub(crate) fn count(records: &[Record]) -> StateCounts {
 /// others go on.
 pub(crate) struct Sinks<'s> {
     open: Vec<Box<dyn Sink + 's>>,
-    pub(crate) complaint: Option<String>,
+    pub(crate) complaints: Vec<String>,
 }
 
 impl<'s> Sinks<'s> {
-    pub(crate) fn new(store: Option<&'s Store>, out: Option<Ndjson<Interruptible<'s>>>) -> Result<Sinks<'s>> {
+    pub(crate) fn new(store: Option<&'s Store>, out: Option<Ndjson<Interruptible<'s>>>) -> Sinks<'s> {
         let mut open: Vec<Box<dyn Sink + 's>> = Vec::new();
-        if let Some(store) = store {
-            open.push(Box::new(store.writer(&identity::owner())?));
+        let mut complaints = Vec::new();
+        match store.map(|store| store.writer(&identity::owner())) {
+            Some(Ok(writer)) => open.push(Box::new(writer)),
+            Some(Err(e)) => complaints.push(e.to_string()),
+            None => {}
         }
         if let Some(out) = out {
             open.push(Box::new(out));
         }
-        Ok(Sinks { open, complaint: None })
+        Sinks { open, complaints }
     }
 
     /// Writes the header to every sink.
-    ///
-    /// # Errors
-    /// When any of them fails: the run must not begin then.
-    pub(crate) fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<()> {
-        for sink in &mut self.open {
-            sink.begin(head, points)?;
-        }
-        Ok(())
+    pub(crate) fn begin(&mut self, head: &RunHeader, points: &[Point]) {
+        self.each(|sink| sink.begin(head, points));
     }
 
     fn each(&mut self, mut give: impl FnMut(&mut dyn Sink) -> Result<(), StoreError>) {
-        let complaint = &mut self.complaint;
+        let complaints = &mut self.complaints;
         self.open.retain_mut(|sink| match give(sink.as_mut()) {
             Ok(()) => true,
             Err(e) => {
-                complaint.get_or_insert_with(|| e.to_string());
+                complaints.push(e.to_string());
                 false
             }
         });

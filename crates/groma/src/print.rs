@@ -1,8 +1,9 @@
 //! What the program prints: text on standard output, messages on standard error.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use groma_model::{plain, plain_lines};
 use groma_report::Style;
+use groma_store::StoreError;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -42,9 +43,30 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// Writes a text to standard output unchanged. It must hold nothing from outside the program.
 pub(crate) fn print_own(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("standard output")
+}
+
+/// Prints the page of what was measured; returns whether it is where it was meant to be. On a
+/// standard output that takes nothing, such as a file on a full disk, what took minutes must not be
+/// lost: the page then goes to standard error. Who closes a pipe has read enough.
+pub(crate) fn print_measured(text: &str) -> bool {
+    match print(text) {
+        Ok(()) => true,
+        Err(error) if is_broken_pipe(&error) => true,
+        Err(error) => {
+            warn!("{error:#}; what was measured follows here");
+            tell(format_args!("{}", groma_report::for_terminal(text, false)));
+            false
+        }
+    }
+}
+
+/// Whether an error is that of a pipe without a reader.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+            || matches!(cause.downcast_ref::<StoreError>(), Some(StoreError::BrokenPipe { .. }))
+    })
 }
 
 /// The style of text on standard output; `all` shows every point and value.

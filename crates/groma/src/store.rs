@@ -6,7 +6,8 @@ use crate::print::name;
 use crate::program::Program;
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
-use groma_store::{Filter, Store, StoredRun, ndjson};
+use groma_store::{Filter, Store, StoreError, StoredRun, names_nothing, ndjson};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The path of the store: the named one or the default.
@@ -32,25 +33,41 @@ pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
     Ok(Store::open(&path)?)
 }
 
-/// Opens the store to write to it, or creates it; `None` if results are not to be kept.
+/// Opens the store to write to it, or creates it; `None` if results are not to be kept, or cannot
+/// be, which is told: a full disk or a read-only file system is no reason not to measure. `lost`
+/// becomes true if that is a store that was named.
 ///
 /// # Errors
-/// When a named store cannot be opened. A default one that cannot (a read-only home directory) is
-/// only a warning.
-pub(crate) fn open_store(none: bool, args: &StoreArgs) -> Result<Option<Store>> {
+/// When what was named cannot be a store.
+pub(crate) fn open_store(none: bool, args: &StoreArgs, lost: &mut bool) -> Result<Option<Store>> {
     if none {
         return Ok(None);
     }
     let named = args.store.is_some();
-    let opened = store_path(args).and_then(|path| Ok(Store::open(&path)?));
+    let opened = store_path(args).and_then(|path| {
+        let store = Store::open(&path)?;
+        store.writer("")?;
+        Ok(store)
+    });
     match opened {
         Ok(store) => Ok(Some(store)),
-        Err(e) if named => Err(e),
+        Err(e) if named && is_mistake(&e) => Err(e),
         Err(e) => {
             warn!("results are shown, not kept: {e:#}");
+            *lost |= named;
             Ok(None)
         }
     }
+}
+
+/// Whether an output cannot be opened because of its name, and not because of the state of the
+/// place (a full disk, a quota, a read-only or failing file system).
+pub(crate) fn is_mistake(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| match (cause.downcast_ref::<StoreError>(), cause.downcast_ref::<io::Error>()) {
+        (Some(store), _) => store.is_mistake(),
+        (None, Some(system)) => names_nothing(system),
+        (None, None) => false,
+    })
 }
 
 /// The default store; `None` without a home directory.

@@ -33,6 +33,7 @@ mod lineage;
 mod machines;
 mod memory_limits;
 mod names;
+mod outputs;
 mod own_program;
 mod paper;
 mod parameters;

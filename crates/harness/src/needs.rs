@@ -2,16 +2,18 @@
 //! up.
 //!
 //! That includes the memory and the disk space that the parameters of the job take
-//! (`groma_model::Memory`): they are added up here, in one place and before a worker group is
-//! forked, for all members and sides at once. A check in each benchmark was rejected: most had
-//! none, and in a worker group each member saw what the members before it had left.
+//! (`groma_model::Memory`), and the files that the benchmark makes whatever its parameters
+//! (`Info::files`): they are added up here, in one place and before a worker group is forked, for
+//! all members and sides at once. A check in each benchmark was rejected: most had none, and in a
+//! worker group each member saw what the members before it had left.
 
 use crate::error::{BenchError, Outcome};
 use crate::loopback;
 use crate::model::{Info, Job, Memory, Need, Value, size_text};
-use crate::sys::facts::{Room, file_room, memory_headroom};
+use crate::sys::facts::{Room, free_space, longest_file, memory_headroom};
 use crate::sys::{affinity, disk};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 
 /// Fails with the first need that is not met.
 pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
@@ -58,17 +60,24 @@ pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
     check_sizes(info, job)
 }
 
-/// Refuses parameters that need more memory or disk space than half of what is available.
+/// What a member's directories, locks and empty files take at most, in bytes: sixteen blocks of
+/// most file systems.
+const SMALL_FILES: u64 = 64 << 10;
+
+/// Refuses a job that needs more memory or disk space than half of what is available.
 pub(crate) fn check_sizes(info: &Info, job: &Job) -> Outcome {
     let mut required = Requirements::of(info, job);
-    if required.files.bytes > 0
-        && let Some(dir) = job.work_dir.as_deref()
-    {
+    if let Some(dir) = job.work_dir.as_deref() {
         // Files on a file system in memory take memory too.
-        if disk::has_disk(dir).is_ok_and(|has| !has) {
+        if required.files.bytes > 0 && disk::has_disk(dir).is_ok_and(|has| !has) {
             required.memory.add_all(&required.files);
         }
-        required.files.fits("disk space", file_room(dir))?;
+        if required.files.bytes > 0 {
+            required.files.fits("disk space", longest_file())?;
+        }
+        if required.files.bytes > 0 || info.needs.iter().any(|need| need.is_work_dir(&job.params)) {
+            required.with_all_files(job).fits("disk space", space_for(dir, held_by_run(job)))?;
+        }
     }
     // Most benchmarks have no sizes; for them nothing is read from /proc.
     if required.memory.bytes > 0 { required.memory.fits("memory", memory_headroom()) } else { Ok(()) }
@@ -87,6 +96,19 @@ pub(crate) fn sizes(info: &Info, job: &Job) -> (u64, u64) {
 /// `Unsupported`, with the tightest limit.
 pub fn check_memory(bytes: u64) -> Outcome {
     Sum { bytes, terms: Vec::new() }.fits("memory", memory_headroom())
+}
+
+/// What the file that the rounds of this run share takes, in bytes.
+fn held_by_run(job: &Job) -> u64 {
+    /// The unit of `st_blocks`.
+    const BLOCK: u64 = 512;
+    let meta = job.run_file.as_ref().and_then(|file| std::fs::metadata(&file.path).ok());
+    meta.map_or(0, |meta| meta.blocks().saturating_mul(BLOCK))
+}
+
+/// The space that was free before this run took `held` bytes of it: the half is a half of that.
+fn space_for(dir: &Path, held: u64) -> Option<Room> {
+    free_space(dir).map(|room| Room { bytes: room.bytes.saturating_add(held), ..room })
 }
 
 /// The memory and disk space that a job needs.
@@ -138,11 +160,24 @@ impl Requirements {
                 }
             }
         }
+        required.files.add((info.files)(&job.params).saturating_mul(workers), || "its files".to_owned());
         let many = |n: u64, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         for sum in [&mut required.memory, &mut required.files] {
             sum.terms.extend([many(sides, "side"), many(workers, "worker")]);
         }
         required
+    }
+
+    /// The files of this job, what every member makes beside them, and what the run holds already.
+    fn with_all_files(&self, job: &Job) -> Sum {
+        let small = SMALL_FILES.saturating_mul(u64::from(job.workers.max(1)));
+        let held = held_by_run(job);
+        let mut all = self.files.clone();
+        all.bytes = all.bytes.saturating_add(small).saturating_add(held);
+        if held > 0 {
+            all.terms.push(format!("{} that this run has there", size_text(held)));
+        }
+        all
     }
 }
 
@@ -182,9 +217,9 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Param, ParamKind, Params, Placement, Remote};
+    use crate::model::{Param, ParamKind, Params, Placement, Remote, RunFile};
     use crate::testing;
-    use std::path::Path;
+    use std::fs::File;
 
     const fn param(name: &'static str, kind: ParamKind) -> Param {
         let mut param = Param::count(name, "").quick(&["1"]);
@@ -314,6 +349,40 @@ mod tests {
         assert_eq!(bytes("work_dir", "shared"), (20, 10));
         let info = Info { params: FILE, ..Info::new("test.sizes") };
         assert_eq!(sizes(&info, &job(&[("size", Value::Int(10))], 4)), (40, 80));
+    }
+
+    /// Whatever the parameters, each member has its directories and the files that its benchmark
+    /// says it makes.
+    #[test]
+    fn files_without_a_parameter_are_disk_space() {
+        const KIND: &[Param] = &[param("kind", ParamKind::Word(&["large", "none"]))];
+        fn files(params: &Params) -> u64 {
+            if params.word("kind") == Some("large") { 100 << 10 } else { 0 }
+        }
+        let info = Info { params: KIND, needs: &[Need::WorkDir], files, ..Info::new("test.files") };
+        let all = |kind: &str, workers| {
+            let job = job(&[("kind", word(kind))], workers);
+            Requirements::of(&info, &job).with_all_files(&job).bytes
+        };
+        assert_eq!([all("large", 1), all("large", 3)], [(100 << 10) + SMALL_FILES, 3 * ((100 << 10) + SMALL_FILES)]);
+        assert_eq!(all("none", 2), 2 * SMALL_FILES);
+    }
+
+    /// The file that the rounds share counts with what the next benchmark makes.
+    #[test]
+    fn what_a_run_has_written_is_part_of_the_half() {
+        let path = std::env::temp_dir().join(format!("groma-harness-needs-{}", std::process::id()));
+        std::fs::write(&path, vec![7; 1 << 20]).expect("a file");
+        File::open(&path).and_then(|file| file.sync_all()).expect("its blocks are allocated");
+        let run_file = RunFile { path: path.display().to_string(), fill_ns: 0 };
+        let job = Job { run_file: Some(run_file), ..job(&[], 1) };
+        let (held, required) = (held_by_run(&job), Requirements::default().with_all_files(&job));
+        std::fs::remove_file(&path).expect("it is there");
+        assert!((1 << 20..2 << 20).contains(&held), "{held}");
+        assert_eq!(required.bytes, held + SMALL_FILES);
+        // Where nothing counts space, there is none to compare.
+        let room = space_for(Path::new("/"), u64::MAX).map_or(u64::MAX, |room| room.bytes);
+        assert_eq!(room, u64::MAX, "what is held is not part of what was free");
     }
 
     #[test]

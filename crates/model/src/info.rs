@@ -64,6 +64,10 @@ pub struct Info {
     pub placements: &'static [Placement],
     /// What it needs.
     pub needs: &'static [Need],
+    /// The most bytes of files that a member has in the work directory at a time, without those
+    /// that a parameter declares ([`crate::Memory::Files`]). Directories, locks and a few empty
+    /// files are allowed for anyway.
+    pub files: fn(&Params) -> u64,
     /// The measured costs that its values consist of; empty for a primitive.
     pub composed_of: &'static [Composition],
     /// Which labels drop a sample.
@@ -94,6 +98,7 @@ impl Info {
             class_tier: Tier::Named,
             placements: &[Placement::Pinned],
             needs: &[],
+            files: |_| 0,
             composed_of: &[],
             interference: Interference::Cpu,
             target_half_width: 0.01,

@@ -12,16 +12,15 @@ use crate::preflight::{NotMeasured, preflight};
 use crate::request::RunRequest;
 use crate::supervise::Supervisor;
 use crate::survey::{Observer, RunOutcome, Survey, fill_time};
-use crate::workdir::{self, WorkDir};
+use crate::workdir::{Places, WorkDir};
 
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{
     CoreProbe, CoreRates, CpuLimit, Fact, Host, Machine, NoiseVerdict, Placement, Round, RunHeader, SCHEMA, size_text,
 };
 use groma_harness::remote::Control;
-use groma_harness::sys::{disk, facts};
+use groma_harness::sys::facts;
 use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The longest that one round may take unless the request says otherwise.
@@ -41,33 +40,10 @@ const DISTURBED: u32 = 5;
 #[derive(Debug)]
 pub struct Prepared<'r> {
     request: &'r RunRequest,
-    /// The parent of the work directory.
-    parent: PathBuf,
     /// The facts of the other machine.
     remote_facts: Vec<Fact>,
     /// The states of the sides; none is set yet.
     conditions: Option<Conditions>,
-}
-
-/// The default parent of the work directory: the temporary directory, or `/var/tmp` if the first is
-/// in memory and `TMPDIR` is not set. File benchmarks should measure a disk by default; memory has
-/// its own parameter value (`where=tmpfs`).
-fn default_parent() -> PathBuf {
-    let chosen = std::env::var_os("TMPDIR").is_some();
-    let on_disk = |place: &Path| disk::has_disk(place).ok();
-    parent_of(std::env::temp_dir(), chosen, on_disk, disk::is_writable)
-}
-
-/// [`default_parent`] with its queries injected.
-fn parent_of(
-    temporary: PathBuf,
-    chosen: bool,
-    on_disk: impl Fn(&Path) -> Option<bool>,
-    is_writable: impl Fn(&Path) -> bool,
-) -> PathBuf {
-    let lasting = Path::new("/var/tmp");
-    let better = on_disk(&temporary) == Some(false) && on_disk(lasting) == Some(true) && is_writable(lasting);
-    if better && !chosen { lasting.to_owned() } else { temporary }
 }
 
 /// Checks what a request names: the other machine answers, the parent of the work directory exists,
@@ -86,12 +62,11 @@ pub fn prepare(request: &RunRequest) -> Result<Prepared<'_>> {
         let (left, least) = (size_text(room.bytes), size_text(LEAST_MEMORY));
         bail!("{} leaves {left} of memory, and a run needs {least}: raise that limit", room.limit);
     }
-    let parent = request.work_dir.clone().unwrap_or_else(default_parent);
-    if request.work_dir.is_some() && !parent.is_dir() {
+    if let Some(parent) = request.work_dir.as_deref().filter(|parent| !parent.is_dir()) {
         bail!("--work-dir: {}: not a directory", parent.display());
     }
     let conditions = request.conditions.as_ref().map(|sides| open_conditions(sides, request)).transpose()?;
-    Ok(Prepared { request, parent, remote_facts, conditions })
+    Ok(Prepared { request, remote_facts, conditions })
 }
 
 impl Prepared<'_> {
@@ -108,12 +83,13 @@ impl Prepared<'_> {
         let (effort, deadline) = effort_of(request, plan.len());
         let seed = request.seed.unwrap_or_else(identity::random_seed);
 
-        workdir::sweep(&self.parent);
+        let for_files = Places::of(request.work_dir.as_deref());
+        for_files.sweep();
         let supervisor = Supervisor::new().context("the supervisor cannot start")?;
         // Without need there is no directory, so that none can be left behind.
         let wanted = |of: fn(&Planned) -> bool| plan.iter().any(|planned| planned.unsupported.is_none() && of(planned));
         let work_dir =
-            if wanted(|planned| planned.work_dir) { open_work_dir(&self.parent, seed, observer) } else { None };
+            if wanted(|planned| planned.work_dir) { open_work_dir(&for_files, seed, observer) } else { None };
 
         observer.next("gauging the machine");
         let places = places(plan);
@@ -314,8 +290,8 @@ fn measuring(places: &[(&Placement, &Cpus)]) -> Vec<u32> {
 
 /// The work directory. If it cannot be made, a warning says so, and benchmarks that need it are
 /// `unsupported`.
-fn open_work_dir(parent: &Path, seed: u64, observer: &mut dyn Observer) -> Option<WorkDir> {
-    let made = WorkDir::new(parent, seed);
+fn open_work_dir(for_files: &Places, seed: u64, observer: &mut dyn Observer) -> Option<WorkDir> {
+    let made = for_files.make(seed);
     if let Err(e) = &made {
         observer.warn(&format!("benchmarks that need files are unsupported in this run: {e:#}"));
     }
@@ -333,6 +309,9 @@ fn header(
     let mut environment = identity::machine();
     if let Some(dir) = work_dir {
         environment.facts.extend(facts::work_dir_facts(dir.path()).into_iter().map(|(k, v)| Fact::new(k, v)));
+        if let Some((place, why)) = dir.choice() {
+            environment.facts.extend([Fact::new("work_dir.place", place), Fact::new("work_dir.choice", why)]);
+        }
     }
     RunHeader {
         schema: SCHEMA,
@@ -365,20 +344,6 @@ fn is_too_noisy(lost: Option<f64>, own: Option<CpuLimit>, limit: NoiseVerdict) -
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_work_directory_is_on_a_disk_unless_tmpdir_is_set() {
-        let place = |memory: &'static str, chosen, writable| {
-            let on_disk = move |path: &Path| Some(!memory.split(' ').any(|m| Path::new(m) == path));
-            parent_of(PathBuf::from("/tmp"), chosen, on_disk, move |_| writable)
-        };
-        assert_eq!(place("", false, true), Path::new("/tmp"));
-        assert_eq!(place("/tmp", false, true), Path::new("/var/tmp"));
-        for (memory, chosen, writable) in [("/tmp /var/tmp", false, true), ("/tmp", true, true), ("/tmp", false, false)]
-        {
-            assert_eq!(place(memory, chosen, writable), Path::new("/tmp"), "{memory} {chosen} {writable}");
-        }
-    }
 
     #[test]
     fn a_request_overrides_the_effort_of_its_profile() {
@@ -471,8 +436,9 @@ mod tests {
         let fact = |head: &RunHeader, key: &str| head.environment.get(key).map(str::to_owned);
         assert!(fact(&head, "kernel.release").is_some() && fact(&head, "work_dir.fs").is_none());
         let place = tempfile::tempdir().expect("a directory");
-        let work_dir = WorkDir::new(place.path(), 1).expect("a work directory");
+        let work_dir = Places::of(Some(place.path())).make(1).expect("a work directory");
         let head = header(&request, 42, Host::UNKNOWN, (None, None), Some(&work_dir));
         assert!(fact(&head, "work_dir.block").is_some() && head.noise.is_none());
+        assert_eq!(fact(&head, "work_dir.place").as_deref(), Some("--work-dir"));
     }
 }

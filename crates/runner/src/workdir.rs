@@ -12,6 +12,10 @@
 //! name, which is removed when it is old. All operations use descriptors
 //! ([`groma_harness::sys::dirs`]), never paths.
 
+mod places;
+
+pub(crate) use places::Places;
+
 use anyhow::{Context, Result};
 use groma_harness::sys::dirs::Dir;
 use groma_harness::sys::process;
@@ -47,6 +51,8 @@ pub(crate) struct WorkDir {
     /// The file that the rounds share ([`groma_harness::model::RunFile`]). It has no name, so a
     /// killed run leaves none of its gigabytes.
     file: Option<File>,
+    /// The place where it is, and why there.
+    choice: Option<(String, String)>,
 }
 
 impl WorkDir {
@@ -71,12 +77,17 @@ impl WorkDir {
         };
         let (place, dir) = make().with_context(|| format!("{}: cannot be written", parent.display()))?;
         let file = dir.nameless().ok();
-        Ok(WorkDir { path: parent.join(&name), parent: place, name, dir, rounds: 0, file })
+        Ok(WorkDir { path: parent.join(&name), parent: place, name, dir, rounds: 0, file, choice: None })
     }
 
     /// The directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The place where it is, and why it was chosen.
+    pub(crate) fn choice(&self) -> Option<(&str, &str)> {
+        self.choice.as_ref().map(|(place, why)| (place.as_str(), why.as_str()))
     }
 
     /// A fresh directory for one round.

@@ -114,7 +114,7 @@ impl Baseline {
     /// # Errors
     /// When the file cannot be read or is no baseline; names a malformed line.
     pub fn read(path: &Path) -> Result<Baseline, StoreError> {
-        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), reason: e.to_string() };
+        let unreadable = |e: std::io::Error| StoreError::unreadable(path, &e);
         Baseline::of_lines(BufReader::new(File::open(path).map_err(unreadable)?), path)
     }
 
@@ -123,7 +123,7 @@ impl Baseline {
     /// # Errors
     /// As [`Baseline::read`].
     pub fn of_lines(lines: impl BufRead, path: &Path) -> Result<Baseline, StoreError> {
-        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), reason: e.to_string() };
+        let unreadable = |e: std::io::Error| StoreError::unreadable(path, &e);
         let mut found: Option<Baseline> = None;
         for (number, line) in lines.lines().enumerate() {
             let line = line.map_err(unreadable)?;

@@ -79,6 +79,8 @@ pub enum StoreError {
         path: PathBuf,
         /// Why.
         reason: String,
+        /// Whether another name would do ([`StoreError::is_mistake`]).
+        mistake: bool,
     },
     /// The file exists and cannot be read.
     #[error("{}: cannot be read: {reason}", path.display())]
@@ -87,6 +89,14 @@ pub enum StoreError {
         path: PathBuf,
         /// Why.
         reason: String,
+        /// Whether another name would do ([`StoreError::is_mistake`]).
+        mistake: bool,
+    },
+    /// The file, or its directory, was removed while a run was written to it.
+    #[error("{}: was removed during the run, and the run with it", path.display())]
+    Removed {
+        /// The file.
+        path: PathBuf,
     },
     /// Another process held the store for longer than the timeout of 10 s.
     #[error("{}: held by another process for more than 10 s", path.display())]
@@ -270,7 +280,27 @@ fn named(word: &str, texts: &[String]) -> String {
 impl StoreError {
     /// The store can be read and not written.
     pub(crate) fn read_only(path: &Path) -> StoreError {
-        StoreError::Unwritable { path: path.to_owned(), reason: "it is read-only".to_owned() }
+        StoreError::Unwritable { path: path.to_owned(), reason: "it is read-only".to_owned(), mistake: false }
+    }
+
+    /// The file cannot be read.
+    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> StoreError {
+        StoreError::Unreadable { path: path.to_owned(), reason: error.to_string(), mistake: names_nothing(error) }
+    }
+
+    /// Whether the name is at fault, and not what is at that name: a full or read-only file system,
+    /// a quota, a limit, a device that fails, a store that another process holds.
+    pub fn is_mistake(&self) -> bool {
+        match self {
+            StoreError::Full { .. }
+            | StoreError::Busy { .. }
+            | StoreError::Removed { .. }
+            | StoreError::BrokenPipe { .. }
+            | StoreError::Sqlite { .. } => false,
+            StoreError::Unwritable { mistake, .. } | StoreError::Unreadable { mistake, .. } => *mistake,
+            StoreError::Output { source, .. } => names_nothing(source),
+            _ => true,
+        }
     }
 
     /// Maps an SQLite error to the variants that a caller can act on.
@@ -284,7 +314,13 @@ impl StoreError {
             // On a small full disk the shared-memory file beside the store fails first.
             (ErrorCode::DiskFull, _) | (_, ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full { path },
             (ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied, _) => {
-                StoreError::Unwritable { path, reason: reason() }
+                let mistake = code.code == ErrorCode::PermissionDenied;
+                StoreError::Unwritable { path, reason: reason(), mistake }
+            }
+            // SQLite takes only ENOSPC for a full disk.
+            (_, ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_TRUNCATE | ffi::SQLITE_IOERR_FSYNC) => {
+                let reason = format!("{} (a quota, a limit such as RLIMIT_FSIZE, or a device that fails)", reason());
+                StoreError::Unwritable { path, reason, mistake: false }
             }
             (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => StoreError::Busy { path },
             (ErrorCode::DatabaseCorrupt, _) => StoreError::Damaged { path, reason: reason() },
@@ -301,6 +337,16 @@ impl StoreError {
             _ => StoreError::Output { name: name.to_owned(), source },
         }
     }
+}
+
+/// Whether an error says that a name leads to nothing that can be written: that is found out before
+/// anything is measured, and another name helps.
+pub fn names_nothing(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        InvalidFilename, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, Unsupported,
+    };
+    let kinds = [NotFound, PermissionDenied, NotADirectory, IsADirectory, InvalidInput, InvalidFilename, Unsupported];
+    kinds.contains(&error.kind())
 }
 
 /// A parse error, shortened: serde quotes the value that it found, however long it is.

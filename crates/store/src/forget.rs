@@ -80,7 +80,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn file_size(&self) -> Result<u64, StoreError> {
-        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: self.path.clone(), reason: e.to_string() };
+        let unreadable = |e: std::io::Error| StoreError::unreadable(&self.path, &e);
         std::fs::metadata(&self.path).map(|m| m.len()).map_err(unreadable)
     }
 }

@@ -20,7 +20,7 @@ mod writer;
 use groma_model::{End, Point, Record, Round, RunHeader};
 
 pub use baseline::{Baseline, BaselineMetric, is_baseline};
-pub use error::StoreError;
+pub use error::{StoreError, names_nothing};
 pub use find::Filter;
 pub use forget::Extent;
 pub use merge::{Merged, Source};

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::error::names_nothing;
 use crate::schema::{self, MIGRATIONS, Owner};
 use crate::{Store, StoreError};
 
@@ -24,8 +25,11 @@ impl Store {
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         // Absolute, so that SQLite takes every name as a file: `:memory:` or an empty name would
         // mean something else.
-        let path = std::path::absolute(path)
-            .map_err(|e| StoreError::Unwritable { path: path.to_owned(), reason: e.to_string() })?;
+        let path = std::path::absolute(path).map_err(|e| StoreError::Unwritable {
+            path: path.to_owned(),
+            reason: e.to_string(),
+            mistake: names_nothing(&e),
+        })?;
         if !is_file(&path)? {
             make(&path)?;
         }
@@ -37,10 +41,10 @@ impl Store {
     /// # Errors
     /// When no store is there, or it cannot be read.
     pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
-        let unreadable = |reason: String| StoreError::Unreadable { path: path.to_owned(), reason };
-        let absolute = std::path::absolute(path).map_err(|e| unreadable(e.to_string()))?;
+        let absolute = std::path::absolute(path).map_err(|e| StoreError::unreadable(path, &e))?;
         if !is_file(&absolute)? {
-            return Err(unreadable("there is no such file".to_owned()));
+            let reason = "there is no such file".to_owned();
+            return Err(StoreError::Unreadable { path: path.to_owned(), reason, mistake: true });
         }
         connect_to_store(absolute, OpenFlags::SQLITE_OPEN_READ_ONLY, MIGRATIONS)
     }
@@ -67,24 +71,38 @@ fn connect_to_store(path: PathBuf, access: OpenFlags, migrations: &[&str]) -> Re
         _ if is_read_only => {}
         _ => schema::choose_journal(&db).and_then(|()| schema::migrate(&db, migrations)).map_err(fail)?,
     }
-    Ok(Store { db, path, is_read_only })
+    let file = identity(&path);
+    Ok(Store { db, path, file, is_read_only })
 }
 
 /// Whether a file exists at the path. Refuses, without touching it, anything that is certainly not
 /// an SQLite database.
 fn is_file(path: &Path) -> Result<bool, StoreError> {
     let refuse = |what: &str| Err(StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() });
-    let unreadable = |reason: String| StoreError::Unreadable { path: path.to_owned(), reason };
+    let unreadable = |e| StoreError::unreadable(path, &e);
     match fs::metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(unreadable(e.to_string())),
+        Err(e) => return Err(unreadable(e)),
         Ok(m) if m.is_dir() => return refuse("a directory"),
         Ok(m) if !m.is_file() => return refuse("not a regular file"),
         Ok(_) => {}
     }
     let mut start = Vec::new();
-    File::open(path).and_then(|file| file.take(16).read_to_end(&mut start)).map_err(|e| unreadable(e.to_string()))?;
+    File::open(path).and_then(|file| file.take(16).read_to_end(&mut start)).map_err(unreadable)?;
     if start.is_empty() || start == b"SQLite format 3\0" { Ok(true) } else { refuse("not an SQLite database") }
+}
+
+/// What tells the file at a path from others: its device and its number there.
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        fs::metadata(path).ok().map(|_| (0, 0))
+    }
 }
 
 /// Creates an empty file and its parent directories: the system's errors are clearer than SQLite's.
@@ -106,7 +124,11 @@ fn make(path: &Path) -> Result<(), StoreError> {
         .map(|_| ())
         .map_err(|(e, what)| match e.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full { path: path.to_owned() },
-            _ => StoreError::Unwritable { path: path.to_owned(), reason: format!("{what}{e}") },
+            _ => StoreError::Unwritable {
+                path: path.to_owned(),
+                reason: format!("{what}{e}"),
+                mistake: names_nothing(&e),
+            },
         })
 }
 

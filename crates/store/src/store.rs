@@ -24,6 +24,8 @@ const CPU: [&str; 3] = ["cpu.model", "cpu.family", "cpu.stepping"];
 pub struct Store {
     pub(crate) db: Connection,
     pub(crate) path: PathBuf,
+    /// The file that was at the path when it was opened.
+    pub(crate) file: Option<(u64, u64)>,
     pub(crate) is_read_only: bool,
 }
 

@@ -8,6 +8,7 @@ use rusqlite::params;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::open::identity;
 use crate::store::KERNEL_RELEASE;
 use crate::{HOST_NAME, RunStatus, Sink, Store, StoreError};
 
@@ -151,6 +152,8 @@ impl Sink for RunWriter<'_> {
         db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(fail)?;
         let ended = self.store.set_end(run, end);
         db.pragma_update(None, "synchronous", usual).map_err(fail)?;
-        ended
+        // Writing to a file without a name succeeds.
+        let is_there = self.store.file.is_some() && identity(&self.store.path) == self.store.file;
+        ended.and(if is_there { Ok(()) } else { Err(StoreError::Removed { path: self.store.path.clone() }) })
     }
 }

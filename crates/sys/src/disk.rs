@@ -106,6 +106,15 @@ pub fn is_writable(dir: &Path) -> bool {
     access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
+/// Whether programs below a directory may be executed, as far as its mount says: not where it is
+/// mounted `noexec`.
+///
+/// # Errors
+/// Those of `statvfs`.
+pub fn may_execute(dir: &Path) -> io::Result<bool> {
+    Ok(!rustix::fs::statvfs(dir)?.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,6 +248,27 @@ mod tests {
             println!("skipped: other users cannot reach {}", scratch.0.display());
         }
         assert!(!is_writable(&scratch.0.join("none")));
+    }
+
+    /// Compared with the kernel's list of mounts. `/proc` is mounted noexec nearly everywhere.
+    #[test]
+    fn a_noexec_mount_executes_nothing() {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let mut seen = [0, 0];
+        for line in mounts.lines() {
+            let fields: Vec<&str> = line.split(' ').collect();
+            // A later mount may cover an earlier one, and some mount points cannot be reached.
+            let [_, point, _, options, ..] = fields[..] else { continue };
+            let is_covered = mounts.lines().filter(|other| other.split(' ').nth(1) == Some(point)).count() > 1;
+            let (false, Ok(may)) = (is_covered || point.contains('\\'), may_execute(Path::new(point))) else {
+                continue;
+            };
+            assert_eq!(may, !options.split(',').any(|option| option == "noexec"), "{line}");
+            seen[usize::from(may)] += 1;
+        }
+        if seen.contains(&0) {
+            println!("seen: {seen:?} mounts without and with programs");
+        }
     }
 
     /// Permissions do not matter on a read-only mount.

@@ -204,7 +204,9 @@ pub fn stack_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Stack).current
 }
 
-pub use memory_headroom::{MemoryPressure, Room, file_room, memory_headroom, memory_pressure, total_memory};
+pub use memory_headroom::{
+    MemoryPressure, Room, file_room, free_space, longest_file, memory_headroom, memory_pressure, total_memory,
+};
 
 /// What is read below another root besides [`facts_below`], for tests on recorded trees: the facts
 /// of a work directory, the counters of the host, and the memory headroom.

@@ -175,6 +175,21 @@ pub const USER_1: i32 = libc::SIGUSR1;
 /// The second.
 pub const USER_2: i32 = libc::SIGUSR2;
 
+/// Makes a write beyond `RLIMIT_FSIZE` fail with `EFBIG` instead of ending this process by SIGXFSZ.
+///
+/// By a handler that does nothing, not by ignoring the signal: a program that this one starts has
+/// the default action again, while it would inherit an ignored signal.
+///
+/// # Errors
+/// Those of `sigaction`.
+pub fn survive_file_limit() -> io::Result<()> {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    if is_ignored(libc::SIGXFSZ) {
+        return Ok(());
+    }
+    handle(libc::SIGXFSZ, nothing, libc::SA_RESTART)
+}
+
 static CAUGHT: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn count(_signal: libc::c_int) {
@@ -507,6 +522,26 @@ mod tests {
         drop(swap);
         assert!(has_default(signal));
         assert_eq!(count_arrivals(libc::SIGKILL).map_err(|e| e.raw_os_error()), Err(Some(libc::EINVAL)));
+    }
+
+    #[test]
+    fn a_write_beyond_the_limit_of_a_file_fails_and_ends_nothing() {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        use std::os::fd::AsRawFd;
+        let scratch = crate::testing::Scratch::new("signals-file-limit");
+        let path = scratch.0.join("file");
+        let exit = crate::testing::in_child(|| {
+            let limit = Rlimit { current: Some(10), maximum: Some(10) };
+            let set = survive_file_limit().is_ok() && setrlimit(Resource::Fsize, limit).is_ok();
+            let Ok(file) = std::fs::File::create(&path) else { return 100 };
+            // SAFETY: the buffer is as long as it is said to be, and the descriptor is open.
+            let write = || unsafe { libc::write(file.as_raw_fd(), c"0123456789ab".as_ptr().cast(), 12) };
+            let cut = write() == 10;
+            let refused = write() == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EFBIG);
+            // A program that is started from here has the default action, unlike with SIG_IGN.
+            crate::testing::first_wrong(&[set, cut, refused, !is_ignored(libc::SIGXFSZ)])
+        });
+        assert_eq!(exit, Some(0));
     }
 
     #[test]

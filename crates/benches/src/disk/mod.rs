@@ -386,7 +386,8 @@ fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
 /// How long our file may be where `size` bytes were asked for, `at` are there, and this many more
 /// have room.
 fn most_bytes(size: u64, at: u64, room: u64) -> u64 {
-    size.min((room.saturating_add(at) / SHARE_OF_ROOM).max(LEAST.min(room / 2)))
+    let all = room.saturating_add(at);
+    size.min((all / SHARE_OF_ROOM).max(LEAST.min(all / 4)))
 }
 
 /// Extends our file as far as it may go, and returns its length. The next round continues from
@@ -404,7 +405,9 @@ fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError
     let (begun, found) = (ctx.now_ns(), whole()?);
     file.lock().context("locking the file")?;
     let mut at = whole()?;
-    let room = file_room(scratch.path()).map_or(0, |room| room.bytes);
+    // A file of its own that a member cannot share leaves as much to each of the others.
+    let members = if ctx.run_file().is_some() { 1 } else { u64::from(ctx.workers()) };
+    let room = file_room(scratch.path()).map_or(0, |room| room.bytes / members.max(1));
     let most = most_bytes(size, at, room);
     let end = begun + ctx.run_file().map_or(ALONE_NS, |shared| shared.fill_ns);
     if at < most {

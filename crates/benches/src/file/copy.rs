@@ -46,6 +46,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             OBJECT,
         ],
         needs: &[Need::WorkDir],
+        // The file is shared; each member's copy is its own.
+        files: |params| if params.word("object") == Some("shared") { params.int("size").unwrap_or(0) } else { 0 },
         target_half_width: 0.03,
         tier: Tier::Standard,
         ..Info::new("file.copy")

@@ -40,7 +40,7 @@
 
 use super::crowd::{made, name};
 use super::ring::{self, Maker};
-use super::{BOTH_PLACES, ENTRIES, OBJECT, directory_of_object, random_content};
+use super::{BOTH_PLACES, ENTRIES, FILE_BLOCK, OBJECT, directory_of_object, random_content};
 use crate::parts::{self, Composition, Part, Shown};
 use crate::scratch::Scratch;
 use crate::work::Done;
@@ -80,6 +80,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         combination_tier,
         needs: &[Need::WorkDir],
+        files: more_files,
         composed_of: COMPOSED_OF,
         interference: Interference::Blocking,
         target_half_width: 0.05,
@@ -106,6 +107,20 @@ const EMPTY: Shown = Shown::of(
 fn combination_tier(params: &Params) -> Tier {
     let long = params.word("order") == Some("batch") && params.int("entries").is_some_and(|n| n > 1000);
     if long { Tier::Named } else { Tier::Quick }
+}
+
+/// What the last block of each file leaves free; and the files of two batches, which the parameter
+/// `size` does not know.
+fn more_files(params: &Params) -> u64 {
+    let (size, entries) = (params.int("size").unwrap_or(0), params.int("entries").unwrap_or(0));
+    if size == 0 || !super::in_work_dir(params) {
+        return 0;
+    }
+    let whole = size.div_ceil(FILE_BLOCK).saturating_mul(FILE_BLOCK);
+    if params.word("order") == Some("batch") {
+        return entries.saturating_mul(2).saturating_mul(whole);
+    }
+    ring::MOST_NAMES.saturating_mul(whole - size.min(whole))
 }
 
 /// The most bytes of the files of a batch together.

@@ -4,8 +4,8 @@
 
 use crate::scratch::Scratch;
 use groma_harness::Rng;
-use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Pick, Say, Select, Which, greatest};
+use groma_harness::model::{Family, Params};
 use groma_harness::prelude::*;
 
 mod create_delete;
@@ -74,9 +74,24 @@ const fn files(copies: u64) -> Memory {
     Memory::Files { copies, buffers: BUFFERS, in_memory: Some((WHERE.name, "tmpfs")), shared: None }
 }
 
-/// How full the directory is: names here and entries in the kernel's cache of names.
-const ENTRIES: Param =
-    Param::count("entries", "names in the directory").takes(Memory::PerMember(1 << 10)).full(&["16", "1000", "100000"]);
+/// How full the directory is: names here, entries in the kernel's cache of names, and entries of
+/// the directory, which take 24 B in ext4's blocks, and half of each block may be free.
+const ENTRIES: Param = Param::count("entries", "names in the directory")
+    .takes(Memory::Files {
+        copies: 128,
+        buffers: 1 << 10,
+        in_memory: Some((WHERE.name, "tmpfs")),
+        shared: Some((OBJECT.name, "shared")),
+    })
+    .full(&["16", "1000", "100000"]);
+
+/// A block of most file systems, in bytes: the least that a file with contents takes.
+const FILE_BLOCK: u64 = 4096;
+
+/// Whether the files lie in the work directory, by the parameter [`WHERE`].
+fn in_work_dir(params: &Params) -> bool {
+    params.word(WHERE.name) != Some("tmpfs")
+}
 
 /// A directory of this member's own, in the place given by the parameter [`WHERE`].
 fn directory(ctx: &mut Ctx) -> Result<Scratch, BenchError> {

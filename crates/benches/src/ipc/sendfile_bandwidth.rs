@@ -44,7 +44,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         outputs: stream::OUTPUTS,
         params: &[
-            stream::SIZE,
+            // A part of the file; a buffer to write from and one to read into, on each side.
+            stream::SIZE.takes(Memory::Files { copies: 1, buffers: 4, in_memory: None, shared: None }),
             Param::word("by", "how the writer transfers a part of the file", &["sendfile", "splice", "read_write"])
                 .quick(&["sendfile"]),
             Param::word("to", "what the reader reads from", &["socket", "pipe"]).quick(&["socket"]),
@@ -53,6 +54,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],
         needs: &[Need::WorkDir],
+        files: |params| {
+            let size = params.int("size").unwrap_or(0);
+            size.saturating_mul(parts_of(size as usize) - 1)
+        },
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

@@ -73,6 +73,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("a process with threads must not fork"),
         placements: &[Placement::Free],
         needs: &[Need::WorkDir],
+        files: |params| Shape::named(params.word("tree").unwrap_or_default()).space(),
         interference: Interference::Tasks,
         target_half_width: 0.05,
         tier: Tier::Standard,
@@ -116,6 +117,20 @@ impl Shape {
             "andrew" => Shape { directories: 20, files: 70, bytes: [512.0, 16e3] },
             _ => Shape { directories: 70, files: 700, bytes: [2e3, 200e3] },
         }
+    }
+}
+
+impl Shape {
+    /// What all files take at most, in bytes: two trees, the objects and the program, which is as
+    /// long as all of them. An object is shorter than its source: 4 B for each token.
+    fn space(&self) -> u64 {
+        /// A block of most file systems: files and directories take whole ones.
+        const FILE_BLOCK: f64 = 4096.0;
+        let [least, most] = self.bytes;
+        // The mean of sizes that are spread evenly over their logarithms.
+        let mean = (most - least) / (most / least).ln();
+        let files = 4.0 * self.files as f64 * (mean + FILE_BLOCK);
+        (files + 2.0 * self.directories as f64 * FILE_BLOCK) as u64 + COMPILER.len() as u64
     }
 }
 

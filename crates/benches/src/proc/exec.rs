@@ -65,6 +65,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         needs: &[Need::WorkDir],
+        files: |params| program(params.word("target").unwrap_or_default()).space(),
         composed_of: COMPOSED_OF,
         interference: Interference::Tasks,
         target_half_width: 0.05,

@@ -71,6 +71,16 @@ struct Carried {
     missing: &'static str,
 }
 
+impl Carried {
+    /// What its files take at most, in bytes.
+    fn space(&self) -> u64 {
+        /// A block of most file systems: files take whole ones.
+        const FILE_BLOCK: u64 = 4096;
+        let libraries = self.library.map_or(0, |library| (library.len() as u64 + FILE_BLOCK) * LIBRARIES as u64);
+        self.elf.len() as u64 + libraries
+    }
+}
+
 /// Without libc, to measure the kernel alone.
 static BARE: Carried = Carried {
     name: "bare",

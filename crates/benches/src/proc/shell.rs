@@ -47,6 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         needs: &[Need::Program(SHELL), Need::WorkDir],
+        files: |_| BARE.space(),
         composed_of: COMPOSED_OF,
         interference: Interference::Tasks,
         target_half_width: 0.05,

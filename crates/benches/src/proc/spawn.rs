@@ -32,6 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         scaling: PROCESSES,
         needs: &[Need::WorkDir],
+        files: |_| BARE.space(),
         interference: Interference::Tasks,
         target_half_width: 0.03,
         version: 2,

@@ -78,7 +78,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         composed_of: COMPOSED_OF,
         interference: Interference::Faults,
         target_half_width: 0.02,
-        needs: &[Need::WorkDirFor { param: "kind", values: &["file_minor", "file_cow", "file_shared", "file_around"] }],
+        needs: &[Need::WorkDirFor { param: "kind", values: FILE_KINDS }],
+        files: |params| {
+            let is_file = params.word("kind").is_some_and(|kind| FILE_KINDS.contains(&kind));
+            if is_file { (2 * FILE_PAGES * page_size()) as u64 } else { 0 }
+        },
         ..Info::new("vm.fault")
     },
     run: Run::Here(run),
@@ -90,6 +94,9 @@ const COMPOSED_OF: &[Composition] = &[Composition {
     parts: &[parts::FAULTED, parts::ZEROES],
     rest: "a free page taken, charged and entered in the kernel's lists; pages of 4 KiB are assumed",
 }];
+
+/// The kinds that fault in pages of a file in the work directory.
+const FILE_KINDS: &[&str] = &["file_minor", "file_cow", "file_shared", "file_around"];
 
 /// Pages of a file, each mapped by itself; a process may have 65530 mappings.
 const FILE_PAGES: usize = 1024;

@@ -38,6 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         scaling: Scaling::alone("the disk has one queue: several at once measure that"),
         needs: &[Need::WorkDir],
+        files: |_| (PAGES * page_size()) as u64,
         interference: Interference::Blocking,
         target_half_width: 0.05,
         // It has to sync a file, and the blocks that it frees may disturb what comes after it.

@@ -69,6 +69,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Faults,
         target_half_width: 0.02,
         needs: &[Need::WorkDirFor { param: "backing", values: &["file"] }],
+        files,
         // 2: what reading the clock adds is taken off by the sampler, and its control is gone.
         version: 2,
         ..Info::new("vm.map")
@@ -85,6 +86,12 @@ fn combination_tier(params: &Params) -> Tier {
         (_, Some(0x1_0000), _) => Tier::Quick,
         _ => Tier::Full,
     }
+}
+
+/// A file that is touched is written first; the others are holes.
+fn files(params: &Params) -> u64 {
+    let is_written = params.word("backing") == Some("file") && params.word("touch") != Some("none");
+    if is_written { params.int("size").unwrap_or(0) } else { 0 }
 }
 
 /// The most memory that is touched. 4 MiB take 1.1 ms, and a round has four loops that do it some

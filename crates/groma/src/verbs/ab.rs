@@ -8,7 +8,7 @@ use crate::args::StoreArgs;
 use crate::earlier::Earlier;
 use crate::measure::{Sinks, begin, count, end_code, records, redacted};
 use crate::parse::{parse_compare_format, parse_setting, parse_state, parse_time};
-use crate::print::{print, style};
+use crate::print::{print_measured, style};
 use crate::program::Program;
 use crate::store::{open_store, state_dir};
 use crate::wanted::{Missing, Wanted};
@@ -174,15 +174,16 @@ pub(super) fn run(program: &Program, args: &AbArgs) -> Result<u8> {
     }
     let other = measured.beside(comparison);
     let first = measured.side(0);
-    print(&report::compare(
+    let printed = print_measured(&report::compare(
         program.known_families(),
         first,
         &[other],
         Relative::Absolute,
         args.format,
         &style(args.all),
-    ))?;
-    Ok(measured.report_end())
+    ));
+    let code = measured.report_end();
+    Ok(if code == 0 && !printed { exit::FAILED } else { code })
 }
 
 /// Says that no metric has a value on both sides, and why the first has none; a failure is named
@@ -203,8 +204,10 @@ pub(super) struct InTurnsMeasured {
     signal: Option<i32>,
     /// What one of the sides could not measure.
     missing: Missing,
-    /// The first error of a sink that failed.
-    complaint: Option<String>,
+    /// Why the store does not hold both runs.
+    complaints: Vec<String>,
+    /// Whether a store that was named could not be opened, which was told before the run.
+    lost: bool,
     /// Why the machine could not be restored to its former state.
     unrestored: Option<String>,
 }
@@ -234,8 +237,8 @@ impl InTurnsMeasured {
         if let Some(unrestored) = &self.unrestored {
             warn!("{}", plain(unrestored));
         }
-        let code = end_code(self.signal, self.complaint.as_deref(), &self.missing, self.records.iter().flatten());
-        if code == 0 && self.unrestored.is_some() { exit::FAILED } else { code }
+        let code = end_code(self.signal, &self.complaints, &self.missing, self.records.iter().flatten());
+        if code == 0 && (self.lost || self.unrestored.is_some()) { exit::FAILED } else { code }
     }
 }
 
@@ -279,7 +282,8 @@ pub(super) fn measure(
     started: Instant,
 ) -> Result<ControlFlow<u8, InTurnsMeasured>> {
     let plan = on_both_sides(plan.to_vec());
-    let mut store = open_store(args.no_store, &args.store)?;
+    let mut lost = false;
+    let mut store = open_store(args.no_store, &args.store, &mut lost)?;
     let (mut run, mut progress) = match begin(request, &plan, started, store.as_mut())? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
@@ -290,9 +294,9 @@ pub(super) fn measure(
         run.recall(&Earlier::before(&heads[0], store).core_probes());
     }
     let points = redacted(program, &redactor, plan.iter().step_by(2));
-    let mut sinks = [Sinks::new(store.as_ref(), None)?, Sinks::new(store.as_ref(), None)?];
+    let mut sinks = [Sinks::new(store.as_ref(), None), Sinks::new(store.as_ref(), None)];
     for (sinks, head) in sinks.iter_mut().zip(&heads) {
-        sinks.begin(head, &points)?;
+        sinks.begin(head, &points);
     }
     let outcome = run.work(&plan, &mut progress, |point, round| {
         redactor.round(round);
@@ -304,14 +308,16 @@ pub(super) fn measure(
     outcome.rounds.into_iter().enumerate().for_each(|(i, of_point)| rounds[i % 2].push(of_point));
     let of = |side: usize| records(&points, &rounds[side], &heads[side].host);
     let of_sides: [Vec<Record>; 2] = [of(0), of(1)];
-    let mut complaint = None;
+    let mut complaints: Vec<String> = Vec::new();
     for (sinks, records) in sinks.iter_mut().zip(&of_sides) {
         let wall_s = started.elapsed().as_secs_f64();
         let interrupted = outcome.signal.is_some() || outcome.stopped.is_some();
         let (cpu_limit, fewer_cpus) = (outcome.cpu_limit, outcome.fewer_cpus);
         sinks.end(&End { states: count(records), wall_s, interrupted, cpu_limit, fewer_cpus });
-        complaint = complaint.or(sinks.complaint.take());
+        complaints.append(&mut sinks.complaints);
     }
+    // Both sides write to one store, which fails once.
+    complaints.dedup();
     drop(sinks);
     drop(run);
     if let Some(why) = outcome.stopped {
@@ -326,7 +332,8 @@ pub(super) fn measure(
         points,
         rounds,
         signal: outcome.signal,
-        complaint,
+        complaints,
+        lost,
         unrestored: outcome.unrestored,
     };
     Ok(ControlFlow::Continue(measured))

@@ -5,6 +5,7 @@ use super::baseline;
 use crate::args::StoreArgs;
 use crate::measure::{Outputs, measure};
 use crate::parse::parse_time;
+use crate::print::print_measured;
 use crate::program::Program;
 use anyhow::Result;
 use clap::Args;
@@ -72,7 +73,13 @@ pub(super) fn run(program: &Program, args: &CalibrateArgs) -> Result<u8> {
         match measure(program, &request, &outputs, &points, Instant::now())? {
             ControlFlow::Continue(measured) => match measured.report_end(true) {
                 0 => {}
-                code => return Ok(code),
+                code => {
+                    // What is not in the store is shown nowhere else.
+                    if measured.is_incomplete() {
+                        print_measured(&measured.page(program, args.all));
+                    }
+                    return Ok(code);
+                }
             },
             ControlFlow::Break(code) => return Ok(code),
         }

@@ -6,10 +6,10 @@ use super::compare::gate_exit_code;
 use super::exit;
 use crate::args::selects;
 use crate::earlier::GATE_FAILED;
-use crate::measure::{Measured, Outputs, measure};
+use crate::measure::{Measured, Outputs, measure, opened_or_told};
 use crate::out_file::Named;
 use crate::parse::parse_percent;
-use crate::print::{name, print, style};
+use crate::print::{name, print_measured, style};
 use crate::program::Program;
 use crate::sides::{Runs, all_of, require_same_version};
 use crate::store::existing_store;
@@ -84,14 +84,16 @@ const CONFIRMING: u32 = 40;
 /// Measures, and fails if anything became slower.
 pub(super) fn run(program: &Program, args: &GateArgs) -> Result<u8> {
     let sides = &args.measured;
-    let junit = Named::open_any("--junit", args.junit.as_deref())?;
-    if !args.baseline.is_empty() {
-        against_baseline(program, args, junit)
+    let mut lost = false;
+    let junit = opened_or_told(Named::open_any("--junit", args.junit.as_deref()), &mut lost)?.flatten();
+    let code = if !args.baseline.is_empty() {
+        against_baseline(program, args, junit)?
     } else if !ab::has_sides(sides) {
         bail!("expected --baseline RUN, or two sides: groma gate ipc -- -- taskset -c 0 (the first is nothing)")
     } else {
-        in_turns(program, args, junit)
-    }
+        in_turns(program, args, junit)?
+    };
+    Ok(if code == 0 && lost { exit::FAILED } else { code })
 }
 
 /// The two measurements of a gate.
@@ -195,10 +197,11 @@ fn conclude(
     let in_turns = baseline.is_none();
     let other = Compared { side: second, differences: differences(&heads[0], &heads[1]), comparison, in_turns };
     keep(args, verdict, runs);
-    let cases = show(program, args, (verdict, suspected), baseline.unwrap_or(first), other)?;
+    let (cases, printed) = show(program, args, (verdict, suspected), baseline.unwrap_or(first), other);
     let written = junit.map_or(Ok(()), |file| file.write(cases.as_bytes()));
     let code = match written {
-        Ok(()) => *code,
+        Ok(()) if printed => *code,
+        Ok(()) => (*code).max(exit::FAILED),
         Err(e) => {
             warn!("{e:#}");
             (*code).max(exit::FAILED)
@@ -370,19 +373,19 @@ fn show(
     found: (Gate, &Suspects),
     first: report::Side<'_>,
     other: Compared<'_>,
-) -> Result<String> {
+) -> (String, bool) {
     let (families, format, style) = (program.known_families(), args.measured.format, style(args.measured.all));
     let verdict = report::gate(families, &other.comparison, found, tolerance(args), format, &style);
     let others = [other];
     let compared = |format| report::compare(families, first, &others, Relative::Absolute, format, &style);
-    match format {
-        CompareFormat::Table | CompareFormat::Markdown => print(&format!("{verdict}{}", compared(format)))?,
+    let printed = match format {
+        CompareFormat::Table | CompareFormat::Markdown => print_measured(&format!("{verdict}{}", compared(format))),
         _ => {
             warn!("{}", verdict.trim_end());
-            print(&compared(format))?;
+            print_measured(&compared(format))
         }
-    }
-    Ok(compared(CompareFormat::Junit))
+    };
+    (compared(CompareFormat::Junit), printed)
 }
 
 /// Tags the runs of the gate with the verdict.

@@ -112,7 +112,7 @@ macro_rules! exit_codes {
   2  usage error
   3  the machine is noisier than --require allows, or too noisy for a comparison
   4  some metric failed or timed out, one that was named is denied or
-     unsupported, or nothing was measured
+     unsupported, nothing was measured, or the run could not be kept
   130, 143  ended by Ctrl-C or SIGTERM; what was measured is kept"
     };
 }

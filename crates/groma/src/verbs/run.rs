@@ -115,7 +115,8 @@ pub(crate) struct RunArgs {
     strict: bool,
 
     /// A directory for benchmarks that need files; what they make there is removed [default: the
-    /// temporary directory, or /var/tmp where that is on a disk and the first is not]
+    /// temporary directory, or /var/tmp where that is on a disk and the first is not; where neither
+    /// can be written, a directory of this user or /dev/shm]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
 

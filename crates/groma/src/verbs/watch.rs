@@ -1,8 +1,10 @@
 //! `groma watch`: how much of each CPU others take, with a line each second and a summary.
 
+use crate::measure::opened_or_told;
 use crate::parse::parse_time;
-use crate::print::{print, style};
+use crate::print::{is_broken_pipe, print, print_measured, style};
 use crate::program::Program;
+use crate::verbs::exit;
 use anyhow::{Context, Result};
 use clap::Args;
 use groma_harness::sys::io as sysio;
@@ -50,20 +52,19 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// Watches until the time is over or a signal arrives, and prints the summary.
 pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
-    let mut out = match &args.out {
-        Some(file) => {
-            let made = File::create(file).with_context(|| format!("--out {}", file.display()))?;
-            Some(BufWriter::new(made))
-        }
-        None => None,
-    };
+    let mut lost = false;
+    let opened = args.out.as_deref().map(|path| {
+        let made = File::create(path).with_context(|| format!("--out {}", path.display()));
+        opened_or_told(made, &mut lost)
+    });
+    let mut out = opened.transpose()?.flatten().map(BufWriter::new);
     let style = style(false);
     let signals = watch_signals()?;
     let mut watch = Watch::begin().context("the CPUs cannot be watched")?;
     let started = Instant::now();
     let end = args.time.map(|time| started + time);
     let mut next = started + EVERY;
-    let (mut signal, mut lines) = (None, 0);
+    let (mut signal, mut lines, mut shown) = (None, 0, Ok(()));
     while signal.is_none() && end.is_none_or(|end| next <= end) {
         sysio::readable(&[signals.as_fd()], next.saturating_duration_since(Instant::now()));
         signal = signals.next();
@@ -72,19 +73,29 @@ pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
         }
         next += EVERY;
         let second = watch.second();
-        if let Some(out) = &mut out {
-            serde_json::to_writer(&mut *out, &second).context("--out")?;
-            writeln!(out).and_then(|()| out.flush()).context("--out")?;
+        if let Some(file) = &mut out {
+            let line = serde_json::to_string(&second).context("--out")?;
+            // The summary is of every second, also of those that are not kept.
+            if let Err(e) = writeln!(file, "{line}").and_then(|()| file.flush()) {
+                warn!("--out: {e}; what follows is not kept there");
+                (out, lost) = (None, true);
+            }
         }
         if !args.openmetrics {
             if lines % report::WATCH_HEAD_EVERY == 0 {
-                print(&report::watch_head(&second, &style))?;
+                shown = shown.and_then(|()| print(&report::watch_head(&second, &style)));
             }
-            print(&report::watch_line(&second, &style))?;
+            shown = shown.and_then(|()| print(&report::watch_line(&second, &style)));
             lines += 1;
+        }
+        // Who closed the pipe has read enough; a full disk is told with the summary.
+        if shown.as_ref().is_err_and(is_broken_pipe) {
+            return Ok(0);
         }
     }
     let watched = watch.end();
-    print(&if args.openmetrics { report::watch_openmetrics(&watched) } else { report::watched(&watched, &style) })?;
-    Ok(signal.map_or(0, exit_code))
+    let summary =
+        if args.openmetrics { report::watch_openmetrics(&watched) } else { report::watched(&watched, &style) };
+    lost |= !print_measured(&summary);
+    Ok(signal.map_or(if lost { exit::FAILED } else { 0 }, exit_code))
 }

@@ -39,7 +39,7 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
 /// Opens a file and tells whether it is an SQLite database. Anything else that does not begin with
 /// a JSON object is refused before more of it is read.
 pub(crate) fn open(path: &Path) -> Result<(BufReader<File>, bool), StoreError> {
-    let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), reason: e.to_string() };
+    let unreadable = |e: std::io::Error| StoreError::unreadable(path, &e);
     let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
     let start = file.fill_buf().map_err(unreadable)?;
     let is_sqlite = start.starts_with(SQLITE);
@@ -128,7 +128,7 @@ impl<R: BufRead> Runs<R> {
     fn kind(&mut self) -> Result<Option<Kind>, StoreError> {
         self.line.clear();
         self.number += 1;
-        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: self.path.clone(), reason: e.to_string() };
+        let unreadable = |e: std::io::Error| StoreError::unreadable(&self.path, &e);
         let mut lines = (&mut self.lines).take(LONGEST);
         match lines.read_until(b'\n', &mut self.line).map_err(unreadable)? {
             0 => Ok(None),

@@ -41,14 +41,20 @@ fn unused_memory() -> Option<Room> {
 /// `RLIMIT_FSIZE` where a single file must be shorter. `None` where the file system does not count
 /// space.
 pub fn file_room(dir: &Path) -> Option<Room> {
-    let stat = rustix::fs::statvfs(dir).ok().filter(|stat| stat.f_blocks > 0);
-    let free = stat.map(|stat| Room {
-        bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
-        limit: "the file system of the work directory".to_owned(),
-    });
-    let longest = getrlimit(Resource::Fsize).current;
-    let longest = longest.map(|bytes| Room { bytes, limit: format!("RLIMIT_FSIZE of {}", binary(bytes)) });
-    free.into_iter().chain(longest).min_by_key(|room| room.bytes)
+    free_space(dir).into_iter().chain(longest_file()).min_by_key(|room| room.bytes)
+}
+
+/// The free space of the file system of this directory; `None` where it does not count space.
+pub fn free_space(dir: &Path) -> Option<Room> {
+    let stat = rustix::fs::statvfs(dir).ok().filter(|stat| stat.f_blocks > 0)?;
+    let bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
+    Some(Room { bytes, limit: "the file system of the work directory".to_owned() })
+}
+
+/// How long a file may become: `RLIMIT_FSIZE`; `None` without a limit.
+pub fn longest_file() -> Option<Room> {
+    let bytes = getrlimit(Resource::Fsize).current?;
+    Some(Room { bytes, limit: format!("RLIMIT_FSIZE of {}", binary(bytes)) })
 }
 
 pub(super) fn room_in(tree: &Tree, most_addresses: Option<u64>, most_data: Option<u64>) -> Option<Room> {
