@@ -66,12 +66,9 @@ pub(crate) fn few_ports() -> Option<String> {
 fn too_few(range: &str) -> Option<String> {
     let (first, last) = range.trim().split_once(|c: char| c.is_ascii_whitespace())?;
     let (first, last): (u32, u32) = (first.parse().ok()?, last.trim().parse().ok()?);
-    let ports = (last + 1).saturating_sub(first);
-    (ports < FEW_PORTS).then(|| {
-        format!(
-            "the kernel chooses from {ports} ports: sysctl -w net.ipv4.ip_local_port_range='32768 60999' gives more"
-        )
-    })
+    let ports = last.saturating_add(1).saturating_sub(first);
+    (ports < FEW_PORTS)
+        .then(|| format!("{ports} local ports: sysctl -w net.ipv4.ip_local_port_range='32768 60999' gives more"))
 }
 
 #[cfg(test)]
