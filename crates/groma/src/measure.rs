@@ -85,8 +85,7 @@ impl Measured {
         for cost in self.outcome.costs.iter().filter(|_| !survey) {
             warn!("the budget of {:.0} s: {cost}", self.head.budget_s);
         }
-        let code = end_code(self.outcome.signal, self.complaint.as_deref(), &self.missing, self.records.iter());
-        if code == 0 && self.nothing.is_some() { exit::FAILED } else { code }
+        end_code(self.outcome.signal, self.complaint.as_deref(), &self.missing, self.records.iter())
     }
 }
 
@@ -138,6 +137,8 @@ pub(crate) fn carry_out(
     // First of all, so that a page without values is not all that is seen.
     if let Some(nothing) = &measured.nothing {
         warn!("{}", plain(nothing));
+        // Said once; nothing is excused then.
+        measured.missing = Missing::default();
     }
     if outputs.json {
         let Measured { head, points, records, end, outcome, .. } = &mut measured;
@@ -149,7 +150,8 @@ pub(crate) fn carry_out(
     } else if !outputs.out_is_stdout() {
         print(&show(&measured.head, &measured.records, &measured.end, &measured.outcome.rounds))?;
     }
-    Ok(measured.report_end(request.survey))
+    let code = measured.report_end(request.survey);
+    Ok(if code == 0 && measured.nothing.is_some() { exit::FAILED } else { code })
 }
 
 /// Measures a plan and keeps its rounds. Breaks with the exit code if the run does not begin.
@@ -213,16 +215,12 @@ pub(crate) fn measure(
     drop(sinks);
     // From here on a signal leaves nothing behind, and printing may block: stop holding signals.
     drop(run);
-    let mut missing = outputs.wanted.missing(request, &points, &records);
+    let missing = outputs.wanted.missing(request, &points, &records);
     // What a signal left unmeasured is no failure of the machine.
     let nothing = match outcome.signal {
         Some(_) => None,
         None => nothing_measured(request, &head, end.cpu_limit, &records),
     };
-    // Nothing is excused then, and said once.
-    if nothing.is_some() {
-        missing = Missing::default();
-    }
     Ok(ControlFlow::Continue(Measured { head, points, records, end, outcome, missing, nothing, complaint }))
 }
 
