@@ -56,8 +56,8 @@ mod tests {
         let spins = [spin(10, 7), spin(200, 5), spin(0, 0)];
         assert_eq!(of(&spins, None), Some(Noise { lost: 0.07, worst_cpu_lost: 0.2, longest_gap_ns: 7 }));
         assert_eq!(of(&[], None), None);
-        // The spinners lacked a CPU for 400 ns, 300 of them for the quota: so three quarters of what
-        // each lost.
+        // The spinners lacked a CPU for 400 ns, 300 of them for the quota: so three quarters of
+        // what each lost.
         let at = |ns| CpuAccount { cpus: Some(0.5), held_back_ns: Some(ns) };
         let limit = own_limit(at(1000), at(1300), 400, &spins);
         let held_back = limit.expect("a quota").held_back;
