@@ -90,7 +90,7 @@ impl Measured {
             warn!("the budget of {:.0} s: {cost}", self.head.budget_s);
         }
         let code = end_code(self.outcome.signal, &self.complaints, &self.missing, self.records.iter());
-        if code == 0 && (self.lost || self.nothing.is_some()) { exit::FAILED } else { code }
+        if code == 0 && self.lost { exit::FAILED } else { code }
     }
 
     /// The page of the run.
@@ -153,6 +153,8 @@ pub(crate) fn carry_out(
     // First of all, so that a page without values is not all that is seen.
     if let Some(nothing) = &measured.nothing {
         warn!("{}", plain(nothing));
+        // Said once; nothing is excused then.
+        measured.missing = Missing::default();
     }
     let printed = if outputs.json {
         let Measured { head, points, records, end, outcome, .. } = &mut measured;
@@ -167,7 +169,7 @@ pub(crate) fn carry_out(
         print_measured(&show(&measured.head, &measured.records, &measured.end, &measured.outcome.rounds))
     };
     let code = measured.report_end(request.survey);
-    Ok(if code == 0 && !printed { exit::FAILED } else { code })
+    Ok(if code == 0 && (!printed || measured.nothing.is_some()) { exit::FAILED } else { code })
 }
 
 /// Measures a plan and keeps its rounds. Breaks with the exit code if the run does not begin.
@@ -232,16 +234,12 @@ pub(crate) fn measure(
     drop(sinks);
     // From here on a signal leaves nothing behind, and printing may block: stop holding signals.
     drop(run);
-    let mut missing = outputs.wanted.missing(request, &points, &records);
+    let missing = outputs.wanted.missing(request, &points, &records);
     // What a signal left unmeasured is no failure of the machine.
     let nothing = match outcome.signal {
         Some(_) => None,
         None => nothing_measured(request, &head, end.cpu_limit, &records),
     };
-    // Nothing is excused then, and said once.
-    if nothing.is_some() {
-        missing = Missing::default();
-    }
     Ok(ControlFlow::Continue(Measured { head, points, records, end, outcome, missing, nothing, complaints, lost }))
 }
 

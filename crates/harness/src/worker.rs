@@ -39,8 +39,8 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
     // them fail; files without rights for their owner could not be executed.
     signals::take_defaults();
     process::mask_rights(RIGHTS);
-    // Where memory runs out, the kernel ends a worker and not the supervisor, which knows the rounds.
-    // It may be refused where the value is higher already.
+    // Where memory runs out, the kernel ends a worker and not the supervisor, which has the rounds.
+    // Where there is no /proc, or it cannot be written, the kernel chooses.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let mut text = String::new();
     let read = std::io::stdin().lock().take(LONGEST_JOB).read_to_string(&mut text);

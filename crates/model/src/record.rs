@@ -351,8 +351,8 @@ pub struct RunHeader {
     pub noise: Option<NoiseVerdict>,
     /// The share of time lost to others, on which the verdict is based.
     pub noise_lost: Option<f64>,
-    /// The CPU quota of the run's own control groups and what it took in the preflight, which is not
-    /// part of the noise; absent without one.
+    /// The CPU quota of the run's own control groups and what it took in the preflight, which is
+    /// not part of the noise; absent without one.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub cpu_limit: Option<CpuLimit>,
     /// Remarks of the preflight.

@@ -36,8 +36,8 @@ fn allowed() -> Option<u32> {
 }
 
 /// The share of the time for which tasks that wanted to run were held back: of the time that they
-/// ran or were held back. Not of the wall time: the kernel counts the time of all CPUs together, and
-/// most of a run uses one.
+/// ran or were held back. Not of the wall time: the kernel counts the time of all CPUs together,
+/// and most of a run uses one.
 fn limit(then: CpuAccount, now: CpuAccount, used_ns: u64) -> Option<CpuLimit> {
     let held_ns = now.held_back_ns.unwrap_or(0).saturating_sub(then.held_back_ns.unwrap_or(0));
     let held_back = held_ns as f64 / held_ns.saturating_add(used_ns).max(1) as f64;

@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 /// The longest that one round may take unless the request says otherwise.
 const DEADLINE: Duration = Duration::from_secs(10);
 /// The memory that has to be left for a run and one of its workers, in bytes: at the end of a quick
-/// survey the supervisor alone has touched 16 MB. With less, the kernel kills the supervisor and not
-/// a worker.
+/// survey the supervisor alone has touched 16 MB. With less, the kernel kills the supervisor and
+/// not a worker.
 const LEAST_MEMORY: u64 = 20 << 20;
 /// Length of the preflight that tries out a launcher.
 const TRIAL: Duration = Duration::from_millis(20);

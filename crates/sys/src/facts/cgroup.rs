@@ -87,8 +87,8 @@ pub struct CpuAccount {
 /// The account of this process's group and its ancestors.
 ///
 /// `cpu.stat` of a group counts what its own quota cost, so the counts of all levels are added.
-/// `cpu.stat.local` counts for this group what all quotas cost, those above the mount of a container
-/// among them, but only newer kernels have it.
+/// `cpu.stat.local` counts for this group what all quotas cost, those above the mount of a
+/// container among them, but only newer kernels have it.
 pub(super) fn cpu_account(tree: &Tree) -> CpuAccount {
     let (membership, mounts) = read(tree);
     let Some(group) = group_of(&membership, &mounts, "cpu") else { return CpuAccount::default() };
@@ -114,7 +114,8 @@ pub(super) fn killed_for_memory(tree: &Tree) -> Option<u64> {
     group.dirs.iter().find_map(count)
 }
 
-/// The limit on tasks that leaves the fewest: how many, its file, and the limit. `None` without one.
+/// The limit on tasks that leaves the fewest: how many, its file, and the limit. `None` without
+/// one.
 pub(super) fn tasks_left(tree: &Tree) -> Option<Left> {
     let (membership, mounts) = read(tree);
     let group = group_of(&membership, &mounts, "pids")?;
