@@ -27,7 +27,8 @@ use groma_harness::model::{
     CoreRates, CpuLimit, Fact, Host, Job, Point, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State,
 };
 use groma_harness::stats::best_mode::best_mode;
-use groma_harness::sys::load;
+use groma_harness::sys::affinity;
+use groma_harness::sys::load::{self, CpuTime};
 use progress::Progress;
 use std::time::{Duration, Instant};
 
@@ -94,6 +95,15 @@ pub struct RunOutcome {
 /// budget, well below the deadline of a round (docs/methods/operating-system.md#disk).
 pub(crate) fn fill_time(budget: Duration, deadline: Duration) -> Duration {
     (budget / 20).min(deadline / 4)
+}
+
+/// The times of the CPUs that may be used now: a control group can take some away during a run.
+fn usable() -> Vec<CpuTime> {
+    let mut times = load::of_cpus();
+    if let Ok(allowed) = affinity::allowed() {
+        times.retain(|time| allowed.contains(&time.cpu));
+    }
+    times
 }
 
 /// The time that a round spent on work that is done once a run.
@@ -277,7 +287,7 @@ impl Survey {
         let cpus = match &planned.cpus {
             Cpus::Any => Vec::new(),
             Cpus::Each(cpus) => cpus.clone(),
-            Cpus::OneOf(site) => vec![self.chooser.pick(&site.cpus, &load::of_cpus(), draw)],
+            Cpus::OneOf(site) => vec![self.chooser.pick(&site.cpus, &usable(), draw)],
         };
         self.chooser.runs_on(&cpus);
         let sampling = if planned.group { self.group_sampling(effort, points) } else { effort.sampling };
