@@ -30,12 +30,12 @@ fn lines_are_byte_for_byte_as_documented() {
         concat!(
             r#"{"kind":"run","schema":1,"run":"10","started":"2026-01-02T03:04:10Z","groma":"0.1.0","#,
             r#""build":"x86_64-unknown-linux-gnu release rustc 1.95.0 dynamic","#,
-            r#""args":["run","ipc.*","--param=name=\"a b\"\n📏"],"tags":["before"],"seed":18446744073709551615,"profile":"standard","#,
+            r#""args":["run","ipc.*","--param=name=\"a b\"\n📏"],"tags":["before"],"seed":"18446744073709551615","profile":"standard","#,
             r#""budget_s":60.0,"environment":[{"key":"host.name","value":"bench-1"},"#,
             r#"{"key":"kernel.release","value":"6.18.5"}],"host":{"clock_step_ns":0.3333333333333333,"#,
             r#""clock_cost_ns":23.7,"quantum_ns":4000000.0,"quantum_assumed":true,"interval_ns":100000.0,"#,
             r#""proportionality":0.30000000000000004,"counter_hz":null,"beyond_caches":134217728},"#,
-            r#""noise":"fine","noise_lost":5e-324,"notes":["cycle counter not used: it stops"]}"#,
+            r#""noise":"fine","noise_lost":5e-324,"cpu_limit":{"cpus":1.5,"held_back":0.1},"notes":["cycle counter not used: it stops"]}"#,
         )
     );
     assert_eq!(
@@ -63,7 +63,7 @@ fn lines_are_byte_for_byte_as_documented() {
     assert_eq!(lines[2], lines[1][..lines[1].len() - 1].to_owned() + samples);
     assert_eq!(
         lines[3],
-        r#"{"kind":"end","states":{"ok":120,"noisy":2,"failed":1},"wall_s":58.9123456789,"interrupted":false}"#
+        r#"{"kind":"end","states":{"ok":120,"noisy":2,"failed":1},"wall_s":58.9123456789,"interrupted":false,"cpu_limit":{"cpus":null,"held_back":0.25},"fewer_cpus":[4,2]}"#
     );
 }
 
