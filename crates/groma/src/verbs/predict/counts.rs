@@ -1,7 +1,7 @@
 //! Parses counts of what an application did. Counts nothing itself.
 //!
 //! The formats are recognised by their contents: the tables of `strace -c` and of `perf trace -s`,
-//! the report, the CSV and the JSON of `perf stat` ([`perf`]), the files `/proc/PID/io` and
+//! the report, the CSV and the JSON of `perf stat` (`perf.rs`), the files `/proc/PID/io` and
 //! `/proc/PID/status` (either, or both in one text), and JSON, which `groma predict --format json`
 //! writes. What other tools count is whole numbers; JSON of ours also holds means.
 
