@@ -1,5 +1,5 @@
 //! Whether values change with time: whether the machine drifted during the run, or all rounds from
-//! start to end. Where the transient of one round ends is in [`crate::transient`].
+//! start to end. Where the transient of one round ends is in [`mod@crate::transient`].
 //!
 //! Everything here uses ranks and medians, so a few disturbed samples neither create a trend nor
 //! hide one. All pairs of values are compared: the running time is quadratic in their number, which

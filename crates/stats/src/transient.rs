@@ -1,7 +1,7 @@
 //! Where the initial transient of a round ends: what a fresh process measures before its caches,
 //! translations, predictors and the core's clock are as they stay.
 //!
-//! Not here: a drift over the rounds of a run ([`crate::drift`]).
+//! Not here: a drift over the rounds of a run ([`mod@crate::drift`]).
 
 use crate::order::median;
 
