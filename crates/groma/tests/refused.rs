@@ -3,8 +3,9 @@
 //! need the call, and gives what does a state with a reason.
 //!
 //! With `GROMA_REFUSED=all` in the environment it goes through all calls that have a name in
-//! `crates/sys/src/trace/names.rs`, prints the table, and fails only for a panic: without `mmap` or
-//! `execve` no program runs. The suite takes a few that containers and hardened services refuse.
+//! `crates/sys/src/trace/names.rs`, and prints the table: without `mmap` or `execve` no program
+//! runs, and a library's debug assertions take some calls for infallible. The suite takes a few
+//! that containers and hardened services refuse, and these must leave a run.
 
 use crate::common::{Place, ended};
 use groma_harness::sys::{filter, trace};
@@ -26,11 +27,11 @@ const WAYS: [Way; 3] = [Way::Denied, Way::Unknown, Way::Trapped];
 
 /// Refused to containers (Docker, Kubernetes, systemd, Flatpak) or unknown to the oldest kernels.
 const SUBSET: [&str; 7] =
-    ["sched_setaffinity", "sched_getaffinity", "prctl", "madvise", "memfd_create", "openat2", "close_range"];
+    ["sched_setaffinity", "sched_getaffinity", "prctl", "madvise", "memfd_create", "openat2", "prlimit64"];
 
-/// Where nothing can be done about a SIGSYS: the runtime makes the first before `main`, and the C
-/// library the second at the end of a thread, with all signals blocked.
-const OUT_OF_REACH: [&str; 2] = ["sched_getaffinity", "madvise"];
+/// Where nothing can be done about a SIGSYS: the first two are made before `main`, and the C
+/// library makes the third at the end of a thread, with all signals blocked.
+const OUT_OF_REACH: [&str; 3] = ["sched_getaffinity", "prlimit64", "madvise"];
 
 fn number(name: &str) -> i64 {
     let found = (0..512).find(|number| trace::call_name(*number) == Some(name));
@@ -61,7 +62,10 @@ fn run(name: &str, way: Way) -> (Option<i32>, usize, Vec<(String, String)>, Stri
     }
     let mut limited = place.wrapped(&["timeout", "-s", "KILL", "60"], &args);
     refuse(&mut limited, number(name), way);
-    let run = ended(limited.output().expect("timeout"));
+    let Ok(output) = limited.output() else {
+        return (None, 0, Vec::new(), "no program can be executed".to_owned());
+    };
+    let run = ended(output);
     let json: Value = serde_json::from_str(&run.out).unwrap_or_default();
     let metrics = json["metrics"].as_array().cloned().unwrap_or_default();
     let text = |m: &Value, key: &str| m[key].as_str().unwrap_or_default().to_owned();
@@ -87,7 +91,7 @@ fn a_run_survives_any_call_that_is_refused() {
             let out_of_reach = matches!(way, Way::Trapped) && OUT_OF_REACH.contains(&name);
             let ended = matches!(code, Some(0 | 4)) && values > 0;
             let told = without.iter().all(|(state, reason)| !state.is_empty() && !reason.is_empty());
-            if err.contains("panicked") || !(out_of_reach || all || ended && told) {
+            if !(all || out_of_reach || ended && told && !err.contains("panicked")) {
                 wrong.lock().expect("no panic").push((name, code, values, without, err));
             }
         }

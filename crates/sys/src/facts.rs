@@ -182,7 +182,7 @@ pub fn killed_for_memory() -> Option<u64> {
 
 /// The limit that refused a task to this process, in words.
 pub fn task_limit() -> String {
-    let of_user = rustix::process::getrlimit(rustix::process::Resource::Nproc).current;
+    let of_user = crate::process::soft_limit(libc::RLIMIT_NPROC as i32);
     task_limit_in(&Tree::at(Path::new("/")), of_user.filter(|_| user() != 0))
 }
 
@@ -201,7 +201,7 @@ fn task_limit_in(tree: &Tree, of_user: Option<u64>) -> String {
 
 /// The stack that this process may use, in bytes; `None` without a limit.
 pub fn stack_limit() -> Option<u64> {
-    rustix::process::getrlimit(rustix::process::Resource::Stack).current
+    crate::process::soft_limit(libc::RLIMIT_STACK as i32)
 }
 
 pub use memory_headroom::{

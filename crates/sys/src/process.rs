@@ -85,6 +85,27 @@ pub fn parent_id() -> i32 {
     std::os::unix::process::parent_id() as i32
 }
 
+/// The soft limit of a resource, such as `RLIMIT_AS`; `None` without one, and where a filter
+/// refuses the call, which rustix takes for impossible: it then told of a limit of 1 byte.
+pub(crate) fn soft_limit(resource: i32) -> Option<u64> {
+    limit(resource).ok().map(|limit| limit.rlim_cur).filter(|soft| *soft != libc::RLIM_INFINITY)
+}
+
+/// Whether no filter refuses to read limits.
+pub(crate) fn limits_can_be_read() -> bool {
+    limit(libc::RLIMIT_NOFILE as i32).is_ok()
+}
+
+fn limit(resource: i32) -> io::Result<libc::rlimit> {
+    let mut limit = std::mem::MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: a zeroed rlimit is legal and written by the call; the type of a resource's number
+    // differs between C libraries.
+    unsafe {
+        checked(libc::getrlimit(resource as _, limit.as_mut_ptr()))?;
+        Ok(limit.assume_init())
+    }
+}
+
 /// Asks the kernel to kill this process with SIGKILL when its parent ends, and verifies that the
 /// parent has not ended already.
 ///

@@ -7,7 +7,7 @@
 
 use super::memory::meminfo_bytes;
 use super::{Tree, binary, cgroup, counters, field};
-use rustix::process::{Resource, getrlimit};
+use crate::process::soft_limit;
 use std::path::Path;
 
 /// Memory that can be allocated, and the limit beyond it.
@@ -23,7 +23,7 @@ pub struct Room {
 /// The headroom of this process now; `None` where no limit is known.
 pub fn memory_headroom() -> Option<Room> {
     let tree = Tree::at(Path::new("/"));
-    let limits = room_in(&tree, getrlimit(Resource::As).current, getrlimit(Resource::Data).current);
+    let limits = room_in(&tree, soft_limit(libc::RLIMIT_AS as i32), soft_limit(libc::RLIMIT_DATA as i32));
     let unused = if tree.text("proc/meminfo").is_none() { unused_memory() } else { None };
     limits.into_iter().chain(unused).min_by_key(|room| room.bytes)
 }
@@ -53,7 +53,7 @@ pub fn free_space(dir: &Path) -> Option<Room> {
 
 /// How long a file may become: `RLIMIT_FSIZE`; `None` without a limit.
 pub fn longest_file() -> Option<Room> {
-    let bytes = getrlimit(Resource::Fsize).current?;
+    let bytes = soft_limit(libc::RLIMIT_FSIZE as i32)?;
     Some(Room { bytes, limit: format!("RLIMIT_FSIZE of {}", binary(bytes)) })
 }
 

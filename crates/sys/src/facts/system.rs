@@ -269,6 +269,9 @@ pub(super) fn limits(book: &mut Book) {
         ("rtprio", Resource::Rtprio),
     ];
     let write = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
+    if !crate::process::limits_can_be_read() {
+        return;
+    }
     for (name, resource) in limits {
         let limit = getrlimit(resource);
         let (soft, hard) = (write(limit.current), write(limit.maximum));
