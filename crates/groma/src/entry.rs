@@ -30,6 +30,9 @@ impl Program {
     ///
     /// The exit code is 0 for success; `--help` lists the others. A worker does not return.
     pub fn run(self) -> ExitCode {
+        // Here and in workers, a call that a filter traps returns ENOSYS. Where `sigaction` is
+        // refused as well, it ends the process.
+        let _ = sigsys::answer_enosys();
         // A worker starts before anything else happens: its small process is part of what it
         // measures.
         let first = std::env::args_os().nth(1);
@@ -39,8 +42,6 @@ impl Program {
         if first.as_ref().is_some_and(|a| a == session::ARGUMENT) {
             session::main(self.peers());
         }
-        // A call that a filter refuses with a signal is missing like any other.
-        let _ = sigsys::answer_enosys();
         // A parent that ignores SIGCHLD would make every wait for a worker fail, and a mask of the
         // owner's rights every file of ours useless to us.
         signals::keep_children();

@@ -7,7 +7,7 @@
 
 use crate::remote::{Control, FACTS, Limits, PATIENCE, Service, Session, Socket, printable};
 use crate::sys::process::{self, Exit};
-use crate::sys::{facts, fork, io as sysio, signals};
+use crate::sys::{facts, fork, io as sysio};
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,8 +30,7 @@ const MOST_REQUESTS: usize = 8;
 /// Serves the client at the other end of standard input and exits.
 pub fn main(services: &[&Service]) -> ! {
     fork::enforce_one_thread();
-    signals::take_defaults();
-    process::mask_rights(crate::worker::RIGHTS);
+    crate::worker::take_defaults();
     let code = match session(services) {
         Ok(()) => 0,
         Err(e) => {

@@ -22,8 +22,6 @@ use std::time::Duration;
 /// The argument with which the program starts itself as a worker.
 pub const ARGUMENT: &str = "__worker";
 
-/// The mask of the rights of new files in a worker and in a session: the usual one.
-pub(crate) const RIGHTS: u32 = 0o022;
 /// The longest job that is read, in bytes; the supervisor writes none as long.
 const LONGEST_JOB: u64 = 1 << 20;
 
@@ -32,13 +30,8 @@ const LONGEST_JOB: u64 = 1 << 20;
 /// Exit code 0 whatever the result says; 2 when there is no readable job: a person called it by
 /// hand.
 pub fn main(benchmarks: &[&Benchmark]) -> ! {
-    // Before anything that a filter may stand in the way of. Without the call there is no handler.
-    let _ = sigsys::answer_enosys();
     fork::enforce_one_thread();
-    // An inherited SIG_IGN for SIGCHLD would make the kernel reap our children, and waiting for
-    // them fail; files without rights for their owner could not be executed.
-    signals::take_defaults();
-    process::mask_rights(RIGHTS);
+    take_defaults();
     // Where memory runs out, the kernel ends a worker and not the supervisor, which has the rounds.
     // Where there is no /proc, or it cannot be written, the kernel chooses.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
@@ -68,6 +61,16 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
     // The supervisor may be gone; then the worker goes as well.
     let _ = sysio::write_full(out.as_fd(), text.as_bytes());
     fork::exit_now(0)
+}
+
+/// Takes back what a worker or a session inherited. An ignored SIGCHLD would make the kernel reap
+/// our children, and waiting for them fail; files without rights for their owner could not be
+/// executed.
+pub(crate) fn take_defaults() {
+    /// The usual mask of the rights of new files.
+    const RIGHTS: u32 = 0o022;
+    signals::take_defaults();
+    process::mask_rights(RIGHTS);
 }
 
 /// The process id that the parent must have. Behind a command, any parent is accepted.

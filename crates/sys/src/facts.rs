@@ -31,8 +31,10 @@ pub use counters::{HostChange, HostCounters, host_counters, steal_by_cpu};
 pub use redact::{HIDDEN, hide_addresses};
 pub use system::user;
 
+use crate::process::soft_limit;
 use crate::topology::{Topology, allowed_cpus};
 use crate::tree::{self, Tree};
+use rustix::process::Resource;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -182,7 +184,7 @@ pub fn killed_for_memory() -> Option<u64> {
 
 /// The limit that refused a task to this process, in words.
 pub fn task_limit() -> String {
-    let of_user = crate::process::soft_limit(libc::RLIMIT_NPROC as i32);
+    let of_user = soft_limit(Resource::Nproc);
     task_limit_in(&Tree::at(Path::new("/")), of_user.filter(|_| user() != 0))
 }
 
@@ -201,7 +203,7 @@ fn task_limit_in(tree: &Tree, of_user: Option<u64>) -> String {
 
 /// The stack that this process may use, in bytes; `None` without a limit.
 pub fn stack_limit() -> Option<u64> {
-    crate::process::soft_limit(libc::RLIMIT_STACK as i32)
+    soft_limit(Resource::Stack)
 }
 
 pub use memory_headroom::{

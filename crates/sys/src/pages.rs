@@ -361,8 +361,7 @@ const PIECE: usize = 128 << 10;
 
 /// Makes memory present piece by piece, and hands each piece over while the zeroes that the kernel
 /// has just written are in a cache: to fill an array of 256 MiB afterwards takes half as long again
-/// as making it present. Pieces are 128 KiB; the last may be
-/// shorter.
+/// as making it present. Pieces are 128 KiB; the last may be shorter.
 pub fn populate_by_piece(memory: &mut [u8], mut fill: impl FnMut(&mut [u8])) {
     for piece in memory.chunks_mut(PIECE) {
         populate(piece);

@@ -9,6 +9,7 @@
 
 use crate::counters::Usage;
 use crate::io::checked;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -85,25 +86,26 @@ pub fn parent_id() -> i32 {
     std::os::unix::process::parent_id() as i32
 }
 
-/// The soft limit of a resource, such as `RLIMIT_AS`; `None` without one, and where a filter
-/// refuses the call, which rustix takes for impossible: it then told of a limit of 1 byte.
-pub(crate) fn soft_limit(resource: i32) -> Option<u64> {
-    limit(resource).ok().map(|limit| limit.rlim_cur).filter(|soft| *soft != libc::RLIM_INFINITY)
-}
-
-/// Whether no filter refuses to read limits.
-pub(crate) fn limits_can_be_read() -> bool {
-    limit(libc::RLIMIT_NOFILE as i32).is_ok()
-}
-
-fn limit(resource: i32) -> io::Result<libc::rlimit> {
-    let mut limit = std::mem::MaybeUninit::<libc::rlimit>::zeroed();
+/// The limits of a resource. Not rustix's `getrlimit`, which takes the call for one that cannot
+/// fail: where a filter refused it, that returned a limit of 1 byte.
+///
+/// # Errors
+/// Those of `getrlimit`.
+pub(crate) fn limit(resource: Resource) -> io::Result<Rlimit> {
+    let mut raw = std::mem::MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: a zeroed rlimit is legal and written by the call; the type of a resource's number
     // differs between C libraries.
-    unsafe {
-        checked(libc::getrlimit(resource as _, limit.as_mut_ptr()))?;
-        Ok(limit.assume_init())
-    }
+    let raw = unsafe {
+        checked(libc::getrlimit(resource as _, raw.as_mut_ptr()))?;
+        raw.assume_init()
+    };
+    let bound = |bytes: libc::rlim_t| (bytes != libc::RLIM_INFINITY).then_some(bytes);
+    Ok(Rlimit { current: bound(raw.rlim_cur), maximum: bound(raw.rlim_max) })
+}
+
+/// The soft limit of a resource; `None` without one, and where it cannot be read.
+pub(crate) fn soft_limit(resource: Resource) -> Option<u64> {
+    limit(resource).ok()?.current
 }
 
 /// Asks the kernel to kill this process with SIGKILL when its parent ends, and verifies that the
@@ -278,9 +280,8 @@ pub fn program() -> io::Result<PathBuf> {
 /// whether the kernel will enforce it: the superuser is not bound.
 ///
 /// # Errors
-/// Those of `setrlimit`.
+/// Those of `getrlimit` and `setrlimit`.
 pub fn limit_tasks(more: u64) -> io::Result<bool> {
-    use rustix::process::{Resource, getrlimit, setrlimit};
     let user = rustix::process::getuid().as_raw();
     let mut own = 0u64;
     for entry in std::fs::read_dir("/proc")?.flatten() {
@@ -291,7 +292,7 @@ pub fn limit_tasks(more: u64) -> io::Result<bool> {
             own += tasks.count() as u64;
         }
     }
-    let mut limit = getrlimit(Resource::Nproc);
+    let mut limit = limit(Resource::Nproc)?;
     let wanted = own + more;
     limit.current = Some(limit.current.map_or(wanted, |now| now.min(wanted)));
     setrlimit(Resource::Nproc, limit)?;

@@ -8,6 +8,7 @@
 use super::memory::meminfo_bytes;
 use super::{Tree, binary, cgroup, counters, field};
 use crate::process::soft_limit;
+use rustix::process::Resource;
 use std::path::Path;
 
 /// Memory that can be allocated, and the limit beyond it.
@@ -23,7 +24,7 @@ pub struct Room {
 /// The headroom of this process now; `None` where no limit is known.
 pub fn memory_headroom() -> Option<Room> {
     let tree = Tree::at(Path::new("/"));
-    let limits = room_in(&tree, soft_limit(libc::RLIMIT_AS as i32), soft_limit(libc::RLIMIT_DATA as i32));
+    let limits = room_in(&tree, soft_limit(Resource::As), soft_limit(Resource::Data));
     let unused = if tree.text("proc/meminfo").is_none() { unused_memory() } else { None };
     limits.into_iter().chain(unused).min_by_key(|room| room.bytes)
 }
@@ -53,7 +54,7 @@ pub fn free_space(dir: &Path) -> Option<Room> {
 
 /// How long a file may become: `RLIMIT_FSIZE`; `None` without a limit.
 pub fn longest_file() -> Option<Room> {
-    let bytes = soft_limit(libc::RLIMIT_FSIZE as i32)?;
+    let bytes = soft_limit(Resource::Fsize)?;
     Some(Room { bytes, limit: format!("RLIMIT_FSIZE of {}", binary(bytes)) })
 }
 

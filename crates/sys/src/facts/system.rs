@@ -256,7 +256,7 @@ pub(super) fn security(book: &mut Book) {
 }
 
 pub(super) fn limits(book: &mut Book) {
-    use rustix::process::{Resource, getrlimit};
+    use rustix::process::Resource;
     let limits = [
         ("nofile", Resource::Nofile),
         ("nproc", Resource::Nproc),
@@ -269,11 +269,8 @@ pub(super) fn limits(book: &mut Book) {
         ("rtprio", Resource::Rtprio),
     ];
     let write = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
-    if !crate::process::limits_can_be_read() {
-        return;
-    }
     for (name, resource) in limits {
-        let limit = getrlimit(resource);
+        let Ok(limit) = crate::process::limit(resource) else { continue };
         let (soft, hard) = (write(limit.current), write(limit.maximum));
         book.say(format!("limits.{name}"), if soft == hard { soft } else { format!("{soft} of {hard}") });
     }
