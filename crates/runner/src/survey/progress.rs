@@ -20,8 +20,6 @@ pub(super) struct PointProgress {
     pub(super) frozen: Vec<(String, u64)>,
     /// The wall time of its last round.
     pub(super) cost: Duration,
-    /// The wall time of its last round without sampling and warm-up.
-    pub(super) prepared: Duration,
     /// Wall time spent on it.
     pub(super) spent: Duration,
     /// The rounds that its share of the budget allows.
@@ -47,15 +45,18 @@ impl PointProgress {
     /// useful.
     pub(super) fn learn(&mut self, result: &RoundResult, took: Duration) {
         self.cost = took;
-        let phases = &result.output.phases;
-        let sampled = Duration::from_nanos(phases.of(Phase::Sampling) + phases.of(Phase::WarmUp));
-        self.prepared = took.saturating_sub(sampled);
         self.spent += took;
         if self.frozen.is_empty() && result.state == State::Ok {
             self.frozen = result.output.series.iter().map(|s| (s.name.clone(), s.iters)).collect();
         }
         // One bad round decides the state of the metric; more would repeat it.
         self.settled = result.state != State::Ok;
+    }
+
+    /// The wall time of its last round without sampling and warm-up.
+    fn set_up(&self) -> Duration {
+        let phases = self.rounds.last().map(|round| round.result.output.phases).unwrap_or_default();
+        self.cost.saturating_sub(Duration::from_nanos(phases.of(Phase::Sampling) + phases.of(Phase::WarmUp)))
     }
 
     /// Ends the point with a round that holds the reason and no measurement.
@@ -125,7 +126,6 @@ impl<'p> Progress<'p> {
             rounds: Vec::new(),
             frozen: Vec::new(),
             cost: Duration::ZERO,
-            prepared: Duration::ZERO,
             spent: Duration::ZERO,
             affordable: survey.effort.rounds,
             most: survey.effort.rounds,
@@ -170,9 +170,9 @@ impl<'p> Progress<'p> {
     fn length(&self, i: usize) -> Duration {
         let sampling = self.effort.sampling;
         // Both sides of a pair alike.
-        let prepared = self.other_side(i).map_or(Duration::ZERO, |other| self.points[other].prepared);
-        let prepared = prepared.max(self.points[i].prepared);
-        let longer = (prepared.as_secs_f64() / sampling.as_secs_f64()).sqrt().clamp(1.0, LONGEST);
+        let other = self.other_side(i).map_or(Duration::ZERO, |other| self.points[other].set_up());
+        let set_up = other.max(self.points[i].set_up());
+        let longer = (set_up.as_secs_f64() / sampling.as_secs_f64()).sqrt().clamp(1.0, LONGEST);
         sampling.mul_f64(longer)
     }
 

@@ -38,7 +38,6 @@ fn point_progress(frozen: Vec<(String, u64)>) -> PointProgress {
         rounds: Vec::new(),
         frozen,
         cost: Duration::ZERO,
-        prepared: Duration::ZERO,
         spent: Duration::ZERO,
         affordable: 9,
         most: 9,

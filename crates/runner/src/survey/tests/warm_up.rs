@@ -35,7 +35,7 @@ fn a_round_with_a_costly_set_up_samples_longer() {
         let survey = Survey { launchers: vec![Launcher::default(); sides], effort, ..super::survey(1, 1) };
         let plan: Vec<Planned> = (0..sides).map(|side| Planned { side, ..planned("a.one", 1) }).collect();
         let mut progress = Progress::new(&survey, &plan);
-        progress.points[0].prepared = Duration::from_millis(set_up);
+        progress.points[0].cost = Duration::from_millis(set_up);
         (0..sides).map(|i| progress.warmed(i)).map(|of| (of.sampling.as_millis(), of.intervals)).collect::<Vec<_>>()
     };
     assert_eq!([0, 4, 16, 100, 100_000].map(|ms| sampling(ms, 1)[0]), [(4, 11), (4, 11), (8, 22), (20, 55), (40, 110)]);
@@ -47,6 +47,7 @@ fn a_round_with_a_costly_set_up_samples_longer() {
     result.output.phases.add(Phase::Sampling, 30_000_000);
     result.output.phases.add(Phase::WarmUp, 5_000_000);
     progress.points[0].learn(&result, Duration::from_millis(51));
+    progress.points[0].rounds.push(Round { round: 0, result });
     assert_eq!(progress.warmed(0).sampling.as_millis(), 8);
 }
 
