@@ -3,7 +3,8 @@
 //! directory. Each time every metric has a state, those that could not be measured have a reason,
 //! no proof is broken, and nothing is left behind.
 
-use crate::common::{Ended, Place, before_and_after, ended, is_executable, until};
+use crate::common::control_group::ControlGroup;
+use crate::common::{Ended, Place, before_and_after, denied, ended, is_executable};
 use groma_harness::sys::filter;
 use groma_harness::sys::process::is_root;
 use serde_json::Value;
@@ -14,7 +15,6 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-const EPERM: i32 = 1;
 /// The user `nobody` on every system.
 const OTHER: u32 = 65534;
 
@@ -216,18 +216,7 @@ fn on_one_cpu() {
 #[test]
 fn under_a_filter_that_denies_io_uring_and_perf() {
     let place = Place::new();
-    // A filter belongs to a thread and is inherited by what it starts.
-    let filtered = std::thread::spawn({
-        let mut command = place.command(&everything());
-        move || match filter::deny(&filter::URING_AND_PERF, EPERM) {
-            Ok(()) => Some(ended(command.output().expect("it starts"))),
-            Err(e) => {
-                println!("skipped: no filters: {e}");
-                None
-            }
-        }
-    });
-    let Some(run) = filtered.join().expect("the thread ends") else { return };
+    let Some(run) = denied(&filter::URING_AND_PERF, place.command(&everything())) else { return };
     let run = complete(&place, &run);
     let uring = states(&run, "uring.");
     assert!(!uring.is_empty());
@@ -241,45 +230,9 @@ fn under_a_filter_that_denies_io_uring_and_perf() {
 
 #[test]
 fn among_64_processes() {
-    let Some(group) = PidsGroup::new(64) else { return };
+    let Some(group) = ControlGroup::of_tasks(64) else { return };
     let place = Place::new();
-    let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.path);
-    let run = ended(place.wrapped(&["sh", "-c", &join, "sh"], &everything()).output().expect("sh"));
-    complete(&place, &run);
-}
-
-/// A control group limited to a number of processes, removed afterwards.
-pub(crate) struct PidsGroup {
-    pub(crate) path: String,
-}
-
-impl PidsGroup {
-    pub(crate) fn new(most: u32) -> Option<PidsGroup> {
-        for root in ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"] {
-            let path = format!("{root}/groma-test-pids-{}", std::process::id());
-            if std::fs::create_dir(&path).is_err() {
-                continue;
-            }
-            let group = PidsGroup { path };
-            if std::fs::write(format!("{}/pids.max", group.path), most.to_string()).is_ok() {
-                return Some(group);
-            }
-        }
-        println!("skipped: no control group for processes available");
-        None
-    }
-}
-
-impl Drop for PidsGroup {
-    fn drop(&mut self) {
-        let removed = || std::fs::remove_dir(&self.path).ok();
-        // What the program left behind, if anything, is what the test fails for.
-        if std::thread::panicking() {
-            removed();
-        } else {
-            until("an empty control group", removed);
-        }
-    }
+    complete(&place, &group.run(&place, &everything()));
 }
 
 #[test]

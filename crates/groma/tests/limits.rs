@@ -1,53 +1,10 @@
 //! Limits of its own: each is named as the limit it is, and none is blamed on others; and what of a
 //! run may fail it.
 
-use crate::common::{Ended, Place, ended, metric, until};
-use crate::environments::PidsGroup;
+use crate::common::control_group::ControlGroup;
+use crate::common::{Ended, Place, denied, ended, metric};
 use groma_harness::sys::filter;
 use serde_json::Value;
-
-const EPERM: i32 = 1;
-
-/// A control group that may use a tenth of a CPU, removed afterwards.
-struct CpuGroup {
-    path: String,
-}
-
-impl CpuGroup {
-    fn new() -> Option<CpuGroup> {
-        for (root, file, quota) in
-            [("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "10000"), ("/sys/fs/cgroup", "cpu.max", "10000 100000")]
-        {
-            let path = format!("{root}/groma-test-cpu-{}", std::process::id());
-            if std::fs::create_dir(&path).is_err() {
-                continue;
-            }
-            let group = CpuGroup { path };
-            if std::fs::write(format!("{}/{file}", group.path), quota).is_ok() {
-                return Some(group);
-            }
-        }
-        println!("skipped: no control group for CPUs available");
-        None
-    }
-}
-
-impl Drop for CpuGroup {
-    fn drop(&mut self) {
-        let removed = || std::fs::remove_dir(&self.path).ok();
-        if std::thread::panicking() {
-            removed();
-        } else {
-            until("an empty control group", removed);
-        }
-    }
-}
-
-/// Runs the program in a control group.
-fn inside(place: &Place, group: &str, args: &[&str]) -> Ended {
-    let join = format!("echo $$ > {group}/cgroup.procs && exec \"$@\"");
-    ended(place.wrapped(&["sh", "-c", &join, "sh"], args).output().expect("sh"))
-}
 
 fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:?}"))
@@ -55,10 +12,10 @@ fn json(ended: &Ended) -> Value {
 
 #[test]
 fn a_cpu_quota_is_not_the_load_of_others() {
-    let Some(group) = CpuGroup::new() else { return };
+    let Some(group) = ControlGroup::of_a_tenth_of_a_cpu() else { return };
     let place = Place::new();
     let run = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "2"];
-    let quick = inside(&place, &group.path, &[&run[..], &["--json", "--budget", "5m"]].concat());
+    let quick = group.run(&place, &[&run[..], &["--json", "--budget", "5m"]].concat());
     let json = json(&quick);
     for limit in [&json["run"]["cpu_limit"], &json["end"]["cpu_limit"]] {
         assert_eq!(limit["cpus"], 0.1, "{json}");
@@ -68,7 +25,7 @@ fn a_cpu_quota_is_not_the_load_of_others() {
     // Two parts of what was lost.
     let both = json["run"]["noise_lost"].as_f64().zip(json["run"]["cpu_limit"]["held_back"].as_f64());
     assert!(both.is_some_and(|(others, own)| others >= 0.0 && others + own <= 1.0 + 1e-9), "{both:?}");
-    let refused = inside(&place, &group.path, &[&run[..], &["--require", "noisy"]].concat());
+    let refused = group.run(&place, &[&run[..], &["--require", "noisy"]].concat());
     assert_eq!(refused.code, Some(3), "{refused:?}");
     assert!(refused.err.starts_with("groma: this control group may use 0.1 CPUs and was held back"), "{refused:?}");
     assert!(refused.err.ends_with("; --require noisy refuses to measure\n"), "{refused:?}");
@@ -90,18 +47,7 @@ fn a_run_that_took_no_sample_fails_and_names_a_budget() {
 fn what_is_denied_fails_a_run_only_where_it_was_named() {
     let place = Place::new();
     let brief = ["--profile", "quick", "--rounds", "1", "--budget", "5m", "--json"];
-    let run = |words: &[&str]| {
-        let mut command = place.command(&[&["run"], words, &brief[..]].concat());
-        // A filter belongs to a thread and is inherited by what it starts.
-        let filtered = std::thread::spawn(move || match filter::deny(&filter::URING_AND_PERF, EPERM) {
-            Ok(()) => Some(ended(command.output().expect("it starts"))),
-            Err(e) => {
-                println!("skipped: no filters: {e}");
-                None
-            }
-        });
-        filtered.join().expect("the thread ends")
-    };
+    let run = |words: &[&str]| denied(&filter::URING_AND_PERF, place.command(&[&["run"], words, &brief[..]].concat()));
     let Some(chosen) = run(&["uring", "syscall.getppid"]) else { return };
     let nop = json(&chosen);
     // Where the kernel has no io_uring, nothing is denied.
@@ -160,11 +106,11 @@ fn a_small_stack_is_refused_and_does_not_overflow() {
 /// Two tasks are the supervisor and a worker, which gets none of its own.
 #[test]
 fn a_limit_on_tasks_is_named_and_denies_alike() {
-    let Some(group) = PidsGroup::new(2) else { return };
+    let Some(group) = ControlGroup::of_tasks(2) else { return };
     let place = Place::new();
     let args =
         ["run", "proc", "thread", "ipc.pipe_rtt", "--profile", "quick", "--rounds", "1", "--budget", "5m", "--json"];
-    let ended = inside(&place, &group.path, &args);
+    let ended = group.run(&place, &args);
     assert_eq!(ended.code, Some(4), "{ended:?}");
     let json = json(&ended);
     let metrics = json["metrics"].as_array().expect("metrics");

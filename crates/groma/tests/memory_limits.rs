@@ -2,6 +2,7 @@
 //! in a control group. Every metric has a state, nothing fails and nothing is killed; what does not
 //! fit names the limit.
 
+use crate::common::control_group::ControlGroup;
 use crate::common::{Ended, Place, ended};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -81,80 +82,16 @@ fn with_little_address_space() {
 
 #[test]
 fn in_a_control_group_of_256_mib() {
-    let Some(group) = MemoryGroup::new(256 * MIB) else { return };
+    let Some(group) = ControlGroup::of_memory(256 * MIB) else { return };
     let place = Place::new();
-    let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.path);
-    let run = ended(place.wrapped(&["sh", "-c", &join, "sh"], &RUN).output().expect("sh"));
+    let run = group.run(&place, &RUN);
     // Without the part above the group: in a container it holds an identifier, which stored runs
     // leave out.
     let below = group.limit_file.find("groma-test-").map_or("", |at| &group.limit_file[at..]);
     let named = complete(&place, &run, &format!("{below} of 256 MiB"));
     println!("{named:#?}");
-    assert_eq!(group.killed(), Some(0), "tasks that the kernel killed for memory");
-    assert!(group.most_used().is_none_or(|most| most < 256 * MIB), "{:?}", group.most_used());
-}
-
-/// A control group with a memory limit, inside the group of this process (whose limits still
-/// apply), removed afterwards.
-struct MemoryGroup {
-    path: String,
-    limit_file: String,
-}
-
-impl MemoryGroup {
-    fn new(most: u64) -> Option<MemoryGroup> {
-        let membership = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let own = |wanted: &str| {
-            membership.lines().find_map(|line| {
-                let mut parts = line.splitn(3, ':').skip(1);
-                (parts.next()? == wanted).then(|| parts.next().unwrap_or("/").trim_end_matches('/').to_owned())
-            })
-        };
-        let places = [
-            own("memory").map(|own| (format!("/sys/fs/cgroup/memory{own}"), "memory.limit_in_bytes")),
-            own("").map(|own| (format!("/sys/fs/cgroup{own}"), "memory.max")),
-        ];
-        let mut why = "no control groups".to_owned();
-        for (parent, file) in places.into_iter().flatten() {
-            let path = format!("{parent}/groma-test-memory-{}", std::process::id());
-            if let Err(e) = std::fs::create_dir(&path) {
-                why = format!("{path}: {e}");
-                continue;
-            }
-            let limit_file = format!("{path}/{file}");
-            let group = MemoryGroup { path, limit_file };
-            match std::fs::write(&group.limit_file, most.to_string()) {
-                Ok(()) => return Some(group),
-                Err(e) => why = format!("{}: {e}", group.limit_file),
-            }
-        }
-        println!("skipped: no control group for memory available: {why}");
-        None
-    }
-
-    /// The number of tasks of the group that the kernel has killed.
-    fn killed(&self) -> Option<u64> {
-        ["memory.events", "memory.oom_control"].iter().find_map(|file| {
-            let text = std::fs::read_to_string(format!("{}/{file}", self.path)).ok()?;
-            text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
-        })
-    }
-
-    fn most_used(&self) -> Option<u64> {
-        ["memory.peak", "memory.max_usage_in_bytes"]
-            .iter()
-            .find_map(|file| std::fs::read_to_string(format!("{}/{file}", self.path)).ok()?.trim().parse().ok())
-    }
-}
-
-impl Drop for MemoryGroup {
-    fn drop(&mut self) {
-        // A task that has just ended may still be counted.
-        for _ in 0..100 {
-            if std::fs::remove_dir(&self.path).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-    }
+    let killed = group.count(&["memory.events", "memory.oom_control"], "oom_kill ");
+    assert_eq!(killed, Some(0), "tasks that the kernel killed for memory");
+    let most_used = group.count(&["memory.peak", "memory.max_usage_in_bytes"], "");
+    assert!(most_used.is_none_or(|most| most < 256 * MIB), "{most_used:?}");
 }

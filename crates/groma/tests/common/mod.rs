@@ -3,10 +3,13 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub(crate) mod chromium;
+pub(crate) mod control_group;
 pub(crate) mod serve;
 pub(crate) mod trace;
 
+use groma_harness::sys::filter;
 use serde_json::Value;
+use std::ffi::c_long;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -136,6 +139,21 @@ pub(crate) fn ended(output: Output) -> Ended {
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+/// Runs a command under a filter that fails these system calls with `EPERM`, as a container's
+/// profile does; `None` where the kernel has no filters.
+pub(crate) fn denied(calls: &'static [c_long], mut command: Command) -> Option<Ended> {
+    const EPERM: i32 = 1;
+    // A filter belongs to a thread and is inherited by what it starts.
+    let filtered = std::thread::spawn(move || match filter::deny(calls, EPERM) {
+        Ok(()) => Some(ended(command.output().expect("it starts"))),
+        Err(e) => {
+            println!("skipped: no filters: {e}");
+            None
+        }
+    });
+    filtered.join().expect("the thread ends")
 }
 
 /// A running program.
