@@ -3,8 +3,8 @@
 //!
 //! [`answer_enosys`] turns the second into the first: the call returns `ENOSYS` like one that the
 //! kernel does not know, and its caller falls back or names it in an error. The numbers are kept
-//! for the record. Calls before `main`, of the dynamic linker and the runtime, are out of reach, and
-//! so is a filter that kills.
+//! for the record. Calls before `main`, of the dynamic linker and the runtime, are out of reach,
+//! and so is a filter that kills.
 //!
 //! # Safety
 //! The handler reads the siginfo and writes one register of the context that the kernel passes, and
