@@ -10,6 +10,7 @@
 #![expect(unsafe_code, reason = "pointers from C")]
 
 use crate::abi::{self, Loop, PeerFn, borrowed, read_array};
+use crate::call;
 use crate::round::{self, loop_of};
 use groma::harness::model::State;
 use groma::harness::sys::fork::Child;
@@ -210,7 +211,7 @@ functions! {
         };
         // SAFETY: see the module; the child closes them, and has no other owner of them.
         let close: Vec<BorrowedFd<'_>> = unsafe { borrowed(fds, n) }.iter().map(|fd| unsafe { BorrowedFd::borrow_raw(*fd) }).collect();
-        match ctx.fork_peer(&close, || body(state)) {
+        match ctx.fork_peer(&close, || call::peer(body, state)) {
             Ok(child) => {
                 let pid = child.pid();
                 this.peers.borrow_mut().push(child);

@@ -9,8 +9,8 @@
 
 use crate::abi::{self, Bench, read_array};
 use groma::harness::model::{
-    About, Better, Derivation, Info, Interference, Memory, Need, Output, Param, Placement, Quantity,
-    Scaling, Tier, Timing,
+    About, Better, Derivation, Info, Interference, Memory, Need, Output, Param, Placement, Quantity, Scaling, Tier,
+    Timing,
 };
 use std::ffi::{c_char, c_int};
 

@@ -9,6 +9,7 @@
 #![expect(unsafe_code, reason = "structures and functions of C")]
 
 use crate::abi::{Found, Here, MOST_ROUNDS, Versioned, read, text};
+use crate::call;
 use crate::context::{Context, end_peers};
 use crate::descriptor::kept;
 use groma::harness::model::{Info, Interference, Placement, State};
@@ -163,15 +164,15 @@ fn steps(
     let here = CURRENT.get().ok_or_else(missing)?;
     let interval = here.interval.ok_or_else(missing)?;
     if let Some(begin) = here.begin {
-        context.outcome("begin", begin(context.as_c(), here.state))?;
+        context.outcome("begin", call::step(begin, context.as_c(), here.state))?;
     }
     let mut variant = [Variant::staged("", |iters, watch| {
-        let one = |watch: &mut Stopwatch<'_>| interval(iters, here.state, ptr::from_mut(watch).cast());
+        let one = |watch: &mut Stopwatch<'_>| call::staged(interval, iters, here.state, ptr::from_mut(watch).cast());
         let returned = around(watch, &one);
         context.outcome("interval", returned)
     })];
     context.with(|ctx| ctx.measure_variants(&mut variant))?;
-    here.end.map_or(Ok(()), |end| context.outcome("end", end(context.as_c(), here.state)))
+    here.end.map_or(Ok(()), |end| context.outcome("end", call::step(end, context.as_c(), here.state)))
 }
 
 /// Which disturbances belong to the operation, after a trial of some milliseconds in a fork. A trial

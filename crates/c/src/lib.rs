@@ -13,6 +13,7 @@
 #![expect(unreachable_pub, reason = "they are reached by their names in C")]
 
 mod abi;
+mod call;
 mod context;
 mod descriptor;
 mod here;

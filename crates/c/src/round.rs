@@ -1,11 +1,11 @@
 //! One round of a benchmark in C: its functions, in their order.
 //!
 //! # Safety
-//! Functions and states come from a descriptor, for which its program vouches. A C++ exception that
-//! leaves one of them ends the process.
+//! Functions and states come from a descriptor, for which its program vouches.
 #![expect(unsafe_code, reason = "states and watches that pass through C")]
 
-use crate::abi::{Bench, Loop, text};
+use crate::abi::{Bench, Loop, RunFn, StagedFn, StepFn, text};
+use crate::call;
 use crate::context::{Context, end_peers};
 use crate::descriptor::{Described, kept};
 use groma::harness::{BenchError, Benchmark, Ctx, Outcome, Run, Stopwatch, Variant};
@@ -44,7 +44,7 @@ struct State<'c, 'a, 'j> {
 impl Drop for State<'_, '_, '_> {
     fn drop(&mut self) {
         if let Some(cleanup) = self.bench.cleanup {
-            cleanup(self.at);
+            call::cleanup(cleanup, self.at);
         }
     }
 }
@@ -64,7 +64,7 @@ fn run(ctx: &mut Ctx<'_>) -> Outcome {
 fn steps(context: &Context<'_, '_>, bench: &Bench) -> Outcome {
     let mut at = ptr::null_mut();
     if let Some(setup) = bench.setup {
-        let outcome = context.outcome("setup", setup(context.as_c(), &raw mut at));
+        let outcome = context.outcome("setup", call::setup(setup, context.as_c(), &raw mut at));
         if outcome.is_err() && at.is_null() {
             return outcome;
         }
@@ -90,8 +90,8 @@ impl State<'_, '_, '_> {
         bench.check.map_or(Ok(()), |check| self.step("check", check))
     }
 
-    fn step(&self, name: &str, function: crate::abi::StepFn) -> Outcome {
-        self.context.outcome(name, function(self.context.as_c(), self.at))
+    fn step(&self, name: &str, function: StepFn) -> Outcome {
+        self.context.outcome(name, call::step(function, self.context.as_c(), self.at))
     }
 }
 
@@ -107,17 +107,15 @@ pub(crate) fn loop_of<'v>(context: &'v Context<'_, '_>, one: &Loop) -> Result<Va
 fn variant<'v>(
     context: &'v Context<'_, '_>,
     name: &'static str,
-    run: Option<crate::abi::RunFn>,
-    run_staged: Option<crate::abi::StagedFn>,
+    run: Option<RunFn>,
+    run_staged: Option<StagedFn>,
     state: *mut c_void,
 ) -> Result<Variant<'v>, BenchError> {
     match (run, run_staged) {
-        (Some(run), None) => {
-            Ok(Variant::new(name, move |iters| context.outcome("run", run(iters, state))))
-        }
+        (Some(run), None) => Ok(Variant::new(name, move |iters| context.outcome("run", call::run(run, iters, state)))),
         (None, Some(run)) => Ok(Variant::staged(name, move |iters, watch| {
             let watch = ptr::from_mut(watch).cast();
-            context.outcome("run_staged", run(iters, state, watch))
+            context.outcome("run_staged", call::staged(run, iters, state, watch))
         })),
         _ => Err(BenchError::Failed(format!("the loop '{name}' needs one of run and run_staged"))),
     }

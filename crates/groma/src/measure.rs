@@ -1,8 +1,8 @@
 //! Measures a plan for a verb: its rounds go to the store and to the stream of `--out`. The verb
 //! chooses what is measured and how it is shown.
 
-use crate::command_line;
 use crate::args::StoreArgs;
+use crate::command_line;
 use crate::earlier::Earlier;
 use crate::print::{print_measured, style};
 use crate::program::Program;

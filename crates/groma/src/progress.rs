@@ -44,7 +44,14 @@ impl Progress {
     /// A line that is neither drawn nor logged.
     pub(crate) fn silent() -> Progress {
         let bar = ProgressBar::hidden();
-        Progress { bar, drawn: None, started: Instant::now(), budget: Duration::MAX, value: String::new(), silent: true }
+        Progress {
+            bar,
+            drawn: None,
+            started: Instant::now(),
+            budget: Duration::MAX,
+            value: String::new(),
+            silent: true,
+        }
     }
 
     /// Whether it is time to draw or log the line again.

@@ -10,7 +10,8 @@ use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
 use crate::model::{
-    FIRST, Fact, Info, Interference, Job, Need, Params, Phase, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series,
+    FIRST, Fact, Info, Interference, Job, Need, Params, Phase, Placement, Proof, Remark, Remote, RoundOutput, RunFile,
+    Series,
 };
 use crate::mutation;
 use crate::probe::Cost;

@@ -9,13 +9,13 @@
 
 use crate::launcher::{Forked, Launcher};
 use crate::signals::watch_signals;
-use groma_harness::{BenchError, Benchmark};
 use groma_harness::model::{Job, Phase, RoundResult, State};
 use groma_harness::protocol;
 use groma_harness::sys::process::Exit;
 use groma_harness::sys::signals::Watch;
 use groma_harness::sys::{facts, fork, io as sysio, process};
 use groma_harness::worker;
+use groma_harness::{BenchError, Benchmark};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};

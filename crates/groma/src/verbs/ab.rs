@@ -3,9 +3,9 @@
 //! Each side is a run in the store. `groma compare` recognises that the two were measured in turns,
 //! and shows the same.
 
-use crate::command_line;
 use super::exit;
 use crate::args::StoreArgs;
+use crate::command_line;
 use crate::earlier::Earlier;
 use crate::measure::{Sinks, begin, count, end_code, records, redacted};
 use crate::parse::{parse_compare_format, parse_setting, parse_state, parse_time};
@@ -376,7 +376,12 @@ fn sides(args: &AbArgs, conditions: Option<&[Condition; 2]>) -> Result<[Launcher
     let [of_a, of_b] = programs;
     // Both sides inherit the environment if either has a command.
     let inherits = !a.is_empty() || !b.is_empty();
-    Ok([(a, of_a), (b, of_b)].map(|(command, program)| Launcher { command, program: program.clone(), inherits, forked: None }))
+    Ok([(a, of_a), (b, of_b)].map(|(command, program)| Launcher {
+        command,
+        program: program.clone(),
+        inherits,
+        forked: None,
+    }))
 }
 
 /// The headers of the two runs. They differ in id, condition, and the facts that the condition

@@ -18,6 +18,7 @@
 
 pub mod access;
 pub mod atomic;
+mod barrier;
 pub mod branch;
 mod call;
 mod chain;
@@ -49,6 +50,7 @@ mod native;
 #[cfg(not(any(target_arch = "aarch64", target_arch = "riscv64", target_arch = "x86_64")))]
 use portable as native;
 
+pub use barrier::call_through_barrier;
 pub use call::*;
 pub use chain::*;
 pub use chase::*;

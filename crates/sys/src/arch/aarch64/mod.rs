@@ -5,6 +5,7 @@
 
 pub(super) mod access;
 pub(super) mod atomic;
+pub(super) mod barrier;
 pub(super) mod branch;
 pub(super) mod call;
 pub(super) mod chain;

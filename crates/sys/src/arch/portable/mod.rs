@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod atomic;
+pub mod barrier;
 pub mod branch;
 pub mod call;
 pub mod chain;

@@ -1,0 +1,202 @@
+//! Programs in C and C++ that are compiled against the header and linked with the library that
+//! cargo has just built: what becomes of faults, of bad descriptors, and of a program with a `main`
+//! of its own. What a round measures is the harness's, and tested there.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The directory that holds the shared library of this build.
+fn libraries() -> PathBuf {
+    let test = std::env::current_exe().expect("it is running");
+    let deps = test.parent().expect("it is in a directory");
+    [deps, deps.parent().expect("so is that one")]
+        .into_iter()
+        .find(|dir| dir.join("libgroma_c.so").exists())
+        .unwrap_or_else(|| panic!("no libgroma_c.so in {}", deps.display()))
+        .to_owned()
+}
+
+/// Where programs are built and may write.
+fn place() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// Compiles a program of `tests/c` or `examples`; returns its path.
+fn compile(compiler: &str, standard: &str, source: &str) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let name = source.rsplit('/').next().unwrap_or(source).replace('.', "_");
+    let (program, libraries) = (place().join(format!("{name}_{standard}")), libraries());
+    let out = Command::new(compiler)
+        .args([&format!("-std={standard}"), "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"])
+        .args([here.join("include"), here.join(source)])
+        .arg("-o")
+        .arg(&program)
+        .arg(libraries.join("libgroma_c.so"))
+        .arg(format!("-Wl,-rpath,{}", libraries.display()))
+        .output()
+        .expect("SQLite has been compiled, so there is a compiler");
+    assert!(out.status.success(), "{source}: {}", text(&out.stderr));
+    // The library is loaded by the name that it has when it is installed.
+    let soname = libraries.join("libgroma.so.1");
+    if !soname.exists() {
+        let _ = std::os::unix::fs::symlink("libgroma_c.so", &soname);
+    }
+    program
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn run(program: &Path, words: &[&str], variables: &[(&str, &str)]) -> (i32, String, String) {
+    let mut command = Command::new(program);
+    command.args(words).env_remove("GROMA_STORE").env("NO_COLOR", "1").envs(variables.iter().copied());
+    let Output { status, stdout, stderr } = command.output().expect("it was compiled");
+    (status.code().unwrap_or(-1), text(&stdout), text(&stderr))
+}
+
+/// The lines of `run --out -`, which are JSON, that hold this.
+fn records<'o>(out: &'o str, id: &str) -> Vec<&'o str> {
+    let id = format!("\"id\":\"{id}\"");
+    out.lines().filter(|line| line.contains("\"kind\":\"metric\"") && line.contains(&id)).collect()
+}
+
+#[test]
+fn whatever_c_code_does_ends_its_own_rounds_and_no_others() {
+    let program = compile("cc", "gnu11", "tests/c/faults.c");
+    let (code, out, err) = run(&program, &["run", "--rounds", "2", "--no-store", "--out", "-"], &[]);
+    assert_eq!(code, 4, "{err}");
+    let expected = [
+        ("c.well", "ok", ""),
+        ("c.two", "ok", ""),
+        ("c.thread", "ok", ""),
+        ("c.fork", "ok", ""),
+        ("c.crashes", "failed", "was ended by signal 11 (SIGSEGV)"),
+        ("c.aborts", "failed", "was ended by signal 6 (SIGABRT)"),
+        ("c.exits", "failed", "exited with code 3 and no result"),
+        ("c.jumps", "failed", "exited with code 5 and no result"),
+        ("c.refused", "denied", "run: Operation not permitted"),
+        ("c.unknown", "unsupported", "run: Function not implemented"),
+        ("c.minus", "failed", "run returned -7"),
+        ("c.says_why", "failed", "3 of four"),
+        ("c.not_here", "unsupported", "no such device"),
+        ("c.asks", "failed", "no size, integer or time 'length' is declared"),
+        ("c.proves", "failed", "groma_prove was called while a loop runs"),
+        ("c.broken", "failed", "proof broken: iterations is "),
+        ("c.peer", "failed", "the peer exited with code 9"),
+    ];
+    for (id, state, why) in expected {
+        let records = records(&out, id);
+        let is_it = |record: &&str| record.contains(&format!("\"state\":\"{state}\"")) && record.contains(why);
+        // A machine at work makes a good one noisy.
+        let noisy = |record: &&str| state == "ok" && record.contains("\"state\":\"noisy\"");
+        assert!(records.iter().any(|record| is_it(record) || noisy(record)), "{id}: not {state} {why}: {records:?}");
+    }
+    assert!(records(&out, "c.two.net").len() == 1 && records(&out, "c.two.ratio").len() == 1, "{out}");
+}
+
+/// The header alone, by the strictest readings of both languages.
+#[test]
+fn the_header_is_clean_in_c_and_in_cpp() {
+    for (compiler, language, standard) in [("cc", "c", "c11"), ("c++", "c++", "c++11"), ("c++", "c++", "c++20")] {
+        let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/groma.h");
+        let out = Command::new(compiler)
+            .args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", &format!("-std={standard}")])
+            .args(["-x", language])
+            .arg(header)
+            .output()
+            .expect("there is a compiler");
+        assert!(out.status.success(), "{standard}: {}", text(&out.stderr));
+    }
+}
+
+/// What no handler of ours can catch ends the worker, and says its type.
+#[test]
+fn a_cpp_exception_is_a_failure_with_its_name() {
+    let program = compile("c++", "gnu++17", "tests/c/throws.cpp");
+    let (code, out, err) = run(&program, &["run", "--rounds", "2", "--no-store", "--out", "-"], &[]);
+    assert_eq!(code, 4, "{err}");
+    for id in ["c.run", "c.setup", "c.measure"] {
+        let named = |record: &&str| record.contains("SIGABRT") && record.contains("it was thrown");
+        assert!(records(&out, id).iter().any(named), "{id}: {:?}", records(&out, id));
+    }
+}
+
+#[test]
+fn a_bad_descriptor_is_one_line_that_names_its_field() {
+    let program = compile("cc", "gnu11", "tests/c/descriptors.c");
+    let expected = [
+        "benches[1]: name is missing",
+        "benches[1]: name is c.one, as that of benches[0]",
+        "benches[0] (no_family): name is 'no_family', not 'family.name'",
+        "benches[0] (c.one): run is missing",
+        "more than one of run, run_staged and measure is set",
+        "timing is GROMA_STATED, which needs measure",
+        "quantity is 99, which is none of the header's constants",
+        "needs is 0x100000",
+        "params[0]: size has no value: set quick or standard",
+        "params[0]: '12Q' is not a size",
+        "params[1]: name is size, as that of another",
+        "params[1]: words is missing",
+        "params[1]: size is 0, not that of a groma_param: set .size = sizeof (groma_param)",
+        "outputs[1]: to is missing",
+        "outputs[1]: name is 'Net value'",
+        "benches[0]: size is 0, not that of a groma_bench",
+        "benches[0]: size is 4, not that of a groma_bench",
+        "summary is not UTF-8",
+        "groma_main was given no benchmark",
+        "the groma_bench is a null pointer",
+    ];
+    for (i, why) in (1..).zip(expected) {
+        let (code, out, err) = run(&program, &["list"], &[("WRONG", &i.to_string())]);
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{why}: {err}");
+        assert!(err.starts_with("descriptors_c_gnu11: ") && err.contains(why), "not '{why}': {err}");
+    }
+    // As they are, and in the longer structures of a later header.
+    for well in ["0", "21"] {
+        let (code, out, err) = run(&program, &["list"], &[("WRONG", well)]);
+        assert!(code == 0 && out.contains("c.one") && out.contains("c.two"), "{out}{err}");
+    }
+    let (code, _, err) = run(&program, &["list"], &[("WRONG", "22")]);
+    assert!(code == 2 && err.contains("benches[1]: it uses a field that this libgroma"), "{err}");
+}
+
+/// The numbers behind these words in what `here.c` prints.
+fn count(out: &str, word: &str) -> f64 {
+    let mut words = out.split_whitespace().skip_while(|found| *found != word).skip(1);
+    words.next().and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {word}: {out}"))
+}
+
+#[test]
+fn a_program_with_a_main_of_its_own_is_measured_in_its_forks() {
+    let program = compile("cc", "gnu11", "tests/c/here.c");
+    let store = place().join("here.db");
+    let _ = std::fs::remove_file(&store);
+    let (code, out, err) = run(&program, &["calls"], &[("GROMA_STORE", store.to_str().expect("a path"))]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(count(&out, "rounds") == 7.0 && count(&out, "ns") > 1.0, "{out}");
+    // Each round begins and ends once, and so does the trial before them.
+    assert!(count(&out, "begun") == count(&out, "ended") && count(&out, "begun") >= 8.0, "{out}");
+    // A child of the program that has nothing to do with it outlives the measurement.
+    assert_eq!(count(&out, "other"), 7.0, "{out}");
+    let shown = compile("cc", "gnu11", "tests/c/faults.c");
+    let (code, page, err) = run(&shown, &["show", "--store", store.to_str().expect("a path")], &[]);
+    assert!(code == 0 && page.contains("c.here"), "{page}{err}");
+
+    let (code, out, _) = run(&program, &["forks", "2"], &[]);
+    assert!(code == 0 && count(&out, "rounds") >= 1.0, "{out}");
+    let (code, out, _) = run(&program, &["crashes"], &[]);
+    assert!(code != 0 && out.contains("was ended by signal 11 (SIGSEGV)"), "{out}");
+    assert_eq!(count(&out, "other"), 7.0, "{out}");
+}
+
+#[test]
+fn the_shared_library_exports_the_header_and_nothing_else() {
+    let out = Command::new("nm").args(["-D", "--defined-only"]).arg(libraries().join("libgroma_c.so")).output();
+    let symbols = text(&out.expect("binutils come with the compiler").stdout);
+    let symbols: Vec<&str> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    let header = include_str!("../include/groma.h");
+    let declared = |symbol: &&&str| header.contains(&format!("{symbol}("));
+    let unknown: Vec<_> = symbols.iter().filter(|symbol| !declared(symbol)).collect();
+    assert!(unknown.is_empty() && symbols.len() > 20, "{unknown:?} of {}", symbols.len());
+}
