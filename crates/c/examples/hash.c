@@ -3,8 +3,8 @@
  * Measures: the 64-bit hash over one buffer, again and again, so that the buffer is in the fastest
  * cache that holds it. Does not measure a hash of many short keys, where calls and branches count.
  *
- * Method: whole passes over the buffer, many in one short interval. The hash of each pass is compared
- * with one computed beforehand, and the function itself with a published value.
+ * Method: whole passes over the buffer, many in one short interval. The hash of each pass is
+ * compared with one computed beforehand, and the function itself with a published value.
  *
  * Pitfalls: the compiler could see that each pass has the same result and do one only; GROMA_KEEP
  * hides the buffer's address from it.
@@ -37,9 +37,11 @@ static int setup(groma_ctx *ctx, void **state)
     if (!s)
         return ENOMEM;
     s->size = groma_int(ctx, "size");
+    if (s->size == 0)
+        return groma_fail(ctx, "a buffer holds 1 byte at least");
     s->bytes = malloc(s->size);
     if (!s->bytes)
-        return groma_fail_errno(ctx, errno, "allocating %zu bytes", s->size);
+        return groma_fail_errno(ctx, ENOMEM, "allocating %zu bytes", s->size);
     for (size_t i = 0; i < s->size; i++)
         s->bytes[i] = (unsigned char)groma_random(ctx);
     s->expected = fnv1a(s->bytes, s->size);

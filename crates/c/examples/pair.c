@@ -72,6 +72,8 @@ static int setup(groma_ctx *ctx, void **state)
         return ENOMEM;
     p->client = p->server = -1;
     p->size = groma_int(ctx, "size");
+    if (p->size == 0)
+        return groma_fail(ctx, "a message holds 1 byte at least");
     p->message = calloc(1, p->size);
     if (!p->message)
         return ENOMEM;
@@ -140,8 +142,8 @@ static const groma_bench benches[] = {
     {.size = sizeof (groma_bench),
      .name = "my.socketpair",
      .summary = "Round trip of a message between two processes over a socket pair",
-     .about = "A request of this size and an answer of the same size. The server counts requests, and\n"
-              "its number is compared with the client's.",
+     .about = "A request of this size and an answer of the same size. The server counts requests,\n"
+              "and its number is compared with the client's.",
      .iteration = "one round trip: a write and a read on each side",
      .timing = GROMA_EACH,
      .interference = GROMA_BLOCKING,

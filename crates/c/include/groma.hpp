@@ -103,7 +103,8 @@ template <class T> inline __attribute__((always_inline)) void keep(T &&value)
 {
     using Value = std::remove_reference_t<T>;
     constexpr bool changes = std::is_lvalue_reference_v<T> && !std::is_const_v<Value>;
-    if constexpr (std::is_same_v<std::remove_cv_t<Value>, float> || std::is_same_v<std::remove_cv_t<Value>, double>) {
+    using Plain = std::remove_cv_t<Value>;
+    if constexpr (std::is_same_v<Plain, float> || std::is_same_v<Plain, double>) {
         if constexpr (changes)
             __asm__ volatile("" : "+" GROMA_FLOAT_REGISTER(value) : : "memory");
         else
@@ -234,12 +235,16 @@ class Watch {
     groma_watch *raw_;
 };
 
+namespace detail {
+template <class F> constexpr bool is_staged = std::is_invocable_v<F &, uint64_t, Watch &>;
+template <class F> constexpr bool is_loop = is_staged<F> || std::is_invocable_v<F &, uint64_t>;
+} // namespace detail
+
 /* A loop with a name, for Ctx::measure(): groma::Loop("empty", [&](uint64_t iters) { ... }). Its
  * body takes (uint64_t iters), or (uint64_t iters, groma::Watch &watch) to time parts of it, and
  * returns nothing, or a number of <errno.h>. */
 template <class F> class Loop {
-    static constexpr bool staged = std::is_invocable_v<F &, uint64_t, Watch &>;
-    static_assert(staged || std::is_invocable_v<F &, uint64_t>,
+    static_assert(detail::is_loop<F>,
                   "a loop takes (uint64_t iters) or (uint64_t iters, groma::Watch &watch)");
 
   public:
@@ -258,7 +263,7 @@ template <class F> class Loop {
         groma_loop loop = {};
         loop.size = sizeof loop;
         loop.name = name_.c_str();
-        if constexpr (staged)
+        if constexpr (detail::is_staged<F>)
             loop.run_staged = run_staged;
         else
             loop.run = run;
@@ -337,8 +342,7 @@ class Ctx {
     void max_iters(uint64_t n) { max_iters_ = n; }
 
     /* Measures one loop: a function of (uint64_t iters), or of (uint64_t iters, Watch &watch). */
-    template <class F, class = std::enable_if_t<std::is_invocable_v<F &, uint64_t> || std::is_invocable_v<F &, uint64_t, Watch &>>>
-    void measure(F &&body)
+    template <class F, class = std::enable_if_t<detail::is_loop<F>>> void measure(F &&body)
     {
         measure(Loop<F>("", std::forward<F>(body)));
     }
@@ -368,8 +372,12 @@ class Ctx {
     {
         groma_prove(raw_, what, seen, least, most);
     }
-    /* `seen` must be exactly this. */
-    void prove_equal(const char *what, double seen, double expected) { prove(what, seen, expected, expected); }
+    /* `seen` must be what the loops were credited with: the usual proof. */
+    void prove_iterations(const char *what, uint64_t seen)
+    {
+        const auto all = static_cast<double>(iterations());
+        prove(what, static_cast<double>(seen), all, all);
+    }
     /* Values in SI units, of the main series or another one. */
     void state(double value) { groma_state(raw_, nullptr, value); }
     void state(const char *series, double value) { groma_state(raw_, series, value); }
