@@ -238,6 +238,13 @@ class Watch {
 namespace detail {
 template <class F> constexpr bool is_staged = std::is_invocable_v<F &, uint64_t, Watch &>;
 template <class F> constexpr bool is_loop = is_staged<F> || std::is_invocable_v<F &, uint64_t>;
+
+inline double above_zero(double per_iter)
+{
+    if (per_iter > 0)
+        return per_iter;
+    throw Failed("per_iter is " + std::to_string(per_iter) + ", which is not above 0");
+}
 } // namespace detail
 
 /* A loop with a name, for Ctx::measure(): groma::Loop("empty", [&](uint64_t iters) { ... }). Its
@@ -251,15 +258,16 @@ template <class F> class Loop {
     Loop(std::string name, F body) : name_(std::move(name)), body_(std::forward<F>(body)) {}
 
     /* An iteration holds this many operations or bytes. */
-    Loop &per_iter(double n) { return per_iter_ = n, *this; }
+    Loop &per_iter(double n) { return per_iter_ = detail::above_zero(n), *this; }
     /* An interval does at most this many iterations. */
     Loop &max_iters(uint64_t n) { return max_iters_ = n, *this; }
 
   private:
     friend class Ctx;
 
-    groma_loop raw(double per_iter, uint64_t max_iters)
+    groma_loop raw(groma_ctx *ctx, double per_iter, uint64_t max_iters)
     {
+        ctx_ = ctx;
         groma_loop loop = {};
         loop.size = sizeof loop;
         loop.name = name_.c_str();
@@ -273,15 +281,21 @@ template <class F> class Loop {
         return loop;
     }
 
-    /* An exception must not unwind through the library: it is kept, and thrown again behind it. */
+    /* An exception must not unwind through the library: the round ends for it here, and measure()
+     * throws it again. */
+    int caught() noexcept
+    {
+        thrown_ = std::current_exception();
+        return detail::end(ctx_);
+    }
+
     static int run(uint64_t iters, void *state) noexcept
     {
         Loop &loop = *static_cast<Loop *>(state);
         try {
             return detail::call(loop.body_, iters);
         } catch (...) {
-            loop.thrown_ = std::current_exception();
-            return ECANCELED;
+            return loop.caught();
         }
     }
 
@@ -292,8 +306,7 @@ template <class F> class Loop {
             Watch watch(raw);
             return detail::call(loop.body_, iters, watch);
         } catch (...) {
-            loop.thrown_ = std::current_exception();
-            return ECANCELED;
+            return loop.caught();
         }
     }
 
@@ -305,6 +318,7 @@ template <class F> class Loop {
 
     std::string name_;
     F body_;
+    groma_ctx *ctx_ = nullptr;
     double per_iter_ = 0;
     uint64_t max_iters_ = 0;
     std::exception_ptr thrown_;
@@ -338,10 +352,11 @@ class Ctx {
     unsigned members() const { return groma_members(raw_); }
 
     /* For all loops measured from here on that do not say it themselves. */
-    void per_iter(double n) { per_iter_ = n; }
+    void per_iter(double n) { per_iter_ = detail::above_zero(n); }
     void max_iters(uint64_t n) { max_iters_ = n; }
 
-    /* Measures one loop: a function of (uint64_t iters), or of (uint64_t iters, Watch &watch). */
+    /* Measures one loop: a function of (uint64_t iters), or of (uint64_t iters, Watch &watch). An
+     * exception in it ends the round, whoever catches it later. */
     template <class F, class = std::enable_if_t<detail::is_loop<F>>> void measure(F &&body)
     {
         measure(Loop<F>("", std::forward<F>(body)));
@@ -349,7 +364,7 @@ class Ctx {
     /* Measures several in turn, so that their differences are paired. */
     template <class... F> void measure(Loop<F>... loops)
     {
-        const groma_loop raw[] = {loops.raw(per_iter_, max_iters_)...};
+        const groma_loop raw[] = {loops.raw(raw_, per_iter_, max_iters_)...};
         const int code = groma_measure(raw_, raw, sizeof...(F));
         (loops.rethrow(), ...);
         detail::require(code);
