@@ -208,17 +208,22 @@ static size_t stack_size(size_t page)
 }
 
 /* Makes the stack; a page below it catches an overflow. */
+static int make_stack(stack_t *stack)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    stack->ss_size = stack_size(page);
+    char *low = mmap(NULL, stack->ss_size + page, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (low == MAP_FAILED || mprotect(low, page, PROT_NONE) != 0)
+        return -1;
+    stack->ss_sp = low + page;
+    return 0;
+}
+
 static int make_body(void)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = stack_size(page);
-    char *stack = mmap(NULL, size + page, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED || mprotect(stack, page, PROT_NONE) != 0)
-        return errno;
-    if (getcontext(&child.body) != 0)
-        return errno;
-    child.body.uc_stack.ss_sp = stack + page;
-    child.body.uc_stack.ss_size = size;
+    if (getcontext(&child.body) != 0 || make_stack(&child.body.uc_stack) != 0)
+        return -1;
     makecontext(&child.body, body, 0);
     return 0;
 }
@@ -242,9 +247,8 @@ static int begin(groma_ctx *ctx, void *state)
     }
     if (handle_scheduler(child.member, 0, 0) != 0)
         return groma_fail(ctx, "it cannot run where LMBENCH_SCHED places it");
-    int error = make_body();
-    if (error)
-        return groma_fail_errno(ctx, error, "a stack for the benchmark");
+    if (make_body() != 0)
+        return groma_fail_errno(ctx, errno, "a stack for the benchmark");
     if (child.initialize)
         child.initialize(0, child.cookie);
     watch_helpers();

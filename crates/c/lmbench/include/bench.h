@@ -2,9 +2,9 @@
  *
  * bench.h - programs in the style of lmbench 3, measured by groma.
  *
- * A program that includes this header compiles as it is and links with libgroma-lmbench and libgroma
- * (`pkg-config --cflags --libs groma-lmbench`). benchmp() measures with groma's harness: fresh
- * processes for each round, a calibrated interval, the median of the rounds.
+ * A program that includes this header compiles as it is, and links with libgroma-lmbench and
+ * libgroma (`pkg-config --cflags --libs groma-lmbench`). benchmp() measures with groma's harness:
+ * fresh processes for each round, a calibrated interval, the median of the rounds.
  *
  * This is a new implementation of a published interface. It shares names, types and output formats
  * with lmbench, and no code.
@@ -136,7 +136,7 @@ void save_minimum(void);
 
 typedef void (*benchmp_f)(iter_t iterations, void *cookie);
 
-/* Measures `benchmark`. `initialize` and `cleanup` may be NULL; they are called with 0 once for each
+/* Measures `benchmark`. `initialize` and `cleanup` may be NULL; they are called with 0 once in each
  * child, and with the number of iterations around each interval, outside the clock. */
 void benchmp(benchmp_f initialize, benchmp_f benchmark, benchmp_f cleanup, int enough, int parallel,
              int warmup, int repetitions, void *cookie);

@@ -38,8 +38,7 @@ struct mem_state {
     size_t *words; /* offsets of the words within a line, in bit-reversed order */
 };
 
-/* Allocates and fills in the tables; each of the others calls it. All of them act on iterations == 0
- * only. */
+/* Allocates, and fills in the tables; the others call it. All act only on iterations == 0. */
 void base_initialize(iter_t iterations, void *cookie);
 /* Every `line` bytes, forwards. */
 void stride_initialize(iter_t iterations, void *cookie);
@@ -47,7 +46,7 @@ void stride_initialize(iter_t iterations, void *cookie);
 void thrash_initialize(iter_t iterations, void *cookie);
 /* Every word of every line, in the order of thrash_initialize(). */
 void mem_initialize(iter_t iterations, void *cookie);
-/* The first pagesize / line words of each page, packed, pages in random order. */
+/* Every line of every page, one page after the other, pages in random order. */
 void line_initialize(iter_t iterations, void *cookie);
 /* One word in each of len / pagesize pages that are allocated one by one. */
 void tlb_initialize(iter_t iterations, void *cookie);
