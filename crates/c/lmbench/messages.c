@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * messages.c - messages of the library, and the two ways in which it gives up.
+ */
+#include "internal.h"
+
+#include <stdarg.h>
+
+/* One write, so that the lines of several processes do not mix. */
+static void say(const char *format, va_list args)
+{
+    char line[1024];
+    int n = snprintf(line, sizeof line, "%s: ", program_invocation_short_name);
+    if (n < 0 || (size_t)n >= sizeof line - 1)
+        n = 0;
+    int more = vsnprintf(line + n, sizeof line - 1 - (size_t)n, format, args);
+    size_t length = strlen(line);
+    if (more < 0)
+        length = (size_t)n;
+    line[length++] = '\n';
+    fflush(stderr);
+    if (write(STDERR_FILENO, line, length) < 0)
+        return; /* there is nowhere to say it */
+}
+
+void groma_lmb_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void groma_lmb_refuse(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    exit(2);
+}
+
+void *groma_lmb_allocate(size_t size)
+{
+    void *memory = calloc(1, size ? size : 1);
+    if (!memory) {
+        groma_lmb_say("no memory for %zu bytes", size);
+        exit(1);
+    }
+    return memory;
+}
+
+/* The prototype of bench.h is empty on purpose. 255 is what programs of this kind exit with. */
+void lmbench_usage(int argc, char *argv[], char *usage)
+{
+    fprintf(stderr, "Usage: %s %s\n", argc > 0 ? argv[0] : program_invocation_name, usage);
+    exit(255);
+}
