@@ -221,6 +221,8 @@ const char *groma_version(void);
 uint64_t groma_int(groma_ctx *ctx, const char *param);
 /* The value of a word or text parameter; valid until the end of the round. */
 const char *groma_word(groma_ctx *ctx, const char *param);
+/* The name of the benchmark. */
+const char *groma_name(const groma_ctx *ctx);
 /* A random number; the seed of the run decides it. */
 uint64_t groma_random(groma_ctx *ctx);
 /* The private directory of this round, removed afterwards; needs GROMA_NEEDS_WORK_DIR. */

@@ -1,10 +1,11 @@
 //! Starts a program: as a worker, as a session of `serve`, or with the verb of its arguments.
 
+use crate::command_line;
 use crate::print::{is_broken_pipe, set_name};
 use crate::program::Program;
 use crate::verbs::exit;
 use groma_harness::sys::facts::stack_limit;
-use groma_harness::sys::{process, signals, sigsys};
+use groma_harness::sys::{io as sysio, process, signals, sigsys};
 use groma_harness::{Benchmark, session, worker};
 use groma_model::plain;
 use std::ffi::OsString;
@@ -30,12 +31,26 @@ impl Program {
     ///
     /// The exit code is 0 for success; `--help` lists the others. A worker does not return.
     pub fn run(self) -> ExitCode {
+        ExitCode::from(self.exit_code())
+    }
+
+    /// As [`run`](Program::run), with these words instead of those of the process, for a `main`
+    /// that is not Rust's. The first is the name of the program.
+    pub fn run_words(self, words: Vec<OsString>) -> u8 {
+        command_line::set(words);
+        // As the runtime of Rust does before `main`.
+        signals::ignore_broken_pipes();
+        let _ = sysio::open_missing();
+        self.exit_code()
+    }
+
+    fn exit_code(self) -> u8 {
         // Here and in workers, a call that a filter traps returns ENOSYS. Where `sigaction` is
         // refused as well, it ends the process.
         let _ = sigsys::answer_enosys();
         // A worker starts before anything else happens: its small process is part of what it
         // measures.
-        let first = std::env::args_os().nth(1);
+        let first = command_line::arguments().next();
         if first.as_ref().is_some_and(|a| a == worker::ARGUMENT) {
             worker::main(self.all());
         }
@@ -50,28 +65,28 @@ impl Program {
         if let Some(bytes) = stack_limit().filter(|bytes| *bytes < LEAST_STACK) {
             let least = LEAST_STACK >> 10;
             warn!("the stack is limited to {} KiB, and {least} KiB are needed: ulimit -s {least}", bytes >> 10);
-            return ExitCode::from(exit::USAGE);
+            return exit::USAGE;
         }
         // Without it a limit on files ends the program in the middle of a run.
         let _ = signals::survive_file_limit();
         if let Some(id) = self.duplicate() {
             warn!("two benchmarks of this program are called {id}");
-            return ExitCode::from(exit::USAGE);
+            return exit::USAGE;
         }
-        let cli = match self.parse(std::env::args_os()) {
+        let cli = match self.parse(command_line::words()) {
             Ok(cli) => cli,
-            Err(error) => return ExitCode::from(refuse(&self, error)),
+            Err(error) => return refuse(&self, error),
         };
         match cli.command.run(&self) {
-            Ok(code) => ExitCode::from(code),
+            Ok(code) => code,
             Err(error) => {
                 // The reader of the pipe has read enough.
                 if is_broken_pipe(&error) {
-                    return ExitCode::SUCCESS;
+                    return 0;
                 }
                 // On one line, even if a name or an answer contains newlines.
                 warn!("{}", plain(&format!("{error:#}")));
-                ExitCode::from(exit::USAGE)
+                exit::USAGE
             }
         }
     }
@@ -79,7 +94,7 @@ impl Program {
 
 /// Prints an error of the command line, or the help; returns the exit code.
 fn refuse(program: &Program, error: clap::Error) -> u8 {
-    let args: Vec<OsString> = std::env::args_os().collect();
+    let args = command_line::words();
     if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
         warn!("{}", not_text(program, &args));
         return exit::USAGE;

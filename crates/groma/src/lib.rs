@@ -45,8 +45,10 @@ macro_rules! warn {
 }
 
 mod args;
+mod command_line;
 mod earlier;
 mod entry;
+mod here;
 mod measure;
 mod out_file;
 mod parse;
@@ -62,6 +64,7 @@ mod wanted;
 pub use entry::main;
 pub use groma_harness as harness;
 pub use groma_harness::testing;
+pub use here::{Found, Here, measure_here};
 pub use program::Program;
 
 /// The parsers of what users type, for the fuzz targets only.

@@ -1,6 +1,7 @@
 //! Measures a plan for a verb: its rounds go to the store and to the stream of `--out`. The verb
 //! chooses what is measured and how it is shown.
 
+use crate::command_line;
 use crate::args::StoreArgs;
 use crate::earlier::Earlier;
 use crate::print::{print_measured, style};
@@ -91,6 +92,11 @@ impl Measured {
         }
         let code = end_code(self.outcome.signal, &self.complaints, &self.missing, self.records.iter());
         if code == 0 && self.lost { exit::FAILED } else { code }
+    }
+
+    /// The signal that ended the run, if one did.
+    pub(crate) fn signal(&self) -> Option<i32> {
+        self.outcome.signal
     }
 
     /// The page of the run.
@@ -194,7 +200,7 @@ pub(crate) fn measure(
     // What is kept and shown is redacted; workers get what was typed.
     let redactor = Redactor::of_this_user();
     let mut head = run.header().clone();
-    head.args = redactor.args(std::env::args_os().skip(1));
+    head.args = redactor.args(command_line::arguments());
     redactor.header(&mut head);
     let earlier = store.as_ref().map(|store| Earlier::before(&head, store));
     if let Some(earlier) = &earlier {
@@ -255,6 +261,10 @@ pub(crate) fn begin(
     let prepared = groma_runner::prepare(request)?;
     report_killed_runs(store);
     let mut progress = Progress::new(request.total_budget());
+    if request.sides.iter().any(|side| side.forked.is_some()) {
+        // The terminal is that of the program.
+        progress = Progress::silent();
+    }
     match prepared.start(plan, started, &mut progress) {
         Ok(run) => Ok(ControlFlow::Continue((run, progress))),
         Err(error) => {

@@ -1,5 +1,6 @@
 //! What the program prints: text on standard output, messages on standard error.
 
+use crate::command_line;
 use anyhow::{Context, Result};
 use groma_model::{plain, plain_lines};
 use groma_report::Style;
@@ -22,7 +23,7 @@ pub(crate) fn name() -> &'static str {
 
 /// The name of the file that this program was started from.
 fn file_name() -> String {
-    let program = std::env::args_os().next().unwrap_or_default();
+    let program = command_line::words().into_iter().next().unwrap_or_default();
     Path::new(&program).file_name().map_or("groma".to_owned(), |name| plain(&name.to_string_lossy()).into_owned())
 }
 

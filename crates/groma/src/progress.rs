@@ -18,6 +18,7 @@ pub(crate) struct Progress {
     budget: Duration,
     /// The latest value; empty before the first.
     value: String,
+    silent: bool,
 }
 
 /// The shortest time between two redraws.
@@ -37,11 +38,20 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/blue} {msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
-        Progress { bar, drawn: None, started: Instant::now(), budget, value: String::new() }
+        Progress { bar, drawn: None, started: Instant::now(), budget, value: String::new(), silent: false }
+    }
+
+    /// A line that is neither drawn nor logged.
+    pub(crate) fn silent() -> Progress {
+        let bar = ProgressBar::hidden();
+        Progress { bar, drawn: None, started: Instant::now(), budget: Duration::MAX, value: String::new(), silent: true }
     }
 
     /// Whether it is time to draw or log the line again.
     fn is_due(&self) -> bool {
+        if self.silent {
+            return false;
+        }
         let since = self.drawn.unwrap_or(self.started).elapsed();
         if self.bar.is_hidden() { since >= LOG_EVERY } else { self.drawn.is_none() || since >= REDRAW }
     }

@@ -10,7 +10,7 @@ use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
 use crate::model::{
-    FIRST, Fact, Info, Interference, Job, Need, Phase, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series,
+    FIRST, Fact, Info, Interference, Job, Need, Params, Phase, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series,
 };
 use crate::mutation;
 use crate::probe::Cost;
@@ -98,6 +98,16 @@ impl<'j> Ctx<'j> {
             Some(word) => word,
             None => panic!("{} declares no word '{name}'", self.info.id),
         }
+    }
+
+    /// The id of the benchmark.
+    pub fn id(&self) -> &'j str {
+        self.info.id
+    }
+
+    /// All chosen parameters.
+    pub fn params(&self) -> &'j Params {
+        &self.job.params
     }
 
     /// Random numbers of this round and member.

@@ -63,6 +63,15 @@ pub fn main(benchmarks: &[&Benchmark]) -> ! {
     fork::exit_now(0)
 }
 
+/// Runs the round of a job in a fork of a program with a `main` of its own, and exits; the result
+/// goes to `out`. Signals, standard streams and everything else are as the program left them.
+pub fn forked(benchmarks: &[&Benchmark], job: &Job, out: &OwnedFd) -> ! {
+    fork::enforce_one_thread();
+    let result = round(benchmarks, job);
+    let _ = sysio::write_full(out.as_fd(), protocol::write_result(&result).as_bytes());
+    fork::exit_now(0)
+}
+
 /// Takes back what a worker or a session inherited. An ignored SIGCHLD would make the kernel reap
 /// our children, and waiting for them fail; files without rights for their owner could not be
 /// executed.

@@ -1,5 +1,7 @@
-//! How the workers of a run are started: directly, or behind a command of the user.
+//! How the workers of a run are started: directly, behind a command of the user, or as forks of
+//! this process.
 
+use groma_harness::Benchmark;
 use groma_harness::protocol;
 use groma_harness::sys::process;
 use groma_harness::worker;
@@ -20,7 +22,22 @@ pub struct Launcher {
     /// Whether the worker inherits the environment of this process: a command in front of it may
     /// need it, and both sides of a comparison must have the same.
     pub inherits: bool,
+    /// Workers are forks of this process instead, with all that it has made up to now.
+    pub forked: Option<Forked>,
 }
+
+/// The benchmarks of a forked worker.
+#[derive(Clone, Copy, Debug)]
+pub struct Forked(pub &'static [&'static Benchmark]);
+
+/// Of the same list.
+impl PartialEq for Forked {
+    fn eq(&self, other: &Forked) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Forked {}
 
 /// As typed.
 impl fmt::Display for Launcher {
@@ -76,7 +93,7 @@ mod tests {
     /// The environment of a worker, as the program `env` prints it behind a shell.
     fn environment(inherits: bool, padding: usize) -> Vec<(String, String)> {
         let command = ["/bin/sh", "-c", "exec /usr/bin/env"].map(OsString::from).to_vec();
-        let launcher = Launcher { command, program: None, inherits };
+        let launcher = Launcher { command, inherits, ..Launcher::default() };
         let out = launcher.command(Path::new("/bin/true"), padding).output().expect("a shell");
         let lines = String::from_utf8_lossy(&out.stdout).into_owned();
         lines.lines().filter_map(|line| line.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
@@ -102,7 +119,7 @@ mod tests {
     fn a_worker_is_started_by_its_command_and_program() {
         let started = |command: &[&str], program: Option<&str>| {
             let command = command.iter().map(OsString::from).collect();
-            let launcher = Launcher { command, program: program.map(PathBuf::from), inherits: false };
+            let launcher = Launcher { command, program: program.map(PathBuf::from), ..Launcher::default() };
             let command = launcher.command(Path::new("/this"), 0);
             let words: Vec<OsString> =
                 [command.get_program()].into_iter().chain(command.get_args()).map(OsString::from).collect();
@@ -120,7 +137,7 @@ mod tests {
     fn a_launcher_is_displayed_as_typed() {
         let shown = |command: &[&str], program: Option<&str>| {
             let command = command.iter().map(OsString::from).collect();
-            Launcher { command, program: program.map(PathBuf::from), inherits: false }.to_string()
+            Launcher { command, program: program.map(PathBuf::from), ..Launcher::default() }.to_string()
         };
         assert_eq!(shown(&["taskset", "-c", "1"], None), "taskset -c 1");
         assert_eq!(shown(&["nice"], Some("/old/groma")), "nice /old/groma");

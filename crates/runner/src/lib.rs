@@ -41,7 +41,7 @@ mod workdir;
 
 pub use conditions::{Condition, recover};
 pub use effort::complete_budget;
-pub use launcher::Launcher;
+pub use launcher::{Forked, Launcher};
 pub use places::Cpus;
 pub use plan::{Planned, on_both_sides, plan};
 pub use preflight::{Gauged, NotMeasured, gauge};

@@ -64,6 +64,8 @@ pub struct RunRequest {
     pub rounds: Option<u32>,
     /// The sampling time of a round, instead of the profile's.
     pub round_length: Option<Duration>,
+    /// The shortest warm-up of a round, if it is longer than the profile's.
+    pub warm_up: Option<Duration>,
     /// The time after which a round is killed; default 10 s, more for longer rounds.
     pub deadline: Option<Duration>,
     /// The seed of every random choice, instead of a random one.
@@ -94,6 +96,7 @@ impl RunRequest {
             budget: None,
             rounds: None,
             round_length: None,
+            warm_up: None,
             deadline: None,
             seed: None,
             require: None,

@@ -101,7 +101,7 @@ impl Prepared<'_> {
         let of_second = conditions.as_mut().map(|all| try_conditions(all, &supervisor)).transpose()?;
         let end_of_caches = wanted(|planned| planned.end_of_caches);
         let (found, remarks) =
-            preflight(&supervisor, &Launcher::default(), effort.preflight, seed, &measuring, end_of_caches)?;
+            preflight(&supervisor, &gauger(&launchers), effort.preflight, seed, &measuring, end_of_caches)?;
         let (host, noise_lost) = (found.host, found.noise.map(|noise| noise.lost));
         let own = found.cpu_limit;
         if let Some(limit) = request.require
@@ -218,6 +218,10 @@ fn effort_of(request: &RunRequest, points: usize) -> (Effort, Duration) {
         effort = effort.of_length(length);
         deadline += length * DISTURBED;
     }
+    if let Some(warm_up) = request.warm_up {
+        effort.warm_up = effort.warm_up.max(warm_up);
+        deadline += warm_up;
+    }
     // With `--require` the preflight keeps its full length.
     if request.require.is_none() {
         effort = effort.of_points(points);
@@ -229,7 +233,8 @@ fn effort_of(request: &RunRequest, points: usize) -> (Effort, Duration) {
 /// Starts a worker behind each command, so that a command that does not start it, or swallows its
 /// output, is reported before anything is measured.
 fn try_out(supervisor: &Supervisor, launchers: &[Launcher], seed: u64) -> Result<()> {
-    for launcher in launchers.iter().filter(|launcher| **launcher != Launcher::default()) {
+    let is_foreign = |launcher: &&Launcher| **launcher != Launcher::default() && launcher.forked.is_none();
+    for launcher in launchers.iter().filter(is_foreign) {
         match preflight(supervisor, launcher, TRIAL, seed, &[], false) {
             Err(NotMeasured::Failed(why)) => bail!("-- {launcher}: no worker can be measured behind it: {why}"),
             other => drop(other?),
@@ -242,6 +247,12 @@ fn try_out(supervisor: &Supervisor, launchers: &[Launcher], seed: u64) -> Result
 fn open_conditions(sides: &[Condition; 2], request: &RunRequest) -> Result<Conditions> {
     let state = request.state_dir.as_deref().context("there is no directory for the journal of what is changed")?;
     Conditions::new(sides, state, request.deadline.unwrap_or(DEADLINE))
+}
+
+/// What starts the preflight's worker: nothing stands before it, but it is forked where all workers
+/// are, since the program's own `main` knows nothing of workers.
+fn gauger(launchers: &[Launcher]) -> Launcher {
+    Launcher { forked: launchers.first().and_then(|first| first.forked), ..Launcher::default() }
 }
 
 /// Enters both states, so that one that cannot be entered is reported before anything is measured.

@@ -7,7 +7,7 @@ use groma_harness::sys::process;
 use groma_harness::sys::signals::Watch;
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,7 @@ pub fn run_program(
     if signal.is_some() || late {
         process::kill_group(group);
     }
-    let status = reap(&mut child, group, GRACE);
+    let status = reap(group, GRACE);
     while err.as_ref().is_some_and(|err| !wait_for(&[(Source::Err, err.as_fd())], Duration::ZERO).is_empty()) {
         listen(&mut err, &mut output);
     }

@@ -1,25 +1,28 @@
 //! Runs one round in one worker process, and always returns: with a result, at the deadline, or on
 //! a signal.
 //!
-//! The supervisor never forks: it executes its own program again. One `poll` waits for the worker's
+//! The supervisor executes its own program again; it forks only for a program with a `main` of its
+//! own, whose workers need what it has made ([`crate::Forked`]). One `poll` waits for the worker's
 //! result, its standard error and signals; its time-out is the deadline. A worker is killed as a
 //! process group by SIGKILL, never by a signal that it could ignore. Processes that it leaves in
 //! other groups and sessions become children of the supervisor, and are killed as well.
 
-use crate::launcher::Launcher;
+use crate::launcher::{Forked, Launcher};
 use crate::signals::watch_signals;
-use groma_harness::BenchError;
+use groma_harness::{BenchError, Benchmark};
 use groma_harness::model::{Job, Phase, RoundResult, State};
 use groma_harness::protocol;
+use groma_harness::sys::process::Exit;
 use groma_harness::sys::signals::Watch;
-use groma_harness::sys::{facts, process};
+use groma_harness::sys::{facts, fork, io as sysio, process};
 use groma_harness::worker;
 use std::cell::Cell;
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// How a round ended.
@@ -114,8 +117,8 @@ impl Supervisor {
         let started = Instant::now();
         let own = started + deadline;
         let until = end.map_or(own, |end| own.min(end));
-        let mut child = match self.start(job, launcher, padding) {
-            Ok(child) => child,
+        let mut worker = match self.start(job, launcher, padding) {
+            Ok(worker) => worker,
             Err(e) => {
                 let why = "a worker cannot be started";
                 // A limit on tasks is a refusal by the system, and named.
@@ -127,16 +130,16 @@ impl Supervisor {
             }
         };
         let mut output = WorkerOutput::default();
-        let how = self.listen(&mut child, until, &mut output);
+        let how = self.listen(&mut worker, until, &mut output);
         let heard_ns = started.elapsed().as_nanos() as u64;
-        let group = child.id() as i32;
+        let group = worker.pid;
         if !matches!(how, Listening::Complete | Listening::Silent) {
             process::kill_group(group);
         }
         // Without a result, the exit status is the only evidence, so wait longer for it: on a
         // machine with a load of 13, a worker ended a second after its output.
         let grace = if matches!(how, Listening::Silent) { PATIENCE } else { GRACE };
-        let status = reap(&mut child, group, grace);
+        let status = reap(group, grace);
         if self.adopts {
             process::end_descendants(PATIENCE, is_guardian);
         }
@@ -159,10 +162,10 @@ impl Supervisor {
                 ),
             },
             Listening::Silent => {
-                let hides = status.is_some_and(|s| s.success()) && !launcher.command.is_empty();
+                let hides = status.is_some_and(|exit| exit.success()) && !launcher.command.is_empty();
                 let hint = if hides { "; the command before it must pass its standard output on" } else { "" };
                 let why = format!("the worker {}{hint}", describe_exit(status, &output));
-                let is_killed = status.is_some_and(|s| s.signal() == Some(SIGKILL));
+                let is_killed = status.is_some_and(|exit| exit.signal() == Some(SIGKILL));
                 match if is_killed { self.limit_that_killed() } else { None } {
                     // As where the same limit makes an allocation fail.
                     Some(limit) => RoundResult::ended(State::Unsupported, format!("{why} for memory: {limit}")),
@@ -185,7 +188,10 @@ impl Supervisor {
         (now? > before.unwrap_or(0)).then(|| facts::memory_headroom().map_or_else(String::new, |room| room.limit))
     }
 
-    fn start(&self, job: &Job, launcher: &Launcher, padding: usize) -> std::io::Result<Child> {
+    fn start(&self, job: &Job, launcher: &Launcher, padding: usize) -> std::io::Result<Worker> {
+        if let Some(Forked(benchmarks)) = launcher.forked {
+            return self.fork(job, benchmarks);
+        }
         let text = protocol::write_job(launcher.parent(), job);
         let mut child = launcher
             .command(&self.program, padding)
@@ -203,14 +209,28 @@ impl Supervisor {
             let _ = child.wait();
             return Err(e);
         }
-        Ok(child)
+        Ok(Worker::of(&mut child))
     }
 
-    fn listen(&self, child: &mut Child, until: Instant, output: &mut WorkerOutput) -> Listening {
-        let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
-            return Listening::Silent;
-        };
-        let (mut out_open, mut err_open) = (true, true);
+    /// A worker that is a fork of this process. It keeps standard input, output and error.
+    fn fork(&self, job: &Job, benchmarks: &[&Benchmark]) -> std::io::Result<Worker> {
+        let (out, tell) = sysio::pipe()?;
+        let child = fork::fork(|| {
+            fork::close_copies(&[out.as_fd()]);
+            // Ours ends the group of the worker, and nothing of the program's.
+            if process::lead_group().is_err() {
+                return 1;
+            }
+            self.signals.forget_in_child();
+            worker::forked(benchmarks, job, &tell)
+        })?;
+        Ok(Worker { pid: child.release(), out: Some(File::from(out)), err: None })
+    }
+
+    fn listen(&self, worker: &mut Worker, until: Instant, output: &mut WorkerOutput) -> Listening {
+        let Some(mut out) = worker.out.take() else { return Listening::Silent };
+        let mut err = worker.err.take();
+        let mut out_open = true;
         let mut block = [0u8; 1 << 16];
         loop {
             let now = Instant::now();
@@ -224,7 +244,7 @@ impl Supervisor {
             if out_open {
                 sources.push((Source::Out, out.as_fd()));
             }
-            if err_open {
+            if let Some(err) = &err {
                 sources.push((Source::Err, err.as_fd()));
             }
             let ready = wait_for(&sources, wait);
@@ -239,10 +259,7 @@ impl Supervisor {
                         Ok(0) | Err(_) => out_open = false,
                         Ok(n) => output.result.extend_from_slice(&block[..n]),
                     },
-                    Source::Err => match err.read(&mut block) {
-                        Ok(0) | Err(_) => err_open = false,
-                        Ok(n) => output.add_stderr(&block[..n]),
-                    },
+                    Source::Err => output.read_stderr(&mut err, &mut block),
                 }
             }
             // The newline ends the round, not the end of the file: a helper process may still hold
@@ -255,15 +272,33 @@ impl Supervisor {
             }
             if !out_open {
                 // The reason may still be in the other pipe.
-                while err_open && !wait_for(&[(Source::Err, err.as_fd())], Duration::from_millis(20)).is_empty() {
-                    match err.read(&mut block) {
-                        Ok(0) | Err(_) => err_open = false,
-                        Ok(n) => output.add_stderr(&block[..n]),
-                    }
+                let says_more = |err: &Option<File>| match err {
+                    Some(err) => !wait_for(&[(Source::Err, err.as_fd())], Duration::from_millis(20)).is_empty(),
+                    None => false,
+                };
+                while says_more(&err) {
+                    output.read_stderr(&mut err, &mut block);
                 }
                 return Listening::Silent;
             }
         }
+    }
+}
+
+/// A worker that was started.
+struct Worker {
+    /// Its process id, and that of its group.
+    pid: i32,
+    out: Option<File>,
+    /// `None` where it writes to the standard error of this process.
+    err: Option<File>,
+}
+
+impl Worker {
+    fn of(child: &mut Child) -> Worker {
+        let file = |fd: OwnedFd| File::from(fd);
+        let out = child.stdout.take().map(|out| file(out.into()));
+        Worker { pid: child.id() as i32, out, err: child.stderr.take().map(|err| file(err.into())) }
     }
 }
 
@@ -280,6 +315,14 @@ impl WorkerOutput {
         self.stderr.extend_from_slice(bytes);
         let excess = self.stderr.len().saturating_sub(LONGEST_STDERR);
         self.stderr.drain(..excess);
+    }
+
+    /// Reads what has come on standard error, which becomes `None` at its end.
+    fn read_stderr(&mut self, from: &mut Option<File>, block: &mut [u8]) {
+        match from.as_mut().map(|err| err.read(block)) {
+            Some(Ok(n)) if n > 0 => self.add_stderr(&block[..n]),
+            _ => *from = None,
+        }
     }
 
     /// The last line of its standard error.
@@ -311,9 +354,9 @@ pub(crate) fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> 
     groma_harness::sys::io::readable(&fds, wait).into_iter().map(|i| sources[i].0).collect()
 }
 
-/// Waits for the worker to exit, up to `grace`, then kills its process group. `None` if it cannot
-/// be killed.
-pub(crate) fn reap(child: &mut Child, group: i32, grace: Duration) -> Option<ExitStatus> {
+/// Waits for the worker that leads this group to exit, up to `grace`, then kills the group. `None`
+/// if it cannot be killed.
+pub(crate) fn reap(group: i32, grace: Duration) -> Option<Exit> {
     let ends_within = |time: Duration| {
         let until = Instant::now() + time;
         loop {
@@ -327,7 +370,7 @@ pub(crate) fn reap(child: &mut Child, group: i32, grace: Duration) -> Option<Exi
     ends_within(grace);
     // Before the worker is reaped: until then its number is not reused for another group.
     process::kill_group(group);
-    if ends_within(PATIENCE) { child.wait().ok() } else { None }
+    if ends_within(PATIENCE) { process::wait(group).ok() } else { None }
 }
 
 /// Output before a result, which begins with a brace, quoted: the command in front of the worker
@@ -345,9 +388,9 @@ fn noise(output: &[u8]) -> Option<String> {
 }
 
 /// How a worker without a result ended.
-fn describe_exit(status: Option<ExitStatus>, output: &WorkerOutput) -> String {
+fn describe_exit(status: Option<Exit>, output: &WorkerOutput) -> String {
     let how = match status {
-        Some(s) => match (s.signal(), s.code()) {
+        Some(exit) => match (exit.signal(), exit.code()) {
             (Some(signal), _) => format!("was ended by signal {signal} ({})", process::signal_name(signal)),
             (_, Some(code)) => format!("exited with code {code} and no result"),
             _ => "ended in an unknown way".to_owned(),
@@ -390,7 +433,7 @@ mod tests {
         let described = |status: Option<i32>, stderr: &str| {
             let mut output = WorkerOutput::default();
             output.add_stderr(stderr.as_bytes());
-            describe_exit(status.map(ExitStatus::from_raw), &output)
+            describe_exit(status.map(Exit::of_status), &output)
         };
         assert_eq!(described(Some(3 << 8), ""), "exited with code 3 and no result");
         assert_eq!(described(Some(0), "first\n last \n\n"), "exited with code 0 and no result: last");

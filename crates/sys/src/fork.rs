@@ -154,6 +154,13 @@ impl Child {
         self.pid
     }
 
+    /// Its process id, for a caller that ends and reaps it itself.
+    pub fn release(self) -> i32 {
+        let pid = self.pid;
+        std::mem::forget(self);
+        pid
+    }
+
     /// Waits for it to end by itself.
     ///
     /// # Errors

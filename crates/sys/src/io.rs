@@ -8,6 +8,7 @@
 //! Each call passes a slice and its length; descriptors are borrowed, so they are open.
 #![expect(unsafe_code, reason = "read and write through libc without std's retry and buffering")]
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -92,6 +93,21 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 pub fn redirect(fd: BorrowedFd<'_>, target: i32) -> io::Result<()> {
     // SAFETY: `fd` is open; `target` is one of the standard streams, and its old file is closed.
     checked(unsafe { libc::dup2(fd.as_raw_fd(), target) })
+}
+
+/// Opens `/dev/null` for standard input, output and error where they are closed: the next file that
+/// is opened would take their place.
+///
+/// # Errors
+/// Those of `open`.
+pub fn open_missing() -> io::Result<()> {
+    loop {
+        let null = File::options().read(true).write(true).open("/dev/null")?;
+        if null.as_raw_fd() > 2 {
+            return Ok(());
+        }
+        std::mem::forget(null);
+    }
 }
 
 /// A duplicate of one of the standard streams, closed on exec.

@@ -27,6 +27,11 @@ pub struct Exit {
 }
 
 impl Exit {
+    /// Of a raw wait status alone, for tests of messages.
+    pub fn of_status(status: i32) -> Exit {
+        Exit { pid: 0, status, usage: Usage::default() }
+    }
+
     /// Its exit code, if it exited.
     pub fn code(&self) -> Option<i32> {
         libc::WIFEXITED(self.status).then(|| libc::WEXITSTATUS(self.status))
@@ -179,6 +184,14 @@ pub fn huge_pages_refused() -> bool {
 /// Sets the mask of the rights that new files do not get, as `umask` does; returns the one before.
 pub fn mask_rights(mask: u32) -> u32 {
     rustix::process::umask(rustix::fs::Mode::from_bits_truncate(mask)).bits()
+}
+
+/// Makes this process the leader of a process group of its own.
+///
+/// # Errors
+/// Those of `setpgid`.
+pub fn lead_group() -> io::Result<()> {
+    Ok(rustix::process::setpgid(None, None)?)
 }
 
 /// Kills a whole process group. A group that is gone is not an error.

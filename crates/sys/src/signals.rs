@@ -94,6 +94,12 @@ impl Watch {
         }
     }
 
+    /// In a fork of the process that watches: the signals take effect again as before the watch.
+    pub fn forget_in_child(&self) {
+        // SAFETY: the mask is the one that pthread_sigmask returned.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
+    }
+
     /// The signal that came, if one did.
     pub fn next(&self) -> Option<i32> {
         let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
@@ -132,8 +138,7 @@ impl AsFd for Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // SAFETY: the mask is the one that pthread_sigmask returned.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
+        self.forget_in_child();
         if WATCHES.fetch_sub(1, Ordering::SeqCst) == 1 && AGAIN.load(Ordering::SeqCst) != 0 {
             take_effect(AGAIN.load(Ordering::SeqCst));
         }
@@ -367,6 +372,12 @@ impl Default for Myself {
 /// SIGCHLD, which survives `execve` and makes every `wait` fail.
 pub fn keep_children() {
     restore_default(libc::SIGCHLD);
+}
+
+/// A write to a pipe that nobody reads is an error instead of the end of this process.
+pub fn ignore_broken_pipes() {
+    // SAFETY: ignoring a signal runs no code of ours.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
 }
 
 /// Takes back what this program inherited: signals that are ignored or blocked, which would never

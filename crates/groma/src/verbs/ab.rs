@@ -3,6 +3,7 @@
 //! Each side is a run in the store. `groma compare` recognises that the two were measured in turns,
 //! and shows the same.
 
+use crate::command_line;
 use super::exit;
 use crate::args::StoreArgs;
 use crate::earlier::Earlier;
@@ -375,7 +376,7 @@ fn sides(args: &AbArgs, conditions: Option<&[Condition; 2]>) -> Result<[Launcher
     let [of_a, of_b] = programs;
     // Both sides inherit the environment if either has a command.
     let inherits = !a.is_empty() || !b.is_empty();
-    Ok([(a, of_a), (b, of_b)].map(|(command, program)| Launcher { command, program: program.clone(), inherits }))
+    Ok([(a, of_a), (b, of_b)].map(|(command, program)| Launcher { command, program: program.clone(), inherits, forked: None }))
 }
 
 /// The headers of the two runs. They differ in id, condition, and the facts that the condition
@@ -388,7 +389,7 @@ fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, red
         let prepared_by = conditions.and_then(|both| both[side].command.as_deref()).map(|text| redactor.text(text));
         let mut head = RunHeader {
             run: ids[side].clone(),
-            args: redactor.args(std::env::args_os().skip(1)),
+            args: redactor.args(command_line::arguments()),
             in_turns: Some(InTurns {
                 with: ids[1 - side].clone(),
                 command: redactor.args(sides[side].words()).join(" "),
