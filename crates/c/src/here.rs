@@ -175,8 +175,8 @@ fn steps(
     here.end.map_or(Ok(()), |end| context.outcome("end", call::step(end, context.as_c(), here.state)))
 }
 
-/// Which disturbances belong to the operation, after a trial of some milliseconds in a fork. A trial
-/// that fails tells nothing, and the rounds say why they fail.
+/// Which disturbances belong to the operation, after a trial of some milliseconds in a fork. A
+/// trial that fails tells nothing, and the rounds say why they fail.
 fn kind() -> Interference {
     /// A fault or a switch in this share of iterations is not a disturbance.
     const OFTEN: u64 = 20;

@@ -11,7 +11,7 @@ use std::process::Command;
 const PAGE: &str = include_str!("../../../ARCHITECTURE.md");
 
 /// The crates that may contain unsafe code.
-const WITH_UNSAFE: [&str; 2] = ["groma-harness", "groma-sys"];
+const WITH_UNSAFE: [&str; 3] = ["groma-c", "groma-harness", "groma-sys"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

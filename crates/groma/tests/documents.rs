@@ -151,7 +151,8 @@ fn links_are_not_broken() {
         let text = read(&document);
         let folder = root().join(&document).parent().expect("it is in one").to_owned();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            if target.contains("://") {
+            // A lambda of C++ looks like a link, but for its blank.
+            if target.contains("://") || target.contains(' ') {
                 continue;
             }
             let file = target.split('#').next().unwrap_or_default();
