@@ -73,8 +73,8 @@ static void order_of_pages(void)
     }
 }
 
-/* 1600 elements and 16 chains: each chain begins 100 elements after the one before, and an iteration
- * of 100 loads takes it to where the next began. */
+/* Each chain begins 100 elements after the one before, and an iteration of 100 loads takes it to
+ * where the next began. */
 static void loops_follow_their_chains(void)
 {
     for (int width = 1; width <= MAX_MEM_PARALLELISM; width++) {

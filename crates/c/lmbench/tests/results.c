@@ -42,7 +42,7 @@ static void order_median_and_minimum(void)
     free(block);
 }
 
-/* Any duration reads back within what was promised: half a microsecond of 1e7 or more, or of as many
+/* Any duration reads back within what was promised: half a microsecond of 1e7, or of as many
  * iterations as an int holds. */
 static void values_keep_their_precision(void)
 {
