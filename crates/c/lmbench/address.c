@@ -2,9 +2,9 @@
  *
  * address.c - ports and addresses of the socket helpers.
  *
- * Servers listen on 127.0.0.1 alone. lmbench's listen on all addresses, where anyone who reaches the
- * machine can use and stop them, since nobody proves who he is; GROMA_LMBENCH_ANY=1 asks for that,
- * which a measurement between two machines needs.
+ * Servers listen on 127.0.0.1 alone. lmbench's listen on all addresses, without authentication:
+ * anyone who reaches the machine can use and stop them. GROMA_LMBENCH_ANY=1 asks for that, which a
+ * measurement between two machines needs.
  */
 #include "internal.h"
 
@@ -53,8 +53,8 @@ int groma_lmb_there(const char *host, long prog, struct sockaddr_in *address)
     struct sockaddr_in first;
     memcpy(&first, list->ai_addr, sizeof first);
     freeaddrinfo(list);
-    /* All of 127.0.0.0/8 is this machine, and Debian gives its name 127.0.1.1, but servers listen on
-     * the first address only. */
+    /* All of 127.0.0.0/8 is this machine, and Debian gives its name 127.0.1.1, but servers listen
+     * on 127.0.0.1 only. */
     if (ntohl(first.sin_addr.s_addr) >> 24 == 127)
         first.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address->sin_addr = first.sin_addr;

@@ -319,7 +319,7 @@ iter_t benchmp_interval(void *state)
 static int measurements;
 static pid_t failed_in;
 
-/* lmbench exits with 0 whatever happened, and nobody notices. A program that would, exits with 1. */
+/* Programs return 0 whatever happened, since lmbench's do; then this makes it 1. */
 static void on_program_exit(int status, void *unused)
 {
     (void)unused;

@@ -3,9 +3,9 @@
  * chains.c - rings of pointers through memory, loops that follow them, and what these find out.
  *
  * Each element of a ring holds the address of the next, so that a load cannot begin before the one
- * before it has ended. All rings visit each element exactly once: also where the size is no multiple
- * of a page or of a power of two, where lmbench leaves elements out, and where the line is longer
- * than a page, where it builds none.
+ * before it has ended. All rings visit each element exactly once: also where the size is no
+ * multiple of a page or of a power of two, where lmbench leaves elements out, and where the line is
+ * longer than a page, where it builds none.
  */
 #include "internal.h"
 

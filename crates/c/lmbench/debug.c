@@ -75,7 +75,8 @@ void check_mem(char *addr, size_t size, size_t line)
     do {
         size_t i = (size_t)(at - addr) / line;
         if (at < addr || i >= lines) {
-            fprintf(groma_lmb_out(), "the chain leaves its %zu bytes after %zu steps\n", size, steps);
+            fprintf(groma_lmb_out(), "the chain leaves its %zu bytes after %zu steps\n", size,
+                    steps);
             free(visits);
             return;
         }

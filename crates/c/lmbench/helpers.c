@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * helpers.c - sizes, sinks, buffers, files: small functions that programs call beside a measurement.
+ * helpers.c - sizes, sinks, buffers, orders, files: what programs call beside a measurement.
  */
 #include "internal.h"
 
@@ -10,8 +10,8 @@ char last(char *text)
     return length ? text[length - 1] : '\0';
 }
 
-/* A whole number and a last letter: k, m, in either case, are powers of 1024. So is g, which lmbench
- * does not know: it takes "1g" for one byte, which nobody means. */
+/* A whole number and a last letter: k and m, in either case, are powers of 1024. So is g, which
+ * lmbench does not know: it takes "1g" for one byte, which nobody means. */
 uint64 bytes(char *size)
 {
     uint64 n = strtoull(size, NULL, 10);

@@ -21,8 +21,8 @@ void *groma_lmb_allocate(size_t size);
 
 /* --- identity.c ---------------------------------------------------------------------------- */
 
-/* The name of the record of the n-th measurement (from 1) of the program called `program` with these
- * arguments, each ended by a NUL: "lat_syscall.-p_1_null". To be freed. */
+/* The name of the record of the n-th measurement (from 1) of a program with these arguments, each
+ * ended by a NUL: "lat_syscall.-p_1_null". To be freed. */
 char *groma_lmb_metric(const char *program, const char *args, size_t length, int nth);
 /* The arguments of this process, with their length; to be freed. */
 char *groma_lmb_arguments(size_t *length);

@@ -53,6 +53,8 @@ void *groma_lmb_allocate(size_t size)
 /* The prototype of bench.h is empty on purpose. 255 is what programs of this kind exit with. */
 void lmbench_usage(int argc, char *argv[], char *usage)
 {
-    fprintf(stderr, "Usage: %s %s\n", argc > 0 ? argv[0] : program_invocation_name, usage);
+    /* Some programs end their text with a newline. */
+    const char *end = *usage && last(usage) == '\n' ? "" : "\n";
+    fprintf(stderr, "Usage: %s %s%s", argc > 0 ? argv[0] : program_invocation_name, usage, end);
     exit(255);
 }

@@ -59,9 +59,9 @@ void save_n(uint64 n)
     iterations = n;
 }
 
-/* 1e8 us keep the error of rounding at 5e-9, also where a program divides the time by the hundred
- * operations of an iteration first. But programs put get_n() into an int and multiply it by a number
- * of processes: beyond 2^24 iterations 1e7 us must do (5e-8), and never more than 2^31 - 1. */
+/* 1e8 us keep the error of rounding at 5e-9, and at 5e-7 where a program divides the time by a
+ * hundred first. But programs put get_n() into an int and multiply it by a number of processes:
+ * beyond 2^24 iterations 1e7 us must do (5e-8), and never more than 2^31 - 1. */
 value_t groma_lmb_value(double ns)
 {
     value_t value = {0, 0};
