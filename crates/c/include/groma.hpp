@@ -645,7 +645,7 @@ inline int run_program(int argc, char **argv, std::vector<Bench> benches,
     raw.clear();
     for (Bench &bench : all) {
         if (!bench.wrong_.empty()) {
-            std::fprintf(stderr, "%s: %s: %s\n", argv[0], bench.name_.c_str(), bench.wrong_.c_str());
+            std::fprintf(stderr, "%s: %s\n", bench.name_.c_str(), bench.wrong_.c_str());
             return 2;
         }
         raw.push_back(bench.raw());
