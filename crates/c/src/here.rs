@@ -22,6 +22,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 thread_local! {
@@ -30,6 +31,9 @@ thread_local! {
     /// What the kernel counted in the intervals of a trial.
     static SEEN: Cell<Seen> = const { Cell::new(Seen { blocked: 0, faults: 0 }) };
 }
+
+/// What was measured lives as long as the program, and here a leak detector reaches it.
+static MEASURED: Mutex<Vec<&'static [&'static Benchmark]>> = Mutex::new(Vec::new());
 
 /// Counts of the timed parts of a trial.
 #[derive(Clone, Copy)]
@@ -131,6 +135,7 @@ fn measure(here: &Here) -> Result<groma::Found, String> {
     };
     let benchmark: &'static Benchmark = Box::leak(Box::new(Benchmark { info, run: Run::Here(run) }));
     let benchmarks: &'static [&'static Benchmark] = Box::leak(Box::new([benchmark]));
+    MEASURED.lock().unwrap_or_else(PoisonError::into_inner).push(benchmarks);
     let or = |told: u64, default: u64| if told == 0 { default } else { told };
     let wanted = groma::Here {
         benchmarks,

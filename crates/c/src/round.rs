@@ -13,25 +13,29 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The functions of a benchmark, by its name.
-struct Functions(&'static str, Bench);
+/// A benchmark and its functions.
+struct Registered {
+    benchmark: &'static Benchmark,
+    functions: Bench,
+}
 
 // SAFETY: its pointers are constants of the program, and its functions may be called by any thread.
-unsafe impl Send for Functions {}
+unsafe impl Send for Registered {}
 // SAFETY: as above.
-unsafe impl Sync for Functions {}
+unsafe impl Sync for Registered {}
 
 /// Those of this program. A benchmark of the harness is a plain function, which finds its own here.
-static FUNCTIONS: OnceLock<Vec<Functions>> = OnceLock::new();
+/// It also keeps what lives as long as the program in reach of a leak detector.
+static REGISTERED: OnceLock<Vec<Registered>> = OnceLock::new();
 
 /// Makes benchmarks of what was described.
 pub(crate) fn register(all: Vec<Described>) -> Vec<&'static Benchmark> {
-    let benchmark = |described: &Described| -> &'static Benchmark {
-        Box::leak(Box::new(Benchmark { info: described.info, run: Run::Here(run) }))
+    let registered = |described: Described| {
+        let benchmark = Box::leak(Box::new(Benchmark { info: described.info, run: Run::Here(run) }));
+        Registered { benchmark, functions: described.bench }
     };
-    let benchmarks = all.iter().map(benchmark).collect();
-    FUNCTIONS.get_or_init(|| all.into_iter().map(|one| Functions(one.info.id, one.bench)).collect());
-    benchmarks
+    let registered = REGISTERED.get_or_init(|| all.into_iter().map(registered).collect());
+    registered.iter().map(|one| one.benchmark).collect()
 }
 
 /// The state of a round, which `cleanup` frees however the round ends.
@@ -50,9 +54,9 @@ impl Drop for State<'_, '_, '_> {
 }
 
 fn run(ctx: &mut Ctx<'_>) -> Outcome {
-    let all = FUNCTIONS.get().map_or(&[][..], Vec::as_slice);
-    let own = all.iter().find(|Functions(id, _)| *id == ctx.id());
-    let Some(Functions(_, bench)) = own else {
+    let all = REGISTERED.get().map_or(&[][..], Vec::as_slice);
+    let own = all.iter().find(|one| one.benchmark.info.id == ctx.id());
+    let Some(Registered { functions: bench, .. }) = own else {
         return Err(BenchError::Failed("the program does not hold this benchmark".to_owned()));
     };
     let context = Context::new(ctx);

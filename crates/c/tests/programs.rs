@@ -190,6 +190,20 @@ fn a_program_with_a_main_of_its_own_is_measured_in_its_forks() {
     assert_eq!(count(&out, "other"), 7.0, "{out}");
 }
 
+/// The C library beside ours has tests in C: what needs no engine, and what it measures with ours.
+#[test]
+fn the_library_of_programs_in_the_style_of_lmbench_passes_its_own_tests() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("lmbench/tests/run.sh");
+    let libraries = libraries();
+    let library = libraries.join("libgroma_c.so");
+    // The loader asks for the name that it has when it is installed.
+    compile("cc", "gnu11", "tests/c/here.c");
+    let linked = format!("{} -Wl,-rpath,{}", library.display(), libraries.display());
+    let out = Command::new("sh").arg(script).env("GROMA_LIBS", linked).output().expect("a shell");
+    let (told, errors) = (text(&out.stdout), text(&out.stderr));
+    assert!(out.status.success() && told.contains("ok      measure"), "{told}{errors}");
+}
+
 #[test]
 fn the_shared_library_exports_the_header_and_nothing_else() {
     let out = Command::new("nm").args(["-D", "--defined-only"]).arg(libraries().join("libgroma_c.so")).output();
