@@ -104,7 +104,10 @@ pub(crate) fn loop_of<'v>(context: &'v Context<'_, '_>, one: &Loop) -> Result<Va
     // SAFETY: see the module.
     let name = kept(unsafe { text(one.name) });
     let variant = variant(context, name, one.run, one.run_staged, one.state)?;
-    let per_iter = if one.per_iter > 0.0 { one.per_iter } else { 1.0 };
+    let per_iter = if one.per_iter == 0.0 { 1.0 } else { one.per_iter };
+    if !(per_iter > 0.0 && per_iter.is_finite()) {
+        return Err(BenchError::Failed(format!("the loop '{name}' has per_iter {per_iter}, which is not above 0")));
+    }
     Ok(variant.per_iter(per_iter).max_iters(if one.max_iters == 0 { u64::MAX } else { one.max_iters }))
 }
 

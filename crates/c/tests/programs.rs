@@ -5,6 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+#[path = "programs/layer.rs"]
+mod layer;
+
 /// The directory that holds the shared library of this build.
 fn libraries() -> PathBuf {
     let test = std::env::current_exe().expect("it is running");
