@@ -37,6 +37,9 @@ fn the_layer_for_cpp_tells_exceptions_apart() {
         let records = records(&out, &id);
         assert!(records.len() == 1 && records.iter().all(|record| !record.contains("failed")), "{id}: {records:?}");
     }
+    // Not in the benchmark's seconds.
+    let is_ratio = |record: &&str| record.contains("\"quantity\":\"ratio\"");
+    assert!(records(&out, "ok.turns.times").iter().all(is_ratio), "{out}");
     let (code, out, err) = run(&program, &["list"], &[("WRONG", "1")]);
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
     assert_eq!(err, "bad.runtime: quick() follows a parameter, and there is none before it\n");
