@@ -2,8 +2,10 @@
 //! cargo has just built: what becomes of faults, of bad descriptors, and of a program with a `main`
 //! of its own. What a round measures is the harness's, and tested there.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 #[path = "programs/layer.rs"]
 mod layer;
@@ -191,6 +193,20 @@ fn a_program_with_a_main_of_its_own_is_measured_in_its_forks() {
     let (code, out, _) = run(&program, &["crashes"], &[]);
     assert!(code != 0 && out.contains("was ended by signal 11 (SIGSEGV)"), "{out}");
     assert_eq!(count(&out, "other"), 7.0, "{out}");
+}
+
+/// Whenever it comes: while the machine is gauged, or in a round.
+#[test]
+fn a_signal_ends_a_program_that_measures() {
+    let program = compile("cc", "gnu11", "tests/c/here.c");
+    for ms in [100, 1500] {
+        let mut child = Command::new(&program).args(["calls", "1", "63"]).spawn().expect("it was compiled");
+        std::thread::sleep(Duration::from_millis(ms));
+        let sent = Command::new("kill").arg(child.id().to_string()).status();
+        assert!(sent.is_ok_and(|sent| sent.success()), "it measures for six seconds");
+        let ended = child.wait().expect("it is a child");
+        assert_eq!(ended.signal(), Some(15), "after {ms} ms: {ended}");
+    }
 }
 
 /// The C library beside ours has tests in C: what needs no engine, and what it measures with ours.
