@@ -44,8 +44,8 @@ static void cleanup(iter_t n, void *c)
     }
 }
 
-/* Measures; whether that worked. An engine refuses values that a busy machine disturbs too much, and
- * ends children that take too long, so without a value it counts that the children went on: one that
+/* Measures; whether that worked. An engine refuses values that are disturbed too much, and ends
+ * children that take too long, so without a value it counts that the children went on: one that
  * fails does so in its first intervals. */
 static int measured(benchmp_f init, benchmp_f body, int members, int rounds)
 {
