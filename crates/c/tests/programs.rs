@@ -5,6 +5,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
 #[path = "programs/layer.rs"]
@@ -30,7 +31,11 @@ fn place() -> &'static Path {
 fn compile(compiler: &str, standard: &str, source: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let name = source.rsplit('/').next().unwrap_or(source).replace('.', "_");
-    let (program, libraries) = (place().join(format!("{name}_{standard}")), libraries());
+    // In a directory of its own: another test may run the same program.
+    static DIRECTORIES: AtomicU32 = AtomicU32::new(0);
+    let own = place().join(DIRECTORIES.fetch_add(1, SeqCst).to_string());
+    std::fs::create_dir_all(&own).expect("cargo has made the place");
+    let (program, libraries) = (own.join(format!("{name}_{standard}")), libraries());
     let out = Command::new(compiler)
         .args([&format!("-std={standard}"), "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"])
         .args([here.join("include"), here.join(source)])
