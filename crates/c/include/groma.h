@@ -149,7 +149,7 @@ typedef struct groma_output {
     const char *to;      /* the second loop of a difference or quotient */
     double per;          /* a difference is divided by this; 0 is 1 */
     int quantity;        /* GROMA_LATENCY ...; `own_quantity` says that it counts */
-    int own_quantity;    /* 1: `quantity` differs from the benchmark's */
+    int own_quantity;    /* 1: `quantity` holds. Else it is the benchmark's, of a quotient a ratio */
     int detail;          /* 1: a control, left out of large tables */
 } groma_output;
 
@@ -268,8 +268,9 @@ void groma_stop(groma_watch *watch);
 
 enum { GROMA_FAILED = 0, GROMA_UNSUPPORTED, GROMA_DENIED };
 
-/* Sets why the round ends; returns what the calling function returns. groma_end_errno() takes the
- * state from the number: EPERM is denied, ENOSYS unsupported, most others failed. */
+/* Sets why the round ends, unless that is known; returns what the calling function returns.
+ * groma_end_errno() takes the state from the number: EPERM is denied, ENOSYS unsupported, most
+ * others failed. */
 int groma_end(groma_ctx *ctx, int state, const char *why);
 int groma_end_errno(groma_ctx *ctx, int number, const char *what);
 

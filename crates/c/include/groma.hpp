@@ -38,6 +38,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -60,28 +61,18 @@ namespace groma {
 /* --- words of a descriptor ----------------------------------------------------------------- */
 
 enum Quantity {
-    Latency = GROMA_LATENCY,
-    Bandwidth = GROMA_BANDWIDTH,
-    Rate = GROMA_RATE,
-    Count = GROMA_COUNT,
-    Bytes = GROMA_BYTES,
-    Ratio = GROMA_RATIO
+    Latency = GROMA_LATENCY, Bandwidth = GROMA_BANDWIDTH, Rate = GROMA_RATE,
+    Count = GROMA_COUNT, Bytes = GROMA_BYTES, Ratio = GROMA_RATIO
 };
 enum Better { ByQuantity = GROMA_BY_QUANTITY, Lower = GROMA_LOWER, Higher = GROMA_HIGHER, Neither = GROMA_NEITHER };
 enum Timing {
-    Batched = GROMA_BATCHED,
-    Floor = GROMA_FLOOR,
-    Stream = GROMA_STREAM,
-    Each = GROMA_EACH,
-    Stated = GROMA_STATED
+    Batched = GROMA_BATCHED, Floor = GROMA_FLOOR, Stream = GROMA_STREAM, Each = GROMA_EACH, Stated = GROMA_STATED
 };
 enum Interference { Cpu = GROMA_CPU, Faults = GROMA_FAULTS, Blocking = GROMA_BLOCKING, Tasks = GROMA_TASKS };
 enum Tier { Quick = GROMA_QUICK, Standard = GROMA_STANDARD, Full = GROMA_FULL, Named = GROMA_NAMED };
 enum Takes {
-    TwoBuffers = GROMA_TAKES_BUFFERS,
-    OneBuffer = GROMA_TAKES_ONE,
-    Nothing = GROMA_TAKES_NOTHING,
-    Files = GROMA_TAKES_FILES
+    TwoBuffers = GROMA_TAKES_BUFFERS, OneBuffer = GROMA_TAKES_ONE,
+    Nothing = GROMA_TAKES_NOTHING, Files = GROMA_TAKES_FILES
 };
 
 /* --- the optimiser ------------------------------------------------------------------------- */
@@ -102,24 +93,22 @@ enum Takes {
 template <class T> inline __attribute__((always_inline)) void keep(T &&value)
 {
     using Value = std::remove_reference_t<T>;
-    constexpr bool changes = std::is_lvalue_reference_v<T> && !std::is_const_v<Value>;
     using Plain = std::remove_cv_t<Value>;
-    if constexpr (std::is_same_v<Plain, float> || std::is_same_v<Plain, double>) {
-        if constexpr (changes)
-            __asm__ volatile("" : "+" GROMA_FLOAT_REGISTER(value) : : "memory");
-        else
-            __asm__ volatile("" : : GROMA_FLOAT_REGISTER(value) : "memory");
-    } else if constexpr (std::is_scalar_v<Value> && sizeof(Value) <= sizeof(void *)) {
-        if constexpr (changes)
-            __asm__ volatile("" : "+r"(value) : : "memory");
-        else
-            __asm__ volatile("" : : "r"(value) : "memory");
-    } else {
-        if constexpr (changes)
-            __asm__ volatile("" : "+m"(value) : : "memory");
-        else
-            __asm__ volatile("" : : "m"(value) : "memory");
-    }
+    constexpr bool changes = std::is_lvalue_reference_v<T> && !std::is_const_v<Value>;
+    constexpr bool is_float = std::is_same_v<Plain, float> || std::is_same_v<Plain, double>;
+    constexpr bool is_word = std::is_scalar_v<Value> && sizeof(Value) <= sizeof(void *);
+    if constexpr (is_float && changes)
+        __asm__ volatile("" : "+" GROMA_FLOAT_REGISTER(value) : : "memory");
+    else if constexpr (is_float)
+        __asm__ volatile("" : : GROMA_FLOAT_REGISTER(value) : "memory");
+    else if constexpr (is_word && changes)
+        __asm__ volatile("" : "+r"(value) : : "memory");
+    else if constexpr (is_word)
+        __asm__ volatile("" : : "r"(value) : "memory");
+    else if constexpr (changes)
+        __asm__ volatile("" : "+m"(value) : : "memory");
+    else
+        __asm__ volatile("" : : "m"(value) : "memory");
 }
 #undef GROMA_FLOAT_REGISTER
 
@@ -133,14 +122,18 @@ inline __attribute__((always_inline)) void clobber()
 
 /* Thrown by a benchmark, they end the round in this state with this reason. Any other exception is
  * a failure; a std::system_error has the state that its number has in groma_end_errno(). */
-struct Failed : std::runtime_error {
-    using std::runtime_error::runtime_error;
+struct Stop : std::runtime_error {
+    Stop(int in_state, const std::string &why) : std::runtime_error(why), state(in_state) {}
+    int state;
 };
-struct Unsupported : std::runtime_error {
-    using std::runtime_error::runtime_error;
+struct Failed : Stop {
+    explicit Failed(const std::string &why) : Stop(GROMA_FAILED, why) {}
 };
-struct Denied : std::runtime_error {
-    using std::runtime_error::runtime_error;
+struct Unsupported : Stop {
+    explicit Unsupported(const std::string &why) : Stop(GROMA_UNSUPPORTED, why) {}
+};
+struct Denied : Stop {
+    explicit Denied(const std::string &why) : Stop(GROMA_DENIED, why) {}
 };
 
 namespace detail {
@@ -157,24 +150,17 @@ inline void require(int code)
 }
 
 /* The name of the type of the exception that is being handled. */
-class TypeName {
-  public:
-    TypeName()
-    {
-        const std::type_info *type = abi::__cxa_current_exception_type();
-        mangled_ = type != nullptr ? type->name() : "an exception";
-        int status = 0;
-        plain_ = abi::__cxa_demangle(mangled_, nullptr, nullptr, &status);
-    }
-    TypeName(const TypeName &) = delete;
-    TypeName &operator=(const TypeName &) = delete;
-    ~TypeName() { std::free(plain_); }
-    const char *text() const { return plain_ != nullptr ? plain_ : mangled_; }
-
-  private:
-    const char *mangled_;
-    char *plain_;
-};
+inline std::string type_name()
+{
+    const std::type_info *type = abi::__cxa_current_exception_type();
+    if (type == nullptr)
+        return "an exception";
+    int status = 0;
+    char *plain = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status);
+    const std::string name = plain != nullptr ? plain : type->name();
+    std::free(plain);
+    return name;
+}
 
 /* Ends the round for the exception that is being handled; returns what a callback returns. */
 inline int end(groma_ctx *ctx) noexcept
@@ -183,28 +169,34 @@ inline int end(groma_ctx *ctx) noexcept
         throw;
     } catch (const Ended &ended) {
         return ended.code;
-    } catch (const Unsupported &e) {
-        return groma_end(ctx, GROMA_UNSUPPORTED, e.what());
-    } catch (const Denied &e) {
-        return groma_end(ctx, GROMA_DENIED, e.what());
-    } catch (const Failed &e) {
-        return groma_end(ctx, GROMA_FAILED, e.what());
+    } catch (const Stop &stop) {
+        return groma_end(ctx, stop.state, stop.what());
     } catch (const std::bad_alloc &e) {
         return groma_end_errno(ctx, ENOMEM, e.what());
     } catch (const std::system_error &e) {
         const auto &category = e.code().category();
         if (category != std::generic_category() && category != std::system_category())
-            return groma_fail(ctx, "%s: %s", TypeName().text(), e.what());
+            return groma_fail(ctx, "%s: %s", type_name().c_str(), e.what());
         /* what() ends with the text of the number, which groma_end_errno() adds itself. */
         std::string what = e.what();
         const std::string number = ": " + e.code().message();
         if (what.size() > number.size() && what.compare(what.size() - number.size(), what.npos, number) == 0)
             what.resize(what.size() - number.size());
-        return groma_fail_errno(ctx, e.code().value(), "%s: %s", TypeName().text(), what.c_str());
+        return groma_fail_errno(ctx, e.code().value(), "%s: %s", type_name().c_str(), what.c_str());
     } catch (const std::exception &e) {
-        return groma_fail(ctx, "%s: %s", TypeName().text(), e.what());
+        return groma_fail(ctx, "%s: %s", type_name().c_str(), e.what());
     } catch (...) {
-        return groma_fail(ctx, "threw %s", TypeName().text());
+        return groma_fail(ctx, "threw %s", type_name().c_str());
+    }
+}
+
+/* What `body` returns, or what a callback returns for its exception. */
+template <class F> inline __attribute__((always_inline)) int guarded(groma_ctx *ctx, F body) noexcept
+{
+    try {
+        return body();
+    } catch (...) {
+        return end(ctx);
     }
 }
 
@@ -281,39 +273,19 @@ template <class F> class Loop {
         return loop;
     }
 
-    /* An exception must not unwind through the library: the round ends for it here, and measure()
-     * throws it again. */
-    int caught() noexcept
-    {
-        thrown_ = std::current_exception();
-        return detail::end(ctx_);
-    }
-
+    /* An exception must not unwind through the library: it ends the round here, and measure()
+     * unwinds the rest of the stack. */
     static int run(uint64_t iters, void *state) noexcept
     {
         Loop &loop = *static_cast<Loop *>(state);
-        try {
-            return detail::call(loop.body_, iters);
-        } catch (...) {
-            return loop.caught();
-        }
+        return detail::guarded(loop.ctx_, [&] { return detail::call(loop.body_, iters); });
     }
 
     static int run_staged(uint64_t iters, void *state, groma_watch *raw) noexcept
     {
         Loop &loop = *static_cast<Loop *>(state);
-        try {
-            Watch watch(raw);
-            return detail::call(loop.body_, iters, watch);
-        } catch (...) {
-            return loop.caught();
-        }
-    }
-
-    void rethrow() const
-    {
-        if (thrown_)
-            std::rethrow_exception(thrown_);
+        Watch watch(raw);
+        return detail::guarded(loop.ctx_, [&] { return detail::call(loop.body_, iters, watch); });
     }
 
     std::string name_;
@@ -321,7 +293,6 @@ template <class F> class Loop {
     groma_ctx *ctx_ = nullptr;
     double per_iter_ = 0;
     uint64_t max_iters_ = 0;
-    std::exception_ptr thrown_;
 };
 
 /* --- what a benchmark sees of the harness -------------------------------------------------- */
@@ -331,16 +302,12 @@ class Ctx {
     explicit Ctx(groma_ctx *raw) : raw_(raw) {}
     Ctx(const Ctx &) = delete;
     Ctx &operator=(const Ctx &) = delete;
-
     groma_ctx *raw() const { return raw_; }
 
     /* The values of parameters. */
     size_t size(const char *param) const { return static_cast<size_t>(groma_int(raw_, param)); }
     uint64_t integer(const char *param) const { return groma_int(raw_, param); }
-    std::chrono::nanoseconds time(const char *param) const
-    {
-        return std::chrono::nanoseconds(groma_int(raw_, param));
-    }
+    std::chrono::nanoseconds time(const char *param) const { return std::chrono::nanoseconds(groma_int(raw_, param)); }
     std::string_view word(const char *param) const { return view(groma_word(raw_, param)); }
     std::string_view text(const char *param) const { return word(param); }
 
@@ -356,7 +323,7 @@ class Ctx {
     void max_iters(uint64_t n) { max_iters_ = n; }
 
     /* Measures one loop: a function of (uint64_t iters), or of (uint64_t iters, Watch &watch). An
-     * exception in it ends the round, whoever catches it later. */
+     * exception in it ends the round. */
     template <class F, class = std::enable_if_t<detail::is_loop<F>>> void measure(F &&body)
     {
         measure(Loop<F>("", std::forward<F>(body)));
@@ -365,9 +332,7 @@ class Ctx {
     template <class... F> void measure(Loop<F>... loops)
     {
         const groma_loop raw[] = {loops.raw(raw_, per_iter_, max_iters_)...};
-        const int code = groma_measure(raw_, raw, sizeof...(F));
-        (loops.rethrow(), ...);
-        detail::require(code);
+        detail::require(groma_measure(raw_, raw, sizeof...(F)));
     }
 
     /* Forks the peer of a two-sided benchmark: it closes these descriptors, calls `body`, and exits
@@ -414,9 +379,9 @@ class Ctx {
         try {
             return (*static_cast<F *>(body))();
         } catch (const std::exception &e) {
-            std::fprintf(stderr, "the peer threw %s: %s\n", detail::TypeName().text(), e.what());
+            std::fprintf(stderr, "the peer threw %s: %s\n", detail::type_name().c_str(), e.what());
         } catch (...) {
-            std::fprintf(stderr, "the peer threw %s\n", detail::TypeName().text());
+            std::fprintf(stderr, "the peer threw %s\n", detail::type_name().c_str());
         }
         return 1;
     }
@@ -431,11 +396,16 @@ class Ctx {
 /* A benchmark: made by bench() or loop(), described by calls in a chain, given to main(). */
 class Bench {
   public:
-    Bench(std::string name, std::function<void(Ctx &)> body) : name_(std::move(name)), body_(std::move(body)) {}
+    Bench(std::string name, std::function<void(Ctx &)> body) : body_(std::move(body))
+    {
+        raw_.size = sizeof raw_;
+        raw_.name = text(std::move(name));
+        raw_.measure = measure;
+    }
 
-    Bench &summary(std::string text) { return summary_ = std::move(text), *this; }
-    Bench &about(std::string text) { return about_ = std::move(text), *this; }
-    Bench &iteration(std::string text) { return iteration_ = std::move(text), *this; }
+    Bench &summary(std::string line) { return raw_.summary = text(std::move(line)), *this; }
+    Bench &about(std::string lines) { return raw_.about = text(std::move(lines)), *this; }
+    Bench &iteration(std::string what) { return raw_.iteration = text(std::move(what)), *this; }
     Bench &version(unsigned n) { return raw_.version = n, *this; }
     Bench &quantity(Quantity q) { return raw_.quantity = q, *this; }
     Bench &better(Better b) { return raw_.better = b, *this; }
@@ -453,67 +423,76 @@ class Bench {
     Bench &needs_root() { return raw_.needs |= GROMA_NEEDS_ROOT, *this; }
     Bench &needs_loopback() { return raw_.needs |= GROMA_NEEDS_LOOPBACK, *this; }
     Bench &needs_cpus(unsigned n) { return raw_.needs_cpus = n, *this; }
-    Bench &needs_paths(std::string paths) { return needs_paths_ = std::move(paths), *this; }
+    Bench &needs_paths(std::string paths) { return raw_.needs_paths = text(std::move(paths)), *this; }
 
     /* A parameter; quick(), standard(), full() and takes() that follow are about it. */
-    Bench &size_param(std::string name, std::string summary) { return param(GROMA_SIZE, name, summary, ""); }
-    Bench &int_param(std::string name, std::string summary) { return param(GROMA_INTEGER, name, summary, ""); }
-    Bench &time_param(std::string name, std::string summary) { return param(GROMA_TIME, name, summary, ""); }
-    Bench &text_param(std::string name, std::string summary) { return param(GROMA_TEXT, name, summary, ""); }
+    Bench &size_param(std::string name, std::string summary) { return param(GROMA_SIZE, name, summary); }
+    Bench &int_param(std::string name, std::string summary) { return param(GROMA_INTEGER, name, summary); }
+    Bench &time_param(std::string name, std::string summary) { return param(GROMA_TIME, name, summary); }
+    Bench &text_param(std::string name, std::string summary) { return param(GROMA_TEXT, name, summary); }
     Bench &word_param(std::string name, std::string summary, std::string words)
     {
-        return param(GROMA_WORD, name, summary, words);
+        param(GROMA_WORD, name, summary);
+        return params_.back().words = text(std::move(words)), *this;
     }
-    Bench &quick(std::string values) { return last_param("quick").quick = std::move(values), *this; }
-    Bench &standard(std::string values) { return last_param("standard").standard = std::move(values), *this; }
-    Bench &full(std::string values) { return last_param("full").full = std::move(values), *this; }
+    Bench &quick(std::string values) { return last_param("quick").quick = text(std::move(values)), *this; }
+    Bench &standard(std::string values) { return last_param("standard").standard = text(std::move(values)), *this; }
+    Bench &full(std::string values) { return last_param("full").full = text(std::move(values)), *this; }
     Bench &takes(Takes what) { return last_param("takes").takes = what, *this; }
 
     /* A metric; detail() and of_quantity() that follow are about it. A benchmark that lists none has
      * one, the main loop; one that lists some has these alone. */
-    Bench &series(std::string name, std::string summary, std::string of = "")
+    Bench &series(std::string name, std::string summary)
     {
-        return output({GROMA_SERIES, std::move(name), std::move(summary), std::move(of), "", 0});
+        groma_output it = {};
+        it.size = sizeof it;
+        it.name = text(std::move(name));
+        it.summary = text(std::move(summary));
+        return outputs_.push_back(it), *this;
+    }
+    Bench &series(std::string name, std::string summary, std::string of)
+    {
+        series(std::move(name), std::move(summary));
+        return outputs_.back().of = text(std::move(of)), *this;
     }
     Bench &difference(std::string name, std::string summary, std::string of, std::string to, double per = 1)
     {
-        return output({GROMA_DIFFERENCE, std::move(name), std::move(summary), std::move(of), std::move(to), per});
+        series(std::move(name), std::move(summary), std::move(of));
+        return outputs_.back().per = per, two_loops(GROMA_DIFFERENCE, std::move(to));
     }
     Bench &quotient(std::string name, std::string summary, std::string of, std::string to)
     {
-        return output({GROMA_QUOTIENT, std::move(name), std::move(summary), std::move(of), std::move(to), 0});
+        return series(std::move(name), std::move(summary), std::move(of)).two_loops(GROMA_QUOTIENT, std::move(to));
     }
     Bench &detail() { return last_output("detail").detail = 1, *this; }
     Bench &of_quantity(Quantity q)
     {
-        Output &it = last_output("of_quantity");
+        groma_output &it = last_output("of_quantity");
         return it.quantity = q, it.own_quantity = 1, *this;
     }
 
   private:
     friend int run_program(int, char **, std::vector<Bench>, int (*)(int, char **, const groma_bench *, size_t));
 
-    struct Param {
-        int kind;
-        std::string name, summary, words;
-        std::string quick = "", standard = "", full = "";
-        int takes = GROMA_TAKES_BUFFERS;
-    };
-    struct Output {
-        int how;
-        std::string name, summary, of, to;
-        double per;
-        int quantity = 0, own_quantity = 0, detail = 0;
-    };
-
-    Bench &scaling(int how, std::string why) { return raw_.scaling = how, why_not_ = std::move(why), *this; }
-    Bench &param(int kind, std::string name, std::string summary, std::string words)
+    Bench &scaling(int how, std::string why)
     {
-        return params_.push_back({kind, std::move(name), std::move(summary), std::move(words)}), *this;
+        return raw_.scaling = how, raw_.why_not = text(std::move(why)), *this;
     }
-    Bench &output(Output it) { return outputs_.push_back(std::move(it)), *this; }
-    Param &last_param(const char *call) { return last(params_, call, "a parameter"); }
-    Output &last_output(const char *call) { return last(outputs_, call, "an output"); }
+    Bench &param(int kind, std::string name, std::string summary)
+    {
+        groma_param it = {};
+        it.size = sizeof it;
+        it.name = text(std::move(name));
+        it.summary = text(std::move(summary));
+        it.kind = kind;
+        return params_.push_back(it), *this;
+    }
+    Bench &two_loops(int how, std::string to)
+    {
+        return outputs_.back().how = how, outputs_.back().to = text(std::move(to)), *this;
+    }
+    groma_param &last_param(const char *call) { return last(params_, call, "a parameter"); }
+    groma_output &last_output(const char *call) { return last(outputs_, call, "an output"); }
     template <class T> T &last(std::vector<T> &list, const char *call, const char *what)
     {
         if (list.empty()) {
@@ -523,9 +502,12 @@ class Bench {
         return list.back();
     }
 
-    /* The descriptor for the library, which points into this object. */
-    groma_bench raw();
-    static int measure(groma_ctx *raw, void *) noexcept;
+    /* A text that lives as long as the program, as those of a descriptor must. */
+    static const char *text(std::string words)
+    {
+        static std::deque<std::string> all;
+        return all.emplace_back(std::move(words)).c_str();
+    }
     /* The benchmarks of the program: a descriptor has no pointer of the user's, so a round finds
      * its own by its name. */
     static std::vector<Bench> &all()
@@ -533,79 +515,23 @@ class Bench {
         static std::vector<Bench> benches;
         return benches;
     }
-    static const char *or_null(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
+    static int measure(groma_ctx *raw, void *) noexcept
+    {
+        return detail::guarded(raw, [raw] {
+            Ctx ctx(raw);
+            for (const Bench &bench : all())
+                if (ctx.name() == bench.raw_.name)
+                    return bench.body_(ctx), 0;
+            throw Failed("the program has no benchmark of this name");
+        });
+    }
 
-    std::string name_, summary_, about_, iteration_, why_not_, needs_paths_, wrong_;
-    std::function<void(Ctx &)> body_;
     groma_bench raw_ = {};
-    std::vector<Param> params_;
-    std::vector<Output> outputs_;
-    std::vector<groma_param> raw_params_;
-    std::vector<groma_output> raw_outputs_;
+    std::vector<groma_param> params_;
+    std::vector<groma_output> outputs_;
+    std::function<void(Ctx &)> body_;
+    std::string wrong_;
 };
-
-inline groma_bench Bench::raw()
-{
-    raw_params_.clear();
-    for (const Param &from : params_) {
-        groma_param to = {};
-        to.size = sizeof to;
-        to.name = from.name.c_str();
-        to.summary = or_null(from.summary);
-        to.kind = from.kind;
-        to.takes = from.takes;
-        to.words = or_null(from.words);
-        to.quick = or_null(from.quick);
-        to.standard = or_null(from.standard);
-        to.full = or_null(from.full);
-        raw_params_.push_back(to);
-    }
-    raw_outputs_.clear();
-    for (const Output &from : outputs_) {
-        groma_output to = {};
-        to.size = sizeof to;
-        to.name = from.name.c_str();
-        to.summary = or_null(from.summary);
-        to.how = from.how;
-        /* The main loop has no name, so an empty text has a meaning in a difference. */
-        to.of = from.how == GROMA_SERIES ? or_null(from.of) : from.of.c_str();
-        to.to = from.how == GROMA_SERIES ? nullptr : from.to.c_str();
-        to.per = from.per;
-        to.quantity = from.quantity;
-        to.own_quantity = from.own_quantity;
-        to.detail = from.detail;
-        raw_outputs_.push_back(to);
-    }
-    raw_.size = sizeof raw_;
-    raw_.name = name_.c_str();
-    raw_.summary = or_null(summary_);
-    raw_.about = or_null(about_);
-    raw_.iteration = or_null(iteration_);
-    raw_.why_not = or_null(why_not_);
-    raw_.needs_paths = or_null(needs_paths_);
-    raw_.params = raw_params_.data();
-    raw_.n_params = raw_params_.size();
-    raw_.outputs = raw_outputs_.data();
-    raw_.n_outputs = raw_outputs_.size();
-    raw_.measure = measure;
-    return raw_;
-}
-
-inline int Bench::measure(groma_ctx *raw, void *) noexcept
-{
-    try {
-        Ctx ctx(raw);
-        for (const Bench &bench : all()) {
-            if (ctx.name() == bench.name_) {
-                bench.body_(ctx);
-                return 0;
-            }
-        }
-        throw Failed("the program has no benchmark of this name");
-    } catch (...) {
-        return detail::end(raw);
-    }
-}
 
 /* A benchmark that is a function of Ctx: it sets up, measures and proves. It is called once in each
  * round; with --threads by several threads at once. */
@@ -645,10 +571,14 @@ inline int run_program(int argc, char **argv, std::vector<Bench> benches,
     raw.clear();
     for (Bench &bench : all) {
         if (!bench.wrong_.empty()) {
-            std::fprintf(stderr, "%s: %s\n", bench.name_.c_str(), bench.wrong_.c_str());
+            std::fprintf(stderr, "%s: %s\n", bench.raw_.name, bench.wrong_.c_str());
             return 2;
         }
-        raw.push_back(bench.raw());
+        bench.raw_.params = bench.params_.data();
+        bench.raw_.n_params = bench.params_.size();
+        bench.raw_.outputs = bench.outputs_.data();
+        bench.raw_.n_outputs = bench.outputs_.size();
+        raw.push_back(bench.raw_);
     }
     return groma_main_of(argc, argv, raw.data(), raw.size());
 }

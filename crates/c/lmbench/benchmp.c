@@ -58,6 +58,8 @@ static struct {
     volatile sig_atomic_t in_body;
     const char *volatile why; /* what failed */
     int finished;             /* 1: cleanup(0) was called */
+    struct itimerval timer;   /* what the body's timer had left */
+    int ticks;                /* 1: it has one */
     struct sigaction programs_sigchld; /* before benchmp() */
     int watched;     /* 1: SIGCHLD is ours */
     int has_handler; /* 1: and has a handler at the moment */
@@ -290,13 +292,28 @@ int benchmp_childid(void)
     return child.member;
 }
 
+/* A body that waits for SIGALRM counts ticks. Between two intervals its timer stands still: a tick
+ * there would be waiting when the next interval begins, and take no time. Where there is a timer it
+ * is stopped and started within the timed part, two calls for an interval, so that it runs exactly
+ * while the watch does; whether there is one, the end of the first interval tells. */
+static void hold_timer(void)
+{
+    static const struct itimerval none;
+    setitimer(ITIMER_REAL, &none, &child.timer);
+    child.ticks = timerisset(&child.timer.it_value);
+}
+
 iter_t benchmp_interval(void *state)
 {
     (void)state;
     /* Outside a body there is no interval to end: a timer may tick once too often. */
     if (!child.in_body)
         return child.iterations;
+    if (child.ticks)
+        hold_timer();
     groma_stop(child.watch);
+    if (!child.ticks)
+        hold_timer();
     child.in_body = 0;
     /* Signals that are blocked here, in a handler, stay blocked in the harness: a timer's handler
      * must not run there. Faults cannot wait, so they are left alone. */
@@ -311,6 +328,8 @@ iter_t benchmp_interval(void *state)
     swapcontext(&child.body, &child.harness);
     child.in_body = 1;
     groma_start(child.watch);
+    if (child.ticks)
+        setitimer(ITIMER_REAL, &child.timer, NULL);
     return child.iterations;
 }
 
@@ -411,7 +430,9 @@ void benchmp(benchmp_f initialize, benchmp_f benchmark, benchmp_f cleanup, int e
     if (found.not_parallel)
         groma_lmb_say("warning: the %d processes did not run side by side in every round", members);
     if (found.imprecise)
-        groma_lmb_say("warning: imprecise: 95 %% interval %.4g to %.4g ns, median %.4g ns",
-                      found.low_ns, found.high_ns, found.ns);
+        groma_lmb_say("warning: imprecise: %.4g ns, 95 %% interval %.4g to %.4g ns", found.ns,
+                      found.low_ns, found.high_ns);
+    if (found.why[0])
+        groma_lmb_say("warning: %s", found.why);
     take(&found);
 }

@@ -12,7 +12,6 @@
 use crate::abi::{self, Loop, PeerFn, borrowed, read_array};
 use crate::call;
 use crate::round::{self, loop_of};
-use groma::harness::model::State;
 use groma::harness::sys::fork::Child;
 use groma::harness::{BenchError, Ctx, Outcome};
 use std::cell::{Cell, RefCell, RefMut};
@@ -326,8 +325,7 @@ pub(crate) fn end_peers(context: &Context<'_, '_>) -> Outcome {
             match peer.poll() {
                 Ok(None) => std::thread::sleep(std::time::Duration::from_millis(1)),
                 Ok(Some(exit)) if !exit.success() => {
-                    let state = State::Failed.word();
-                    return Err(BenchError::Failed(format!("the peer {exit} ({state})")));
+                    return Err(BenchError::Failed(format!("the peer {exit}")));
                 }
                 _ => break,
             }

@@ -246,6 +246,9 @@ unsafe fn outputs(bench: &Bench) -> Result<&'static [Output], String> {
     Ok(keep_all(all))
 }
 
+/// `GROMA_QUOTIENT`.
+const QUOTIENT: c_int = 2;
+
 /// # Safety
 /// As [`read_all`].
 unsafe fn output(raw: &abi::Output) -> Result<Output, String> {
@@ -262,16 +265,21 @@ unsafe fn output(raw: &abi::Output) -> Result<Output, String> {
         return Err("to is missing, which a difference or quotient needs".to_owned());
     }
     let quantity = one_of(&QUANTITIES, raw.quantity, "quantity")?;
+    // A quotient has no unit unless it is told to have one, whatever the benchmark measures.
+    let own_quantity = match raw.own_quantity {
+        0 => (raw.how == QUOTIENT).then_some(Quantity::Ratio),
+        _ => Some(quantity),
+    };
     Ok(Output {
         suffix,
         summary: text(raw.summary, "summary")?,
         derivation: match raw.how {
             0 => Derivation::Series(of),
             1 => Derivation::Difference { of, minus: to, per },
-            2 => Derivation::Ratio { of, to },
+            QUOTIENT => Derivation::Ratio { of, to },
             other => return Err(format!("how is {other}, which is none of the header's constants")),
         },
-        quantity: (raw.own_quantity != 0).then_some(quantity),
+        quantity: own_quantity,
         detail: raw.detail != 0,
     })
 }

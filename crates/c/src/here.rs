@@ -14,22 +14,26 @@ use crate::context::{Context, end_peers};
 use crate::descriptor::kept;
 use groma::harness::model::{Info, Interference, Placement, State};
 use groma::harness::sys::counters::Usage;
+use groma::harness::sys::fork;
 use groma::harness::sys::shared::Shared;
-use groma::harness::sys::{fork, signals};
 use groma::harness::{BenchError, Benchmark, Ctx, Outcome, Run, Stopwatch, Variant};
 use groma::testing::try_failing;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 thread_local! {
     /// What the forks of this thread measure.
     static CURRENT: Cell<Option<Here>> = const { Cell::new(None) };
     /// What the kernel counted in the intervals of a trial.
-    static SEEN: Cell<Seen> = const { Cell::new(Seen { blocked: 0, faults: 0 }) };
+    static SEEN: Cell<Seen> = const { Cell::new(Seen { blocked: 0, faults: 0, children: 0 }) };
 }
+
+/// What was measured lives as long as the program, and here a leak detector reaches it.
+static MEASURED: Mutex<Vec<&'static [&'static Benchmark]>> = Mutex::new(Vec::new());
 
 /// Counts of the timed parts of a trial.
 #[derive(Clone, Copy)]
@@ -38,6 +42,8 @@ struct Seen {
     blocked: u64,
     /// Its page faults.
     faults: u64,
+    /// In how many of them it waited for a child.
+    children: u64,
 }
 
 /// Rounds unless told: those of lmbench, whose interval lies between the second and the tenth.
@@ -131,6 +137,7 @@ fn measure(here: &Here) -> Result<groma::Found, String> {
     };
     let benchmark: &'static Benchmark = Box::leak(Box::new(Benchmark { info, run: Run::Here(run) }));
     let benchmarks: &'static [&'static Benchmark] = Box::leak(Box::new([benchmark]));
+    MEASURED.lock().unwrap_or_else(PoisonError::into_inner).push(benchmarks);
     let or = |told: u64, default: u64| if told == 0 { default } else { told };
     let wanted = groma::Here {
         benchmarks,
@@ -141,10 +148,6 @@ fn measure(here: &Here) -> Result<groma::Found, String> {
     };
     let found = groma::measure_here(&wanted).map_err(|e| format!("{e:#}"));
     CURRENT.set(None);
-    if let Some(signal) = found.as_ref().ok().and_then(|found| found.signal) {
-        // It ended the measurement; now it takes effect on the program, as it would have.
-        signals::Myself::new().send(signal);
-    }
     found
 }
 
@@ -171,8 +174,10 @@ fn steps(
         let returned = around(watch, &one);
         context.outcome("interval", returned)
     })];
-    context.with(|ctx| ctx.measure_variants(&mut variant))?;
-    here.end.map_or(Ok(()), |end| context.outcome("end", call::step(end, context.as_c(), here.state)))
+    let measured = context.with(|ctx| ctx.measure_variants(&mut variant));
+    // What `begin` made is undone whatever came of the intervals.
+    let ended = here.end.map_or(Ok(()), |end| context.outcome("end", call::step(end, context.as_c(), here.state)));
+    measured.and(ended)
 }
 
 /// Which disturbances belong to the operation, after a trial of some milliseconds in a fork. A
@@ -186,13 +191,12 @@ fn kind() -> Interference {
         info: Info { placements: &[Placement::Free], interference: Interference::Tasks, ..Info::new("here.trial") },
         run: Run::Here(run_trial),
     };
-    // Iterations, switches, faults, and whether it waited for children.
+    // Iterations, switches, faults, and intervals that waited for children.
     let Ok(told) = Shared::<AtomicU32>::new(4) else { return Interference::Tasks };
     let child = fork::fork(|| {
-        let before = Usage::children();
         let Ok(tried) = try_failing(&TRIAL, &[], None) else { return 1 };
         let seen = SEEN.get();
-        let counts = [tried.iterations, seen.blocked, seen.faults, u64::from(Usage::children() != before)];
+        let counts = [tried.iterations, seen.blocked, seen.faults, seen.children];
         told.iter().zip(counts).for_each(|(word, count)| word.store(count.min(u32::MAX.into()) as u32, SeqCst));
         0
     });
@@ -219,11 +223,14 @@ fn run_trial(ctx: &mut Ctx<'_>) -> Outcome {
     let context = Context::new(ctx);
     let outcome = steps(&context, |watch, interval| {
         watch.count_faults();
-        let before = Usage::thread().voluntary;
+        let before = (Usage::thread().voluntary, Usage::children());
         let returned = interval(watch);
         let (seen, faults) = (SEEN.get(), watch.faults());
-        let blocked = seen.blocked + Usage::thread().voluntary.saturating_sub(before);
-        SEEN.set(Seen { blocked, faults: seen.faults + faults.0 + faults.1 });
+        SEEN.set(Seen {
+            blocked: seen.blocked + Usage::thread().voluntary.saturating_sub(before.0),
+            faults: seen.faults + faults.0 + faults.1,
+            children: seen.children + u64::from(Usage::children() != before.1),
+        });
         returned
     });
     outcome.and(end_peers(&context))

@@ -13,25 +13,29 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The functions of a benchmark, by its name.
-struct Functions(&'static str, Bench);
+/// A benchmark and its functions.
+struct Registered {
+    benchmark: &'static Benchmark,
+    functions: Bench,
+}
 
 // SAFETY: its pointers are constants of the program, and its functions may be called by any thread.
-unsafe impl Send for Functions {}
+unsafe impl Send for Registered {}
 // SAFETY: as above.
-unsafe impl Sync for Functions {}
+unsafe impl Sync for Registered {}
 
 /// Those of this program. A benchmark of the harness is a plain function, which finds its own here.
-static FUNCTIONS: OnceLock<Vec<Functions>> = OnceLock::new();
+/// It also keeps what lives as long as the program in reach of a leak detector.
+static REGISTERED: OnceLock<Vec<Registered>> = OnceLock::new();
 
 /// Makes benchmarks of what was described.
 pub(crate) fn register(all: Vec<Described>) -> Vec<&'static Benchmark> {
-    let benchmark = |described: &Described| -> &'static Benchmark {
-        Box::leak(Box::new(Benchmark { info: described.info, run: Run::Here(run) }))
+    let registered = |described: Described| {
+        let benchmark = Box::leak(Box::new(Benchmark { info: described.info, run: Run::Here(run) }));
+        Registered { benchmark, functions: described.bench }
     };
-    let benchmarks = all.iter().map(benchmark).collect();
-    FUNCTIONS.get_or_init(|| all.into_iter().map(|one| Functions(one.info.id, one.bench)).collect());
-    benchmarks
+    let registered = REGISTERED.get_or_init(|| all.into_iter().map(registered).collect());
+    registered.iter().map(|one| one.benchmark).collect()
 }
 
 /// The state of a round, which `cleanup` frees however the round ends.
@@ -50,9 +54,9 @@ impl Drop for State<'_, '_, '_> {
 }
 
 fn run(ctx: &mut Ctx<'_>) -> Outcome {
-    let all = FUNCTIONS.get().map_or(&[][..], Vec::as_slice);
-    let own = all.iter().find(|Functions(id, _)| *id == ctx.id());
-    let Some(Functions(_, bench)) = own else {
+    let all = REGISTERED.get().map_or(&[][..], Vec::as_slice);
+    let own = all.iter().find(|one| one.benchmark.info.id == ctx.id());
+    let Some(Registered { functions: bench, .. }) = own else {
         return Err(BenchError::Failed("the program does not hold this benchmark".to_owned()));
     };
     let context = Context::new(ctx);
@@ -100,7 +104,10 @@ pub(crate) fn loop_of<'v>(context: &'v Context<'_, '_>, one: &Loop) -> Result<Va
     // SAFETY: see the module.
     let name = kept(unsafe { text(one.name) });
     let variant = variant(context, name, one.run, one.run_staged, one.state)?;
-    let per_iter = if one.per_iter > 0.0 { one.per_iter } else { 1.0 };
+    let per_iter = if one.per_iter == 0.0 { 1.0 } else { one.per_iter };
+    if !(per_iter > 0.0 && per_iter.is_finite()) {
+        return Err(BenchError::Failed(format!("the loop '{name}' has per_iter {per_iter}, which is not above 0")));
+    }
     Ok(variant.per_iter(per_iter).max_iters(if one.max_iters == 0 { u64::MAX } else { one.max_iters }))
 }
 

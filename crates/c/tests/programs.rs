@@ -2,8 +2,14 @@
 //! cargo has just built: what becomes of faults, of bad descriptors, and of a program with a `main`
 //! of its own. What a round measures is the harness's, and tested there.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::time::Duration;
+
+#[path = "programs/layer.rs"]
+mod layer;
 
 /// The directory that holds the shared library of this build.
 fn libraries() -> PathBuf {
@@ -25,7 +31,11 @@ fn place() -> &'static Path {
 fn compile(compiler: &str, standard: &str, source: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let name = source.rsplit('/').next().unwrap_or(source).replace('.', "_");
-    let (program, libraries) = (place().join(format!("{name}_{standard}")), libraries());
+    // In a directory of its own: another test may run the same program.
+    static DIRECTORIES: AtomicU32 = AtomicU32::new(0);
+    let own = place().join(DIRECTORIES.fetch_add(1, SeqCst).to_string());
+    std::fs::create_dir_all(&own).expect("cargo has made the place");
+    let (program, libraries) = (own.join(format!("{name}_{standard}")), libraries());
     let out = Command::new(compiler)
         .args([&format!("-std={standard}"), "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-I"])
         .args([here.join("include"), here.join(source)])
@@ -188,6 +198,34 @@ fn a_program_with_a_main_of_its_own_is_measured_in_its_forks() {
     let (code, out, _) = run(&program, &["crashes"], &[]);
     assert!(code != 0 && out.contains("was ended by signal 11 (SIGSEGV)"), "{out}");
     assert_eq!(count(&out, "other"), 7.0, "{out}");
+}
+
+/// Whenever it comes: while the machine is gauged, or in a round.
+#[test]
+fn a_signal_ends_a_program_that_measures() {
+    let program = compile("cc", "gnu11", "tests/c/here.c");
+    for ms in [100, 1500] {
+        let mut child = Command::new(&program).args(["calls", "1", "63"]).spawn().expect("it was compiled");
+        std::thread::sleep(Duration::from_millis(ms));
+        let sent = Command::new("kill").arg(child.id().to_string()).status();
+        assert!(sent.is_ok_and(|sent| sent.success()), "it measures for six seconds");
+        let ended = child.wait().expect("it is a child");
+        assert_eq!(ended.signal(), Some(15), "after {ms} ms: {ended}");
+    }
+}
+
+/// The C library beside ours has tests in C: what needs no engine, and what it measures with ours.
+#[test]
+fn the_library_of_programs_in_the_style_of_lmbench_passes_its_own_tests() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("lmbench/tests/run.sh");
+    let libraries = libraries();
+    let library = libraries.join("libgroma_c.so");
+    // The loader asks for the name that it has when it is installed.
+    compile("cc", "gnu11", "tests/c/here.c");
+    let linked = format!("{} -Wl,-rpath,{}", library.display(), libraries.display());
+    let out = Command::new("sh").arg(script).env("GROMA_LIBS", linked).output().expect("a shell");
+    let (told, errors) = (text(&out.stdout), text(&out.stderr));
+    assert!(out.status.success() && told.contains("ok      measure"), "{told}{errors}");
 }
 
 #[test]

@@ -8,10 +8,10 @@ use crate::args::StoreArgs;
 use crate::measure::{Outputs, measure};
 use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::Benchmark;
 use groma_harness::model::{Label, Placement, Profile, Record};
 use groma_harness::sys::topology::Topology;
-use groma_runner::{Forked, Launcher, RunRequest};
+use groma_harness::{Benchmark, sys};
+use groma_runner::{Forked, Launcher, RunRequest, signals};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -37,8 +37,6 @@ pub struct Found {
     pub record: Record,
     /// Whether in most samples some member was not at work.
     pub not_parallel: bool,
-    /// The signal that ended the measurement, if one did. It has not taken effect.
-    pub signal: Option<i32>,
 }
 
 /// The longest a measurement may take, unless rounds are longer than that: what a slow operation
@@ -48,7 +46,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Measures; with `GROMA_STORE` in the environment the rounds are stored as a run.
 ///
 /// # Errors
-/// When nothing can be measured at all; a round that fails is a record that says so.
+/// When nothing can be measured at all; a round that fails is a record that says so. A signal that
+/// ends the measurement takes effect on the program, and is an error where that survives it.
 pub fn measure_here(here: &Here) -> Result<Found> {
     let started = Instant::now();
     let store = StoreArgs { store: std::env::var_os("GROMA_STORE").filter(|path| !path.is_empty()).map(Into::into) };
@@ -69,18 +68,27 @@ pub fn measure_here(here: &Here) -> Result<Found> {
         let plan = groma_runner::plan(here.benchmarks, &request, &Topology::for_plan())?;
         let measured = match measure(&program, &request, &outputs, &plan, started)? {
             ControlFlow::Continue(measured) => measured,
-            ControlFlow::Break(code) => bail!("the measurement did not begin (exit code {code})"),
+            ControlFlow::Break(code) => {
+                // A signal that came before the first round ends the program as well.
+                if let Some(signal) = signals::of_exit_code(code) {
+                    sys::signals::pass_on(signal);
+                }
+                bail!("the measurement did not begin (exit code {code})");
+            }
         };
-        let signal = measured.signal();
+        if let Some(signal) = measured.signal() {
+            sys::signals::pass_on(signal);
+            bail!("it was ended by signal {signal}");
+        }
         let Some(record) = measured.records.into_iter().next() else { bail!("nothing was measured") };
         // The first round did not end within the budget: it may take all the time that there is.
-        let is_cut = record.rounds == 0 && signal.is_none() && record.state.word() == "unresolved";
+        let is_cut = record.rounds == 0 && record.state.word() == "unresolved";
         if is_cut && request.budget < Some(LONGEST) {
             request.budget = Some(LONGEST);
             continue;
         }
         let overlapped = record.labels.0.iter().find(|(label, _)| *label == Label::Overlap.letter());
         let not_parallel = here.members > 1 && overlapped.is_some_and(|(_, n)| n * 2 > record.samples);
-        return Ok(Found { record, not_parallel, signal });
+        return Ok(Found { record, not_parallel });
     }
 }

@@ -28,6 +28,11 @@ pub fn exit_code(signal: i32) -> u8 {
     128 + u8::try_from(signal).unwrap_or(HANGUP as u8)
 }
 
+/// The signal of such an exit code.
+pub fn of_exit_code(code: u8) -> Option<i32> {
+    code.checked_sub(128).filter(|signal| *signal > 0).map(i32::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +41,7 @@ mod tests {
     fn exit_codes_of_signals_are_those_of_shells() {
         assert_eq!([HANGUP, INTERRUPT, TERMINATE].map(exit_code), [129, 130, 143]);
         assert_eq!(exit_code(-1), 129);
+        assert_eq!([0, 4, 128, 143].map(of_exit_code), [None, None, None, Some(TERMINATE)]);
         let name = groma_harness::sys::process::signal_name;
         assert_eq!([HANGUP, INTERRUPT, TERMINATE].map(name), ["SIGHUP", "SIGINT", "SIGTERM"]);
     }

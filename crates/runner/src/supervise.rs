@@ -325,10 +325,13 @@ impl WorkerOutput {
         }
     }
 
-    /// The last line of its standard error.
+    /// The last line of its standard error, or the summary of a sanitizer, which a map of memory
+    /// follows.
     pub(crate) fn last_line(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.stderr);
-        text.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+        let lines = || text.lines().map(str::trim);
+        let summary = lines().rfind(|line| line.starts_with("SUMMARY: "));
+        summary.or_else(|| lines().rfind(|line| !line.is_empty())).map(str::to_owned)
     }
 }
 
@@ -437,6 +440,7 @@ mod tests {
         };
         assert_eq!(described(Some(3 << 8), ""), "exited with code 3 and no result");
         assert_eq!(described(Some(0), "first\n last \n\n"), "exited with code 0 and no result: last");
+        assert_eq!(described(Some(256), "SUMMARY: a\nmap\n"), "exited with code 1 and no result: SUMMARY: a");
         assert_eq!(described(Some(11), "x"), "was ended by signal 11 (SIGSEGV): x");
         assert_eq!(described(None, ""), "vanished or cannot be ended");
     }

@@ -41,6 +41,17 @@ fn take_effect(signal: i32) {
     unsafe { libc::kill(libc::getpid(), signal) };
 }
 
+/// Lets a signal that a watch returned take effect after all, as it would have without the watch:
+/// on a handler of the program's, or by its default.
+pub fn pass_on(signal: i32) {
+    let ours = came_again as *const () as libc::sighandler_t;
+    if action_of(signal).is_some_and(|action| action.sa_sigaction == ours) {
+        restore_default(signal);
+    }
+    // SAFETY: plain system call.
+    unsafe { libc::kill(libc::getpid(), signal) };
+}
+
 /// Whether a signal came that no watch has returned, or one came again that was no repeat. `watch`
 /// is the descriptor of a [`Watch`], or a duplicate.
 pub fn is_pending(watch: BorrowedFd<'_>) -> bool {

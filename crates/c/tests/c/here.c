@@ -86,8 +86,8 @@ int main(int argc, char **argv)
         .interval = !strcmp(what, "crashes") ? crashes : !strcmp(what, "forks") ? forks : calls,
         .state = counts,
         .members = argc > 2 ? (unsigned)atoi(argv[2]) : 1,
-        .rounds = 7,
-        .sample_us = 5000,
+        .rounds = argc > 3 ? (unsigned)atoi(argv[3]) : 7,
+        .sample_us = argc > 3 ? 100000 : 5000,
     };
     groma_found found = {.size = sizeof found};
     int failed = groma_measure_here(&here, &found);
