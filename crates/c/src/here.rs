@@ -14,12 +14,13 @@ use crate::context::{Context, end_peers};
 use crate::descriptor::kept;
 use groma::harness::model::{Info, Interference, Placement, State};
 use groma::harness::sys::counters::Usage;
-use groma::harness::sys::fork;
 use groma::harness::sys::shared::Shared;
+use groma::harness::sys::{fork, io as sysio};
 use groma::harness::{BenchError, Benchmark, Ctx, Outcome, Run, Stopwatch, Variant};
 use groma::testing::try_failing;
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::os::fd::AsFd;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
@@ -38,7 +39,7 @@ static MEASURED: Mutex<Vec<&'static [&'static Benchmark]>> = Mutex::new(Vec::new
 /// Counts of the timed parts of a trial.
 #[derive(Clone, Copy)]
 struct Seen {
-    /// How often the thread gave the CPU up.
+    /// How often the thread gave the CPU up, or a partner that it woke took it.
     blocked: u64,
     /// Its page faults.
     faults: u64,
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn groma_measure_here(what: *const Here, found: *mut Found
         why: [0; 512],
     };
     let why = match outcome {
-        Ok(measured) => answer.take(&measured),
+        Ok((measured, is_disturbed)) => answer.take(&measured, is_disturbed),
         Err(why) => why,
     };
     let most = answer.why.len() - 1;
@@ -94,8 +95,8 @@ pub unsafe extern "C" fn groma_measure_here(what: *const Here, found: *mut Found
 const EINVAL: c_int = 22;
 
 impl Found {
-    /// Takes over the values; returns why there are none.
-    fn take(&mut self, measured: &groma::Found) -> String {
+    /// Takes over the values; returns why there are none, or what is wrong with them.
+    fn take(&mut self, measured: &groma::Found, is_disturbed: bool) -> String {
         const NS: f64 = 1e9;
         let record = &measured.record;
         let Some(value) = record.value.filter(|_| matches!(record.state, State::Ok | State::Noisy)) else {
@@ -112,13 +113,17 @@ impl Found {
         self.imprecise = c_int::from(record.flags.iter().any(|flag| flag == "imprecise"));
         self.not_parallel = c_int::from(measured.not_parallel);
         match record.state {
+            _ if is_disturbed => {
+                "disturbed: others had the CPU in every interval, and the time that they took is in it".to_owned()
+            }
             State::Noisy => format!("noisy: {}", record.reason),
             _ => String::new(),
         }
     }
 }
 
-fn measure(here: &Here) -> Result<groma::Found, String> {
+/// Measures; the second value says whether samples count in which others had the CPU.
+fn measure(here: &Here) -> Result<(groma::Found, bool), String> {
     // SAFETY: the caller of `groma_measure_here` vouches for the texts.
     let (id, summary) = unsafe { (text(here.name), text(here.summary)) };
     if id.is_empty() {
@@ -128,12 +133,32 @@ fn measure(here: &Here) -> Result<groma::Found, String> {
         return Err("interval is missing".to_owned());
     }
     CURRENT.set(Some(*here));
+    let (id, summary) = (kept(id), kept(summary));
+    let found = measure_as(here, id, summary, kind()).and_then(|found| {
+        let no_clean = found.record.state == State::Unresolved && found.record.samples > 0;
+        if !no_clean {
+            return Ok((found, false));
+        }
+        // Others took the CPU in every interval, or its iterations are longer than a time slice: a
+        // value with their time in it, which says so, is more than none.
+        measure_as(here, id, summary, Interference::Blocking).map(|found| (found, true))
+    });
+    CURRENT.set(None);
+    found
+}
+
+fn measure_as(
+    here: &Here,
+    id: &'static str,
+    summary: &'static str,
+    interference: Interference,
+) -> Result<groma::Found, String> {
     let info = Info {
-        summary: kept(summary),
+        summary,
         iteration: "one iteration of the program's loop",
         placements: &[Placement::Free],
-        interference: kind(),
-        ..Info::new(kept(id))
+        interference,
+        ..Info::new(id)
     };
     let benchmark: &'static Benchmark = Box::leak(Box::new(Benchmark { info, run: Run::Here(run) }));
     let benchmarks: &'static [&'static Benchmark] = Box::leak(Box::new([benchmark]));
@@ -146,9 +171,7 @@ fn measure(here: &Here) -> Result<groma::Found, String> {
         warm_up: Duration::from_micros(here.warm_us),
         sampling: Duration::from_micros(or(here.sample_us, SAMPLE_US)),
     };
-    let found = groma::measure_here(&wanted).map_err(|e| format!("{e:#}"));
-    CURRENT.set(None);
-    found
+    groma::measure_here(&wanted).map_err(|e| format!("{e:#}"))
 }
 
 /// A round: what a fork does.
@@ -194,6 +217,10 @@ fn kind() -> Interference {
     // Iterations, switches, faults, and intervals that waited for children.
     let Ok(told) = Shared::<AtomicU32>::new(4) else { return Interference::Tasks };
     let child = fork::fork(|| {
+        // What goes wrong here goes wrong in the rounds as well, which say so.
+        if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
+            let _ = [1, 2].map(|stream| sysio::redirect(null.as_fd(), stream));
+        }
         let Ok(tried) = try_failing(&TRIAL, &[], None) else { return 1 };
         let seen = SEEN.get();
         let counts = [tried.iterations, seen.blocked, seen.faults, seen.children];
@@ -223,11 +250,17 @@ fn run_trial(ctx: &mut Ctx<'_>) -> Outcome {
     let context = Context::new(ctx);
     let outcome = steps(&context, |watch, interval| {
         watch.count_faults();
-        let before = (Usage::thread().voluntary, Usage::children());
+        // A partner on the same CPU may take it as soon as it is woken, so that this side never
+        // blocks; any other task takes it for a time slice, which is a millisecond or more.
+        let begun = Instant::now();
+        let before = (Usage::thread(), Usage::children());
         let returned = interval(watch);
+        let since = Usage::thread().since(&before.0);
+        let ms = begun.elapsed().as_millis() as u64;
+        let taken = if ms == 0 { since.involuntary.saturating_sub(1) } else { 0 };
         let (seen, faults) = (SEEN.get(), watch.faults());
         SEEN.set(Seen {
-            blocked: seen.blocked + Usage::thread().voluntary.saturating_sub(before.0),
+            blocked: seen.blocked + since.voluntary + taken,
             faults: seen.faults + faults.0 + faults.1,
             children: seen.children + u64::from(Usage::children() != before.1),
         });
