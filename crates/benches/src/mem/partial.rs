@@ -187,7 +187,7 @@ mod tests {
         update(words.bytes(0..2 * BLOCK));
         update(words.bytes(BLOCK..2 * BLOCK));
         let seen: Vec<u32> = words.bytes(0..2 * BLOCK).iter().map(|word| word.load(Relaxed)).collect();
-        let expected = |n: usize| if n % STRIDE == 0 { 1 + u32::from(n >= WORDS) } else { 0 };
+        let expected = |n: usize| if n.is_multiple_of(STRIDE) { 1 + u32::from(n >= WORDS) } else { 0 };
         assert!(seen.iter().enumerate().all(|(n, word)| *word == expected(n)), "{seen:?}");
         assert_eq!(read(words.bytes(0..2 * BLOCK)), 3 * (WORDS / STRIDE) as u32);
     }
