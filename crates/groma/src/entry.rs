@@ -3,7 +3,7 @@
 use crate::command_line;
 use crate::print::{is_broken_pipe, set_name};
 use crate::program::Program;
-use crate::verbs::exit;
+use crate::verbs::{exit, lmbench};
 use groma_harness::sys::facts::stack_limit;
 use groma_harness::sys::{io as sysio, process, signals, sigsys};
 use groma_harness::{Benchmark, session, worker};
@@ -61,7 +61,9 @@ impl Program {
         // owner's rights every file of ours useless to us.
         signals::keep_children();
         process::mask_rights(process::mask_rights(OTHERS) & OTHERS);
-        set_name(self.name);
+        let words = command_line::words();
+        let lmbench = lmbench::called(&words).filter(|_| self.name == Some("groma"));
+        set_name(lmbench.as_ref().map_or(self.name, |(program, _)| Some(program.name)));
         if let Some(bytes) = stack_limit().filter(|bytes| *bytes < LEAST_STACK) {
             let least = LEAST_STACK >> 10;
             warn!("the stack is limited to {} KiB, and {least} KiB are needed: ulimit -s {least}", bytes >> 10);
@@ -73,7 +75,10 @@ impl Program {
             warn!("two benchmarks of this program are called {id}");
             return exit::USAGE;
         }
-        let cli = match self.parse(command_line::words()) {
+        if let Some((program, words)) = lmbench {
+            return lmbench::start(&self, program, words);
+        }
+        let cli = match self.parse(words) {
             Ok(cli) => cli,
             Err(error) => return refuse(&self, error),
         };

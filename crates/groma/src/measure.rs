@@ -34,6 +34,8 @@ pub(crate) struct Outputs<'a> {
     pub(crate) all: bool,
     pub(crate) no_store: bool,
     pub(crate) store: &'a StoreArgs,
+    /// Whether no progress is shown.
+    pub(crate) silent: bool,
     /// What the user named, which has to be measured.
     pub(crate) wanted: Wanted,
 }
@@ -48,6 +50,7 @@ impl<'a> Outputs<'a> {
             all: false,
             no_store: false,
             store,
+            silent: false,
             wanted: Wanted::default(),
         }
     }
@@ -192,7 +195,7 @@ pub(crate) fn measure(
     let mut lost = false;
     let out = open_out(outputs.out, &mut lost)?;
     let mut store = open_store(outputs.no_store, outputs.store, &mut lost)?;
-    let (mut run, mut progress) = match begin(request, plan, started, store.as_mut())? {
+    let (mut run, mut progress) = match begin(request, plan, started, store.as_mut(), outputs.silent)? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
     };
@@ -256,12 +259,13 @@ pub(crate) fn begin(
     plan: &[Planned],
     started: Instant,
     store: Option<&mut Store>,
+    silent: bool,
 ) -> Result<ControlFlow<u8, (Run, Progress)>> {
     restore_killed();
     let prepared = groma_runner::prepare(request)?;
     report_killed_runs(store);
     let mut progress = Progress::new(request.total_budget());
-    if request.sides.iter().any(|side| side.forked.is_some()) {
+    if silent || request.sides.iter().any(|side| side.forked.is_some()) {
         // The terminal is that of the program.
         progress = Progress::silent();
     }

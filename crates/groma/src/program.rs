@@ -125,7 +125,8 @@ impl Program {
             return own;
         }
         // Verbs of groma's own benchmarks.
-        let hidden = ["hammer", "paper", "predict"].into_iter().chain(self.services.is_empty().then_some("serve"));
+        let hidden =
+            ["hammer", "lmbench", "paper", "predict"].into_iter().chain(self.services.is_empty().then_some("serve"));
         let own = hidden.fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.hide(true)));
         ["show", "plot"].into_iter().fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.after_help("")))
     }

@@ -230,9 +230,16 @@ pub const REPEATS: &[Repeat] = rows! {
         => "run file.reread --param mode=read_sum --param size=8M --param block=64K";
     "lmbench3:bw_file_rd", "open2close", "the same, with open and close"
         => "run file.reread --param mode=open_close --param size=8M --param block=64K";
+    "lmbench3:bw_mem", "rd", "one word in four of a buffer read and added up"
+        => "run mem.partial --param op=read --param size=8M", "what is touched counts; there four times that";
+    "lmbench3:bw_mem", "wr", "one word in four of a buffer written"
+        => "run mem.partial --param op=write --param size=8M", "what is touched counts; there four times that";
+    "lmbench3:bw_mem", "rdwr", "one word in four of a buffer read and written"
+        => "run mem.partial --param op=update --param size=8M", "what is read and written counts; there twice that";
+    "lmbench3:bw_mem", "cp", "one word in four of a buffer copied to another"
+        => "run mem.partial --param op=copy --param size=16M", "what is read and written counts; there twice that";
     "lmbench3:bw_mem", "frd", "every word of a buffer read and added up"
-        => "run mem.bandwidth --param op=read --param size=8M --param kernel=portable",
-        "loads alone; `rd`, `wr`, `rdwr` and `cp` credit words that they never touch and have no repeat";
+        => "run mem.bandwidth --param op=read --param size=8M --param kernel=portable", "loads alone";
     "lmbench3:bw_mem", "fwr", "every word of a buffer written"
         => "run mem.bandwidth --param op=write --param size=8M --param kernel=portable";
     "lmbench3:bw_mem", "fcp", "every word of a buffer copied to another"

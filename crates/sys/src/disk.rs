@@ -2,6 +2,10 @@
 //!
 //! Buffers, offsets and lengths are multiples of [`ALIGNMENT`], which suits every device; a
 //! page-aligned mapping ([`crate::pages::Map`]) is such a buffer.
+//!
+//! # Safety
+//! The one `ioctl` takes no argument.
+#![expect(unsafe_code, reason = "an ioctl")]
 
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -77,6 +81,17 @@ pub fn size(fd: BorrowedFd<'_>) -> io::Result<u64> {
     let size = rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0))?;
     rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0))?;
     Ok(size)
+}
+
+/// Writes back what the kernel buffers of a device, and forgets it.
+///
+/// # Errors
+/// Those of `ioctl`: `EACCES` without CAP_SYS_ADMIN, `ENOTTY` where it is no block device.
+pub fn flush_buffers(device: BorrowedFd<'_>) -> io::Result<()> {
+    /// `BLKFLSBUF` of the kernel's `linux/fs.h`.
+    const FLUSH: rustix::ioctl::Opcode = rustix::ioctl::opcode::none(0x12, 97);
+    // SAFETY: the request takes no argument and changes no memory of this process.
+    Ok(unsafe { rustix::ioctl::ioctl(device, rustix::ioctl::NoArg::<FLUSH>::new()) }?)
 }
 
 /// The size in bytes of the file system of this path.

@@ -210,6 +210,16 @@ pub fn kill(pid: i32) {
     }
 }
 
+/// Asks a process to end: sends SIGTERM.
+///
+/// # Errors
+/// Those of `kill`.
+pub fn terminate(pid: i32) -> io::Result<()> {
+    let pid = rustix::process::Pid::from_raw(pid).filter(|pid| pid.as_raw_nonzero().get() > 1);
+    let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(rustix::process::kill_process(pid, rustix::process::Signal::TERM)?)
+}
+
 /// Whether a process with this id exists (it may be another one by now).
 pub fn exists(pid: i32) -> bool {
     // SAFETY: signal 0 only checks.

@@ -90,7 +90,7 @@ impl Cached {
     /// Proves that the whole file was in memory before and after, and that nothing came from a
     /// disk.
     pub(super) fn prove(&self, ctx: &mut Ctx) -> Outcome {
-        let pages = self.map.len() / page_size();
+        let pages = self.map.len().div_ceil(page_size());
         let resident = self.resident.min(self.map.resident_pages().context("mincore")?);
         let used = Usage::thread().since(&self.before);
         ctx.prove("share of the file in memory before and after", "1", resident as f64 / pages as f64, 1.0..=1.0);

@@ -61,30 +61,32 @@ const READ: &str = "bytes read per byte credited";
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let mode = ctx.word("mode");
-    let cached = Cached::new(ctx, mode != "mapped")?;
+    // A smaller file is one block.
+    let block = BLOCK.min(ctx.int("size") as usize);
+    let cached = Cached::of_blocks(ctx, mode != "mapped", block)?;
     let size = cached.map.len();
-    let pages = (size / page_size()) as f64;
+    let pages = size.div_ceil(page_size()) as f64;
     let done = Done::new();
     if mode == "mapped" {
-        let mut blocks = cached.map.chunks_exact(BLOCK).zip(&cached.sums).cycle();
+        let mut blocks = cached.map.chunks_exact(block).zip(&cached.sums).cycle();
         let before = Usage::thread();
-        ctx.measure_per(BLOCK as f64, |iters| {
-            for (block, written) in blocks.by_ref().take(iters as usize) {
-                same(sum(block), *written)?;
-                done.add(BLOCK as u64);
+        ctx.measure_per(block as f64, |iters| {
+            for (bytes, written) in blocks.by_ref().take(iters as usize) {
+                same(sum(bytes), *written)?;
+                done.add(block as u64);
             }
             Ok(())
         })?;
         let faults = Usage::thread().since(&before).minor_faults as f64 / ctx.iterations() as f64;
-        work::once_each(ctx, READ, done.count(), ctx.iterations() * BLOCK as u64);
+        work::once_each(ctx, READ, done.count(), ctx.iterations() * block as u64);
         // These are the harness's own faults.
         ctx.prove("minor faults in an iteration", "less than 0.5", faults, 0.0..0.5);
     } else {
         let map = || Map::file_read(&cached.reopen()?, size, mode == "populate").context("mapping the file");
         let read = |map: &Map| {
-            map.chunks_exact(BLOCK).zip(&cached.sums).try_for_each(|(block, written)| {
-                done.add(BLOCK as u64);
-                same(sum(block), *written)
+            map.chunks_exact(block).zip(&cached.sums).try_for_each(|(bytes, written)| {
+                done.add(block as u64);
+                same(sum(bytes), *written)
             })
         };
         // The kernel also counts the pages that it maps in advance as faults; the program then

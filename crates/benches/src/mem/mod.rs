@@ -22,6 +22,7 @@ mod loaded_latency;
 mod numa;
 mod dram_page;
 mod bandwidth;
+mod partial;
 mod stream;
 mod mix;
 mod libc;

@@ -106,6 +106,8 @@ const OPENING_NS: u64 = 100_000_000;
 const OPENING_MOST_NS: u64 = 2_000_000_000;
 const OPENS: f64 = 0.05;
 const LONGEST: u64 = 1 << 20;
+/// Transfers of a stretch at most: 8 MiB a byte at a time would take longer than a round may.
+const MOST_TRANSFERS: u64 = 1 << 16;
 /// `buffers=4M`.
 const BUFFERS: usize = 4 << 20;
 
@@ -217,7 +219,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     };
     let ask = |transfers: u64| send_numbers(&here, [transfers]).context("asking for transfers");
     let far = peer.is_remote();
-    let timed = if far { TIMED_FAR } else { TIMED } / size;
+    let timed = (if far { TIMED_FAR } else { TIMED } / size).min(MOST_TRANSFERS);
     let mut untimed = 0;
     // Between machines one more stretch than is read has always been asked for.
     if far {
@@ -232,7 +234,9 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
         let now = ctx.now_ns();
         let (took, before) = (now - until, last);
         (until, last) = (now, took);
-        if !is_opening(far, untimed * size, now - opened, took, before) {
+        // Of the smallest transfers, two stretches.
+        let passed = if untimed >= 2 * timed { OPENING } else { untimed * size };
+        if !is_opening(far, passed, now - opened, took, before) {
             break;
         }
     }

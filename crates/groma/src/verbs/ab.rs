@@ -285,7 +285,7 @@ pub(super) fn measure(
     let plan = on_both_sides(plan.to_vec());
     let mut lost = false;
     let mut store = open_store(args.no_store, &args.store, &mut lost)?;
-    let (mut run, mut progress) = match begin(request, &plan, started, store.as_mut())? {
+    let (mut run, mut progress) = match begin(request, &plan, started, store.as_mut(), false)? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
     };

@@ -10,7 +10,7 @@
 
 pub(crate) mod operands;
 mod sides;
-mod summary;
+pub(super) mod summary;
 
 use super::exit;
 use crate::program::Program;
@@ -67,33 +67,10 @@ pub(crate) struct DdArgs {
     destroy: bool,
 }
 
-/// Makes the transfer.
+/// Makes the transfer and prints its statistics.
 pub(super) fn run(_: &Program, args: &DdArgs) -> Result<u8> {
     let job = Job::parse(&args.operands)?;
-    groma_harness::check_memory(job.bs as u64).map_err(|why| anyhow::anyhow!("bs: {why}"))?;
-    let mut input = Side::input(&job)?;
-    let mut output = Side::output(&job, args.destroy, &input)?;
-    let mut buffer = Map::anonymous(job.bs.max(1), Policy::Base).context("bs: mapping a buffer")?;
-    buffer.populate();
-    // A transfer with a terminal or a pipe may block forever; there a signal ends the program as
-    // usual.
-    let signals = if input.waits() || output.waits() { None } else { Some(watch_signals()?) };
-    let mut offsets = Offsets::new(&job);
-    let mut moved = Moved::default();
-    let began = Instant::now();
-    let ended: Result<(), String> = loop {
-        if job.time.is_some_and(|t| began.elapsed() >= t) || signals.as_ref().is_some_and(|s| s.next().is_some()) {
-            break Ok(());
-        }
-        let Some((at, len)) = offsets.next(moved.bytes) else { break Ok(()) };
-        match block(&job, &mut input, &mut output, &mut buffer[..len], at, &mut moved) {
-            Ok(true) => {}
-            Ok(false) => break Ok(()),
-            Err(e) => break Err(e),
-        }
-    };
-    let ended = ended.and_then(|()| if job.has(Switch::Fsync) { output.sync() } else { Ok(()) });
-    moved.elapsed = began.elapsed();
+    let (moved, ended) = transfer(&job, args.destroy)?;
     if job.has(Switch::Json) {
         eprintln!("{}", moved.json());
     } else {
@@ -103,6 +80,38 @@ pub(super) fn run(_: &Program, args: &DdArgs) -> Result<u8> {
         warn!("{why}");
     }
     Ok(if ended.is_err() || moved.mismatches > 0 { exit::FAILED } else { 0 })
+}
+
+/// Makes a transfer; returns what was moved, and why it ended early if it did.
+///
+/// # Errors
+/// What is refused before anything is moved.
+pub(super) fn transfer(job: &Job, destroy: bool) -> Result<(Moved, Result<(), String>)> {
+    groma_harness::check_memory(job.bs as u64).map_err(|why| anyhow::anyhow!("bs: {why}"))?;
+    let mut input = Side::input(job)?;
+    let mut output = Side::output(job, destroy, &input)?;
+    let mut buffer = Map::anonymous(job.bs.max(1), Policy::Base).context("bs: mapping a buffer")?;
+    buffer.populate();
+    // A transfer with a terminal or a pipe may block forever; there a signal ends the program as
+    // usual.
+    let signals = if input.waits() || output.waits() { None } else { Some(watch_signals()?) };
+    let mut offsets = Offsets::new(job);
+    let mut moved = Moved::default();
+    let began = Instant::now();
+    let ended: Result<(), String> = loop {
+        if job.time.is_some_and(|t| began.elapsed() >= t) || signals.as_ref().is_some_and(|s| s.next().is_some()) {
+            break Ok(());
+        }
+        let Some((at, len)) = offsets.next(moved.bytes) else { break Ok(()) };
+        match block(job, &mut input, &mut output, &mut buffer[..len], at, &mut moved) {
+            Ok(true) => {}
+            Ok(false) => break Ok(()),
+            Err(e) => break Err(e),
+        }
+    };
+    let ended = ended.and_then(|()| if job.has(Switch::Fsync) { output.sync() } else { Ok(()) });
+    moved.elapsed = began.elapsed();
+    Ok((moved, ended))
 }
 
 /// Transfers one block; returns whether there are more.

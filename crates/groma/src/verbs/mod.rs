@@ -17,6 +17,7 @@ mod forget;
 mod gate;
 mod hammer;
 mod list;
+pub(crate) mod lmbench;
 mod machine;
 mod manual;
 mod merge;
@@ -85,6 +86,7 @@ verbs! {
     report: Report(ReportArgs),
     dd: Dd(DdArgs),
     hammer: Hammer(HammerArgs),
+    lmbench: Lmbench(LmbenchArgs),
     completions: Completions(CompletionsArgs),
     manual: Manual(ManualArgs),
 }
@@ -144,6 +146,7 @@ const EXAMPLES: &str = concat!(
   groma dd if=data direct=1 hist=1      read a file past the page cache
   groma paper lmbench1996 table7        system calls of 1996, and of now
   groma hammer 32768 100                random stores, on one CPU and on all
+  groma lmbench lat_ctx -s 16 2 8       a program of lmbench, with its output
   groma plot mem.latency -o caches.svg  a curve
   groma plot syscall.getppid --over P   the same over sizes of worker groups
   groma report -o report.html           everything of a run, for a browser

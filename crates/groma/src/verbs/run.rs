@@ -211,6 +211,7 @@ pub(super) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
         all: args.all,
         no_store: args.no_store,
         store: &args.store,
+        silent: false,
         wanted: Wanted { select: args.select.clone(), strict: args.strict },
     };
     outputs.check()?;

@@ -42,6 +42,9 @@ pub(crate) struct ServeArgs {
     /// The longest that a session may take, which is one round of a client, such as 30s, 5m or 1h
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_session_time)]
     deadline: Duration,
+    /// End after this time, whatever is going on [default: serve until a signal arrives]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_session_time)]
+    life: Option<Duration>,
 }
 
 /// The maximum number of open sessions; more clients are refused. A worker group has a session for
@@ -59,7 +62,7 @@ const OVERTIME: Duration = Duration::from_secs(3).saturating_add(session::GRACE)
 /// session takes four for a moment.
 const DESCRIPTORS: u64 = strangers::MOST as u64 + 64;
 
-/// Serves until a signal arrives.
+/// Serves until a signal arrives, or its time is over.
 pub(super) fn run(_: &Program, args: &ServeArgs) -> Result<u8> {
     let is_loopback = args.bind.ip().is_loopback();
     let token = match &args.token {
@@ -89,6 +92,7 @@ pub(super) fn run(_: &Program, args: &ServeArgs) -> Result<u8> {
     };
     print(&format!("groma serve: on the other machine: groma run net --host {address}{shown}\n"))?;
 
+    let end = args.life.map(|life| Instant::now() + life);
     let mut strangers = Strangers::default();
     let mut sessions = Sessions { open: Vec::new(), deadline: args.deadline };
     // When descriptors have run out, the listening socket stays readable, so it is left out of
@@ -98,7 +102,7 @@ pub(super) fn run(_: &Program, args: &ServeArgs) -> Result<u8> {
         let now = Instant::now();
         deaf_until = deaf_until.filter(|until| now < *until);
         let mut wait = Duration::from_secs(3600);
-        for until in [strangers.next_deadline(), sessions.next_look(now), deaf_until].into_iter().flatten() {
+        for until in [strangers.next_deadline(), sessions.next_look(now), deaf_until, end].into_iter().flatten() {
             wait = wait.min(until.saturating_duration_since(now));
         }
         let mut fds = vec![signals.as_fd()];
@@ -112,6 +116,9 @@ pub(super) fn run(_: &Program, args: &ServeArgs) -> Result<u8> {
         sessions.reap(Instant::now());
         if let Some(signal) = signals.next() {
             return Ok(exit_code(signal));
+        }
+        if end.is_some_and(|end| Instant::now() >= end) {
+            return Ok(0);
         }
         let speaking: Vec<usize> = ready.iter().filter(|fd| (1..called).contains(*fd)).map(|fd| fd - 1).collect();
         for client in strangers.answer(&speaking, &token) {

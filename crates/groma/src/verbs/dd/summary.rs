@@ -7,16 +7,16 @@ use std::time::Duration;
 
 /// The counts and times of a transfer.
 #[derive(Default)]
-pub(super) struct Moved {
-    pub(super) bytes: u64,
-    pub(super) elapsed: Duration,
-    pub(super) reads: Latencies,
-    pub(super) writes: Latencies,
-    pub(super) mismatches: u64,
+pub(crate) struct Moved {
+    pub(crate) bytes: u64,
+    pub(crate) elapsed: Duration,
+    pub(crate) reads: Latencies,
+    pub(crate) writes: Latencies,
+    pub(crate) mismatches: u64,
 }
 
 /// The latencies of reads or writes, in a fixed amount of memory.
-pub(super) struct Latencies {
+pub(crate) struct Latencies {
     ns: Tally,
     /// The bins of the histogram: below 2 us, below 4 us and so on.
     octaves: [u64; u64::BITS as usize],

@@ -1,0 +1,189 @@
+//! Measures points silently, in a run of their own, and returns their records.
+//!
+//! `-N` are rounds (without it as many as the precision needs), `-P` is a worker group, `-W` a
+//! warm-up, and `LMBENCH_SCHED` the placement. Rounds are stored only where `GROMA_STORE` names a
+//! store: scripts call these programs hundreds of times.
+
+use super::call::{Call, Stop};
+use super::sched::Policy;
+use crate::args::StoreArgs;
+use crate::measure::{Outputs, measure};
+use groma_harness::model::{Host, Profile, Record, State, Tier, is_metric_of};
+use groma_harness::sys::topology::Topology;
+use groma_runner::{Planned, RunRequest, Setting};
+use std::fmt::Display;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// The time that a program may take for each point, if its values are not precise enough before.
+const PER_POINT: Duration = Duration::from_millis(900);
+/// The least and the most time of a program for all points. The most is a cap that lat_mem_rd with
+/// its 107 points reaches.
+const LEAST: Duration = Duration::from_millis(1500);
+const MOST: Duration = Duration::from_secs(20);
+/// From this number of points on rounds are short.
+const MANY: usize = 12;
+/// The rounds of a standard run.
+const DEFAULT_ROUNDS: u32 = 9;
+
+/// A point to measure: a benchmark with its parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Want {
+    bench: &'static str,
+    params: Vec<Setting>,
+}
+
+impl Want {
+    pub(super) fn of(bench: &'static str) -> Want {
+        Want { bench, params: Vec::new() }
+    }
+
+    /// With a value of a parameter. The others have their first usual value.
+    pub(super) fn with(mut self, name: &str, value: impl Display) -> Want {
+        self.params.push(Setting { of: None, name: name.to_owned(), values: vec![value.to_string()] });
+        self
+    }
+}
+
+/// The records of a point.
+#[derive(Debug)]
+pub(super) struct Found {
+    bench: &'static str,
+    pub(super) records: Vec<Record>,
+}
+
+/// All that a call measured.
+pub(super) struct Measured {
+    pub(super) found: Vec<Found>,
+    pub(super) host: Host,
+}
+
+impl Found {
+    /// The record of a metric, by what follows the benchmark's id; the main one by an empty text.
+    pub(super) fn record(&self, metric: &str) -> Option<&Record> {
+        self.records.iter().find(|record| is_metric_of(&record.id, self.bench) && suffix(record, self.bench) == metric)
+    }
+
+    /// The value of a metric, in SI units. Why there is none, or what is to be known of it, is told
+    /// in one line.
+    pub(super) fn value(&self, call: &Call<'_>, metric: &str) -> Option<f64> {
+        let Some(record) = self.record(metric) else {
+            call.absent(&format!("{}: was not measured", self.bench));
+            return None;
+        };
+        let params = if record.params_text.is_empty() { String::new() } else { format!(" ({})", record.params_text) };
+        let Some(value) = record.value.filter(|_| matches!(record.state, State::Ok | State::Noisy)) else {
+            let why = if record.reason.is_empty() { "there is no value" } else { &record.reason };
+            call.absent(&format!("{}{params}: {why}", record.state.word()));
+            return None;
+        };
+        if let Some(half) = record.precision().filter(|half| *half > IMPRECISE) {
+            call.imprecise.borrow_mut().push((params.clone(), half));
+        }
+        if call.copies().is_ok_and(|n| n > 1) && not_parallel(record) {
+            call.tell(&format!("not parallel{params}: in most samples some copy was not at work"));
+        }
+        Some(value)
+    }
+}
+
+/// What is told: a value whose interval is wider than 5 % to either side, where the pages of a
+/// survey put their sign.
+const IMPRECISE: f64 = 0.05;
+
+fn suffix<'r>(record: &'r Record, bench: &str) -> &'r str {
+    record.id[bench.len()..].trim_start_matches('.')
+}
+
+fn not_parallel(record: &Record) -> bool {
+    let overlap = groma_harness::model::Label::Overlap.letter();
+    record.labels.0.iter().any(|(label, n)| *label == overlap && n * 2 > record.samples)
+}
+
+/// Measures points; their records are in the same order.
+///
+/// # Errors
+/// When nothing can be measured at all, or a signal came.
+pub(super) fn points(call: &Call<'_>, wants: &[Want]) -> Result<Measured, Stop> {
+    let started = Instant::now();
+    let policy = Policy::of_environment().map_err(Stop::Usage)?;
+    let topology = Topology::for_plan();
+    let mut request = request(call, wants.len())?;
+    let copies = call.copies()?;
+    let mut plan: Vec<Planned> = Vec::new();
+    for want in wants {
+        let benches = call.groma.select(&[want.bench.to_owned()], Tier::Full)?;
+        request.params.clone_from(&want.params);
+        request.placement = match &benches[..] {
+            _ if request.remote.is_some() => None,
+            [bench, ..] => policy.placement(&bench.info, copies, &topology).map_err(Stop::Unmeasured)?,
+            [] => None,
+        };
+        // Of a machine with several classes of core, the first.
+        plan.extend(groma_runner::plan(&benches, &request, &topology)?.into_iter().take(1));
+    }
+    let store = StoreArgs { store: std::env::var_os("GROMA_STORE").filter(|path| !path.is_empty()).map(Into::into) };
+    let outputs = Outputs { no_store: store.store.is_none(), silent: true, ..Outputs::to_store(&store) };
+    request.params.clear();
+    let measured = loop {
+        let measured = match measure(call.groma, &request, &outputs, &plan, started)? {
+            ControlFlow::Continue(measured) => measured,
+            ControlFlow::Break(code) if code > 128 => return Err(Stop::Signal(i32::from(code) - 128)),
+            ControlFlow::Break(code) => {
+                return Err(Stop::Unmeasured(format!("the run did not begin (exit code {code})")));
+            }
+        };
+        // On a busy machine, points that were not reached get all the time that there is.
+        let is_cut = |record: &Record| record.samples == 0 && record.state == State::Unresolved;
+        let mut rest = measured.records.as_slice();
+        let mains = plan.iter().filter_map(|planned| {
+            let (own, others) = rest.split_at_checked(planned.point.metrics.len())?;
+            rest = others;
+            own.first()
+        });
+        if request.budget >= Some(MOST) || measured.signal().is_some() || !mains.into_iter().any(is_cut) {
+            break measured;
+        }
+        request.budget = Some(MOST);
+    };
+    if let Some(signal) = measured.signal() {
+        return Err(Stop::Signal(signal));
+    }
+    // What was asked to be kept and is not is told as in any run.
+    if measured.is_incomplete() && measured.report_end(true) != 0 {
+        call.failed.set(true);
+    }
+    let host = measured.head.host;
+    let mut records = measured.records.into_iter();
+    let found = plan.iter().zip(wants).map(|(planned, want)| Found {
+        bench: want.bench,
+        records: records.by_ref().take(planned.point.metrics.len()).collect(),
+    });
+    Ok(Measured { found: found.collect(), host })
+}
+
+/// Measures one point.
+pub(super) fn point(call: &Call<'_>, want: Want) -> Result<Found, Stop> {
+    let mut all = points(call, &[want])?.found;
+    all.pop().ok_or_else(|| Stop::Unmeasured("nothing was measured".to_owned()))
+}
+
+/// How the points are measured.
+fn request(call: &Call<'_>, points: usize) -> Result<RunRequest, Stop> {
+    let profile = if points > MANY { Profile::Quick } else { Profile::Standard };
+    let mut request = RunRequest::new(profile);
+    let copies = call.copies()?;
+    let (warm_up, rounds) = (call.warm_up()?, call.repetitions()?);
+    request.parallel = if copies > 1 { vec![copies] } else { Vec::new() };
+    request.warm_up = Some(warm_up).filter(|time| !time.is_zero());
+    request.rounds = rounds;
+    request.work_dir.clone_from(&call.work_dir);
+    request.remote.clone_from(&call.remote);
+    // With a number of rounds the work is given, and only the cap may cut it.
+    let points = points as u32;
+    request.budget = Some(match rounds {
+        Some(rounds) => MOST + warm_up * rounds * points,
+        None => (PER_POINT * points).clamp(LEAST, MOST) + warm_up * DEFAULT_ROUNDS * points,
+    });
+    Ok(request)
+}
