@@ -30,6 +30,7 @@ mod hostile_user;
 mod inherited;
 mod limits;
 mod lineage;
+mod lmbench_results;
 mod machines;
 mod memory_limits;
 mod names;
