@@ -21,13 +21,13 @@ mod store;
 pub use command_line::{arguments, counts, dd, numbers, select};
 pub use machine::{facts, topology};
 pub use protocol::{handshake, http, rpc, worker_job, worker_result};
-pub use store::{baseline, records, store, stream, views};
+pub use store::{baseline, lmbench, records, store, stream, views};
 
 /// A target: panics when a property does not hold for these bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets by name, which is also the name of the binary and the corpus.
-pub const ALL: [(&str, Target); 17] = [
+pub const ALL: [(&str, Target); 18] = [
     ("worker_job", worker_job),
     ("worker_result", worker_result),
     ("handshake", handshake),
@@ -42,6 +42,7 @@ pub const ALL: [(&str, Target); 17] = [
     ("store", store),
     ("stream", stream),
     ("baseline", baseline),
+    ("lmbench", lmbench),
     ("views", views),
     ("facts", facts),
     ("topology", topology),

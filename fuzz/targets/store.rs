@@ -90,6 +90,31 @@ pub fn baseline(data: &[u8]) {
     assert_eq!(String::from_utf8_lossy(&written(&again)), String::from_utf8_lossy(&once));
 }
 
+/// A result file of lmbench, `published/results/read.rs`. Its runs are small however long the file
+/// is, and the text of a run reads as the same run.
+pub fn lmbench(data: &[u8]) {
+    let file = groma_published::results::read(data);
+    let lines = data.split(|byte| *byte == b'\n').count();
+    for run in &file.runs {
+        for value in &run.values {
+            assert!(value.line >= run.line && value.line <= lines && value.keys.len() == value.kind.keys.len());
+            assert!(value.number.is_err() || value.number.is_ok_and(|number| number.is_finite() && number > 0.0));
+        }
+        // A row has two values at most, and a line is kept once.
+        assert!(run.values.len() <= 2 * lines && run.unread.len() <= run.unread_lines.min(8));
+        let again = groma_published::results::read(run.text.as_bytes());
+        assert_eq!(again.runs.len(), 1, "{:?}", run.text);
+        // The last line of a file may be cut off, and that of a run of it ends.
+        if data.last() == Some(&b'\n') {
+            let numbers = |run: &groma_published::results::Run| {
+                run.values.iter().map(|v| (v.kind.name, v.keys.clone(), v.number)).collect::<Vec<_>>()
+            };
+            assert_eq!(numbers(&again.runs[0]), numbers(run));
+            assert_eq!((&again.runs[0].head, &again.runs[0].dates), (&run.head, &run.dates));
+        }
+    }
+}
+
 /// A store whose file was altered, `store/store.rs`. The input is a list of alterations (three
 /// bytes of offset, one of length, then that many bytes); the first byte says whether the file is
 /// also truncated at the last offset.

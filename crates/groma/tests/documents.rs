@@ -122,6 +122,8 @@ fn commands_in_documents_work() {
         "groma tag",
         "groma forget",
         "groma merge",
+        "groma import",
+        "groma summary",
     ];
     let mut lines: Vec<(&str, String)> = Vec::new();
     for document in ["README.md", "CONTRIBUTING.md", "docs/writing-benchmarks.md", "docs/tasks.md"] {

@@ -235,31 +235,6 @@ fn several_runs_and_parts_of_them() {
 }
 
 #[test]
-fn lmbench_has_a_line_a_run_and_says_how_to_fill_it() {
-    let place = measured();
-    let summary = place.groma(&["export", "--format", "lmbench"]);
-    assert_eq!(summary.code, Some(0), "{summary:?}");
-    let processor = summary.out.split("\n\n").find(|table| table.starts_with("Processor")).expect("the table");
-    assert_eq!(processor.lines().count(), 5, "{processor}");
-    let value = place.json(&["show", "--format", "json"])["metrics"].clone();
-    let getppid = value.as_array().expect("metrics").iter().find(|m| m["id"] == "syscall.getppid").expect("it");
-    let micros: f64 = processor
-        .lines()
-        .last()
-        .and_then(|line| line.split_whitespace().last())
-        .expect("a cell")
-        .parse()
-        .expect("a number");
-    assert!((micros / (getppid["value"].as_f64().expect("a value") * 1e6) - 1.0).abs() < 0.01, "{processor}");
-
-    // The command that is named plans every cell.
-    let command = summary.err.trim().rsplit_once("\n  groma run ").expect("a command").1;
-    let args: Vec<&str> = ["run"].into_iter().chain(command.split(' ')).chain(["--dry-run"]).collect();
-    let plan = place.groma(&args);
-    assert!(plan.code == Some(0) && plan.out.lines().count() > 60, "{plan:?}");
-}
-
-#[test]
 fn bad_input_is_named_and_leaves_no_file() {
     let place = Place::new();
     let run = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "1", "--json"];

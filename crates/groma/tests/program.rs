@@ -31,6 +31,7 @@ mod inherited;
 mod limits;
 mod lineage;
 mod lmbench_commands;
+mod lmbench_results;
 mod machines;
 mod memory_limits;
 mod names;

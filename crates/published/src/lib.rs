@@ -6,7 +6,7 @@
 //! and columns; [`check()`] recomputes what the documents derived from their own numbers. A
 //! [`Picture`] is a figure without printed numbers. [`REPEATS`] has the commands, those for tests
 //! of other tools included. `data/README.md` says where the numbers come from, and which are
-//! doubtful.
+//! doubtful. [`results`] reads the result files of lmbench.
 //!
 //! Not here: values of this machine, and text for people.
 #![forbid(unsafe_code)]
@@ -37,6 +37,7 @@ mod lmbench1996;
 mod lmbench3;
 mod ousterhout1990;
 mod repeats;
+pub mod results;
 mod sheet;
 mod slb;
 

@@ -10,7 +10,7 @@
 //! | the hardware of a run on one page | [`hardware()`] |
 //! | one metric on a card | [`card()`] |
 //! | runs side by side | [`compare()`] |
-//! | runs in the layout of lmbench | [`lmbench()`] |
+//! | runs in the layout of lmbench's summary, a run as its result file | [`lmbench_summary`], [`lmbench_file`] |
 //! | runs for Prometheus | [`openmetrics()`] |
 //! | runs as a table for other programs | [`write_rows`] into a [`csv_table`] or a [`parquet_table`] |
 //! | a metric over the runs of a machine | [`trend()`], [`trend_changes`], [`trend_json`], [`trend_csv`] |
@@ -85,7 +85,10 @@ pub use hardware::hardware;
 pub use html::{Report, ReportRun, html};
 pub use lineage::{lineage, published};
 pub use list::{list, list_json};
-pub use lmbench::{LmbenchColumn, LmbenchTable, lmbench};
+pub use lmbench::{
+    LMBENCH_NAME, SummaryFormat, SummaryRun, Wanted, Written, blank_cells, lmbench_file, lmbench_summary,
+    wanted_of_summary,
+};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
 pub use openmetrics::openmetrics;

@@ -1,139 +1,153 @@
-//! Runs in the layout of lmbench's summary: tables by subject, one line per run. The program
-//! supplies the cells as data ([`LmbenchTable`]); this file only knows the layout.
+//! Runs as lmbench would have them: its result file, and its summary.
+//!
+//! Both follow [`KINDS`], so the summary of a run is what lmbench's scripts print of its file. A
+//! value comes from the metric with the definition of the line, from an imported value, or from a
+//! metric of nearly the same operation, in this order.
 
-use groma_model::page::Shown;
-use groma_model::{Record, RunHeader};
+mod file;
+mod layout;
+mod summary;
+mod tables;
 
-use crate::grid::{Align, Cell, Grid};
-use crate::style::Style;
-use crate::units::significant;
+use groma_analysis::point::{measured, of_first_class};
+use groma_model::{Placement, Record, RunHeader};
+use groma_published::results::{Form, KINDS, Kind, Ours, Tasks};
 
-/// A table of the summary.
-#[derive(Clone, Copy, Debug)]
-pub struct LmbenchTable {
-    /// The subject and unit.
-    pub title: &'static str,
-    /// The columns after host and system.
-    pub columns: &'static [LmbenchColumn],
+pub use file::{Written, lmbench_file};
+pub use layout::SummaryFormat;
+pub use summary::{SummaryRun, Wanted, blank_cells, lmbench_summary, wanted_of_summary};
+
+/// The key of a fact of the run: the copies of each program that ran at once.
+const COPIES: &str = "lmbench.SYNC_MAX";
+/// The key of a fact of a round: the peer, file or device of the line.
+pub const LMBENCH_NAME: &str = "lmbench.name";
+/// The stride of a chain in random order, which lmbench's driver chooses.
+const RANDOM_STRIDE: u64 = 16;
+
+/// A value of a line.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading<'r> {
+    pub(crate) kind: &'static Kind,
+    /// The values of its keys.
+    pub(crate) keys: Vec<u64>,
+    /// The peer, file or device, if the run knows it.
+    pub(crate) name: Option<&'r str>,
+    /// Whether the peer is another machine.
+    pub(crate) remote: bool,
+    pub(crate) record: &'r Record,
+    /// The metric that it comes from; `None` for an imported value without one.
+    from: Option<&'static Ours>,
+    /// lmbench's value in SI units.
+    pub(crate) si: Option<f64>,
 }
 
-/// A column of the summary.
-#[derive(Clone, Copy, Debug)]
-pub struct LmbenchColumn {
-    /// The two lines of the heading.
-    pub heads: [&'static str; 2],
-    /// The cell's value: the mean of the first of these lists whose values a run has completely.
-    pub of: &'static [&'static [Shown]],
-    /// Multiplier from SI units.
-    pub factor: f64,
-}
-
-impl LmbenchColumn {
-    /// The value of a run, in the unit of the table.
-    pub fn value(&self, records: &[Record]) -> Option<f64> {
-        let mean = |all: &&[Shown]| {
-            let values: Option<Vec<f64>> = all.iter().map(|shown| shown.find(records)?.value).collect();
-            values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>() / values.len() as f64)
-        };
-        self.of.iter().find_map(mean).map(|value| value * self.factor)
+impl Reading<'_> {
+    /// The value of the record that lmbench's value stands for, both in SI units.
+    fn value_of(&self, si: f64) -> f64 {
+        self.from.map_or(si, |ours| ours.value(si))
     }
 }
 
-/// The summary of some runs. A cell is blank where a run lacks its metrics.
-pub fn lmbench(tables: &[LmbenchTable], runs: &[(&RunHeader, &[Record])]) -> String {
-    // Lines are never broken: they are read by column.
-    let style = Style::plain(usize::MAX);
-    let mut out = "groma runs in the layout of lmbench 3: make see\n".to_owned();
-    for table in tables {
-        out.push_str(&format!("\n{}\n", table.title));
-        let mut align = vec![Align::Left; 2];
-        align.resize(2 + table.columns.len(), Align::Right);
-        let mut grid = Grid::new(&align, &style);
-        for (line, names) in [["Host", "OS"], ["", ""]].into_iter().enumerate() {
-            let heads = table.columns.iter().map(|column| column.heads[line]);
-            grid.row(names.into_iter().chain(heads).map(Cell::new).collect());
+/// How many copies of each program measured at once.
+fn copies(head: &RunHeader) -> u32 {
+    head.environment.get(COPIES).and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// The values of all lines, in their order; those of one line by name and keys.
+pub(crate) fn readings<'r>(head: &RunHeader, records: &'r [Record]) -> Vec<Reading<'r>> {
+    let copies = copies(head);
+    let records: Vec<&Record> = of_first_class(records.iter()).collect();
+    KINDS.iter().flat_map(|kind| of_kind(kind, copies, &records)).collect()
+}
+
+/// The values of one kind of line: those with its definition, measured or imported, else those of
+/// the first metric of nearly the same operation that has any.
+fn of_kind<'r>(kind: &'static Kind, copies: u32, records: &[&'r Record]) -> Vec<Reading<'r>> {
+    // Of several other machines, the first has the metric of groma, the others that of lmbench.
+    let same: Vec<Option<&'static Ours>> = kind.ours.iter().map(Some).chain([None]).collect();
+    let near = kind.near.iter().map(|near| vec![Some(near)]);
+    let mut without = Vec::new();
+    for alternatives in [same].into_iter().chain(near) {
+        let found = best(kind, &alternatives, copies, records);
+        if found.iter().any(|reading| reading.si.is_some()) {
+            return found;
         }
-        let rows: Vec<Vec<String>> = runs.iter().map(|(head, records)| row(table, head, records)).collect();
-        let rule = |i: usize| {
-            let heads = match i {
-                0 | 1 => ["Host", "OS"][i].len(),
-                _ => table.columns[i - 2].heads.iter().map(|head| head.len()).max().unwrap_or_default(),
-            };
-            "-".repeat(rows.iter().map(|row| row[i].chars().count()).max().unwrap_or_default().max(heads))
-        };
-        grid.row((0..align.len()).map(|i| Cell::new(rule(i))).collect());
-        for row in &rows {
-            grid.row(row.iter().map(Cell::new).collect());
+        if without.is_empty() {
+            without = found;
         }
-        out.push_str(&grid.render());
     }
-    out
+    without
 }
 
-fn row(table: &LmbenchTable, head: &RunHeader, records: &[Record]) -> Vec<String> {
-    let fact = |key| head.environment.get(key).unwrap_or_default();
-    // What follows the release only says whose build it is.
-    let release = fact("kernel.release").split('-').next().unwrap_or_default();
-    let names = [fact("host.name").to_owned(), format!("{} {release}", fact("kernel.name"))];
-    let values = table.columns.iter().map(|column| column.value(records));
-    names.into_iter().chain(values.map(|value| value.map_or_else(String::new, text))).collect()
-}
-
-/// Three digits; a count has no decimal point.
-fn text(value: f64) -> String {
-    if value >= 10.0 && value.fract() == 0.0 { value.to_string() } else { significant(value, 3) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixtures;
-
-    const TABLES: &[LmbenchTable] = &[
-        LmbenchTable {
-            title: "Calls, microseconds",
-            columns: &[
-                LmbenchColumn {
-                    heads: ["null", "call"],
-                    of: &[&[Shown::of("syscall.none", &[])], &[Shown::of("syscall.getppid", &[])]],
-                    factor: 1e6,
-                },
-                LmbenchColumn {
-                    heads: ["null", "I/O"],
-                    of: &[&[Shown::of("syscall.read", &[]), Shown::of("syscall.write", &[])]],
-                    factor: 1e6,
-                },
-                LmbenchColumn { heads: ["sig", "hndl"], of: &[&[Shown::of("signal.catch.net", &[])]], factor: 1e6 },
-                LmbenchColumn { heads: ["Pipe", ""], of: &[&[Shown::of("ipc.pipe_rtt", &[])]], factor: 1e6 },
-            ],
-        },
-        LmbenchTable {
-            title: "Memory, nanoseconds",
-            columns: &[LmbenchColumn {
-                heads: ["L1", "$"],
-                of: &[&[Shown::of("mem.latency", &[("size", "4K"), ("chain", "amortised")])]],
-                factor: 1e9,
-            }],
-        },
-    ];
-
-    #[test]
-    fn one_line_per_run_with_blanks_for_missing_values() {
-        let (head, records) = (fixtures::header(), fixtures::records());
-        let mut other = head.clone();
-        other.environment.facts[0].value = "b\x1b[2J".to_owned();
-        insta::assert_snapshot!(lmbench(TABLES, &[(&head, &records), (&other, &records[..6])]));
-    }
-
-    #[test]
-    fn a_mean_needs_all_of_its_values() {
-        let of = |ids: &[&str]| {
-            let records = fixtures::records();
-            records.into_iter().filter(|r| ids.contains(&r.id.as_str())).collect::<Vec<Record>>()
+/// The values that these metrics give, one for each name and keys: with a number rather than
+/// without, and as pinned as lmbench's line is read.
+fn best<'r>(
+    kind: &'static Kind,
+    alternatives: &[Option<&'static Ours>],
+    copies: u32,
+    records: &[&'r Record],
+) -> Vec<Reading<'r>> {
+    let mut found: Vec<(usize, Reading<'r>)> = Vec::new();
+    let all = alternatives.iter().flat_map(|from| records.iter().map(move |record| (*from, *record)));
+    for (rank, reading) in all.filter_map(|(from, record)| reading(kind, from, copies, record)) {
+        let is_it = |(_, other): &&mut (usize, Reading<'_>)| {
+            (&other.keys, other.remote, other.name) == (&reading.keys, reading.remote, reading.name)
         };
-        let column = TABLES[0].columns[1];
-        let mean = column.value(&of(&["syscall.read", "syscall.write"])).expect("both");
-        assert!((mean - 0.172).abs() < 1e-9, "{mean}");
-        assert_eq!(column.value(&of(&["syscall.read"])), None);
+        match found.iter_mut().find(is_it) {
+            None => found.push((rank, reading)),
+            Some(known) if (reading.si.is_none(), rank) < (known.1.si.is_none(), known.0) => {
+                *known = (rank, reading);
+            }
+            Some(_) => {}
+        }
     }
+    let mut found: Vec<Reading<'r>> = found.into_iter().map(|(_, reading)| reading).collect();
+    found.sort_by(|a, b| (a.remote, a.name, &a.keys).cmp(&(b.remote, b.name, &b.keys)));
+    found
+}
+
+/// A record as a value of this kind, with the rank of its placement.
+fn reading<'r>(
+    kind: &'static Kind,
+    from: Option<&'static Ours>,
+    copies: u32,
+    record: &'r Record,
+) -> Option<(usize, Reading<'r>)> {
+    let keys = match from {
+        Some(ours) => keys_of(ours, record)?,
+        None if record.id.strip_prefix("lmbench.") == Some(kind.name) => {
+            kind.keys.iter().map(|key| record.params.int(key)).collect::<Option<_>>()?
+        }
+        None => return None,
+    };
+    if record.workers != if kind.takes_copies { copies } else { 1 } {
+        return None;
+    }
+    let rank = match record.placement {
+        Placement::Pinned | Placement::On(_) | Placement::SameCpu => 0,
+        Placement::Free | Placement::Remote => 1,
+        Placement::Compact if copies > 1 => 2,
+        _ => return None,
+    };
+    let si = measured(record).map(|value| from.map_or(value, |ours| ours.of_value(value)));
+    // 0 of a record of groma is below its resolution, and has no inverse.
+    let si = si.filter(|si| si.is_finite());
+    let remote = record.placement == Placement::Remote;
+    // A file that lmbench read is no part of what distinguishes two values.
+    let is_peer = !matches!(kind.form, Form::Named(_)) || kind.tasks == Tasks::Several;
+    let name = record.fact(LMBENCH_NAME).filter(|_| is_peer);
+    Some((rank, Reading { kind, keys, name, remote, record, from, si }))
+}
+
+/// The keys of a record of a metric; `None` if it is another metric or point.
+fn keys_of(ours: &Ours, record: &Record) -> Option<Vec<u64>> {
+    let has = |(name, text): &(&str, &str)| record.params.get(name).is_some_and(|value| value.is_typed(text));
+    if record.id != ours.metric || !ours.params.iter().all(has) {
+        return None;
+    }
+    let key = |(name, times): &(&str, u64)| match *name {
+        "" => Some(RANDOM_STRIDE),
+        name => record.number(name).filter(|number| number.is_multiple_of(*times)).map(|number| number / times),
+    };
+    ours.keys.iter().map(key).collect()
 }

@@ -141,7 +141,9 @@ fn shared_cores(records: &[Record]) -> Option<String> {
 fn closing(run: &RunHeader, end: Option<&End>) -> String {
     let mut parts = Vec::new();
     if let Some(end) = end {
-        parts.push(format!("{} of a budget of {}", units::wall(end.wall_s), budget(run.budget_s)));
+        // An imported run had none.
+        let of = if run.budget_s > 0.0 { format!(" of a budget of {}", budget(run.budget_s)) } else { String::new() };
+        parts.push(format!("{}{of}", units::wall(end.wall_s)));
     }
     if let Some(noise) = run.noise {
         let lost = run.noise_lost.map(|lost| format!(" ({} of its time lost)", units::percent(lost)));

@@ -1,7 +1,5 @@
 //! `groma export`: writes stored runs in formats of other programs.
 
-mod lmbench;
-
 use crate::args::{StoreArgs, selects};
 use crate::measure::count;
 use crate::out_file::OutFile;
@@ -27,12 +25,12 @@ const HELP: &str = "Examples:
       some of its metrics, to standard output
   groma export -o run.ndjson          all of a run; groma merge reads it back
   groma export -o groma.prom          for node_exporter's textfile collector
-  groma export A B --format lmbench
-      the tables that lmbench prints, a line a run
+  groma export --format lmbench -o vm.0
+      a result file of lmbench, which its scripts and groma import read
 
 docs/exports.md has the columns, and a query for each format.";
 
-/// Write runs for other programs: CSV, JSON, Parquet, Prometheus, the layout of lmbench
+/// Write runs for other programs: CSV, JSON, Parquet, Prometheus, lmbench's result file
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ExportArgs {
@@ -71,7 +69,7 @@ pub(crate) enum ExportFormat {
     Parquet,
     /// Gauges for Prometheus.
     OpenMetrics,
-    /// The layout of lmbench's summary.
+    /// A result file of lmbench.
     Lmbench,
 }
 
@@ -96,7 +94,7 @@ impl ExportFormat {
         }
     }
 
-    /// The file extension; lmbench's text has none.
+    /// The file extension; a result file of lmbench ends in a number.
     pub(crate) const fn ending(self) -> Option<&'static str> {
         match self {
             ExportFormat::Csv => Some("csv"),
@@ -217,11 +215,14 @@ fn write(program: &Program, args: &ExportArgs, format: ExportFormat, table: Tabl
             }
             Ok(())
         }
-        ExportFormat::OpenMetrics | ExportFormat::Lmbench => {
+        ExportFormat::OpenMetrics => {
             let runs: Vec<Shown> = runs.collect::<Result<_>>()?;
             let runs: Vec<(&RunHeader, &[Record])> = runs.iter().map(|run| (&run.head, &run.records[..])).collect();
-            let text = if format == ExportFormat::Lmbench { of_lmbench(program, &runs) } else { gauges(&runs)? };
-            out.write_all(text.as_bytes()).with_context(of_file)
+            out.write_all(gauges(&runs)?.as_bytes()).with_context(of_file)
+        }
+        ExportFormat::Lmbench => {
+            let runs: Vec<Shown> = runs.collect::<Result<_>>()?;
+            out.write_all(result_file(&runs)?.as_bytes()).with_context(of_file)
         }
     }
 }
@@ -274,19 +275,12 @@ fn gauges(runs: &[(&RunHeader, &[Record])]) -> Result<String> {
     Ok(report::openmetrics(runs))
 }
 
-/// lmbench's summary of runs. Warns of blank cells, with the command that fills them.
-fn of_lmbench(program: &Program, runs: &[(&RunHeader, &[Record])]) -> String {
-    let columns = || lmbench::TABLES.iter().flat_map(|table| table.columns);
-    let blank = runs
-        .iter()
-        .map(|(_, records)| columns().filter(|column| column.value(records).is_none()).count())
-        .sum::<usize>();
-    if blank > 0 {
-        let cells = columns().count() * runs.len();
-        warn!(
-            "{blank} of {cells} cells are blank: no run here measured them. A run of all of them takes a minute:\n  {}",
-            lmbench::command(program)
-        );
+/// A result file of lmbench. It holds one run: lmbench's scripts take a file for a machine.
+fn result_file(runs: &[Shown]) -> Result<String> {
+    let [run] = runs else { bail!("lmbench: a result file holds one run, and {} are named", runs.len()) };
+    let written = report::lmbench_file(&run.head, &run.records, run.end.as_ref());
+    if written.values == 0 {
+        bail!("lmbench: run {} holds no value that lmbench has a line for", run.head.run);
     }
-    report::lmbench(lmbench::TABLES, runs)
+    Ok(written.text)
 }

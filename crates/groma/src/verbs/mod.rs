@@ -16,6 +16,7 @@ mod export;
 mod forget;
 mod gate;
 mod hammer;
+mod import;
 mod list;
 pub(crate) mod lmbench;
 mod machine;
@@ -29,6 +30,7 @@ pub(crate) mod run;
 mod runs;
 mod serve;
 mod show;
+mod summary;
 mod tag;
 mod trend;
 mod watch;
@@ -73,6 +75,7 @@ verbs! {
     tag: Tag(TagArgs),
     forget: Forget(ForgetArgs),
     merge: Merge(MergeArgs),
+    import: Import(ImportArgs),
     export: Export(ExportArgs),
     ab: Ab(AbArgs),
     compare: Compare(CompareArgs),
@@ -80,6 +83,7 @@ verbs! {
     baseline: Baseline(BaselineArgs),
     calibrate: Calibrate(CalibrateArgs),
     trend: Trend(TrendArgs),
+    summary: Summary(SummaryArgs),
     paper: Paper(PaperArgs),
     predict: Predict(PredictArgs),
     plot: Plot(PlotArgs),
@@ -142,6 +146,8 @@ const EXAMPLES: &str = concat!(
   groma predict -- git status           what the kernel costs a command
   groma trend ipc.pipe_rtt              one metric over all runs
   groma export -o run.parquet           also csv, json, Prometheus
+  groma import results/*/*.0            result files of lmbench, as runs
+  groma summary host:db1 latest         runs as lmbench's summary has them
   groma watch --for 1m                  how much of each core others take
   groma dd if=data direct=1 hist=1      read a file past the page cache
   groma paper lmbench1996 table7        system calls of 1996, and of now

@@ -3,6 +3,7 @@
 use crate::args::StoreArgs;
 use crate::sides::baseline;
 use crate::store::{Shown, existing_store, read, records, store_path};
+use crate::verbs::import::IMPORTED;
 use anyhow::Result;
 use groma_analysis::point::measured;
 use groma_harness::model::{Placement, Point, Record, RunHeader};
@@ -65,6 +66,10 @@ pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machi
         // Runs that only a newer groma can read are skipped.
         let is_left = |point: &_| left.iter().any(|planned| is_same(&planned.point, point));
         let Ok(run) = store.load_part(&id, Some(&benches), is_left) else { continue };
+        // What lmbench measured here is not a value of this program.
+        if run.header.environment.get(IMPORTED).is_some() {
+            continue;
+        }
         let found = records(run, false);
         let has_value = |planned: &Planned| {
             found.records.iter().any(|record| measured(record).is_some() && is_of(record, &planned.point))
@@ -97,8 +102,18 @@ pub(super) fn of_run(args: &StoreArgs, run: &str, wanted: &[&Planned]) -> Result
 
 /// The machine of these records, with those of the wanted points.
 pub(super) fn of_records(head: &RunHeader, records: &[Record], wanted: &[&Planned]) -> Machine {
-    let is_wanted = |record: &&Record| wanted.iter().any(|planned| is_of(record, &planned.point));
-    let records: Vec<Record> = records.iter().filter(is_wanted).cloned().collect();
+    let is_imported = head.environment.get(IMPORTED).is_some();
+    let of_point = |record: &Record| {
+        let placed = |planned: &&Planned| {
+            let point = &planned.point;
+            // lmbench pinned nothing, neither for its papers nor in an imported file.
+            let free = is_imported && record.placement == Placement::Free && point.placement != Placement::Remote;
+            let placement = if free { point.placement.clone() } else { record.placement.clone() };
+            Some(Record { placement, ..record.clone() }).filter(|record| is_of(record, point))
+        };
+        wanted.iter().find_map(placed)
+    };
+    let records: Vec<Record> = records.iter().filter_map(of_point).collect();
     Machine { name: name(head), runs: vec![(head.run.clone(), records.len())], records, head: head.clone() }
 }
 
@@ -112,11 +127,12 @@ pub(super) fn tell_apart(all: &mut [Machine]) {
     }
 }
 
-/// Host and processor, without trademark signs.
+/// Host and processor, without trademark signs, and what measured if it was not groma.
 fn name(head: &RunHeader) -> String {
     let cpu = head.environment.get("cpu.model").unwrap_or_default().replace("(R)", "").replace("(TM)", "");
     let cpu = cpu.split_whitespace().collect::<Vec<_>>().join(" ");
-    let parts = [head.environment.get(HOST_NAME).unwrap_or_default(), &cpu];
+    let parts = [HOST_NAME, IMPORTED].map(|key| head.environment.get(key).unwrap_or_default());
+    let parts = [parts[0], &cpu, parts[1]];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
