@@ -429,8 +429,6 @@ void benchmp(benchmp_f initialize, benchmp_f benchmark, benchmp_f cleanup, int e
     }
     if (found.not_parallel)
         groma_lmb_say("warning: the %d processes did not run side by side in every round", members);
-    if (*found.why)
-        groma_lmb_say("warning: %s", found.why);
     if (found.imprecise)
         groma_lmb_say("warning: imprecise: %.4g ns, 95 %% interval %.4g to %.4g ns", found.ns,
                       found.low_ns, found.high_ns);
