@@ -1,4 +1,4 @@
-//! See [`crate::arch::barrier`].
+//! See [`crate::arch::call_through_barrier`].
 //!
 //! # Safety
 //! The function leaves the stack as the ABI says; a naked function has no unwind information.
