@@ -151,7 +151,7 @@ fn sorted<'t>(program: &str, text: &'t str, shapes: &[&str]) -> (Vec<&'t str>, V
 /// Whether something told says that a line is missing: on a busy machine some values are
 /// unresolved.
 fn is_missing(told: &[&str]) -> bool {
-    const WHY: [&str; 4] = ["unresolved", "unsupported", "denied", "is not memory"];
+    const WHY: [&str; 5] = ["unresolved", "timeout", "unsupported", "denied", "is not memory"];
     told.iter().any(|line| WHY.iter().any(|why| line.contains(why)))
 }
 
@@ -437,8 +437,9 @@ that of `groma run`: fresh processes, short intervals, proofs. Nothing is stored
 Scripts that start programs by name and read their lines need no change. What they may notice:
 
 - **Time.** A program takes about a second for each value and at most 20 for all (`cache` twice
-  that); what needs more rounds for its precision gets them within that time. `-N` says how many
-  rounds, exactly. `ENOUGH`, `TIMING_O` and `LOOP_O` have no effect.
+  that, `lat_mem_rd` with several strides a tenth of a second for each row); what needs more rounds
+  for its precision gets them within that time. `-N` says how many rounds, exactly; `-W` is the
+  warm-up of all rounds together. `ENOUGH`, `TIMING_O` and `LOOP_O` have no effect.
 - **Exit codes.** 0 if every line was printed; 1 if a server, a file or a port is not there or in
   the way; 2 for wrong words, after a line that names them and the usage; 4 if a line is missing.
   lmbench ends with 0 or 255.
