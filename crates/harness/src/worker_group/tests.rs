@@ -76,6 +76,24 @@ fn samples_outside_the_common_span_are_labelled() {
     assert_eq!(seen, [(0, false), (-1, true), (-1, true), (0, false), (-1, true), (-1, true)]);
 }
 
+/// `mem.latency` states the time of its first lap before its loop.
+#[test]
+fn samples_belong_to_the_loop_and_not_to_what_was_stated_before_it() {
+    let board = Board::new(1).expect("memory");
+    let mut output = one_series();
+    output.series.insert(0, Series::stated("first", vec![2.0]));
+    board.head().report.write(&report(output));
+    let slot = &board.slots[0];
+    slot.last.store(1000, SeqCst);
+    slot.samples[0].t1.store(900, SeqCst);
+    slot.samples[0].elapsed.store(900, SeqCst);
+    slot.samples[0].iters.store(1, SeqCst);
+    slot.count.store(1, SeqCst);
+    let said = collect(&board, &job(1), 2, Timetable::new(1, 2, true, 4e6, 0), 1).expect("a report");
+    let samples: Vec<usize> = said.output.series.iter().map(|series| series.samples.len()).collect();
+    assert_eq!((samples, &said.output.series[0].values), (vec![0, 1], &vec![2.0]));
+}
+
 #[test]
 fn members_have_random_numbers_of_their_own() {
     static INFO: crate::model::Info = crate::model::Info::new("test.random");

@@ -1,7 +1,7 @@
 //! Measures points silently, in a run of their own, and returns their records.
 //!
-//! `-N` are rounds (without it as many as the precision needs), `-P` is a worker group, `-W` a
-//! warm-up, and `LMBENCH_SCHED` the placement. Rounds are stored only where `GROMA_STORE` names a
+//! `-N` are rounds (without it as many as the precision needs), `-P` is a worker group, `-W` the
+//! warm-up of all rounds together, and `LMBENCH_SCHED` the placement. Rounds are stored only where `GROMA_STORE` names a
 //! store: scripts call these programs hundreds of times.
 
 use super::call::{Call, Stop};
@@ -17,14 +17,19 @@ use std::time::{Duration, Instant};
 
 /// The time that a program may take for each point, if its values are not precise enough before.
 const PER_POINT: Duration = Duration::from_millis(900);
-/// The least and the most time of a program for all points. The most is a cap that lat_mem_rd with
-/// its 107 points reaches.
+/// The least time of a program for all points.
 const LEAST: Duration = Duration::from_millis(1500);
+/// The cap: the time for all points, which lat_mem_rd with its 107 points for a stride reaches, or
+/// for more than 200 points the time that each takes at least.
 const MOST: Duration = Duration::from_secs(20);
+const MOST_PER_POINT: Duration = Duration::from_millis(100);
 /// From this number of points on rounds are short.
 const MANY: usize = 12;
 /// The rounds of a standard run.
 const DEFAULT_ROUNDS: u32 = 9;
+
+/// The rounds of points that nine did not resolve.
+const MORE_ROUNDS: u32 = 35;
 
 /// A point to measure: a benchmark with its parameters.
 #[derive(Clone, Debug)]
@@ -108,7 +113,8 @@ pub(super) fn points(call: &Call<'_>, wants: &[Want]) -> Result<Measured, Stop> 
     let started = Instant::now();
     let policy = Policy::of_environment().map_err(Stop::Usage)?;
     let topology = Topology::for_plan();
-    let mut request = request(call, wants.len())?;
+    let cap = MOST.max(MOST_PER_POINT * wants.len() as u32) + call.warm_up()? * wants.len() as u32;
+    let mut request = request(call, wants.len(), cap)?;
     let copies = call.copies()?;
     let mut plan: Vec<Planned> = Vec::new();
     for want in wants {
@@ -125,26 +131,38 @@ pub(super) fn points(call: &Call<'_>, wants: &[Want]) -> Result<Measured, Stop> 
     let store = StoreArgs { store: std::env::var_os("GROMA_STORE").filter(|path| !path.is_empty()).map(Into::into) };
     let outputs = Outputs { no_store: store.store.is_none(), silent: true, ..Outputs::to_store(&store) };
     request.params.clear();
-    let measured = loop {
-        let measured = match measure(call.groma, &request, &outputs, &plan, started)? {
-            ControlFlow::Continue(measured) => measured,
-            ControlFlow::Break(code) if code > 128 => return Err(Stop::Signal(i32::from(code) - 128)),
-            ControlFlow::Break(code) => {
-                return Err(Stop::Unmeasured(format!("the run did not begin (exit code {code})")));
-            }
-        };
-        // On a busy machine, points that were not reached get all the time that there is.
-        let is_cut = |record: &Record| record.samples == 0 && record.state == State::Unresolved;
-        let mut rest = measured.records.as_slice();
-        let mains = plan.iter().filter_map(|planned| {
-            let (own, others) = rest.split_at_checked(planned.point.metrics.len())?;
-            rest = others;
-            own.first()
-        });
-        if request.budget >= Some(MOST) || measured.signal().is_some() || !mains.into_iter().any(is_cut) {
-            break measured;
-        }
-        request.budget = Some(MOST);
+    let mut measured = of_plan(call, &request, &outputs, &plan, started)?;
+    // On a busy machine, points that were not reached or not seen undisturbed get more rounds, in
+    // what is left of the time. `-N` has said how many there are.
+    let is_unresolved = |records: &[Record]| records.first().is_some_and(|main| main.state == State::Unresolved);
+    let again: Vec<usize> = (0..plan.len()).filter(|i| is_unresolved(&measured.records[*i])).collect();
+    if !again.is_empty() && request.rounds.is_none() {
+        (request.budget, request.rounds) = (Some(cap), Some(MORE_ROUNDS));
+        let rest: Vec<Planned> = again.iter().map(|i| plan[*i].clone()).collect();
+        let more = of_plan(call, &request, &outputs, &rest, started)?;
+        again.into_iter().zip(more.records).for_each(|(i, records)| measured.records[i] = records);
+    }
+    let found = wants.iter().zip(measured.records).map(|(want, records)| Found { bench: want.bench, records });
+    Ok(Measured { found: found.collect(), host: measured.host })
+}
+
+/// The records of each point of a plan.
+struct Records {
+    records: Vec<Vec<Record>>,
+    host: Host,
+}
+
+fn of_plan(
+    call: &Call<'_>,
+    request: &RunRequest,
+    outputs: &Outputs<'_>,
+    plan: &[Planned],
+    started: Instant,
+) -> Result<Records, Stop> {
+    let measured = match measure(call.groma, request, outputs, plan, started)? {
+        ControlFlow::Continue(measured) => measured,
+        ControlFlow::Break(code) if code > 128 => return Err(Stop::Signal(i32::from(code) - 128)),
+        ControlFlow::Break(code) => return Err(Stop::Unmeasured(format!("the run did not begin (exit code {code})"))),
     };
     if let Some(signal) = measured.signal() {
         return Err(Stop::Signal(signal));
@@ -155,11 +173,8 @@ pub(super) fn points(call: &Call<'_>, wants: &[Want]) -> Result<Measured, Stop> 
     }
     let host = measured.head.host;
     let mut records = measured.records.into_iter();
-    let found = plan.iter().zip(wants).map(|(planned, want)| Found {
-        bench: want.bench,
-        records: records.by_ref().take(planned.point.metrics.len()).collect(),
-    });
-    Ok(Measured { found: found.collect(), host })
+    let of_point = |planned: &Planned| records.by_ref().take(planned.point.metrics.len()).collect();
+    Ok(Records { records: plan.iter().map(of_point).collect(), host })
 }
 
 /// Measures one point.
@@ -169,21 +184,22 @@ pub(super) fn point(call: &Call<'_>, want: Want) -> Result<Found, Stop> {
 }
 
 /// How the points are measured.
-fn request(call: &Call<'_>, points: usize) -> Result<RunRequest, Stop> {
+fn request(call: &Call<'_>, points: usize, cap: Duration) -> Result<RunRequest, Stop> {
     let profile = if points > MANY { Profile::Quick } else { Profile::Standard };
     let mut request = RunRequest::new(profile);
     let copies = call.copies()?;
     let (warm_up, rounds) = (call.warm_up()?, call.repetitions()?);
     request.parallel = if copies > 1 { vec![copies] } else { Vec::new() };
-    request.warm_up = Some(warm_up).filter(|time| !time.is_zero());
+    request.warm_up = Some(warm_up / rounds.unwrap_or(DEFAULT_ROUNDS)).filter(|time| !time.is_zero());
     request.rounds = rounds;
     request.work_dir.clone_from(&call.work_dir);
     request.remote.clone_from(&call.remote);
-    // With a number of rounds the work is given, and only the cap may cut it.
     let points = points as u32;
-    request.budget = Some(match rounds {
-        Some(rounds) => MOST + warm_up * rounds * points,
-        None => (PER_POINT * points).clamp(LEAST, MOST) + warm_up * DEFAULT_ROUNDS * points,
-    });
+    // With a number of rounds the work is given, and only the cap may cut it.
+    let wanted = match rounds {
+        Some(_) => cap,
+        None => LEAST.max((PER_POINT + warm_up) * points),
+    };
+    request.budget = Some(wanted.min(cap));
     Ok(request)
 }

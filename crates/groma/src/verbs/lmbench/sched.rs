@@ -80,8 +80,7 @@ impl Policy {
                     Ok(Some(Placement::SameCpu))
                 }
                 _ if one_cpu => {
-                    Err("LMBENCH_SCHED: these processes are on one CPU, by whatever policy but UNIQUE and CUSTOM"
-                        .to_owned())
+                    Err("LMBENCH_SCHED: the processes of a ring are on one CPU: DEFAULT, SINGLE or BALANCED".to_owned())
                 }
                 Policy::Unique => pair(0, 1 % usable.len().max(1)),
                 Policy::UniqueSpread => pair(0, usable.len() / 2),

@@ -41,8 +41,9 @@ pub(in super::super) static PROGRAMS: &[Program] = &[
 const PORT: u16 = 80;
 /// How long either side waits for the other.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes of one read.
+/// Bytes of one read, and of an answer at most.
 const PIECE: usize = 64 << 10;
+const MOST: u64 = 1 << 30;
 /// What ends a server instead of a request.
 const EXIT: &str = "EXIT";
 
@@ -99,7 +100,7 @@ fn get(connect: impl Fn() -> io::Result<TcpStream>, name: &str, body: &mut Vec<u
         connection.set_read_timeout(Some(PATIENCE))?;
         connection.write_all(format!("GET /{} HTTP/1.0\r\n\r\n", name.trim_start_matches('/')).as_bytes())?;
         let mut answer = Vec::with_capacity(PIECE);
-        connection.read_to_end(&mut answer)?;
+        (&connection).take(MOST).read_to_end(&mut answer)?;
         Ok(answer)
     };
     let answer = answer().map_err(|e| e.to_string())?;
@@ -134,6 +135,8 @@ fn transferred(files: u64, bytes: u64, time: Duration, strict: bool) -> String {
 fn lmhttp(call: &mut Call<'_>) -> Outcome {
     /// Threads that answer at once.
     const MOST: u64 = 64;
+    /// The pause where a connection cannot be accepted.
+    const PAUSE: Duration = Duration::from_millis(10);
     for refused in ['D', 'l', 'z'] {
         if call.has(refused) {
             return Err(Stop::Usage(format!("-{refused}: is not done here")));
@@ -153,7 +156,11 @@ fn lmhttp(call: &mut Call<'_>) -> Outcome {
     let (is_debug, is_empty) = (call.has('d'), call.has('n'));
     let name = call.program.name;
     let work = || loop {
-        let Ok((connection, from)) = listener.accept() else { continue };
+        let Ok((connection, from)) = listener.accept() else {
+            // As a rule there are no descriptors left, until other connections end.
+            std::thread::sleep(PAUSE);
+            continue;
+        };
         match answer(connection, &root, is_empty) {
             // Only who could end it by a signal as well.
             Ok(request) if request == EXIT && from.ip().is_loopback() => std::process::exit(0),
