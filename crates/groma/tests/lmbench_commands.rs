@@ -20,6 +20,15 @@ fn own_address(n: u32) -> String {
     format!("127.{}.{}.{}", 64 + n, id >> 8 & 0xff, 1 + id % 250)
 }
 
+/// A server in the background that a test which fails must not leave behind: what ends it.
+struct Served<'p>(&'p Place, Vec<&'p str>);
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        let _ = lmbench(self.0, &self.1);
+    }
+}
+
 /// Whether a line has this shape, in which `#` stands for a number.
 fn fits(line: &str, shape: &str) -> bool {
     let mut parts = shape.split('#');
@@ -321,6 +330,7 @@ fn servers_hold_their_port_until_they_are_stopped() {
         let run = |words: &[&str]| lmbench(&place, &[&[program], words].concat());
         let none = run(&[&at]);
         assert!(none.code == Some(1) && none.err.contains("no server there"), "{program}: {none:?}");
+        let _end = Served(&place, vec![program, "-S", &at]);
         let started = run(&["-s", "--bind", &at]);
         assert_eq!((started.code, started.err.as_str()), (Some(0), ""), "{program}");
         let twice = run(&["-s", "--bind", &at]);
@@ -362,6 +372,7 @@ fn files_go_over_http_and_the_server_ends_when_told() {
     std::fs::create_dir(place.path("www")).expect("a directory");
     std::fs::write(place.path("www/a.html"), vec![b'x'; 20_000]).expect("a file");
     let mut command = place.command(&["lmbench", "lmhttp", "--bind", &at, "-f2", "8008"]);
+    let _end = Served(&place, vec!["lat_http", "-S", &at, "8008"]);
     let mut server = command.env("DOCROOT", place.path("www")).spawn().expect("it starts");
     let fetch = |names: &str| {
         let mut client =
