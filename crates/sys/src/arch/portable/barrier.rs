@@ -1,4 +1,5 @@
-//! See [`crate::arch::call_through_barrier`]: a plain call, through which an exception passes without a name.
+//! See [`crate::arch::call_through_barrier`]: a plain call, through which an exception passes
+//! without a name.
 //!
 //! # Safety
 //! The caller vouches for the function.
