@@ -15,12 +15,18 @@ use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// The time that a program may take for each point, if its values are not precise enough before.
-const PER_POINT: Duration = Duration::from_millis(900);
-/// The least and the most time of a program for all points. The most is a cap that lat_mem_rd with
-/// its 107 points reaches.
-const LEAST: Duration = Duration::from_millis(1500);
+/// The time that a program may take for each point, if its values are not precise enough before,
+/// and the least for all: lmbench's driver calls 300 programs, which have to end in five minutes on
+/// a busy machine (docs/lmbench.md). A start and its preflight take 0.4 s of it, and nine rounds of
+/// 40 ms are shortened to fit.
+const PER_POINT: Duration = Duration::from_millis(500);
+const LEAST: Duration = Duration::from_millis(700);
+/// The most for all points, but a round of each: the 107 points of lat_mem_rd reach it, its 700 for
+/// seven strides go beyond.
 const MOST: Duration = Duration::from_secs(20);
+const PER_ROUND: Duration = Duration::from_millis(60);
+/// The rounds of a second attempt, when some point was not reached.
+const FEW: u32 = 3;
 /// From this number of points on rounds are short.
 const MANY: usize = 12;
 /// The rounds of a standard run.
@@ -125,6 +131,7 @@ pub(super) fn points(call: &Call<'_>, wants: &[Want]) -> Result<Measured, Stop> 
     let store = StoreArgs { store: std::env::var_os("GROMA_STORE").filter(|path| !path.is_empty()).map(Into::into) };
     let outputs = Outputs { no_store: store.store.is_none(), silent: true, ..Outputs::to_store(&store) };
     request.params.clear();
+    let longest = most(wants.len());
     let measured = loop {
         let measured = match measure(call.groma, &request, &outputs, &plan, started)? {
             ControlFlow::Continue(measured) => measured,
@@ -133,7 +140,8 @@ pub(super) fn points(call: &Call<'_>, wants: &[Want]) -> Result<Measured, Stop> 
                 return Err(Stop::Unmeasured(format!("the run did not begin (exit code {code})")));
             }
         };
-        // On a busy machine, points that were not reached get all the time that there is.
+        // On a busy machine, points that were not reached get all the time that there is, but only
+        // for a few rounds: a large one would use it up.
         let is_cut = |record: &Record| record.samples == 0 && record.state == State::Unresolved;
         let mut rest = measured.records.as_slice();
         let mains = plan.iter().filter_map(|planned| {
@@ -141,10 +149,11 @@ pub(super) fn points(call: &Call<'_>, wants: &[Want]) -> Result<Measured, Stop> 
             rest = others;
             own.first()
         });
-        if request.budget >= Some(MOST) || measured.signal().is_some() || !mains.into_iter().any(is_cut) {
+        if request.budget >= Some(longest) || measured.signal().is_some() || !mains.into_iter().any(is_cut) {
             break measured;
         }
-        request.budget = Some(MOST);
+        request.budget = Some(longest);
+        request.rounds = request.rounds.or(Some(FEW));
     };
     if let Some(signal) = measured.signal() {
         return Err(Stop::Signal(signal));
@@ -180,10 +189,15 @@ fn request(call: &Call<'_>, points: usize) -> Result<RunRequest, Stop> {
     request.work_dir.clone_from(&call.work_dir);
     request.remote.clone_from(&call.remote);
     // With a number of rounds the work is given, and only the cap may cut it.
-    let points = points as u32;
+    let (most, points) = (most(points), points as u32);
     request.budget = Some(match rounds {
-        Some(rounds) => MOST + warm_up * rounds * points,
-        None => (PER_POINT * points).clamp(LEAST, MOST) + warm_up * DEFAULT_ROUNDS * points,
+        Some(rounds) => most + warm_up * rounds * points,
+        None => (PER_POINT * points).clamp(LEAST, most) + warm_up * DEFAULT_ROUNDS * points,
     });
     Ok(request)
+}
+
+/// The most time of a program with so many points.
+fn most(points: usize) -> Duration {
+    MOST.max(PER_ROUND * points as u32)
 }
