@@ -1,7 +1,7 @@
 //! `groma lmbench`: every program prints lines of its shape, says what was wrong, and prints what
 //! its benchmark measured by lmbench's definition.
 
-use crate::common::{Ended, Place, eight_at_a_time, ended, metric, until, up_to_date};
+use crate::common::{Ended, Place, eight_at_a_time, ended, metric, root, until, up_to_date};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -148,6 +148,14 @@ fn sorted<'t>(program: &str, text: &'t str, shapes: &[&str]) -> (Vec<&'t str>, V
     (results, told)
 }
 
+/// The lines of a program, and what it tells, which goes to the other stream.
+fn heard<'t>(program: &str, ended: &'t Ended, is_out: bool, shapes: &[&str]) -> (Vec<&'t str>, Vec<&'t str>) {
+    let (results, other) = if is_out { (&ended.out, &ended.err) } else { (&ended.err, &ended.out) };
+    let (lines, strange) = sorted(program, results, shapes);
+    assert!(strange.is_empty(), "{program}: {ended:?}");
+    (lines, sorted(program, other, &[]).1)
+}
+
 /// Whether something told says that a line is missing: on a busy machine some values are
 /// unresolved.
 fn is_missing(told: &[&str]) -> bool {
@@ -165,10 +173,7 @@ fn every_program_prints_lines_of_its_shape() {
         let ended = lmbench(&place, &words);
         let (shapes, is_out) = shapes.strip_prefix('>').map_or((shapes, false), |shapes| (shapes, true));
         let shapes: Vec<&str> = if shapes.is_empty() { Vec::new() } else { shapes.split('|').collect() };
-        let (mut lines, told) = sorted(words[0], &ended.err, if is_out { &[] } else { &shapes });
-        if is_out {
-            lines = ended.out.lines().collect();
-        }
+        let (lines, told) = heard(words[0], &ended, is_out, &shapes);
         let missing = is_missing(&told);
         assert_eq!(ended.code, Some(if missing { 4 } else { 0 }), "{words:?}: {ended:?}");
         let is_whole = lines.len() == shapes.len() && lines.iter().zip(&shapes).all(|(line, shape)| fits(line, shape));
@@ -185,7 +190,7 @@ fn every_program_prints_lines_of_its_shape() {
     eight_at_a_time(rows, |(words, shapes)| {
         let words: Vec<&str> = words.split(' ').collect();
         let ended = lmbench(&place, &words);
-        let (lines, told) = sorted(words[0], &ended.err, &shapes.split('|').collect::<Vec<_>>());
+        let (lines, told) = heard(words[0], &ended, false, &shapes.split('|').collect::<Vec<_>>());
         assert!(lines.len() >= shapes.split('|').count() || is_missing(&told), "{words:?}: {ended:?}");
         assert_eq!(ended.code, Some(if is_missing(&told) { 4 } else { 0 }), "{words:?}: {ended:?}");
     });
@@ -287,11 +292,14 @@ fn wrong_words_are_named_with_the_usage_and_what_is_not_there_without() {
         let words: Vec<&str> = words.split(' ').collect();
         let ended = lmbench(&place, &words);
         assert_eq!(ended.code, Some(code), "{words:?}: {ended:?}");
-        let lines: Vec<&str> = ended.err.lines().collect();
+        // Why a line is missing goes where lines do not.
+        let (said, nothing) = if ended.err.is_empty() { (&ended.out, &ended.err) } else { (&ended.err, &ended.out) };
+        let lines: Vec<&str> = said.lines().collect();
         assert!(lines[0].starts_with(&format!("{}: ", words[0])) && lines[0].contains(why), "{words:?}: {ended:?}");
         let usage = format!("Usage: {}", words[0]);
         assert_eq!(lines.get(1).is_some_and(|line| line.starts_with(&usage)), code == 2, "{words:?}: {ended:?}");
-        assert_eq!((ended.out.as_str(), lines.len()), ("", if code == 2 { 2 } else { 1 }), "{words:?}: {ended:?}");
+        assert_eq!((nothing.as_str(), lines.len()), ("", if code == 2 { 2 } else { 1 }), "{words:?}: {ended:?}");
+        assert!(code == 4 || ended.out.is_empty(), "{words:?}: {ended:?}");
     }
     let placed = |policy: &str| {
         let mut command = place.command(&["lmbench", "lat_pipe", "-N", "1"]);
@@ -420,63 +428,23 @@ fn links_are_the_programs_and_take_nothing_that_is_there() {
     assert!(missing.code == Some(2) && missing.err.contains("/nonexistent: not a directory"), "{missing:?}");
 }
 
-/// The part of docs/lmbench.md that is not made from the programs.
-const ABOUT: &str = "\
-# The programs of lmbench
-
-<!-- Made by crates/groma/tests/lmbench_commands.rs from the programs; not to be edited. -->
-
-`groma lmbench PROGRAM` takes the options and arguments of lmbench 3's programs and prints their
-lines on the stream where they print them, with the units and digits of theirs. The measurement is
-that of `groma run`: fresh processes, short intervals, proofs. Nothing is stored unless
-`GROMA_STORE` names a store.
-
-    groma lmbench --install ~/lmbench/bin     # links named lat_syscall, bw_mem and so on
-    PATH=~/lmbench/bin:$PATH ./my-script
-
-Scripts that start programs by name and read their lines need no change. What they may notice:
-
-- **Time.** A program takes about a second for each value and at most 20 for all (`cache` twice
-  that); what needs more rounds for its precision gets them within that time. `-N` says how many
-  rounds, exactly. `ENOUGH`, `TIMING_O` and `LOOP_O` have no effect.
-- **Exit codes.** 0 if every line was printed; 1 if a server, a file or a port is not there or in
-  the way; 2 for wrong words, after a line that names them and the usage; 4 if a line is missing.
-  lmbench ends with 0 or 255.
-- **Messages.** What is imprecise (a 95 % interval of more than \u{b1} 5 %), and why a line is missing, is
-  told on standard error in a line that begins with the program's name. Lines of results never do.
-- **Sizes.** `k` and `m` are binary in arguments and megabytes are decimal in lines, as there;
-  `g` is 2^30, and other suffixes are refused. `lmdd` has its own: small letters are binary, capital
-  ones decimal. `lat_mem_rd` prints binary megabytes.
-- **`-P`** is a worker group whose members provably overlap. Latencies are what each copy sees,
-  bandwidths what all move together, as there.
-- **`LMBENCH_SCHED`** has the same policies. Without it the scheduler places two processes, as
-  there, while `groma run` pins them to one CPU. Unknown policies are refused.
-- **Files** that are named must exist and be long enough. What is measured is a file of groma's own
-  on the same file system; the named one is neither written nor copied, and `-C` gives each copy
-  its own.
-- **Servers** (`-s`) run in the background on lmbench's ports, on the loopback unless `--bind` names
-  an address, and end after an hour or by `-S` of their owner. A client measures against the server
-  that it names; without one it fails. Beyond the loopback both sides need `GROMA_TOKEN`.
-- **`--strict`** repeats lmbench's definition where it differs from what the line says: the sum as
-  `add` of `stream`, 10 MiB for any `-M` of `bw_unix`, the mean over one file less of `lat_http`,
-  the bound of `memsize`, the default size of `cache`, `1g` as one byte.
-
-`groma lmbench --list` is the list of programs, `--why` after a name says what is in its row here.
-
-| program | differs from lmbench | `groma` |
-|---|---|---|
-";
-
 #[test]
 fn the_document_of_the_programs_is_up_to_date() {
     let place = Place::new();
     let listed = place.groma(&["lmbench", "--list"]).out;
-    let mut text = ABOUT.to_owned();
+    let page = std::fs::read_to_string(root().join("docs/lmbench.md")).expect("the page");
+    let [begin, end] = ["<!-- programs -->\n", "<!-- /programs -->\n"];
+    let (before, rest) = page.split_once(begin).expect("where the table begins");
+    let (_, after) = rest.split_once(end).expect("where it ends");
+    let mut text = format!("{before}{begin}| program | differs from lmbench | `groma` |\n|---|---|---|\n");
     for name in listed.lines().filter(|line| !line.starts_with(' ')).filter_map(|line| line.split(' ').next()) {
         let why = lmbench(&place, &[name, "--why"]).out;
         let said: Vec<&str> = why.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).collect();
         let [differs, native] = said[..] else { panic!("{name}: {why}") };
         text += &format!("| `{name}` | {} | {} |\n", differs.replace('|', "\\|"), native.replace('|', "\\|"));
     }
-    up_to_date("docs/lmbench.md", &text);
+    up_to_date("docs/lmbench.md", &(text + end + after));
+    let is_name = |line: &&str| !line.starts_with(' ');
+    let names = listed.lines().filter(is_name).filter_map(|line| line.split(' ').next());
+    up_to_date("docs/lmbench/programs", &names.map(|name| format!("{name}\n")).collect::<String>());
 }
