@@ -102,6 +102,11 @@ impl Measured {
         self.outcome.signal
     }
 
+    /// How the run ended.
+    pub(crate) fn end(&self) -> &End {
+        &self.end
+    }
+
     /// The page of the run.
     pub(crate) fn page(&self, program: &Program, all: bool) -> String {
         let (head, records, end) = (&self.head, &self.records, Some(&self.end));

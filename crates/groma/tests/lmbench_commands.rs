@@ -1,7 +1,7 @@
 //! `groma lmbench`: every program prints lines of its shape, says what was wrong, and prints what
 //! its benchmark measured by lmbench's definition.
 
-use crate::common::{Ended, Place, eight_at_a_time, ended, metric, until, up_to_date};
+use crate::common::{Ended, Place, eight_at_a_time, ended, metric, root, until, up_to_date};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -18,15 +18,6 @@ fn lmbench(place: &Place, words: &[&str]) -> Ended {
 fn own_address(n: u32) -> String {
     let id = std::process::id();
     format!("127.{}.{}.{}", 64 + n, id >> 8 & 0xff, 1 + id % 250)
-}
-
-/// A server in the background that a test which fails must not leave behind: what ends it.
-struct Served<'p>(&'p Place, Vec<&'p str>);
-
-impl Drop for Served<'_> {
-    fn drop(&mut self) {
-        let _ = lmbench(self.0, &self.1);
-    }
 }
 
 /// Whether a line has this shape, in which `#` stands for a number.
@@ -157,10 +148,18 @@ fn sorted<'t>(program: &str, text: &'t str, shapes: &[&str]) -> (Vec<&'t str>, V
     (results, told)
 }
 
+/// The lines of a program, and what it tells, which goes to the other stream.
+fn heard<'t>(program: &str, ended: &'t Ended, is_out: bool, shapes: &[&str]) -> (Vec<&'t str>, Vec<&'t str>) {
+    let (results, other) = if is_out { (&ended.out, &ended.err) } else { (&ended.err, &ended.out) };
+    let (lines, strange) = sorted(program, results, shapes);
+    assert!(strange.is_empty(), "{program}: {ended:?}");
+    (lines, sorted(program, other, &[]).1)
+}
+
 /// Whether something told says that a line is missing: on a busy machine some values are
 /// unresolved.
 fn is_missing(told: &[&str]) -> bool {
-    const WHY: [&str; 5] = ["unresolved", "timeout", "unsupported", "denied", "is not memory"];
+    const WHY: [&str; 4] = ["unresolved", "unsupported", "denied", "is not memory"];
     told.iter().any(|line| WHY.iter().any(|why| line.contains(why)))
 }
 
@@ -174,10 +173,7 @@ fn every_program_prints_lines_of_its_shape() {
         let ended = lmbench(&place, &words);
         let (shapes, is_out) = shapes.strip_prefix('>').map_or((shapes, false), |shapes| (shapes, true));
         let shapes: Vec<&str> = if shapes.is_empty() { Vec::new() } else { shapes.split('|').collect() };
-        let (mut lines, told) = sorted(words[0], &ended.err, if is_out { &[] } else { &shapes });
-        if is_out {
-            lines = ended.out.lines().collect();
-        }
+        let (lines, told) = heard(words[0], &ended, is_out, &shapes);
         let missing = is_missing(&told);
         assert_eq!(ended.code, Some(if missing { 4 } else { 0 }), "{words:?}: {ended:?}");
         let is_whole = lines.len() == shapes.len() && lines.iter().zip(&shapes).all(|(line, shape)| fits(line, shape));
@@ -194,7 +190,7 @@ fn every_program_prints_lines_of_its_shape() {
     eight_at_a_time(rows, |(words, shapes)| {
         let words: Vec<&str> = words.split(' ').collect();
         let ended = lmbench(&place, &words);
-        let (lines, told) = sorted(words[0], &ended.err, &shapes.split('|').collect::<Vec<_>>());
+        let (lines, told) = heard(words[0], &ended, false, &shapes.split('|').collect::<Vec<_>>());
         assert!(lines.len() >= shapes.split('|').count() || is_missing(&told), "{words:?}: {ended:?}");
         assert_eq!(ended.code, Some(if is_missing(&told) { 4 } else { 0 }), "{words:?}: {ended:?}");
     });
@@ -227,7 +223,6 @@ fn a_line_has_the_measured_value_by_the_definition_of_lmbench() {
         ("lat_fs -N 2 -s 0 -n 10", "file.create_delete.delete", 1, 0, |s| 1.0 / s),
         ("lat_ctx -N 2 2", "ctx.switch.net", 1, 0, |s| s * 1e6),
         ("stream -N 2 -M 96k", "mem.stream", 1, 1, |rate| rate / 1e6),
-        ("lat_mem_rd -N 2 -P 2 1 1048576", "mem.stride", 2, 0, |s| s * 1e9),
         ("mhz", "cpu.frequency", 1, 4, |hz| hz / 1e6),
     ];
     eight_at_a_time(ROWS.to_vec(), |(words, id, workers, from_end, of)| {
@@ -235,10 +230,8 @@ fn a_line_has_the_measured_value_by_the_definition_of_lmbench() {
         let words: Vec<&str> = [&["lmbench"], words.split(' ').collect::<Vec<_>>().as_slice()].concat();
         let ended = place.groma(&words);
         assert_eq!(ended.code, Some(0), "{words:?}: {ended:?}");
-        let line = [&ended.out, &ended.err]
-            .into_iter()
-            .flat_map(|text| text.lines())
-            .rfind(|line| !line.is_empty() && !line.contains(" \u{b1} "));
+        let line =
+            [&ended.out, &ended.err].into_iter().flat_map(|text| text.lines()).rfind(|line| !line.contains(" \u{b1} "));
         let line = line.unwrap_or_else(|| panic!("{words:?}: no line: {ended:?}"));
         let numbers: Vec<&str> = line.split_ascii_whitespace().collect();
         let printed: f64 = numbers[numbers.len() - 1 - from_end].parse().unwrap_or_else(|e| panic!("{line}: {e}"));
@@ -299,11 +292,14 @@ fn wrong_words_are_named_with_the_usage_and_what_is_not_there_without() {
         let words: Vec<&str> = words.split(' ').collect();
         let ended = lmbench(&place, &words);
         assert_eq!(ended.code, Some(code), "{words:?}: {ended:?}");
-        let lines: Vec<&str> = ended.err.lines().collect();
+        // Why a line is missing goes where lines do not.
+        let (said, nothing) = if ended.err.is_empty() { (&ended.out, &ended.err) } else { (&ended.err, &ended.out) };
+        let lines: Vec<&str> = said.lines().collect();
         assert!(lines[0].starts_with(&format!("{}: ", words[0])) && lines[0].contains(why), "{words:?}: {ended:?}");
         let usage = format!("Usage: {}", words[0]);
         assert_eq!(lines.get(1).is_some_and(|line| line.starts_with(&usage)), code == 2, "{words:?}: {ended:?}");
-        assert_eq!((ended.out.as_str(), lines.len()), ("", if code == 2 { 2 } else { 1 }), "{words:?}: {ended:?}");
+        assert_eq!((nothing.as_str(), lines.len()), ("", if code == 2 { 2 } else { 1 }), "{words:?}: {ended:?}");
+        assert!(code == 4 || ended.out.is_empty(), "{words:?}: {ended:?}");
     }
     let placed = |policy: &str| {
         let mut command = place.command(&["lmbench", "lat_pipe", "-N", "1"]);
@@ -330,7 +326,6 @@ fn servers_hold_their_port_until_they_are_stopped() {
         let run = |words: &[&str]| lmbench(&place, &[&[program], words].concat());
         let none = run(&[&at]);
         assert!(none.code == Some(1) && none.err.contains("no server there"), "{program}: {none:?}");
-        let _end = Served(&place, vec![program, "-S", &at]);
         let started = run(&["-s", "--bind", &at]);
         assert_eq!((started.code, started.err.as_str()), (Some(0), ""), "{program}");
         let twice = run(&["-s", "--bind", &at]);
@@ -372,13 +367,11 @@ fn files_go_over_http_and_the_server_ends_when_told() {
     std::fs::create_dir(place.path("www")).expect("a directory");
     std::fs::write(place.path("www/a.html"), vec![b'x'; 20_000]).expect("a file");
     let mut command = place.command(&["lmbench", "lmhttp", "--bind", &at, "-f2", "8008"]);
-    let _end = Served(&place, vec!["lat_http", "-S", &at, "8008"]);
     let mut server = command.env("DOCROOT", place.path("www")).spawn().expect("it starts");
     let fetch = |names: &str| {
         let mut client =
             place.command(&["lmbench", "lat_http", &at, "8008"]).stdin(Stdio::piped()).spawn().expect("it starts");
-        // Without a server it ends before it reads.
-        let _ = client.stdin.take().expect("a pipe").write_all(names.as_bytes());
+        client.stdin.take().expect("a pipe").write_all(names.as_bytes()).expect("it reads");
         ended(client.wait_with_output().expect("it ends"))
     };
     // The unit of a rate up to 1 MB/s is another.
@@ -435,64 +428,23 @@ fn links_are_the_programs_and_take_nothing_that_is_there() {
     assert!(missing.code == Some(2) && missing.err.contains("/nonexistent: not a directory"), "{missing:?}");
 }
 
-/// The part of docs/lmbench.md that is not made from the programs.
-const ABOUT: &str = "\
-# The programs of lmbench
-
-<!-- Made by crates/groma/tests/lmbench_commands.rs from the programs; not to be edited. -->
-
-`groma lmbench PROGRAM` takes the options and arguments of lmbench 3's programs and prints their
-lines on the stream where they print them, with the units and digits of theirs. The measurement is
-that of `groma run`: fresh processes, short intervals, proofs. Nothing is stored unless
-`GROMA_STORE` names a store.
-
-    groma lmbench --install ~/lmbench/bin     # links named lat_syscall, bw_mem and so on
-    PATH=~/lmbench/bin:$PATH ./my-script
-
-Scripts that start programs by name and read their lines need no change. What they may notice:
-
-- **Time.** A program takes about a second for each value and at most 20 for all (`cache` twice
-  that, `lat_mem_rd` with several strides a tenth of a second for each row); what needs more rounds
-  for its precision gets them within that time. `-N` says how many rounds, exactly; `-W` is the
-  warm-up of all rounds together. `ENOUGH`, `TIMING_O` and `LOOP_O` have no effect.
-- **Exit codes.** 0 if every line was printed; 1 if a server, a file or a port is not there or in
-  the way; 2 for wrong words, after a line that names them and the usage; 4 if a line is missing.
-  lmbench ends with 0 or 255.
-- **Messages.** What is imprecise (a 95 % interval of more than \u{b1} 5 %), and why a line is missing, is
-  told on standard error in a line that begins with the program's name. Lines of results never do.
-- **Sizes.** `k` and `m` are binary in arguments and megabytes are decimal in lines, as there;
-  `g` is 2^30, and other suffixes are refused. `lmdd` has its own: small letters are binary, capital
-  ones decimal. `lat_mem_rd` prints binary megabytes.
-- **`-P`** is a worker group whose members provably overlap. Latencies are what each copy sees,
-  bandwidths what all move together, as there.
-- **`LMBENCH_SCHED`** has the same policies. Without it the scheduler places two processes, as
-  there, while `groma run` pins them to one CPU. Unknown policies are refused.
-- **Files** that are named must exist and be long enough. What is measured is a file of groma's own
-  on the same file system; the named one is neither written nor copied, and `-C` gives each copy
-  its own.
-- **Servers** (`-s`) run in the background on lmbench's ports, on the loopback unless `--bind` names
-  an address, and end after an hour or by `-S` of their owner. A client measures against the server
-  that it names; without one it fails. Beyond the loopback both sides need `GROMA_TOKEN`.
-- **`--strict`** repeats lmbench's definition where it differs from what the line says: the sum as
-  `add` of `stream`, 10 MiB for any `-M` of `bw_unix`, the mean over one file less of `lat_http`,
-  the bound of `memsize`, the default size of `cache`, `1g` as one byte.
-
-`groma lmbench --list` is the list of programs, `--why` after a name says what is in its row here.
-
-| program | differs from lmbench | `groma` |
-|---|---|---|
-";
-
 #[test]
 fn the_document_of_the_programs_is_up_to_date() {
     let place = Place::new();
     let listed = place.groma(&["lmbench", "--list"]).out;
-    let mut text = ABOUT.to_owned();
+    let page = std::fs::read_to_string(root().join("docs/lmbench.md")).expect("the page");
+    let [begin, end] = ["<!-- programs -->\n", "<!-- /programs -->\n"];
+    let (before, rest) = page.split_once(begin).expect("where the table begins");
+    let (_, after) = rest.split_once(end).expect("where it ends");
+    let mut text = format!("{before}{begin}| program | differs from lmbench | `groma` |\n|---|---|---|\n");
     for name in listed.lines().filter(|line| !line.starts_with(' ')).filter_map(|line| line.split(' ').next()) {
         let why = lmbench(&place, &[name, "--why"]).out;
         let said: Vec<&str> = why.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).collect();
         let [differs, native] = said[..] else { panic!("{name}: {why}") };
         text += &format!("| `{name}` | {} | {} |\n", differs.replace('|', "\\|"), native.replace('|', "\\|"));
     }
-    up_to_date("docs/lmbench.md", &text);
+    up_to_date("docs/lmbench.md", &(text + end + after));
+    let is_name = |line: &&str| !line.starts_with(' ');
+    let names = listed.lines().filter(is_name).filter_map(|line| line.split(' ').next());
+    up_to_date("docs/lmbench/programs", &names.map(|name| format!("{name}\n")).collect::<String>());
 }

@@ -32,6 +32,7 @@ mod limits;
 mod lineage;
 mod lmbench_commands;
 mod lmbench_results;
+mod lmbench_suite;
 mod machines;
 mod memory_limits;
 mod names;

@@ -124,7 +124,8 @@ pub struct Ours {
     pub metric: &'static str,
     /// The parameters that are fixed, as typed.
     pub params: &'static [(&'static str, &'static str)],
-    /// The parameters that keys become, each with the factor of the key; in the order of the keys.
+    /// The parameters that keys become, each with the factor of the key, or [`PERCENT`]; in the
+    /// order of the keys.
     pub keys: &'static [(&'static str, u64)],
     /// groma's value over lmbench's, both in SI units.
     pub factor: f64,
@@ -133,6 +134,9 @@ pub struct Ours {
     /// What differs nevertheless, or why the factor is not 1; empty for nothing.
     pub note: &'static str,
 }
+
+/// Instead of a factor: the key is an offset in bytes, the parameter so many percent of the disk.
+pub const PERCENT: u64 = 0;
 
 /// Why a value is doubtful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

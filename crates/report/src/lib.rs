@@ -86,8 +86,8 @@ pub use html::{Report, ReportRun, html};
 pub use lineage::{lineage, published};
 pub use list::{list, list_json};
 pub use lmbench::{
-    LMBENCH_NAME, SummaryFormat, SummaryRun, Wanted, Written, blank_cells, lmbench_file, lmbench_summary,
-    wanted_of_summary,
+    LMBENCH_COPIES, LMBENCH_IMPORTED, LMBENCH_NAME, SummaryFormat, SummaryRun, Wanted, Written, blank_cells,
+    lmbench_file, lmbench_summary, wanted as lmbench_wanted, wanted_of_summary,
 };
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;

@@ -11,14 +11,16 @@ mod tables;
 
 use groma_analysis::point::{measured, of_first_class};
 use groma_model::{Placement, Record, RunHeader};
-use groma_published::results::{Form, KINDS, Kind, Ours, Tasks};
+use groma_published::results::{Form, KINDS, Kind, Ours, PERCENT, Tasks, Unit};
 
 pub use file::{Written, lmbench_file};
 pub use layout::SummaryFormat;
-pub use summary::{SummaryRun, Wanted, blank_cells, lmbench_summary, wanted_of_summary};
+pub use summary::{SummaryRun, Wanted, blank_cells, lmbench_summary, wanted, wanted_of_summary};
 
 /// The key of a fact of the run: the copies of each program that ran at once.
-const COPIES: &str = "lmbench.SYNC_MAX";
+pub const LMBENCH_COPIES: &str = "lmbench.SYNC_MAX";
+/// The key of a fact of an imported run: what measured it.
+pub const LMBENCH_IMPORTED: &str = "imported.from";
 /// The key of a fact of a round: the peer, file or device of the line.
 pub const LMBENCH_NAME: &str = "lmbench.name";
 /// The stride of a chain in random order, which lmbench's driver chooses.
@@ -50,22 +52,24 @@ impl Reading<'_> {
 
 /// How many copies of each program measured at once.
 fn copies(head: &RunHeader) -> u32 {
-    head.environment.get(COPIES).and_then(|text| text.parse().ok()).unwrap_or(1)
+    head.environment.get(LMBENCH_COPIES).and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
 /// The values of all lines, in their order; those of one line by name and keys.
 pub(crate) fn readings<'r>(head: &RunHeader, records: &'r [Record]) -> Vec<Reading<'r>> {
     let copies = copies(head);
     let records: Vec<&Record> = of_first_class(records.iter()).collect();
-    KINDS.iter().flat_map(|kind| of_kind(kind, copies, &records)).collect()
+    let is_imported = head.environment.get(LMBENCH_IMPORTED).is_some();
+    KINDS.iter().flat_map(|kind| of_kind(kind, copies, is_imported, &records)).collect()
 }
 
 /// The values of one kind of line: those with its definition, measured or imported, else those of
-/// the first metric of nearly the same operation that has any.
-fn of_kind<'r>(kind: &'static Kind, copies: u32, records: &[&'r Record]) -> Vec<Reading<'r>> {
+/// the first metric of nearly the same operation that has any. An imported run has all its lines by
+/// definition: nothing of it stands for another line.
+fn of_kind<'r>(kind: &'static Kind, copies: u32, is_imported: bool, records: &[&'r Record]) -> Vec<Reading<'r>> {
     // Of several other machines, the first has the metric of groma, the others that of lmbench.
     let same: Vec<Option<&'static Ours>> = kind.ours.iter().map(Some).chain([None]).collect();
-    let near = kind.near.iter().map(|near| vec![Some(near)]);
+    let near = kind.near.iter().filter(|_| !is_imported).map(|near| vec![Some(near)]);
     let mut without = Vec::new();
     for alternatives in [same].into_iter().chain(near) {
         let found = best(kind, &alternatives, copies, records);
@@ -123,6 +127,10 @@ fn reading<'r>(
     if record.workers != if kind.takes_copies { copies } else { 1 } {
         return None;
     }
+    // The rate of all copies together is not the time of one.
+    if copies > 1 && kind.unit == Unit::Nanoseconds && from.is_some_and(|ours| ours.inverse) {
+        return None;
+    }
     let rank = match record.placement {
         Placement::Pinned | Placement::On(_) | Placement::SameCpu => 0,
         Placement::Free | Placement::Remote => 1,
@@ -135,7 +143,8 @@ fn reading<'r>(
     let remote = record.placement == Placement::Remote;
     // A file that lmbench read is no part of what distinguishes two values.
     let is_peer = !matches!(kind.form, Form::Named(_)) || kind.tasks == Tasks::Several;
-    let name = record.fact(LMBENCH_NAME).filter(|_| is_peer);
+    let device = || record.params.word("on").filter(|_| kind.tasks == Tasks::One);
+    let name = record.fact(LMBENCH_NAME).or_else(device).filter(|_| is_peer);
     Some((rank, Reading { kind, keys, name, remote, record, from, si }))
 }
 
@@ -145,9 +154,13 @@ fn keys_of(ours: &Ours, record: &Record) -> Option<Vec<u64>> {
     if record.id != ours.metric || !ours.params.iter().all(has) {
         return None;
     }
-    let key = |(name, times): &(&str, u64)| match *name {
-        "" => Some(RANDOM_STRIDE),
-        name => record.number(name).filter(|number| number.is_multiple_of(*times)).map(|number| number / times),
+    let key = |(name, times): &(&str, u64)| match (*name, *times) {
+        ("", _) => Some(RANDOM_STRIDE),
+        (name, PERCENT) => {
+            let size = record.fact("disk.size")?.parse::<u64>().ok()?;
+            Some((size as f64 * record.number(name)? as f64 / 100.0) as u64)
+        }
+        (name, times) => record.number(name).filter(|number| number.is_multiple_of(times)).map(|number| number / times),
     };
     ours.keys.iter().map(key).collect()
 }

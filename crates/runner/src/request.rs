@@ -3,7 +3,7 @@
 use crate::conditions::Condition;
 use crate::effort::Effort;
 use crate::launcher::Launcher;
-use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote, Tag, Tier};
+use groma_harness::model::{Fact, NoiseVerdict, Placement, Profile, Remote, Tag, Tier};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -76,6 +76,8 @@ pub struct RunRequest {
     pub work_dir: Option<PathBuf>,
     /// The tags of the run.
     pub tags: BTreeSet<Tag>,
+    /// What the caller knows of the run besides; kept with the facts of the machine.
+    pub facts: Vec<Fact>,
 }
 
 impl RunRequest {
@@ -102,6 +104,7 @@ impl RunRequest {
             require: None,
             work_dir: None,
             tags: BTreeSet::new(),
+            facts: Vec::new(),
         }
     }
 

@@ -111,6 +111,7 @@ impl Prepared<'_> {
         }
         let mut header = header(request, seed, host, (noise_lost, own), work_dir.as_ref());
         header.environment.facts.extend(self.remote_facts);
+        header.environment.facts.extend(request.facts.iter().cloned());
         // The CPUs of a placement are facts, not a part of a metric's identity.
         let fact = |(placement, cpus): (&Placement, &Cpus)| Fact::new(format!("placement.{placement}"), cpus);
         header.environment.facts.extend(places.into_iter().map(fact));

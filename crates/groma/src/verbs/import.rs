@@ -32,7 +32,7 @@ Examples:
   groma plot mem.stride --run host:db1 a curve of memory latency";
 
 /// The key of a fact of an imported run: what measured it.
-pub(crate) const IMPORTED: &str = "imported.from";
+pub(crate) const IMPORTED: &str = groma_report::LMBENCH_IMPORTED;
 
 /// Take result files of lmbench 2 and 3 into the store, as runs
 #[derive(Debug, Args)]

@@ -10,19 +10,21 @@
 //! command line is parsed, since these programs have an option parser of their own.
 
 mod call;
+mod config;
 mod lines;
 mod measure;
 mod options;
 mod programs;
 mod sched;
 mod servers;
+mod suite;
 
 use super::exit;
 use crate::print::{is_broken_pipe, print};
 use crate::program;
 use anyhow::{Context, Result, bail};
 use call::{Call, Program, Stop};
-use clap::Args;
+use clap::{Args, Subcommand};
 use groma_harness::model::plain;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -41,6 +43,7 @@ first argument a program also takes:
 
 Examples:
   groma lmbench --list
+  groma lmbench run --config CONFIG.db1     the whole suite, and its result file
   groma lmbench lat_syscall -N 5 null
   groma lmbench bw_mem -P 2 64m bcopy
   groma lmbench lat_sem --why
@@ -49,12 +52,16 @@ Examples:
       a server in the background, its client, its end
 
 Exit codes: 0 every line was printed; 1 no server, no such file, a port in use; 2 usage; 4 a line \
-is missing, and standard error says why.";
+is missing. What is to be known of lines goes to standard output, or to standard error where that \
+has the lines.";
 
 /// Run a program of lmbench 3 by its name, with its options and its output
 #[derive(Debug, Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, args_conflicts_with_subcommands = true, subcommand_precedence_over_arg = true)]
+#[command(disable_help_subcommand = true)]
 pub(crate) struct LmbenchArgs {
+    #[command(subcommand)]
+    whole: Option<Whole>,
     /// List the programs: what they print, and the command of groma
     #[arg(long, conflicts_with_all = ["install", "program"])]
     list: bool,
@@ -64,6 +71,11 @@ pub(crate) struct LmbenchArgs {
     /// The program and its words: lat_syscall -P 2 null
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Whole {
+    Run(suite::SuiteArgs),
 }
 
 /// A program with the words that follow its name, where the words of the process name one: by a
@@ -148,8 +160,11 @@ fn printed(text: &str) -> u8 {
     }
 }
 
-/// Lists, installs, or says which program is unknown.
-pub(super) fn run(_: &program::Program, args: &LmbenchArgs) -> Result<u8> {
+/// Measures the suite, lists, installs, or says which program is unknown.
+pub(super) fn run(groma: &program::Program, args: &LmbenchArgs) -> Result<u8> {
+    if let Some(Whole::Run(args)) = &args.whole {
+        return suite::run(groma, args);
+    }
     if let Some(dir) = &args.install {
         return install(dir);
     }
@@ -245,5 +260,9 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), programs::all().count());
+        for Program { name, prints, .. } in programs::all() {
+            let is_taken = call::STDOUT_IS_TAKEN.contains(name);
+            assert!(is_taken || !prints.contains("on standard output"), "{name}");
+        }
     }
 }

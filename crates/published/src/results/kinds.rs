@@ -11,12 +11,13 @@
 //! Everything else is `lmbench.NAME`, and what fills such a line from a run of groma is `near`. Why
 //! some familiar programs are only near: `stat` and `open` look up other paths; `select` has 100
 //! duplicates of one descriptor; the arithmetic is what the compiler left of it (an addition of
-//! 0.01 ns); a connection includes the making and closing of its socket; semaphores and record
-//! locks are half a trip of another protocol; page faults, mappings and protection faults are net
-//! of something else; partial reads and writes credit bytes that they never touch; STREAM's add is
-//! the sum.
+//! 0.01 ns), and bogomflops is a division with a little more; a connection includes the making and
+//! closing of its socket; semaphores and record locks are half a trip of another protocol; page
+//! faults, mappings and protection faults are net of something else; partial reads and writes
+//! credit bytes that they never touch; STREAM's add is the sum; files over HTTP are of all sizes;
+//! seeks and zones of a disk are at other places, and none is too short to count.
 
-use super::{Column, Form, Kind, Ours, Tasks, Unit};
+use super::{Column, Form, Kind, Ours, PERCENT, Tasks, Unit};
 
 use Column::{Megabytes, MegabytesCoarsely, MegabytesExactly};
 use Form::{Counted, Files, Head, Http, Label, Load, Named, NamedRow, Row, Switch, SwitchOverhead, Tlb, WriteRate};
@@ -44,6 +45,10 @@ impl Ours {
 
     const fn inverse(self) -> Ours {
         Ours { inverse: true, note: "lmbench prints the rate", ..self }
+    }
+
+    const fn times(self, factor: f64) -> Ours {
+        Ours { factor, ..self }
     }
 }
 
@@ -92,8 +97,8 @@ const fn stream(name: &'static str, label: &'static str, near: &'static [Ours]) 
     kind(name, "stream: a loop over arrays", Label(label), Unit::Megabytes).near(near)
 }
 
-const fn stream_ns(name: &'static str, label: &'static str) -> Kind {
-    kind(name, "stream: a loop over arrays, an element", Label(label), Unit::Nanoseconds)
+const fn stream_ns(name: &'static str, label: &'static str, near: &'static [Ours]) -> Kind {
+    kind(name, "stream: a loop over arrays, an element", Label(label), Unit::Nanoseconds).near(near)
 }
 
 const fn bandwidth(name: &'static str, what: &'static str, marker: &'static str) -> Kind {
@@ -110,6 +115,26 @@ macro_rules! operation {
 macro_rules! parallel {
     ($op:literal) => {
         &[of("cpu.operation.parallelism", &[("op", $op)])]
+    };
+}
+
+macro_rules! vector {
+    ($op:literal) => {
+        &[of("cpu.operation.throughput", &[("op", $op)])]
+    };
+}
+
+/// The time of an element, for which so many bytes count.
+macro_rules! element {
+    ($op:literal, $bytes:literal) => {
+        &[of("mem.stream", &[("op", $op), ("store", "plain")]).inverse().times($bytes)]
+    };
+}
+
+/// The bytes that are touched, of those that lmbench credits; and how many buffers there are.
+macro_rules! partial {
+    ($op:literal, $share:literal, $keys:expr) => {
+        &[of("mem.partial", &[("op", $op)]).keys($keys).times($share)]
     };
 }
 
@@ -153,7 +178,8 @@ pub const KINDS: &[Kind] = &[
         Counted("Select on", "fd's"),
         Unit::Microseconds,
     )
-    .keys(&["count"]),
+    .keys(&["count"])
+    .near(&[of("ready.select", &[("kind", "eventfd"), ("ready", "all")]).keys(&[("count", 1)])]),
     kind(
         "select_tcp",
         "lat_select tcp: duplicates of one connection",
@@ -210,8 +236,8 @@ pub const KINDS: &[Kind] = &[
     op("double_add", "double add", operation!("f64.add")),
     op("double_mul", "double mul", operation!("f64.mul")),
     op("double_div", "double div", operation!("f64.div")),
-    op("float_bogomflops", "float bogomflops", &[]),
-    op("double_bogomflops", "double bogomflops", &[]),
+    op("float_bogomflops", "float bogomflops", vector!("f32.div")),
+    op("double_bogomflops", "double bogomflops", vector!("f64.div")),
     par("int_bit_par", "integer bit parallelism", parallel!("i32.xor")),
     par("int_add_par", "integer add parallelism", parallel!("i32.add")),
     par("int_mul_par", "integer mul parallelism", parallel!("i32.mul")),
@@ -257,9 +283,11 @@ pub const KINDS: &[Kind] = &[
         Unit::Milliseconds,
     )
     .keys(&["distance"])
+    .near(&[of("disk.seek", &[]).keys(&[("distance", PERCENT)])])
     .alone(),
     kind("disk_zone", "disk: a read at an offset", NamedRow("Zone bandwidth for", MegabytesCoarsely), Unit::Megabytes)
         .keys(&["offset"])
+        .near(&[of("disk.read", &[]).keys(&[("position", PERCENT)])])
         .alone(),
     kind("udp", "lat_udp: 4 bytes there and back", Named("UDP latency using"), Unit::Microseconds)
         .is(of("net.udp_rtt", &[("size", "4"), ("family", "v4")]))
@@ -279,9 +307,16 @@ pub const KINDS: &[Kind] = &[
         .alone(),
     kind("tcp_bandwidth", "bw_tcp: by message", NamedRow("Socket bandwidth using", Megabytes), Unit::Megabytes)
         .keys(&["size"])
-        .near(&[of("net.tcp_bandwidth", &[("buffers", "4M")]).keys(SIZE), of("net.tcp_bandwidth", &[]).keys(SIZE)])
+        .near(&[
+            of("net.tcp_bandwidth", &[("buffers", "4M"), ("by", "write"), ("touch", "no")]).keys(SIZE),
+            of("net.tcp_bandwidth", &[("buffers", "4M")]).keys(SIZE),
+            of("net.tcp_bandwidth", &[]).keys(SIZE),
+        ])
         .several(),
-    kind("http", "lat_http: files fetched", Http, Unit::Megabytes).several().alone(),
+    kind("http", "lat_http: files fetched", Http, Unit::Megabytes)
+        .near(&[of("http.get", &[("size", "10K"), ("connection", "close"), ("from", "file")]).inverse().times(10240.0)])
+        .several()
+        .alone(),
     kind("unix_bandwidth", "bw_unix: 64 KiB a write", Label("AF_UNIX sock stream bandwidth"), Unit::Megabytes)
         .is(of("ipc.unix_bandwidth", &[("size", "64K"), ("kind", "stream"), ("buffer", "default"), ("touch", "no")]))
         .near(&[of("ipc.unix_bandwidth", &[("size", "64K"), ("kind", "stream"), ("buffer", "default")])])
@@ -321,7 +356,8 @@ pub const KINDS: &[Kind] = &[
         "bcopy_conflict",
         "bw_mem bcopy conflict: by libc, the target in the middle of a page",
         "libc bcopy aligned",
-    ),
+    )
+    .near(&[of("mem.libc", &[("op", "bcopy"), ("call", "whole")]).keys(&[("buffer", 2)]).copied()]),
     bandwidth("bzero", "bw_mem bzero: by libc", "Memory bzero bandwidth").near(&[of(
         "mem.libc",
         &[("op", "memset"), ("call", "whole")],
@@ -333,21 +369,25 @@ pub const KINDS: &[Kind] = &[
     )
     .keys(COPY)
     .copied()),
-    bandwidth("partial_copy", "bw_mem cp: a word of four", "unrolled partial bcopy unaligned"),
+    bandwidth("partial_copy", "bw_mem cp: a word of four", "unrolled partial bcopy unaligned")
+        .near(partial!("copy", 0.5, COPY)),
     bandwidth("mem_read", "bw_mem frd: every word read", "Memory read bandwidth").is(of(
         "mem.bandwidth",
         &[("op", "read"), PORTABLE],
     )
     .keys(SIZE)
     .note("groma adds nothing up")),
-    bandwidth("partial_read", "bw_mem rd: a word of four", "Memory partial read bandwidth"),
+    bandwidth("partial_read", "bw_mem rd: a word of four", "Memory partial read bandwidth")
+        .near(partial!("read", 0.25, SIZE)),
     bandwidth("mem_write", "bw_mem fwr: every word written", "Memory write bandwidth").is(of(
         "mem.bandwidth",
         &[("op", "write"), PORTABLE],
     )
     .keys(SIZE)),
-    bandwidth("partial_write", "bw_mem wr: a word of four", "Memory partial write bandwidth"),
-    bandwidth("partial_update", "bw_mem rdwr: a word of four", "Memory partial read/write bandwidth"),
+    bandwidth("partial_write", "bw_mem wr: a word of four", "Memory partial write bandwidth")
+        .near(partial!("write", 0.25, SIZE)),
+    bandwidth("partial_update", "bw_mem rdwr: a word of four", "Memory partial read/write bandwidth")
+        .near(partial!("update", 0.5, SIZE)),
     kind("switch_overhead", "lat_ctx: pipe and sum in one process", SwitchOverhead, Unit::Microseconds)
         .keys(&["working_set"])
         .near(&[of("ctx.switch.hot", &[("kind", "process"), ("access", "read"), ("tasks", "2")])
@@ -364,21 +404,21 @@ pub const KINDS: &[Kind] = &[
         .keys(&["size"])
         .is(of("mem.parallelism", &[("pages", "base")]).keys(SIZE))
         .alone(),
-    stream_ns("stream_copy_ns", "STREAM copy latency"),
+    stream_ns("stream_copy_ns", "STREAM copy latency", element!("copy", 16.0)),
     stream("stream_copy", "STREAM copy bandwidth", streamed!("copy")),
-    stream_ns("stream_scale_ns", "STREAM scale latency"),
+    stream_ns("stream_scale_ns", "STREAM scale latency", element!("scale", 16.0)),
     stream("stream_scale", "STREAM scale bandwidth", streamed!("scale")),
-    stream_ns("stream_add_ns", "STREAM add latency"),
+    stream_ns("stream_add_ns", "STREAM add latency", element!("add", 24.0)),
     stream("stream_add", "STREAM add bandwidth", streamed!("add")),
-    stream_ns("stream_triad_ns", "STREAM triad latency"),
+    stream_ns("stream_triad_ns", "STREAM triad latency", element!("triad", 24.0)),
     stream("stream_triad", "STREAM triad bandwidth", streamed!("triad")),
-    stream_ns("stream2_fill_ns", "STREAM2 fill latency"),
+    stream_ns("stream2_fill_ns", "STREAM2 fill latency", element!("fill", 8.0)),
     stream("stream2_fill", "STREAM2 fill bandwidth", streamed!("fill")),
-    stream_ns("stream2_copy_ns", "STREAM2 copy latency"),
+    stream_ns("stream2_copy_ns", "STREAM2 copy latency", element!("copy", 16.0)),
     stream("stream2_copy", "STREAM2 copy bandwidth", streamed!("copy")),
-    stream_ns("stream2_daxpy_ns", "STREAM2 daxpy latency"),
+    stream_ns("stream2_daxpy_ns", "STREAM2 daxpy latency", element!("daxpy", 24.0)),
     stream("stream2_daxpy", "STREAM2 daxpy bandwidth", streamed!("daxpy")),
-    stream_ns("stream2_sum_ns", "STREAM2 sum latency"),
+    stream_ns("stream2_sum_ns", "STREAM2 sum latency", element!("sum", 8.0)),
     stream("stream2_sum", "STREAM2 sum bandwidth", streamed!("sum")),
     kind("load", "lat_mem_rd: a load, at a stride", Load("Memory load latency"), Unit::Nanoseconds)
         .keys(&["stride", "size"])

@@ -66,7 +66,7 @@ pub fn lmbench_file(head: &RunHeader, records: &[Record], end: Option<&End>) -> 
 fn head_of(head: &RunHeader, all: &[Reading<'_>]) -> String {
     let fact = |key: &str| plain(head.environment.get(key).unwrap_or("unknown")).into_owned();
     let uname = ["kernel.name", "host.name", "kernel.release", "kernel.version", "host.machine"].map(fact).join(" ");
-    let mut text = format!("[lmbench3.0 results for {uname}]\n[LMBENCH_VER: groma {}]\n", head.groma);
+    let mut text = format!("[lmbench3.0 results for {uname}]\n[LMBENCH_VER: groma {}]\n", plain(&head.groma));
     // What an imported run says of lmbench itself goes back as it was.
     for known in &head.environment.facts {
         if let Some(key) = known.key.strip_prefix("lmbench.").filter(|key| !["SYNC_MAX", "LMBENCH_VER"].contains(key)) {

@@ -1,7 +1,7 @@
 //! lmbench's summary: a row for each run, with the states of groma as marks.
 
 use groma_model::{Record, RunHeader, State};
-use groma_published::results::{Unit, kind};
+use groma_published::results::{PERCENT, Unit, kind};
 use groma_published::{DOCUMENTS, Document, measured};
 
 use super::layout::{Laid, SummaryFormat};
@@ -217,18 +217,25 @@ pub fn wanted_of_summary() -> Vec<Wanted> {
     TABLES.iter().flat_map(|table| table.columns).flat_map(metrics).collect()
 }
 
-fn metrics(column: &Column) -> Vec<Wanted> {
-    let of = |name: &str, keys: &[u64]| {
-        let kind = kind(name)?;
-        let ours = kind.ours.as_ref().or(kind.near.first())?;
-        let fixed = ours.params.iter().map(|(name, text)| (*name, (*text).to_owned()));
-        let keyed = ours.keys.iter().zip(keys).filter(|((name, _), _)| !name.is_empty());
-        let keyed = keyed.map(|((name, times), key)| (*name, typed(key * times)));
-        Some((ours.metric, fixed.chain(keyed).collect()))
+/// What measures a line on this machine: of this kind, with these keys; `None` if nothing does.
+pub fn wanted(name: &str, keys: &[u64]) -> Option<Wanted> {
+    let kind = kind(name)?;
+    let ours = kind.ours.as_ref().or(kind.near.first())?;
+    let fixed = ours.params.iter().map(|(name, text)| (*name, (*text).to_owned()));
+    let keyed = ours.keys.iter().zip(keys).filter(|((name, _), _)| !name.is_empty());
+    let text = |name: &str, number: u64| {
+        // Counts have no suffix.
+        if ["size", "working_set", "buffer"].contains(&name) { typed(number) } else { number.to_string() }
     };
+    let keyed =
+        keyed.map(|((name, times), key)| (*name, text(name, if *times == PERCENT { *key } else { key * times })));
+    Some((ours.metric, fixed.chain(keyed).collect()))
+}
+
+fn metrics(column: &Column) -> Vec<Wanted> {
     let found = match column.of.first() {
-        Some(Taken::Of(name, keys) | Taken::Inverse(name, keys) | Taken::Last(name, keys)) => vec![of(name, keys)],
-        Some(Taken::Mean(a, b)) => vec![of(a, &[]), of(b, &[])],
+        Some(Taken::Of(name, keys) | Taken::Inverse(name, keys) | Taken::Last(name, keys)) => vec![wanted(name, keys)],
+        Some(Taken::Mean(a, b)) => vec![wanted(a, &[]), wanted(b, &[])],
         _ => Vec::new(),
     };
     found.into_iter().flatten().collect()

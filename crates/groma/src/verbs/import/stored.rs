@@ -337,7 +337,8 @@ mod tests {
                     assert!(info.params.iter().any(|param| param.name == *name), "{} has no {name}", ours.metric);
                 }
                 let (ours_unit, theirs) = (metric_of(info, ours).quantity, own_metric(kind).quantity);
-                let inverse = ours.inverse && ours_unit == Quantity::Latency && theirs == Quantity::Rate;
+                let is_time = |quantity| quantity == Quantity::Latency;
+                let inverse = ours.inverse && is_time(ours_unit) != is_time(theirs);
                 assert!(inverse || ours_unit.unit() == theirs.unit(), "{}: {ours_unit:?} {theirs:?}", kind.name);
                 seen += 1;
             }

@@ -98,9 +98,16 @@ impl Call<'_> {
         self.tell(why);
     }
 
-    /// Says something about a line that is there.
+    /// Says something about a line, which goes where lines do not: the parsers of result files take
+    /// every line of standard error between a heading and an empty line for a row.
     pub(super) fn tell(&self, what: &str) {
-        eprintln!("{}: {what}", self.program.name);
+        let name = self.program.name;
+        if STDOUT_IS_TAKEN.contains(&name) {
+            eprintln!("{name}: {what}");
+        } else {
+            // Who closed standard output does not want to know.
+            let _ = writeln!(std::io::stdout().lock(), "{name}: {what}");
+        }
     }
 
     /// Says which values are imprecise, in one line for all.
@@ -212,6 +219,9 @@ impl Call<'_> {
     }
 }
 
+/// The programs whose results or data go to standard output.
+pub(super) const STDOUT_IS_TAKEN: [&str; 9] =
+    ["mhz", "line", "memsize", "enough", "timing_o", "loop_o", "hello", "lmdd", "lat_http"];
 /// As many members as a worker group may have.
 const MOST_COPIES: u64 = 4096;
 /// As many rounds as `groma run` takes.

@@ -1,8 +1,8 @@
 //! Measures points silently, in a run of their own, and returns their records.
 //!
 //! `-N` are rounds (without it as many as the precision needs), `-P` is a worker group, `-W` the
-//! warm-up of all rounds together, and `LMBENCH_SCHED` the placement. Rounds are stored only where `GROMA_STORE` names a
-//! store: scripts call these programs hundreds of times.
+//! warm-up of all rounds together, and `LMBENCH_SCHED` the placement. Rounds are stored only where
+//! `GROMA_STORE` names a store: scripts call these programs hundreds of times.
 
 use super::call::{Call, Stop};
 use super::sched::Policy;
@@ -15,10 +15,12 @@ use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// The time that a program may take for each point, if its values are not precise enough before.
-const PER_POINT: Duration = Duration::from_millis(900);
-/// The least time of a program for all points.
-const LEAST: Duration = Duration::from_millis(1500);
+/// The time that a program may take for each point, if its values are not precise enough before,
+/// and the least for all: lmbench's driver calls 300 programs, which have to end in five minutes on
+/// a busy machine (docs/lmbench.md). A start and its preflight take 0.4 s of it, and nine rounds of
+/// 40 ms are shortened to fit.
+const PER_POINT: Duration = Duration::from_millis(500);
+const LEAST: Duration = Duration::from_millis(700);
 /// The cap: the time for all points, which lat_mem_rd with its 107 points for a stride reaches, or
 /// for more than 200 points the time that each takes at least.
 const MOST: Duration = Duration::from_secs(20);

@@ -32,7 +32,11 @@ impl Policy {
         Policy::parse(&text.to_string_lossy())
     }
 
-    fn parse(text: &str) -> Result<Policy, String> {
+    /// The policy of this name.
+    ///
+    /// # Errors
+    /// Names a value that is no policy.
+    pub(super) fn parse(text: &str) -> Result<Policy, String> {
         let upper = text.trim().to_ascii_uppercase();
         let (name, list) =
             upper.split_at(upper.find(|c: char| !(c.is_ascii_alphabetic() || c == '_')).unwrap_or(upper.len()));
