@@ -18,6 +18,7 @@
 //! | whether one run is faster than another | [`compare::compare`] |
 //! | a value broken down into measured costs | [`composition::explain`] |
 //! | what an application's counts cost | [`predict::predict`] |
+//! | which hosts of many are slow | [`fleet::judge`] |
 //! | where a metric changed over runs | [`trend::series`] |
 //! | measurements between CPUs or nodes | [`matrix::Matrix`] |
 //! | declared values compared with measured ones | [`claims::claims`] |
@@ -28,6 +29,7 @@ pub mod compare;
 pub mod composition;
 pub mod curve;
 pub mod earlier;
+pub mod fleet;
 pub mod floors;
 pub mod gate;
 pub mod imprecise;

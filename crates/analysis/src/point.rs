@@ -9,7 +9,7 @@ pub fn family(id: &str) -> &str {
 
 /// Facts about a point's storage that are part of its metrics' identity: the file system, the
 /// device below it, and how the kernel drives that.
-const STORAGE: [&str; 4] = ["work_dir.fs", "work_dir.model", "work_dir.scheduler", "work_dir.rotational"];
+pub(crate) const STORAGE: [&str; 4] = ["work_dir.fs", "work_dir.model", "work_dir.scheduler", "work_dir.rotational"];
 
 /// Whether two points used the same storage, as far as both recorded it.
 pub(crate) fn same_storage<'a>(a: impl Fn(&str) -> Option<&'a str>, b: impl Fn(&str) -> Option<&'a str>) -> bool {

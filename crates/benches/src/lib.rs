@@ -45,6 +45,7 @@ mod mix;
 mod selftest;
 
 mod entry;
+mod fleet_page;
 mod pages;
 mod parts;
 mod payload;

@@ -1,15 +1,17 @@
-//! The pages of a run: what it shows first, and so what a survey measures.
+//! The pages of a run: what it shows first, and so what a survey measures. `fleet_page.rs` has what
+//! a run with the profile `fleet` measures.
 //!
 //! Lines are in reading order. Their names are the usual ones, at most 26 characters, so that two
 //! fit side by side in 80 columns; a test compares every id with the catalogue.
 
+use crate::fleet_page::FLEET;
 use groma_harness::model::page::{Block, Line, On, Pages, Shown, Values};
 
 /// The parameters that identify a point.
-type Params = &'static [(&'static str, &'static str)];
+pub(crate) type Params = &'static [(&'static str, &'static str)];
 
 /// A metric of one CPU.
-const fn of(metric: &'static str, params: Params) -> Shown {
+pub(crate) const fn of(metric: &'static str, params: Params) -> Shown {
     Shown::of(metric, params)
 }
 
@@ -52,7 +54,8 @@ const fn three(name: &'static str, int: Shown, double: Shown, float: Shown) -> L
 const NEAR: &[&str] = &["1 CPU", "2 CPUs"];
 
 /// The pages.
-pub(crate) static PAGES: Pages<'static> = Pages { system: SYSTEM, hardware: BLOCKS, rows: ROWS, parts: PARTS };
+pub(crate) static PAGES: Pages<'static> =
+    Pages { system: SYSTEM, hardware: BLOCKS, rows: ROWS, parts: PARTS, fleet: FLEET };
 
 const SYSTEM: &[Block] = &[
     Block {

@@ -21,6 +21,7 @@ mod documents;
 mod environments;
 mod explain;
 mod export;
+mod fleet;
 mod gate;
 mod guide;
 mod hammer;

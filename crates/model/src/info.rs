@@ -466,6 +466,8 @@ pub enum Profile {
     Complete,
     /// Until each metric is precise enough, at most 10 minutes.
     Rigorous,
+    /// 20 to 60 s for what tells a slow host from its equals (docs/fleet.md).
+    Fleet,
 }
 
 impl Profile {
@@ -473,7 +475,7 @@ impl Profile {
     pub const fn tier(self) -> Tier {
         match self {
             Profile::Quick => Tier::Quick,
-            Profile::Standard | Profile::Complete | Profile::Rigorous => Tier::Standard,
+            Profile::Standard | Profile::Complete | Profile::Rigorous | Profile::Fleet => Tier::Standard,
         }
     }
 
@@ -484,6 +486,7 @@ impl Profile {
             Profile::Standard => "standard",
             Profile::Complete => "complete",
             Profile::Rigorous => "rigorous",
+            Profile::Fleet => "fleet",
         }
     }
 }

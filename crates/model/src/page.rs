@@ -17,6 +17,8 @@ pub struct Pages<'a> {
     pub rows: &'a [Shown],
     /// Further metrics of a survey that no page shows: the parts of composed costs on the pages.
     pub parts: &'a [Shown],
+    /// What a run with the profile `fleet` measures.
+    pub fleet: &'a [Shown],
 }
 
 /// Lines on one subject.
@@ -92,6 +94,8 @@ pub enum On {
     Any,
     /// A worker group on all CPUs.
     All,
+    /// A worker group on the CPUs of each NUMA node, if there are several nodes.
+    Nodes,
     /// Every placement of the plan.
     Each,
 }
@@ -130,6 +134,7 @@ impl Shown {
             (On::Two, Placement::Smt) => Some(4),
             (On::Any, Placement::Free) => Some(0),
             (On::All, Placement::Compact) if !one => Some(0),
+            (On::Nodes, Placement::On(_)) if !one => Some(0),
             _ => None,
         }
     }

@@ -14,6 +14,7 @@
 //! | runs for Prometheus | [`openmetrics()`] |
 //! | runs as a table for other programs | [`write_rows`] into a [`csv_table`] or a [`parquet_table`] |
 //! | a metric over the runs of a machine | [`trend()`], [`trend_changes`], [`trend_json`], [`trend_csv`] |
+//! | a judgement of many hosts | [`fleet()`] in any [`FleetFormat`] |
 //! | a value broken down into measured costs | [`composition()`], [`compositions`] |
 //! | where an application's time goes | [`prediction()`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
@@ -36,6 +37,7 @@ mod composition;
 mod csv;
 mod explain;
 mod export;
+mod fleet;
 mod floors;
 mod format;
 mod gate;
@@ -78,6 +80,7 @@ pub use compare::{CompareFormat, Compared, Relative, Side, compare, letter};
 pub use composition::{composition, compositions};
 pub use explain::{explain, measures};
 pub use export::{Cell, Exported, Kind, Table, TableWriter, csv_table, csv_text, parquet_table, write_rows};
+pub use fleet::{FleetFormat, FleetReport, fleet};
 pub use floors::floors;
 pub use format::{Format, render};
 pub use gate::gate;

@@ -31,7 +31,7 @@ pub(crate) struct Effort {
 
 /// Rounds of a survey: as many as fit into a minute for 150 points on two CPUs.
 const SURVEY: u32 = 25;
-/// Rounds of a quick survey.
+/// Rounds of a quick survey, and of a fleet run.
 const QUICK_SURVEY: u32 = 15;
 
 /// A quarter of it is spent on the time slice: 25 ms hold nine slices of 2.8 ms.
@@ -40,6 +40,18 @@ const LEAST_PREFLIGHT: Duration = Duration::from_millis(100);
 /// The time of a point in a complete run: nine rounds that sample for 40 ms, and the start of their
 /// workers; some points fill memory for longer.
 const COMPLETE: Duration = Duration::from_millis(900);
+
+/// The time of a point in a fleet run: as many short rounds as a quick survey has, and the start of
+/// their workers.
+const FLEET: Duration = Duration::from_millis(400);
+/// The shortest and the longest budget of a fleet run. Slurm, for one, ends a node health check
+/// after a minute.
+pub const FLEET_BUDGET: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(60)];
+
+/// The budget of a fleet run of N points: a host with many CPUs or nodes has more of them.
+pub fn fleet_budget(points: usize) -> Duration {
+    (FLEET * points as u32).clamp(FLEET_BUDGET[0], FLEET_BUDGET[1])
+}
 
 /// The budget of a complete run of N points.
 pub fn complete_budget(points: usize) -> Duration {
@@ -71,8 +83,9 @@ impl Effort {
                 preflight: ms(1500),
                 budget: ms(60_000),
             },
-            // Its budget depends on the plan: `complete_budget`.
+            // Their budget depends on the plan: `complete_budget`, `fleet_budget`.
             Profile::Complete => Effort::of(Profile::Standard),
+            Profile::Fleet => Effort { preflight: ms(500), budget: FLEET_BUDGET[0], ..Effort::of(Profile::Standard) },
             Profile::Rigorous => Effort {
                 rounds: 17,
                 most_rounds,
@@ -90,7 +103,8 @@ impl Effort {
     /// time (docs/methods/timing.md#effort).
     pub(crate) fn of_survey(profile: Profile) -> Effort {
         let (short, all) = (Effort::of(Profile::Quick), Effort::of(profile));
-        let rounds = if profile == Profile::Quick { QUICK_SURVEY } else { SURVEY };
+        let is_short = matches!(profile, Profile::Quick | Profile::Fleet);
+        let rounds = if is_short { QUICK_SURVEY } else { SURVEY };
         let most_rounds = rounds.max(all.most_rounds);
         Effort { rounds, most_rounds, preflight: all.preflight, budget: all.budget, ..short }
     }
@@ -199,5 +213,6 @@ mod tests {
         assert_eq!(of(Profile::Complete), of(Profile::Standard));
         assert_eq!(of(Profile::Rigorous), (17, 63, 25, [60, 2, 2000, 600_000]));
         assert_eq!(complete_budget(400), Duration::from_secs(360));
+        assert_eq!([10, 50, 75, 1000].map(|points| fleet_budget(points).as_secs()), [20, 20, 30, 60]);
     }
 }

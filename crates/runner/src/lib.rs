@@ -19,6 +19,7 @@
 mod chooser;
 mod conditions;
 mod effort;
+mod fleet_points;
 pub mod identity;
 mod launcher;
 mod limits;
@@ -40,7 +41,8 @@ pub mod watch;
 mod workdir;
 
 pub use conditions::{Condition, recover};
-pub use effort::complete_budget;
+pub use effort::{FLEET_BUDGET, complete_budget, fleet_budget};
+pub use fleet_points::fleet_points;
 pub use launcher::{Forked, Launcher};
 pub use places::Cpus;
 pub use plan::{Planned, on_both_sides, plan};

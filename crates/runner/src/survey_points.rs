@@ -17,8 +17,8 @@ pub fn of_pages(plan: Vec<Planned>, pages: Pages<'_>, quick: bool) -> Vec<Planne
 }
 
 /// The points at which a value of a page is measured: the best-ranked placement that this machine
-/// has, or all of them for [`On::Each`].
-fn points_of(shown: &Shown, plan: &[Planned]) -> Vec<usize> {
+/// has, or all of them for [`On::Each`] and [`On::Nodes`].
+pub(crate) fn points_of(shown: &Shown, plan: &[Planned]) -> Vec<usize> {
     let fits = plan.iter().enumerate().filter_map(|(i, planned)| {
         let point = &planned.point;
         let rank = shown.rank(&point.placement, point.workers)?;
@@ -26,7 +26,7 @@ fn points_of(shown: &Shown, plan: &[Planned]) -> Vec<usize> {
         is_it.then_some((planned.unsupported.is_some(), rank, i))
     });
     match shown.on {
-        On::Each => fits.map(|(_, _, i)| i).collect(),
+        On::Each | On::Nodes => fits.map(|(_, _, i)| i).collect(),
         _ => fits.min().map(|(_, _, i)| i).into_iter().collect(),
     }
 }

@@ -60,6 +60,12 @@ fn two_sided_tail(t: f64, degrees: usize) -> f64 {
     (1.0 - within).clamp(0.0, 1.0)
 }
 
+/// The probability of at least `t`, to about 1e-15.
+pub(crate) fn upper_tail_of(t: f64, degrees: usize) -> f64 {
+    let half = two_sided_tail(t, degrees) / 2.0;
+    if t > 0.0 { half } else { 1.0 - half }
+}
+
 /// The t beyond which, on both sides together, Student's distribution has this share.
 fn two_sided_quantile_of(share: f64, degrees: usize) -> f64 {
     invert(share, |t| two_sided_tail(t, degrees))

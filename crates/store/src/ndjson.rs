@@ -3,6 +3,7 @@
 //! lines.
 
 mod read;
+mod records;
 
 use std::io::Write;
 
@@ -13,6 +14,7 @@ use crate::{Sink, StoreError};
 
 pub(crate) use read::open;
 pub use read::{Runs, read};
+pub use records::{RecordedRun, RecordedRuns};
 
 /// Writes a run as NDJSON (docs/records.md). Floats are written with as many digits as they need to
 /// read back the same; a number that is not finite is null; terminal control characters are

@@ -18,6 +18,8 @@ mod cgroup;
 mod counters;
 mod cpu;
 mod cpu_names;
+mod health;
+mod launcher;
 mod memory;
 mod memory_headroom;
 mod mounts;
@@ -64,6 +66,7 @@ pub fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {
     cpu::caches(&mut book, &topology);
     memory::memory(&mut book);
     memory::numa(&mut book);
+    health::health(&mut book);
     system::virtualization(&mut book);
     system::clock(&mut book);
     system::security(&mut book);
@@ -71,6 +74,7 @@ pub fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {
     system::limits(&mut book);
     system::sysctls(&mut book);
     counters::load(&mut book);
+    launcher::launcher(&mut book, &|name| std::env::var(name).ok());
     system::program(&mut book);
     book.facts
 }

@@ -7,8 +7,17 @@ use groma_model::{RunHeader, parse_size};
 
 /// Facts that change from run to run by themselves. A name that ends in a dot stands for all facts
 /// below it.
-const VOLATILE: [&str; 7] =
-    ["host.uptime_s", "memory.available", "load.", "psi.", "steal.", "work_dir.free", "placement."];
+const VOLATILE: [&str; 9] = [
+    "host.uptime_s",
+    "memory.available",
+    "load.",
+    "psi.",
+    "steal.",
+    "work_dir.free",
+    "placement.",
+    "health.",
+    "launcher.",
+];
 
 /// Facts by how likely they change numbers; all others follow in their own order. Ordered by hand:
 /// first what replaces the machine, then what changes the code that runs, then what changes its

@@ -1,8 +1,8 @@
 //! The clock of every CPU, one after the other.
 //!
-//! **Measures:** The clock of each allowed CPU (64 evenly spaced ones if there are more than 64)
-//! while it computes; the other CPUs continue with whatever they do. The main value is the median
-//! CPU's clock, `lowest` and `highest` are the extremes, and each CPU's clock is a fact. This
+//! **Measures:** The clock of each allowed CPU (1024 evenly spaced ones if there are more) while it
+//! computes; the other CPUs continue with whatever they do. The main value is the median CPU's
+//! clock, `lowest` and `highest` are the extremes, and each CPU's clock is a fact. This
 //! distinguishes kinds of cores, and cores that a limit or a busy sibling thread holds back.
 //!
 //! **Does not measure:** The clock with all CPUs busy.
@@ -39,13 +39,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("it goes to all CPUs itself"),
         placements: &[Placement::Free],
         tier: Tier::Standard,
+        version: 2,
         ..Info::new("cpu.frequencies")
     },
     run: Run::Here(run),
 };
 
 /// The most CPUs that are visited.
-const MOST: usize = 64;
+const MOST: usize = 1024;
 /// Time for the clock to rise, in nanoseconds.
 const WARM_NS: u64 = 300_000;
 /// Undisturbed pairs of chains wanted of a CPU.

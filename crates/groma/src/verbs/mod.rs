@@ -13,6 +13,7 @@ mod completions;
 pub(crate) mod dd;
 mod explain;
 mod export;
+mod fleet;
 mod forget;
 mod gate;
 mod hammer;
@@ -80,6 +81,7 @@ verbs! {
     ab: Ab(AbArgs),
     compare: Compare(CompareArgs),
     gate: Gate(GateArgs),
+    fleet: Fleet(FleetArgs),
     baseline: Baseline(BaselineArgs),
     calibrate: Calibrate(CalibrateArgs),
     trend: Trend(TrendArgs),
@@ -114,7 +116,7 @@ macro_rules! exit_codes {
     () => {
         "Exit codes:
   0  whatever was named by its id was measured, and nothing failed
-  1  gate, or compare --gate, found a regression
+  1  gate, or compare --gate, found a regression; fleet judge a slow host
   2  usage error
   3  the machine is noisier than --require allows, or too noisy for a comparison
   4  some metric failed or timed out, one that was named is denied or
@@ -142,6 +144,7 @@ const EXAMPLES: &str = concat!(
   groma ab -- -- bwrap --ro-bind / /    what a sandbox costs
   groma compare                         the latest run and the one before it
   groma gate --baseline base.ndjson     exit code 1 if something became slower
+  groma fleet judge results/            which of many hosts are slow, and why
   groma explain ipc.pipe_rtt --run A    a value broken down into costs
   groma predict -- git status           what the kernel costs a command
   groma trend ipc.pipe_rtt              one metric over all runs
@@ -163,7 +166,7 @@ const EXAMPLES: &str = concat!(
 
 /// Exit codes that are errors; the help describes them.
 pub(crate) mod exit {
-    /// Something became slower.
+    /// Something became slower, or a host is slow.
     pub(crate) const REGRESSION: u8 = 1;
     /// Bad options, unknown ids, files that cannot be used.
     pub(crate) const USAGE: u8 = 2;

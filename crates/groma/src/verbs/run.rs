@@ -8,12 +8,15 @@ use crate::program::Program;
 use crate::wanted::Wanted;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote};
+use groma_analysis::fleet;
+use groma_harness::model::{Fact, Machine, NoiseVerdict, Placement, Profile, Remote};
+use groma_harness::sys::facts;
 use groma_harness::sys::recording::Recording;
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Format};
 use groma_runner::plan::left_out;
-use groma_runner::{Planned, RunRequest, Setting, complete_budget, of_pages, plan};
+use groma_runner::{Planned, RunRequest, Setting, complete_budget, fleet_budget, fleet_points, of_pages, plan};
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -49,7 +52,7 @@ pub(crate) struct RunArgs {
     profile: ProfileArg,
 
     /// Time budget: 30s or 30, 2m, 1h [default: that of the profile: 10s, 60s, what everything
-    /// needs, or 10m]
+    /// needs, 10m, or 20s to 60s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     budget: Option<Duration>,
 
@@ -120,7 +123,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
 
-    /// Also write the records as NDJSON ('-' for standard output)
+    /// Also write the records as NDJSON ('-' for standard output). In a directory, DIR/, the file
+    /// is named by the host and a fingerprint of what it should share with its equals
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
@@ -168,6 +172,9 @@ pub(crate) enum ProfileArg {
     Complete,
     /// Until each metric is precise enough, at most 10 minutes
     Rigorous,
+    /// What tells a slow host from its equals, in 20 s (60 s with many CPUs), for groma fleet
+    /// judge; kept in no store but that of --store
+    Fleet,
 }
 
 impl From<ProfileArg> for Profile {
@@ -177,6 +184,7 @@ impl From<ProfileArg> for Profile {
             ProfileArg::Standard => Profile::Standard,
             ProfileArg::Complete => Profile::Complete,
             ProfileArg::Rigorous => Profile::Rigorous,
+            ProfileArg::Fleet => Profile::Fleet,
         }
     }
 }
@@ -204,12 +212,18 @@ impl From<NoiseArg> for NoiseVerdict {
 /// Plans, measures and prints.
 pub(super) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     let started = Instant::now();
+    let of_fleet = Profile::from(args.profile) == Profile::Fleet;
+    if of_fleet && !is_plain(args) {
+        bail!("--profile fleet chooses itself what is measured, so that hosts can be compared: name nothing else");
+    }
+    let out = args.out.as_deref().map(in_directory);
     let outputs = Outputs {
         json: args.json,
-        out: args.out.as_deref(),
+        out: out.as_deref(),
         samples: args.samples,
         all: args.all,
-        no_store: args.no_store,
+        // Thousands of hosts may share a home directory, and no SQLite file takes them all at once.
+        no_store: args.no_store || (of_fleet && args.store.store.is_none()),
         store: &args.store,
         silent: false,
         wanted: Wanted { select: args.select.clone(), strict: args.strict },
@@ -227,9 +241,17 @@ pub(super) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
             bail!("--machine {}: another machine can be planned for, not measured: add --dry-run", file.display())
         }
     };
-    let mut plan = plan(&benches, &wanted, &topology)?;
-    if request.survey {
-        plan = of_pages(plan, program.known_families().pages, request.profile == Profile::Quick);
+    let pages = program.known_families().pages;
+    let mut plan = if of_fleet {
+        fleet_points(&benches, pages.fleet, &wanted, &topology)?
+    } else {
+        plan(&benches, &wanted, &topology)?
+    };
+    if of_fleet {
+        let measured = plan.iter().filter(|planned| planned.unsupported.is_none()).count();
+        request.budget = request.budget.or(Some(fleet_budget(measured)));
+    } else if request.survey {
+        plan = of_pages(plan, pages, request.profile == Profile::Quick);
     }
     if request.profile == Profile::Complete && request.budget.is_none() {
         let measured = plan.iter().filter(|planned| planned.unsupported.is_none()).count();
@@ -255,10 +277,24 @@ pub(super) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
 
 /// Whether the arguments select nothing, so that this is a survey.
 fn is_survey(args: &RunArgs) -> bool {
-    let profile = Profile::from(args.profile);
+    is_plain(args) && matches!(Profile::from(args.profile), Profile::Quick | Profile::Standard | Profile::Fleet)
+}
+
+/// Whether the arguments choose neither what is measured nor where.
+fn is_plain(args: &RunArgs) -> bool {
     let plain = args.select.is_empty() && args.params.is_empty() && args.parallel.is_empty() && !args.threads;
     let here = args.placement.is_none() && args.host.is_none();
-    plain && here && !args.all && !args.full && matches!(profile, Profile::Quick | Profile::Standard)
+    plain && here && !args.all && !args.full
+}
+
+/// The path of `--out`; in a directory, that of the file which is named by this host.
+fn in_directory(out: &Path) -> Cow<'_, Path> {
+    if !out.is_dir() {
+        return Cow::Borrowed(out);
+    }
+    let facts = facts::facts().into_iter().map(|(key, value)| Fact { key, value }).collect();
+    let machine = Machine { facts };
+    Cow::Owned(out.join(format!("{}.ndjson", fleet::file_stem(&machine))))
 }
 
 /// The request of these arguments.

@@ -179,19 +179,7 @@ impl<R: BufRead> Runs<R> {
     }
 
     fn parse<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
-        // From text like all other JSON here: serde_json's reader of bytes would be a second copy
-        // of its code in the program.
-        let text = std::str::from_utf8(self.line.trim_ascii_end())
-            .map_err(|e| self.error(format!("it is not UTF-8, at column {}", e.valid_up_to() + 1)))?;
-        serde_json::from_str(text).map_err(|e| {
-            if e.is_eof() {
-                return self.error("it is cut off".to_owned());
-            }
-            // The line that serde_json names is always 1.
-            let text = e.to_string();
-            let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-            self.error(format!("{what}, at column {}", e.column()))
-        })
+        parse_line(&self.line).map_err(|what| self.error(what))
     }
 
     fn error(&self, what: String) -> StoreError {
@@ -210,6 +198,23 @@ impl<R: BufRead> Iterator for Runs<R> {
         self.ended = !matches!(next, Some(Ok(_)));
         next
     }
+}
+
+/// Reads an object from a line; the error says what is wrong and where.
+pub(super) fn parse_line<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
+    // From text like all other JSON here: serde_json's reader of bytes would be a second copy of
+    // its code in the program.
+    let text = std::str::from_utf8(line.trim_ascii_end())
+        .map_err(|e| format!("it is not UTF-8, at column {}", e.valid_up_to() + 1))?;
+    serde_json::from_str(text).map_err(|e| {
+        if e.is_eof() {
+            return "it is cut off".to_owned();
+        }
+        // The line that serde_json names is always 1.
+        let text = e.to_string();
+        let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+        format!("{what}, at column {}", e.column())
+    })
 }
 
 fn begun(header: RunHeader) -> StoredRun {

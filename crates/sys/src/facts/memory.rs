@@ -2,6 +2,7 @@
 
 use super::{Book, binary, field};
 use crate::topology::{format_cpus, parse_cpus};
+use std::collections::BTreeMap;
 
 const MM: &str = "sys/kernel/mm";
 
@@ -33,6 +34,24 @@ pub(super) fn memory(book: &mut Book) {
     book.copy("memory.overcommit", "proc/sys/vm/overcommit_memory");
     book.copy("memory.swappiness", "proc/sys/vm/swappiness");
     book.copy("memory.max_map_count", "proc/sys/vm/max_map_count");
+    book.say("memory.dimms", dimms(book));
+}
+
+/// The modules that the memory controllers' drivers (EDAC) name: `8 of 32 GiB Registered-DDR5`.
+fn dimms(book: &Book) -> String {
+    const CONTROLLERS: &str = "sys/devices/system/edac/mc";
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for controller in book.tree.numbered(CONTROLLERS, "mc") {
+        for dimm in book.tree.numbered(&format!("{CONTROLLERS}/mc{controller}"), "dimm") {
+            let file = |name: &str| book.tree.text(&format!("{CONTROLLERS}/mc{controller}/dimm{dimm}/{name}"));
+            let Some(mib) = file("size").and_then(|mib| mib.parse::<u64>().ok()).filter(|mib| *mib > 0) else {
+                continue;
+            };
+            let kind = file("dimm_mem_type").unwrap_or_default();
+            *kinds.entry(format!("{} {kind}", binary(mib << 20))).or_default() += 1;
+        }
+    }
+    kinds.iter().map(|(kind, count)| format!("{count} of {kind}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The bytes of a line such as `MemTotal:  24684084 kB`.
@@ -61,5 +80,13 @@ pub(super) fn numa(book: &mut Book) {
     book.say("numa.distances", rows.join(" / "));
     let status = book.tree.text("proc/self/status").unwrap_or_default();
     let allowed = field(&status, "Mems_allowed_list").and_then(|list| parse_cpus(list).ok());
+    let total = |node: &u32| {
+        let text = book.tree.text(&format!("{NODES}/node{node}/meminfo"))?;
+        let line = text.lines().find_map(|line| line.split_once("MemTotal:"))?.1;
+        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+        // A kernel reserves a few pages more or fewer from boot to boot.
+        Some(format!("node{node} {} GiB", (kib + (1 << 19)) >> 20))
+    };
+    book.say("numa.memory", nodes.iter().filter_map(total).collect::<Vec<_>>().join(", "));
     book.say_if("numa.allowed", allowed.map(|nodes| format_cpus(&nodes)));
 }

@@ -11,6 +11,38 @@ fn assert_facts(files: &[(&str, &str)], keys: &[(&str, &str)]) {
     }
 }
 
+#[test]
+fn errors_of_the_hardware_are_counted_where_the_kernel_shows_them() {
+    let files = [
+        ("proc/interrupts", "  0: 7 9 IO-APIC\n MCE: 1 2 Machine check exceptions\n MCP: 40 50 polls\n TRM: 3 4 x\n"),
+        ("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "5"),
+        ("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "11"),
+        ("sys/devices/system/edac/mc/mc0/ce_count", "6"),
+        ("sys/devices/system/edac/mc/mc1/ce_count", "7"),
+        ("sys/devices/system/edac/mc/mc1/ue_count", "0"),
+        ("sys/devices/system/edac/mc/mc0/dimm0/size", "32768"),
+        ("sys/devices/system/edac/mc/mc0/dimm0/dimm_mem_type", "Registered-DDR5"),
+        ("sys/devices/system/edac/mc/mc1/dimm0/size", "32768"),
+        ("sys/devices/system/edac/mc/mc1/dimm0/dimm_mem_type", "Registered-DDR5"),
+        ("sys/devices/system/edac/mc/mc1/dimm1/size", "0"),
+        ("sys/devices/system/node/online", "0-1"),
+        ("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:       131640300 kB\nNode 0 MemFree: 1 kB\n"),
+        ("sys/devices/system/node/node1/meminfo", "Node 1 MemTotal:       132120500 kB\n"),
+    ];
+    let counted = [
+        ("health.machine_checks", "3"),
+        ("health.thermal_events", "7"),
+        ("health.throttled.core", "11"),
+        ("health.memory_errors.corrected", "13"),
+        ("health.memory_errors.uncorrected", "0"),
+        ("memory.dimms", "2 of 32 GiB Registered-DDR5"),
+        ("numa.memory", "node0 126 GiB, node1 126 GiB"),
+    ];
+    assert_facts(&files, &counted);
+    let none = Recorded::of(&[("proc/interrupts", "  0: 7 9 IO-APIC\n")]).facts();
+    assert!(none.iter().all(|(key, _)| !key.starts_with("health.")), "what is not counted is not 0: {none:?}");
+}
+
 /// All values differ, so each shows which file was read.
 #[test]
 fn each_setting_of_the_kernel_is_that_of_its_own_file() {

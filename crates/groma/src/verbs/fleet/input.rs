@@ -1,0 +1,252 @@
+//! Reads the runs of all hosts. What cannot be used is noted, a line each, and the rest is judged.
+
+use crate::args::StoreArgs;
+use crate::store::{existing_store, records};
+use anyhow::{Context, Result, bail};
+use groma_analysis::fleet::{Fleet, Host};
+use groma_harness::model::{Record, RunHeader};
+use groma_store::ndjson::RecordedRuns;
+use groma_store::{Source, Store, StoreError};
+use jiff::Timestamp;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+/// Threads that parse files, at most: more read from one disk.
+const MOST_THREADS: usize = 8;
+/// Files that are parsed and not taken yet.
+const AHEAD: usize = 16;
+/// Runs further apart than this are of different states of the fleet; clocks that far apart are
+/// wrong.
+const APART_S: i64 = 24 * 3600;
+/// The most hosts whose clocks are noted one by one.
+const MOST_ODD: usize = 20;
+/// By this much a clock may be ahead of ours.
+const AHEAD_S: i64 = 300;
+/// The ending of the streams in a directory.
+const ENDING: &str = "ndjson";
+
+/// The runs of all hosts.
+#[derive(Debug, Default)]
+pub(super) struct Input {
+    pub(super) fleet: Fleet,
+    /// What was left out or is odd, a line each.
+    pub(super) notes: Vec<String>,
+    /// Whether some of the input could not be used.
+    pub(super) is_unusable: bool,
+}
+
+/// What one file holds: its runs, and why the rest of it cannot be used.
+struct Parsed {
+    runs: Vec<(RunHeader, Vec<Record>)>,
+    note: Option<String>,
+}
+
+impl Input {
+    /// Reads files, directories and stores; without any, the store.
+    ///
+    /// # Errors
+    /// When a named path does not exist, or the store cannot be opened.
+    pub(super) fn read(&mut self, paths: &[PathBuf], store: &StoreArgs) -> Result<()> {
+        if paths.is_empty() {
+            self.of_store(&existing_store(store)?)?;
+        }
+        let mut streams = Vec::new();
+        for path in paths {
+            if path.is_dir() {
+                streams.extend(in_directory(path)?);
+            } else {
+                std::fs::metadata(path).with_context(|| path.display().to_string())?;
+                match Source::open(path) {
+                    Ok(Source::Store(store)) => self.of_store(&store)?,
+                    _ => streams.push(path.clone()),
+                }
+            }
+        }
+        self.of_streams(&streams);
+        self.each_once();
+        self.note_clocks();
+        Ok(())
+    }
+
+    /// Takes the newest complete run of each host; runs of the profile `fleet` alone if there are
+    /// any.
+    fn of_store(&mut self, store: &Store) -> Result<()> {
+        let mut rows = store.runs()?;
+        rows.retain(|row| row.status.word() == "complete");
+        if rows.iter().any(|row| row.profile == "fleet") {
+            rows.retain(|row| row.profile == "fleet");
+        }
+        rows.sort_by(|a, b| b.started.cmp(&a.started));
+        let mut seen = HashMap::new();
+        for row in rows {
+            if seen.insert(row.host.clone(), ()).is_some() {
+                continue;
+            }
+            match store.load(&row.run) {
+                Ok(run) => {
+                    let shown = records(run, false);
+                    self.add(&shown.head, &shown.records, &format!("run {}", row.run));
+                }
+                Err(error) => self.leave_out(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses streams on several threads, and takes them in their order.
+    fn of_streams(&mut self, files: &[PathBuf]) {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(files.len());
+        let next = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            let (send, receive) = sync_channel(AHEAD);
+            for _ in 0..threads {
+                let (send, next) = (send.clone(), &next);
+                scope.spawn(move || {
+                    loop {
+                        let i = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(file) = files.get(i) else { return };
+                        if send.send((i, parse(file))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            let (mut wanted, mut early) = (0, BTreeMap::new());
+            for (i, parsed) in receive {
+                early.insert(i, parsed);
+                while let Some(parsed) = early.remove(&wanted) {
+                    self.take(parsed, &files[wanted]);
+                    wanted += 1;
+                }
+            }
+        });
+    }
+
+    fn take(&mut self, parsed: Parsed, file: &Path) {
+        for (head, records) in parsed.runs {
+            self.add(&head, &records, &file.display().to_string());
+        }
+        parsed.note.into_iter().for_each(|note| self.leave_out(note));
+    }
+
+    fn leave_out(&mut self, note: String) {
+        self.notes.push(note);
+        self.is_unusable = true;
+    }
+
+    fn add(&mut self, head: &RunHeader, records: &[Record], file: &str) {
+        if let Err(why) = self.fleet.add(head, records) {
+            self.leave_out(format!("{file}: {why}; left out"));
+        }
+    }
+
+    /// Keeps the newest run of each host.
+    fn each_once(&mut self) {
+        let mut newest: HashMap<String, usize> = HashMap::new();
+        let mut keep = vec![true; self.fleet.hosts.len()];
+        for (i, host) in self.fleet.hosts.iter().enumerate() {
+            let Some(&other) = newest.get(&host.name) else {
+                newest.insert(host.name.clone(), i);
+                continue;
+            };
+            let of_other = &self.fleet.hosts[other];
+            let (old, new) = if host.started >= of_other.started { (other, i) } else { (i, other) };
+            keep[old] = false;
+            newest.insert(host.name.clone(), new);
+            let [old, new] = [old, new].map(|i| &self.fleet.hosts[i]);
+            self.notes.push(format!(
+                "{}: twice; its run {} is judged, {} is left out (other hosts of this name would be, too)",
+                host.name, new.run, old.run
+            ));
+        }
+        let mut keep = keep.into_iter();
+        self.fleet.hosts.retain(|_| keep.next().unwrap_or(true));
+    }
+
+    /// Notes runs that began long before or after most others, and clocks that are ahead of ours.
+    fn note_clocks(&mut self) {
+        let second = |host: &Host| host.started.parse::<Timestamp>().ok().map(Timestamp::as_second);
+        let mut all: Vec<i64> = self.fleet.hosts.iter().filter_map(second).collect();
+        all.sort_unstable();
+        let Some(&middle) = all.get(all.len() / 2) else { return };
+        let now = Timestamp::now().as_second();
+        let mut odd = Vec::new();
+        for host in &self.fleet.hosts {
+            let apart = match second(host) {
+                None => Some(format!("'{}' is no time", host.started)),
+                Some(at) if at > now + AHEAD_S => {
+                    Some(format!("its clock says {}, which is yet to come", host.started))
+                }
+                Some(at) if (at - middle).abs() > APART_S => {
+                    let days = (at - middle).abs() / APART_S;
+                    let when = if at < middle { "before" } else { "after" };
+                    Some(format!("measured {} {when} most others", report_days(days)))
+                }
+                Some(_) => None,
+            };
+            odd.extend(apart.map(|what| format!("{}: {what}; judged all the same", host.name)));
+        }
+        let more = odd.len().saturating_sub(MOST_ODD);
+        odd.truncate(MOST_ODD);
+        if more > 0 {
+            odd.push(format!("{more} more hosts were measured more than a day apart from most others"));
+        }
+        self.notes.extend(odd);
+    }
+}
+
+fn report_days(days: i64) -> String {
+    groma_report::units::counted(usize::try_from(days).unwrap_or(usize::MAX), "day")
+}
+
+/// The streams in a directory, in the order of their names.
+fn in_directory(dir: &Path) -> Result<Vec<PathBuf>> {
+    let what = || dir.display().to_string();
+    let entries = std::fs::read_dir(dir).with_context(what)?;
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().with_context(what)?;
+    files.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
+    files.sort();
+    if files.is_empty() {
+        bail!("{}: no file *.{ENDING} in it", dir.display());
+    }
+    Ok(files)
+}
+
+/// Reads the runs of a stream. A run without an end was cut off, and is left out.
+fn parse(file: &Path) -> Parsed {
+    let mut parsed = Parsed { runs: Vec::new(), note: None };
+    let fail = |error: &StoreError| Some(format!("{error}; left out"));
+    let runs = match RecordedRuns::open(file) {
+        Ok(runs) => runs,
+        Err(error) => return Parsed { note: fail(&error), ..parsed },
+    };
+    for run in runs {
+        match run {
+            Ok(run) if run.end.is_some() => parsed.runs.push((run.header, run.records)),
+            Ok(run) => {
+                parsed.note =
+                    Some(format!("{}: run {} is cut off: it has no end; left out", file.display(), run.header.run));
+            }
+            Err(error) => parsed.note = fail(&error),
+        }
+    }
+    parsed
+}
+
+/// Reads the only run of a stream, for a fresh run of a suspect.
+///
+/// # Errors
+/// Why it cannot be used.
+pub(super) fn only(file: &Path) -> Result<(RunHeader, Vec<Record>)> {
+    let mut parsed = parse(file);
+    match (parsed.runs.pop(), parsed.note) {
+        (Some(run), None) => Ok(run),
+        (_, Some(note)) => bail!("{note}"),
+        (None, None) => bail!("{}: no run", file.display()),
+    }
+}

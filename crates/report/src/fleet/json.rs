@@ -1,0 +1,113 @@
+//! A judgement as one JSON object. A later judgement reads its groups as what was usual then.
+
+use groma_analysis::fleet::groups::Basis;
+use groma_analysis::fleet::outliers::Subject;
+use groma_analysis::fleet::{Judged, Verdict, value_of};
+use serde_json::{Value, json};
+
+use super::FleetReport;
+use super::says::{Names, answer, confirmed, sentence};
+use crate::json::pretty;
+
+pub(super) fn json(report: &FleetReport<'_>) -> String {
+    let names = Names::of(&report.fleet.metrics);
+    let judgement = report.judgement;
+    let counts = Verdict::ALL.map(|verdict| (verdict.word().to_owned(), json!(judgement.count(verdict))));
+    let groups: Vec<Value> =
+        (0..judgement.grouping.groups.len()).map(|group| of_group(report, &names, group)).collect();
+    let splits: Vec<Value> = judgement
+        .grouping
+        .splits
+        .iter()
+        .map(|split| {
+            let value = |(value, hosts): &(Option<String>, Vec<usize>)| {
+                json!({ "value": value, "hosts": named(report, hosts) })
+            };
+            json!({
+                "family": split.family,
+                "fact": split.key,
+                "separates": !split.is_ignored,
+                "values": split.values.iter().map(value).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    pretty(&json!({
+        "kind": "fleet judgement",
+        "schema": groma_model::SCHEMA,
+        "groma": report.groma,
+        "answer": answer(report),
+        "at_least": report.at_least,
+        "counts": serde_json::Map::from_iter(counts),
+        "hosts": judgement.hosts.iter().map(|judged| of_host(report, &names, judged)).collect::<Vec<_>>(),
+        "splits": splits,
+        "groups": groups,
+        "notes": report.notes,
+    }))
+}
+
+fn named<'r>(report: &FleetReport<'r>, hosts: &[usize]) -> Vec<&'r str> {
+    hosts.iter().map(|host| report.fleet.hosts[*host].name.as_str()).collect()
+}
+
+fn of_host(report: &FleetReport<'_>, names: &Names, judged: &Judged) -> Value {
+    let host = &report.fleet.hosts[judged.host];
+    let is_suspect = judged.verdict == Verdict::Suspect;
+    let finding = |found: &groma_analysis::fleet::outliers::Finding| {
+        let key = match found.subject {
+            Subject::Metric(metric) => Some(&report.fleet.metrics[metric as usize].key),
+            Subject::Area(_) => None,
+        };
+        json!({
+            "metric": names.subject(report, found.subject),
+            "key": key,
+            "times": found.times,
+            "interval": found.interval,
+            "p": found.p,
+        })
+    };
+    json!({
+        "host": host.name,
+        "run": host.run,
+        "started": host.started,
+        "group": judged.group,
+        "verdict": judged.verdict.word(),
+        "signature": judged.fit.as_ref().map(|fit| &fit.name),
+        "sentence": is_suspect.then(|| sentence(report, names, judged)),
+        "confirm": judged.fit.as_ref().map(|fit| &fit.confirm),
+        "next": judged.fit.as_ref().map(|fit| &fit.next),
+        "confirmed": confirmed(judged),
+        "findings": judged.findings.iter().map(finding).collect::<Vec<_>>(),
+        "remarks": judged.remarks.iter().map(|fit| &fit.says).collect::<Vec<_>>(),
+        "failed": host.failed,
+    })
+}
+
+fn of_group(report: &FleetReport<'_>, names: &Names, index: usize) -> Value {
+    let judgement = report.judgement;
+    let group = &judgement.grouping.groups[index];
+    let basis = match group.basis {
+        Basis::Itself => json!("itself"),
+        Basis::Group(other) => json!(other),
+        Basis::References => json!("references"),
+    };
+    let metrics = judgement.usual[index].subjects.iter().filter_map(|(subject, usual)| {
+        let Subject::Metric(metric) = subject else { return None };
+        let known = &report.fleet.metrics[*metric as usize];
+        Some(json!({
+            "metric": names.metric(*metric),
+            "key": known.key,
+            "value": value_of(known, usual.crowd.center),
+            "center": usual.crowd.center,
+            "spread": usual.crowd.spread,
+            "count": usual.crowd.count,
+        }))
+    });
+    let drift = |drift: &groma_analysis::fleet::drift::Drift| json!({ "metric": names.metric(drift.metric), "times": drift.times, "p": drift.p });
+    json!({
+        "kind": judgement.grouping.families[group.family],
+        "hosts": named(report, &group.hosts),
+        "judged_by": basis,
+        "metrics": metrics.collect::<Vec<_>>(),
+        "drift": judgement.drifts[index].iter().map(drift).collect::<Vec<_>>(),
+    })
+}
