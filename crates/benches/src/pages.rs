@@ -167,12 +167,13 @@ const SYSTEM: &[Block] = &[
         ],
     },
     Block {
-        title: "Uncontended locks",
+        title: "Locks",
         families: &["lock"],
         heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("mutex: lock + unlock", quick("lock.mutex", &[])),
+            line("mutex, contended by two", of("lock.contended", &[("kind", "mutex"), ("threads", "2")]).on(On::Two)),
             line("semaphore: post + wait", of("lock.posix_sem", &[])),
             line("futex wake, no waiter", of("lock.futex", &[("op", "wake")])),
             line("fcntl lock + unlock", of("lock.file", &[("kind", "record")])),
@@ -365,6 +366,8 @@ mod tests {
         ("2 processes", "tasks", "2"),
         ("processes", "kind", "process"),
         ("2 threads", "tasks", "2"),
+        ("contended by two", "threads", "2"),
+        ("mutex, contended", "kind", "mutex"),
         ("threads", "kind", "thread"),
         ("8 using", "tasks", "8"),
         ("using 16 KiB", "working_set", "16K"),

@@ -97,7 +97,9 @@ impl Run {
                 ("kind", "anon_write,zero_page,file_minor"),
                 ("resident", "8M"),
             ],
-            Run::Apart => &[("protocol", "cas1")],
+            Run::Apart => {
+                &[("protocol", "cas1"), ("lock.contended:kind", "mutex,ticket"), ("call", "signal"), ("waiters", "1")]
+            }
         }
     }
 }

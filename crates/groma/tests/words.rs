@@ -100,6 +100,12 @@ fn parameters_of_locks_and_tasks_choose_the_system_call() {
         ("lock.futex", "op=wait key=shared object=private", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
         ("ctx.futex", "kind=thread", "FUTEX_WAIT_PRIVATE", "FUTEX_WAIT,"),
         ("ctx.futex", "kind=process", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
+        // Between windows the members sleep on futexes that are always shared.
+        ("lock.contended", "kind=mutex task=thread threads=2 section=0 think=0", "FUTEX_WAIT_PRIVATE", "_LOCK_PI"),
+        ("lock.contended", "kind=mutex task=process threads=2 section=0 think=0", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
+        ("lock.contended", "kind=pi task=thread threads=2 section=0 think=0", "_LOCK_PI", "FUTEX_WAIT_PRIVATE"),
+        ("lock.condition", "call=signal waiters=4", "FUTEX_WAKE_PRIVATE, 1)", "FUTEX_WAKE_PRIVATE, 2147483647)"),
+        ("lock.condition", "call=broadcast waiters=4", "FUTEX_WAKE_PRIVATE, 2147483647)", ""),
         // `alone` has nobody to yield to: the other thread sleeps.
         ("ctx.yield", "", "FUTEX_WAIT_PRIVATE", ""),
         ("lock.file", "kind=record object=private", "F_SETLK", "F_OFD_SETLK"),

@@ -4,7 +4,7 @@
 //! code before a measuring verb, clean-up is `Drop`.
 
 use crate::error::{BenchError, Outcome};
-use crate::evidence::{self, Peers};
+use crate::evidence::{self, PeerPlace, Peers};
 use crate::instruments::{Instruments, Real};
 use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
@@ -21,6 +21,7 @@ use crate::sys;
 use crate::sys::clock::Clock;
 use crate::variant::Variant;
 use groma_stats::rng::Rng;
+use std::io;
 use std::ops::{Bound, RangeBounds};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -165,9 +166,9 @@ impl<'j> Ctx<'j> {
     }
 
     /// Forks a peer that runs `body` on the CPU that the placement gives it. Where that is not the
-    /// CPU of this side, one peer at least must be forked like this, or the round fails. The peer
-    /// first closes its copies of `close`: while it held the other end of a pipe that it reads, it
-    /// would never see the end of it.
+    /// CPU of this side, one peer at least must be forked like this or be a thread in a
+    /// [`Ctx::peer_place`], or the round fails. The peer first closes its copies of `close`: while
+    /// it held the other end of a pipe that it reads, it would never see the end of it.
     ///
     /// # Errors
     /// Those of the fork and of pinning.
@@ -176,37 +177,35 @@ impl<'j> Ctx<'j> {
         close: &[BorrowedFd<'_>],
         body: impl FnOnce() -> i32,
     ) -> Result<sys::fork::Child, BenchError> {
-        let cpu = self.peer_cpu();
-        // By the job, not by what this function pins to: a peer that was pinned to the wrong CPU
-        // must be noticed.
-        let planned = if self.job.workers == 1 { self.job.cpus.get(1).copied() } else { None };
-        let watched = match planned {
-            Some(cpu) => {
-                let board =
-                    self.peers.forking().map_err(|e| BenchError::from_io("sharing memory with the peer", &e))?;
-                Some((board, cpu))
-            }
-            None => None,
-        };
-        let look = move || {
-            if let Some((board, cpu)) = watched {
-                evidence::look(board, cpu);
-            }
-        };
+        let place = self.peer_place()?;
         sys::fork::fork(move || {
-            if let Some(cpu) = cpu
+            if let Some(cpu) = place.cpu
                 && let Err(e) = sys::affinity::pin(cpu)
             {
                 eprintln!("the peer cannot be pinned to CPU {cpu}: {e}");
                 return 1;
             }
             sys::fork::close_copies(close);
-            look();
+            place.look();
             let code = body();
-            look();
+            place.look();
             code
         })
         .map_err(|e| BenchError::from_io("forking the peer", &e))
+    }
+
+    /// The place of a peer that is a thread of this process, which goes there by itself
+    /// ([`PeerPlace::occupy`]). It counts as a peer as one that [`Ctx::fork_peer`] forks.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn peer_place(&self) -> Result<PeerPlace, BenchError> {
+        // By the job, not by what the peer pins itself to: one that was pinned to the wrong CPU
+        // must be noticed.
+        let planned = if self.job.workers == 1 { self.job.cpus.get(1).copied() } else { None };
+        let watched = planned.map(|cpu| Ok((self.peers.making()?, cpu))).transpose();
+        let watched = watched.map_err(|e: io::Error| BenchError::from_io("sharing memory with the peer", &e))?;
+        Ok(PeerPlace { cpu: self.peer_cpu(), watched })
     }
 
     /// The `groma serve` that runs the peer, when the peer is on another machine.

@@ -14,8 +14,8 @@ use groma_stats::order;
 use std::cell::Cell;
 use std::io;
 use std::ops::RangeBounds;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, OnceLock};
 
 /// What the times of a round are compared with.
 pub(crate) const POSSIBLE: &str = "measured time / minimum possible time";
@@ -224,11 +224,11 @@ fn kernel_tells_cpus(cpu: u32) -> bool {
 /// they could exit.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
-    /// How many were forked.
-    forked: Cell<u32>,
+    /// How many there are.
+    made: Cell<u32>,
     /// How many looks were taken, and how many of them found the helper elsewhere; made with the
     /// first peer.
-    board: OnceLock<Shared<AtomicU32>>,
+    board: OnceLock<Arc<Shared<AtomicU32>>>,
 }
 
 /// Words of [`Peers::board`].
@@ -236,20 +236,20 @@ const LOOKS: usize = 0;
 const ASTRAY: usize = 1;
 
 impl Peers {
-    /// Counts a peer that is about to be forked, and gives what it writes to.
-    pub(crate) fn forking(&self) -> io::Result<&Shared<AtomicU32>> {
+    /// Counts a peer that is about to be made, and gives what it writes to.
+    pub(crate) fn making(&self) -> io::Result<Arc<Shared<AtomicU32>>> {
         if self.board.get().is_none() {
             // Somebody else can only have set it to the same.
-            let _ = self.board.set(Shared::new(2)?);
+            let _ = self.board.set(Arc::new(Shared::new(2)?));
         }
-        self.forked.set(self.forked.get() + 1);
-        self.board.get().ok_or_else(|| io::Error::other("no memory to share with the peer"))
+        self.made.set(self.made.get() + 1);
+        self.board.get().cloned().ok_or_else(|| io::Error::other("no memory to share with the peer"))
     }
 
     /// Proves that the peers were where they should be. Where one is `wanted`, the placement names
-    /// a CPU for it: a round that forked none has used another CPU, or none.
+    /// a CPU for it: a round that made none has used another CPU, or none.
     fn prove(&self, output: &mut RoundOutput, wanted: bool) {
-        let board = self.board.get().filter(|_| self.forked.get() > 0);
+        let board = self.board.get().filter(|_| self.made.get() > 0);
         if board.is_none() && !wanted {
             return;
         }
@@ -258,8 +258,38 @@ impl Peers {
     }
 }
 
+/// Where a peer that is a thread has to be: see [`crate::Ctx::peer_place`].
+#[derive(Clone, Debug)]
+pub struct PeerPlace {
+    /// The CPU that it goes to; `None` where the scheduler chooses.
+    pub(crate) cpu: Option<u32>,
+    /// The CPU that it has to be on, and what it writes to when it looks.
+    pub(crate) watched: Option<(Arc<Shared<AtomicU32>>, u32)>,
+}
+
+impl PeerPlace {
+    /// Runs the body of the calling thread in its place.
+    ///
+    /// # Errors
+    /// Those of pinning.
+    pub fn occupy<T>(&self, body: impl FnOnce() -> T) -> io::Result<T> {
+        self.cpu.map_or(Ok(()), affinity::pin)?;
+        self.look();
+        let value = body();
+        self.look();
+        Ok(value)
+    }
+
+    /// Looks whether the calling task is where it has to be.
+    pub(crate) fn look(&self) {
+        if let Some((board, cpu)) = &self.watched {
+            look(board, *cpu);
+        }
+    }
+}
+
 /// A peer looks where it may run: with one CPU left to it, it is there.
-pub(crate) fn look(board: &Shared<AtomicU32>, cpu: u32) {
+fn look(board: &Shared<AtomicU32>, cpu: u32) {
     let there = affinity::allowed().is_ok_and(|may| may == [cpu]);
     board[ASTRAY].fetch_add(u32::from(!there), SeqCst);
     board[LOOKS].fetch_add(1, SeqCst);

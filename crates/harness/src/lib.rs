@@ -57,6 +57,7 @@ pub mod worker_group;
 pub use benchmark::{Benchmark, Run};
 pub use ctx::Ctx;
 pub use error::{BenchError, Context, Outcome};
+pub use evidence::PeerPlace;
 pub use groma_model as model;
 pub use groma_stats as stats;
 pub use groma_stats::rng::Rng;

@@ -101,7 +101,7 @@ pub enum Select {
     Word(&'static str, &'static str, &'static str),
     /// Those of a metric with both tasks on one CPU.
     OnOneCpu(&'static str),
-    /// All of the family except those of these metrics.
+    /// All of the family except those of these metrics; of a benchmark, all of its outputs.
     AllBut(&'static [&'static str]),
 }
 

@@ -434,6 +434,7 @@ pub const REPEATS: &[Repeat] = rows! {
     "slb:memhammer", "as a metric", "the same stores, sampled"
         => "run mem.hammer --param variant=store --param size=1G";
 
+    "libmicro:cascade_cond" => "run lock.condition", "a wake-up alone; there threads pass it on in a ring";
     "libmicro:connection" => "run net.tcp_accept";
     "libmicro:dup" => "run syscall.dup_close";
     "libmicro:exec" => "run proc.exec";
@@ -459,9 +460,12 @@ pub const REPEATS: &[Repeat] = rows! {
     "wis:poll1" => "run ready.poll";
     "wis:poll2" => "run ready.poll";
     "wis:posix_semaphore1" => "run lock.posix_sem";
+    "wis:pthread_mutex1" => "run lock.contended", "the section adds to a word";
     "wis:pthread_mutex2" => "run lock.mutex";
+    "wis:pthread_mutex3" => "run lock.contended";
     "wis:sched_yield" => "run ctx.yield";
 
+    "perf_bench:futex lock-pi" => "run lock.contended --param kind=pi", "through the C library";
     "perf_bench:sched pipe" => "run ipc.pipe_rtt";
     "perf_bench:syscall basic" => "run syscall.getppid";
     "perf_bench:syscall execve" => "run proc.exec";

@@ -85,7 +85,7 @@ impl<'a> Group<'a> {
             Select::Metric(id) => r.id == *id,
             Select::Word(id, param, word) => r.id == *id && r.params.word(param) == Some(word),
             Select::OnOneCpu(id) => r.id == *id && r.placement == Placement::SameCpu,
-            Select::AllBut(ids) => !ids.contains(&r.id.as_str()),
+            Select::AllBut(ids) => !ids.iter().any(|id| is_metric_of(&r.id, id)),
         };
         self.0.iter().filter(move |r| belongs(r)).filter_map(|r| Some((*r, measured(r)?)))
     }

@@ -36,6 +36,7 @@ pub mod libc_calls;
 pub mod libc_memory;
 pub mod libc_random;
 pub mod load;
+pub mod locks;
 pub mod mapping;
 pub mod mix;
 pub mod mq;

@@ -32,8 +32,16 @@ impl Semaphores {
     /// # Errors
     /// Those of `mmap`.
     pub fn new(count: usize) -> io::Result<Semaphores> {
+        Semaphores::of(Key::Shared, count)
+    }
+
+    /// `count` semaphores, all 0, for threads of this process, or for its children as well.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn of(key: Key, count: usize) -> io::Result<Semaphores> {
         let semaphores = Semaphores(Shared::new(count)?);
-        semaphores.initialise()?;
+        semaphores.initialise(key)?;
         Ok(semaphores)
     }
 
@@ -47,17 +55,18 @@ impl Semaphores {
         let fresh = file.metadata()?.len() == 0;
         let semaphores = Semaphores(Shared::in_file(file, count)?);
         if fresh {
-            semaphores.initialise()?;
+            semaphores.initialise(Key::Shared)?;
         }
         file.unlock()?;
         Ok(semaphores)
     }
 
     /// Only before their first use.
-    fn initialise(&self) -> io::Result<()> {
+    fn initialise(&self, key: Key) -> io::Result<()> {
+        let shared = libc::c_int::from(key == Key::Shared);
         self.0.iter().try_for_each(|semaphore| {
             // SAFETY: memory for a sem_t that is not in use yet.
-            checked(unsafe { libc::sem_init(semaphore.0.get(), 1, 0) })
+            checked(unsafe { libc::sem_init(semaphore.0.get(), shared, 0) })
         })
     }
 

@@ -2,7 +2,9 @@
 //! `/proc`.
 
 use crate::refused;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 
@@ -37,6 +39,32 @@ pub fn count() -> usize {
     match std::fs::read_dir("/proc/self/task") {
         Ok(tasks) => tasks.count(),
         Err(_) => 1 + STARTED.load(Ordering::Relaxed),
+    }
+}
+
+/// A thread whose state other threads of its process may look at.
+#[derive(Debug)]
+pub struct Watched(File);
+
+impl Watched {
+    /// The calling thread.
+    ///
+    /// # Errors
+    /// Those of opening a file in `/proc`.
+    pub fn myself() -> io::Result<Watched> {
+        File::open("/proc/thread-self/stat").map(Watched)
+    }
+
+    /// Whether it sleeps, until it is woken or a signal comes.
+    ///
+    /// # Errors
+    /// Those of reading a file in `/proc`.
+    pub fn is_asleep(&self) -> io::Result<bool> {
+        // The name of the thread, which may hold anything, is at most 64 bytes long.
+        let mut text = [0; 128];
+        let read = self.0.read_at(&mut text, 0)?;
+        let after = text[..read].iter().rposition(|byte| *byte == b')').map_or(0, |at| at + 1);
+        Ok(text[after..read].starts_with(b" S"))
     }
 }
 
@@ -97,5 +125,24 @@ mod tests {
             return println!("skipped: no /proc");
         };
         assert!(large >= 64 << 20 && small < 32 << 20, "{small} {large}");
+    }
+
+    #[test]
+    fn a_thread_is_asleep_from_its_wait_until_it_is_woken() {
+        let (watched, waits) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+        let body = move || {
+            let myself = Watched::myself().ok();
+            let awake = myself.as_ref().is_some_and(|myself| myself.is_asleep().is_ok_and(|asleep| !asleep));
+            watched.0.send(myself).is_ok() && waits.1.recv().is_err() && awake
+        };
+        let thread = spawn(128 << 10, body).expect("a thread");
+        let Some(seen) = watched.1.recv().expect("it tells") else { return println!("skipped: no /proc") };
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while !seen.is_asleep().expect("a state") {
+            assert!(std::time::Instant::now() < until, "it does not sleep");
+            std::thread::yield_now();
+        }
+        drop(waits.0);
+        assert!(thread.join().expect("no panic"));
     }
 }

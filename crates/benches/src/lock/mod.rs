@@ -1,10 +1,11 @@
-//! Uncontended locks, semaphores and counters; contended ones are in `ipc`.
+//! Locks, semaphores, counters, condition variables and barriers, without and with somebody who
+//! waits.
 //!
 //! See docs/methods/operating-system.md#locks.
 
 use groma_harness::Benchmark;
 use groma_harness::model::Family;
-use groma_harness::model::family::{Figure, Say, Select};
+use groma_harness::model::family::{Figure, Say, Select, first};
 use groma_harness::prelude::*;
 use groma_harness::sys::file_lock::Kind;
 use std::fs::File;
@@ -15,13 +16,31 @@ mod posix_sem;
 mod sysv_sem;
 mod eventfd;
 mod file;
+mod contended;
+mod rwlock;
+mod condition;
+mod barrier;
+
+mod contest;
+mod members;
+mod tally;
+mod turns;
 
 pub(crate) static ABOUT: Family = Family {
     name: "lock",
-    summary: "Uncontended locks, semaphores and counters",
-    says: Say::Text("an uncontended lock and unlock takes {}", &[Figure::Range(Select::AllBut(&[]))]),
+    summary: "Locks, semaphores and counters, uncontended and contended",
+    says: Say::Each(&[
+        Say::Text("an uncontended lock and unlock takes {}", &[Figure::Range(Select::AllBut(CONTENDED))]),
+        Say::Text(
+            "a mutex that another thread waits for is handed over in {}",
+            &[Figure::Value(first("lock.contended.handover"))],
+        ),
+    ]),
     rows: &[],
 };
+
+/// Benchmarks whose members wait for each other.
+const CONTENDED: &[&str] = &["lock.contended", "lock.rwlock", "lock.condition", "lock.barrier"];
 
 pub(crate) const ALL: &[&Benchmark] = listed!("lock");
 

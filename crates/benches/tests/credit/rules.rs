@@ -86,10 +86,15 @@ fn has_samples(round: &Round) -> bool {
     round.outcome.result.output.series.iter().any(|series| !series.samples.is_empty())
 }
 
-/// Whether its other side is one process that it forks: those of `ctx` may be threads or several.
+/// Families whose other sides may be threads, or several.
+const WITH_THREADS: [&str; 2] = ["ctx", "lock"];
+
+/// Whether its other side is one process that it forks.
 fn has_peer(round: &Round) -> bool {
     let Info { id, placements, .. } = round.info;
-    round.info.family() != "ctx" && *id != "vm.shootdown" && placements.iter().any(|place| PAIRS.contains(place))
+    !WITH_THREADS.contains(&round.info.family())
+        && *id != "vm.shootdown"
+        && placements.iter().any(|place| PAIRS.contains(place))
 }
 
 fn counts_work(round: &Round) -> bool {

@@ -22,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,6 +32,15 @@
 
 #define CHECK(ok) do { if (!(ok)) { fprintf(stderr, "line %d: %s: %s\n", __LINE__, #ok, strerror(errno)); exit(1); } } while (0)
 #define KEEP(x) __asm__ volatile("" : "+r"(x))
+
+/* What a loop that waits for another CPU does, as libc's locks do. */
+#if defined __x86_64__
+#define RELAX __builtin_ia32_pause()
+#elif defined __aarch64__
+#define RELAX __asm__ volatile("isb" ::: "memory")
+#else
+#define RELAX (void)0
+#endif
 
 static int own_cpu, peer_cpu, arguments;
 static char *dir, **argument;

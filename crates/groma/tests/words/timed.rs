@@ -26,6 +26,7 @@ const ROWS: &[Row] = &[
     ("file.create_delete", SMALL_FILES, "clock openat write close clock", "the close is timed"),
     ("file.create_delete", SMALL_FILES, "clock unlinkat clock", "unlinkat is timed alone"),
     ("file.rename", "kind=over entries=16 where=work_dir", "clock renameat clock", "only renameat is timed"),
+    ("lock.condition", "call=signal waiters=1", "clock futex clock", "the mutex is taken before the clock is read"),
     ("net.unix_connect", "name=abstract", "clock connect clock", "the socket is made before the clock is read"),
     (
         "net.tcp_connect",

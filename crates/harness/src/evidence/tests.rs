@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::benchmark::{Benchmark, Run};
+use crate::error::Outcome;
 use crate::fake::Fake;
 use crate::model::{Output, RoundResult, Sample, State, Timing};
 use crate::sys::clock::Monotonic;
+use crate::sys::thread;
 use crate::testing::{try_failing, try_failing_at, try_placed};
 use crate::{clock_properties, ctx::Ctx};
 
@@ -280,6 +282,23 @@ static PEER_OBEYS: Benchmark = Benchmark {
         Ok(())
     }),
 };
+/// A peer that is a thread; whether it stays where its place is.
+fn with_a_thread(ctx: &mut Ctx, stays: bool) -> Outcome {
+    let (place, here) = (ctx.peer_place()?, counters::current_cpu());
+    let life = move || place.occupy(|| if stays { Ok(()) } else { affinity::pin(here) });
+    let lived = thread::spawn(128 << 10, life)?.join().expect("no panic");
+    lived.and_then(|lived| lived)?;
+    ctx.state(1.0);
+    Ok(())
+}
+static THREAD_OBEYS: Benchmark = Benchmark {
+    info: Info { timing: Timing::Stated, ..Info::new("ipc.peer") },
+    run: Run::Here(|ctx| with_a_thread(ctx, true)),
+};
+static THREAD_STRAYS: Benchmark = Benchmark {
+    info: Info { timing: Timing::Stated, ..Info::new("ipc.peer") },
+    run: Run::Here(|ctx| with_a_thread(ctx, false)),
+};
 
 fn broken(tried: &crate::testing::Tried) -> Vec<&str> {
     let broken: Vec<_> = tried.result.output.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect();
@@ -335,10 +354,14 @@ fn the_other_side_is_where_the_job_says_or_the_round_is_failed() {
         println!("skipped: one CPU");
         return;
     };
-    let apart = try_placed(&PEER_OBEYS, &[], None, Placement::SameLlc, &[here, there]).expect("it obeys");
-    assert_eq!(apart.proven(PEER_ON_CPU), 0.0);
-    let stayed = try_failing_at(&PEER_STAYS, Placement::SameLlc, &[here, there]).expect("it runs");
-    assert_eq!(broken(&stayed), [PEER_ON_CPU]);
+    for obeys in [&PEER_OBEYS, &THREAD_OBEYS] {
+        let apart = try_placed(obeys, &[], None, Placement::SameLlc, &[here, there]).expect("it obeys");
+        assert_eq!(apart.proven(PEER_ON_CPU), 0.0);
+    }
+    for stays in [&PEER_STAYS, &THREAD_STRAYS] {
+        let stayed = try_failing_at(stays, Placement::SameLlc, &[here, there]).expect("it runs");
+        assert_eq!(broken(&stayed), [PEER_ON_CPU]);
+    }
 }
 
 #[test]
@@ -349,14 +372,14 @@ fn a_helper_that_never_checked_proves_nothing() {
     assert!(output.proofs.is_empty(), "nobody was forked");
     peers.prove(&mut output, true);
     assert!(!output.proofs.pop().expect("the placement names a CPU for it").holds);
-    let board = peers.forking().expect("memory");
+    let board = peers.making().expect("memory");
     peers.prove(&mut output, false);
     assert!(!output.proofs.pop().expect("one was forked").holds);
     // This thread may go anywhere, or is on the only CPU there is.
     let cpus = affinity::allowed().expect("the CPUs that are allowed");
-    look(board, u32::MAX);
+    look(&board, u32::MAX);
     assert_eq!((board[LOOKS].load(SeqCst), board[ASTRAY].load(SeqCst)), (1, 1));
-    look(board, counters::current_cpu());
+    look(&board, counters::current_cpu());
     assert_eq!((board[LOOKS].load(SeqCst), board[ASTRAY].load(SeqCst)), (2, 1 + u32::from(cpus.len() > 1)));
     peers.prove(&mut output, false);
     assert!(!output.proofs.pop().expect("one was forked").holds);
