@@ -306,3 +306,31 @@ impl Tail {
         p.max(if beyond > 0.0 { 0.1 * (-beyond).exp() } else { 1.0 })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_no_part_of_its_own_measure() {
+        let values: Vec<(usize, f64, f64)> =
+            [0.0, 0.01, 0.02, 0.03, 1.0].into_iter().enumerate().map(|(host, cost)| (host, cost, 0.001)).collect();
+        let usual = Usual::of(&values, 5).expect("enough hosts");
+        let center = |host| usual.without(host).expect("enough hosts").center;
+        assert_eq!((usual.crowd.center, center(4), center(9)), (0.02, 0.015, 0.02));
+    }
+
+    #[test]
+    fn probabilities_that_are_uniform_stay_and_heavier_tails_are_extended() {
+        let of = |power: i32| {
+            let hosts = (1..=100).map(|i| Asked {
+                p: (f64::from(i) / 101.0).powi(power),
+                p_of_all: (f64::from(i) / 101.0).powi(power),
+                group: 0,
+            });
+            calibrated(&hosts.collect::<Vec<_>>())
+        };
+        // The smallest of a hundred is 0.01 if they are uniform; p to the power of four says 1e-8.
+        assert!((of(1)[0] / 0.0099 - 1.0).abs() < 0.1 && (of(4)[0] / 0.0099 - 1.0).abs() < 0.2, "{}", of(4)[0]);
+    }
+}

@@ -63,6 +63,8 @@ pub struct Signature {
     fine: Vec<usize>,
     size: Option<[f64; 2]>,
     one_factor: bool,
+    /// Whether it is not one of the program.
+    is_of_operator: bool,
     needs: Vec<Condition>,
     hints: Vec<Condition>,
     /// The sentence, with its placeholders.
@@ -106,7 +108,8 @@ impl Signatures {
         all
     }
 
-    /// Those of an operator, which are tried before those of the program. They may use its areas.
+    /// Those of an operator, which win over those of the program where they fit. They may use its
+    /// areas.
     ///
     /// # Errors
     /// The number of the line and what is wrong with it.
@@ -114,6 +117,7 @@ impl Signatures {
         let Signatures { areas, all: own } = Signatures::own();
         let mut signatures = Signatures { areas, all: Vec::new() };
         signatures.add(text)?;
+        signatures.all.iter_mut().for_each(|signature| signature.is_of_operator = true);
         signatures.all.extend(own);
         Ok(signatures)
     }
@@ -227,7 +231,13 @@ impl Signatures {
 
 impl Signature {
     /// How much of it the findings fulfil; `None` if it does not fit.
-    fn score(&self, findings: &[Finding], host: &Host, differs: &[Difference], members: &[Vec<u32>]) -> Option<usize> {
+    fn score(
+        &self,
+        findings: &[Finding],
+        host: &Host,
+        differs: &[Difference],
+        members: &[Vec<u32>],
+    ) -> Option<(bool, usize)> {
         let is_in = |finding: &Finding, area: usize| match finding.subject {
             Subject::Metric(metric) => members[area].contains(&metric),
             Subject::Area(other) => other == area,
@@ -249,7 +259,7 @@ impl Signature {
         let hints = self.hints.iter().filter(|hint| hint.holds(host, differs)).count();
         let conditions = self.fine.len() + usize::from(self.size.is_some()) + usize::from(self.one_factor);
         // A fact weighs more than any number of areas that are not slow.
-        Some(10 * self.needs.len() + 10 * hints + 2 * self.slow.len() + conditions)
+        Some((self.is_of_operator, 10 * self.needs.len() + 10 * hints + 2 * self.slow.len() + conditions))
     }
 
     /// Whether it asks for facts alone.

@@ -207,6 +207,9 @@ fn a_whole_group_that_changed_is_no_outlier_and_is_reported() {
     let ids: Vec<(u32, bool)> = now.drifts[0].iter().map(|drift| (drift.metric, drift.times > 1.15)).collect();
     assert_eq!((ids, now.count(Verdict::Suspect)), (vec![(6, true)], 0));
     assert_eq!(judge(&fleet(50, 0.01, &[], 14), &options).drifts[0], []);
+    // 3 % is beyond chance, and matters to no one.
+    let little: Vec<Odd> = (0..50).map(|host| odd(host, 6, 1.03)).collect();
+    assert_eq!(judge(&fleet(50, 0.01, &little, 15), &options).drifts[0], []);
 }
 
 /// What a signature asks for, and no more, is explained by it.
@@ -239,6 +242,29 @@ fn every_signature_explains_its_own_example() {
         explained += 1;
     }
     assert!(explained > 15, "{explained}");
+}
+
+/// A signature of an operator comes first, but only where it explains everything that is slow.
+#[test]
+fn a_signature_that_leaves_something_unexplained_does_not_fit() {
+    let signatures = |also: &str| {
+        let text = format!("signature own\n  slow: disk\n{also}  says: ours\n  next: look\n");
+        Signatures::with_own(&text).expect("a signature")
+    };
+    let mut fleet = Fleet::default();
+    let (head, records) = run("n0", 0, (0.01, false), &[], &mut Rng::new(1));
+    let host = fleet.host(&head, &records).expect("a host");
+    let fits = |also: &str, slow: &[&str]| {
+        let all = signatures(also);
+        let area = |name: &&str| all.areas.iter().position(|area| area.name == *name).expect("an area");
+        let finding = |area| Finding { subject: Subject::Area(area), times: 1.3, interval: [1.28, 1.32], p: 1e-6 };
+        let findings: Vec<Finding> = slow.iter().map(area).map(finding).collect();
+        let members = all.members(&fleet.metrics);
+        all.best(&findings, &host, &[], &members).is_some_and(|fit| fit.name == "own")
+    };
+    assert!(fits("", &["disk"]) && !fits("", &["disk", "clock"]) && fits("  also: clock\n", &["disk", "clock"]));
+    assert!(fits("  also: *\n", &["disk", "clock"]) && !fits("  also: *\n  fine: clock\n", &["disk", "clock"]));
+    assert!(!fits("", &["clock"]) && fits("  size: 1.2 1.4\n", &["disk"]) && !fits("  size: 2 3\n", &["disk"]));
 }
 
 /// A metric that a selector takes.

@@ -215,7 +215,7 @@ pub(super) fn values(report: &FleetReport<'_>, judged: &Judged, found: &Finding)
 pub(super) fn confirmed(judged: &Judged) -> Option<String> {
     match &judged.confirmed {
         Confirmed::Unasked => None,
-        Confirmed::Yes => Some("confirmed by a fresh run".to_owned()),
+        Confirmed::Yes => Some("confirmed by fresh runs".to_owned()),
         Confirmed::No => Some("was slow, and is not in a fresh run".to_owned()),
         Confirmed::Failed(why) => Some(format!("not confirmed: {why}")),
     }
