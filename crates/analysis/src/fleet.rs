@@ -196,7 +196,7 @@ fn key(record: &Record) -> String {
     key
 }
 
-/// The value of a metric with this cost: the inverse of [`cost`].
+/// The value of a metric with this cost: the inverse of `cost`.
 pub fn value_of(metric: &Metric, cost: f64) -> f64 {
     match (metric.quantity, metric.better) {
         (Quantity::Ratio, _) => -(-cost).exp_m1(),

@@ -2,8 +2,8 @@
 //! them is a finding of its own, since a setting of the firmware or of the kernel that differs is
 //! the commonest fault.
 //!
-//! What a host *is* ([`KINDS`]) separates families, which are never compared with each other. What
-//! it is *set to* ([`SETTINGS`]) separates the groups of a family. A group of fewer than
+//! What a host *is* (`KINDS`) separates families, which are never compared with each other. What
+//! it is *set to* (`SETTINGS`) separates the groups of a family. A group of fewer than
 //! [`FEWEST_HOSTS`] is judged beside the group of its family that it differs least from, and
 //! without such a group beside the references.
 
