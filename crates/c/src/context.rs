@@ -209,7 +209,9 @@ functions! {
             return this.end(BenchError::Failed("groma_fork_peer: body is null".to_owned()));
         };
         // SAFETY: see the module; the child closes them, and has no other owner of them.
-        let close: Vec<BorrowedFd<'_>> = unsafe { borrowed(fds, n) }.iter().map(|fd| unsafe { BorrowedFd::borrow_raw(*fd) }).collect();
+        let fds = unsafe { borrowed(fds, n) };
+        // SAFETY: as above.
+        let close: Vec<BorrowedFd<'_>> = fds.iter().map(|fd| unsafe { BorrowedFd::borrow_raw(*fd) }).collect();
         match ctx.fork_peer(&close, || call::peer(body, state)) {
             Ok(child) => {
                 let pid = child.pid();

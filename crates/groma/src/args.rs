@@ -14,6 +14,13 @@ pub(crate) struct StoreArgs {
     pub(crate) store: Option<PathBuf>,
 }
 
+impl StoreArgs {
+    /// As with no option on the command line, for programs that do not parse ours.
+    pub(crate) fn of_environment() -> StoreArgs {
+        StoreArgs { store: std::env::var_os("GROMA_STORE").filter(|path| !path.is_empty()).map(Into::into) }
+    }
+}
+
 /// Selects runs of a store.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WhichRuns {

@@ -8,7 +8,7 @@ use crate::args::StoreArgs;
 use crate::measure::{Outputs, measure};
 use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::model::{Label, Placement, Profile, Record};
+use groma_harness::model::{Label, Placement, Profile, Record, State};
 use groma_harness::sys::topology::Topology;
 use groma_harness::{Benchmark, sys};
 use groma_runner::{Forked, Launcher, RunRequest, signals};
@@ -50,7 +50,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// ends the measurement takes effect on the program, and is an error where that survives it.
 pub fn measure_here(here: &Here) -> Result<Found> {
     let started = Instant::now();
-    let store = StoreArgs { store: std::env::var_os("GROMA_STORE").filter(|path| !path.is_empty()).map(Into::into) };
+    let store = StoreArgs::of_environment();
     let mut request = RunRequest::new(Profile::Standard);
     request.sides = vec![Launcher { forked: Some(Forked(here.benchmarks)), ..Launcher::default() }];
     request.rounds = Some(here.rounds);
@@ -63,7 +63,7 @@ pub fn measure_here(here: &Here) -> Result<Found> {
     let all_rounds = (here.warm_up + here.sampling) * here.rounds * 2;
     request.budget = Some((Duration::from_secs(2) + all_rounds).min(LONGEST));
     let program = Program::new().benchmarks(here.benchmarks);
-    let outputs = Outputs { no_store: store.store.is_none(), ..Outputs::to_store(&store) };
+    let outputs = Outputs::silent(&store);
     loop {
         let plan = groma_runner::plan(here.benchmarks, &request, &Topology::for_plan())?;
         let measured = match measure(&program, &request, &outputs, &plan, started)? {
@@ -82,7 +82,7 @@ pub fn measure_here(here: &Here) -> Result<Found> {
         }
         let Some(record) = measured.records.into_iter().next() else { bail!("nothing was measured") };
         // The first round did not end within the budget: it may take all the time that there is.
-        let is_cut = record.rounds == 0 && record.state.word() == "unresolved";
+        let is_cut = record.rounds == 0 && record.state == State::Unresolved;
         if is_cut && request.budget < Some(LONGEST) {
             request.budget = Some(LONGEST);
             continue;

@@ -41,6 +41,12 @@ pub(crate) struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
+    /// To this store if it was named, and nothing to the terminal: for programs that print what
+    /// they found in a form of their own.
+    pub(crate) fn silent(store: &'a StoreArgs) -> Outputs<'a> {
+        Outputs { no_store: store.store.is_none(), silent: true, ..Outputs::to_store(store) }
+    }
+
     /// To this store, and to standard output as text.
     pub(crate) fn to_store(store: &'a StoreArgs) -> Outputs<'a> {
         Outputs {
@@ -269,11 +275,7 @@ pub(crate) fn begin(
     restore_killed();
     let prepared = groma_runner::prepare(request)?;
     report_killed_runs(store);
-    let mut progress = Progress::new(request.total_budget());
-    if silent || request.sides.iter().any(|side| side.forked.is_some()) {
-        // The terminal is that of the program.
-        progress = Progress::silent();
-    }
+    let mut progress = Progress::new(request.total_budget(), silent);
     match prepared.start(plan, started, &mut progress) {
         Ok(run) => Ok(ControlFlow::Continue((run, progress))),
         Err(error) => {

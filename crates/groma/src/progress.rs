@@ -27,9 +27,9 @@ const REDRAW: Duration = Duration::from_millis(250);
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
 impl Progress {
-    /// A line for a run with this budget.
-    pub(crate) fn new(budget: Duration) -> Progress {
-        let bar = if draws_progress() {
+    /// A line for a run with this budget; a silent one is neither drawn nor logged.
+    pub(crate) fn new(budget: Duration, silent: bool) -> Progress {
+        let bar = if !silent && draws_progress() {
             ProgressBar::with_draw_target(Some(budget.as_millis() as u64), ProgressDrawTarget::stderr())
         } else {
             ProgressBar::hidden()
@@ -38,20 +38,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/blue} {msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
-        Progress { bar, drawn: None, started: Instant::now(), budget, value: String::new(), silent: false }
-    }
-
-    /// A line that is neither drawn nor logged.
-    pub(crate) fn silent() -> Progress {
-        let bar = ProgressBar::hidden();
-        Progress {
-            bar,
-            drawn: None,
-            started: Instant::now(),
-            budget: Duration::MAX,
-            value: String::new(),
-            silent: true,
-        }
+        Progress { bar, drawn: None, started: Instant::now(), budget, value: String::new(), silent }
     }
 
     /// Whether it is time to draw or log the line again.

@@ -5,7 +5,6 @@ use crate::supervise::{GRACE, Source, WorkerOutput, reap, wait_for};
 use anyhow::{Context, Result, bail};
 use groma_harness::sys::process;
 use groma_harness::sys::signals::Watch;
-use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -41,7 +40,7 @@ pub fn run_program(
     let group = child.id() as i32;
     let until = Instant::now() + deadline;
     let mut err = child.stderr.take();
-    let mut output = WorkerOutput::default();
+    let (mut output, mut block) = (WorkerOutput::default(), [0u8; 4096]);
     let (mut signal, mut late) = (None, false);
     // A background process may hold the pipe open, so the end of the pipe is not awaited.
     while signal.is_none() && !late && !process::has_ended(group).unwrap_or(true) {
@@ -51,7 +50,7 @@ pub fn run_program(
         for source in wait_for(&sources, LOOK) {
             match source {
                 Source::Signals => signal = signals.and_then(Watch::next),
-                Source::Err | Source::Out => listen(&mut err, &mut output),
+                Source::Err | Source::Out => output.read_stderr(&mut err, &mut block),
             }
         }
     }
@@ -60,7 +59,7 @@ pub fn run_program(
     }
     let status = reap(group, GRACE);
     while err.as_ref().is_some_and(|err| !wait_for(&[(Source::Err, err.as_fd())], Duration::ZERO).is_empty()) {
-        listen(&mut err, &mut output);
+        output.read_stderr(&mut err, &mut block);
     }
     if signal.is_some() {
         return Ok(signal);
@@ -77,14 +76,6 @@ pub fn run_program(
     match output.last_line() {
         Some(line) => bail!("'{name}' {how}: {line}"),
         None => bail!("'{name}' {how}"),
-    }
-}
-
-fn listen(err: &mut Option<impl Read>, output: &mut WorkerOutput) {
-    let mut block = [0u8; 4096];
-    match err.as_mut().map(|err| err.read(&mut block)) {
-        Some(Ok(n)) if n > 0 => output.add_stderr(&block[..n]),
-        _ => *err = None,
     }
 }
 

@@ -318,7 +318,7 @@ impl WorkerOutput {
     }
 
     /// Reads what has come on standard error, which becomes `None` at its end.
-    fn read_stderr(&mut self, from: &mut Option<File>, block: &mut [u8]) {
+    pub(crate) fn read_stderr(&mut self, from: &mut Option<impl Read>, block: &mut [u8]) {
         match from.as_mut().map(|err| err.read(block)) {
             Some(Ok(n)) if n > 0 => self.add_stderr(&block[..n]),
             _ => *from = None,

@@ -22,7 +22,7 @@
 //! **Sources:** EPCC OpenMP `syncbench` measures the same operation with barriers that spin. See
 //! docs/methods/operating-system.md#contended-locks.
 
-use super::members::{self, TASK, THREADS};
+use super::members::{self, PLACEMENTS, TASK, THREADS};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::rendezvous::Control;
@@ -42,14 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         params: &[THREADS, TASK],
         scaling: Scaling::alone("it has members of its own (threads=2)"),
-        placements: &[
-            Placement::SameLlc,
-            Placement::SameCpu,
-            Placement::Smt,
-            Placement::CrossLlc,
-            Placement::CrossNode,
-            Placement::Free,
-        ],
+        placements: PLACEMENTS,
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

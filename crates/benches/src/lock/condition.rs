@@ -26,7 +26,7 @@
 //! **Sources:** perf bench `futex wake`, libMicro `cascade_cond`. See
 //! docs/methods/operating-system.md#contended-locks.
 
-use super::members;
+use super::members::{self, PLACEMENTS};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::rendezvous::{Control, Partners};
@@ -61,14 +61,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .full(&["16"]),
         ],
         scaling: Scaling::alone("it has threads of its own (waiters=2)"),
-        placements: &[
-            Placement::SameLlc,
-            Placement::SameCpu,
-            Placement::Smt,
-            Placement::CrossLlc,
-            Placement::CrossNode,
-            Placement::Free,
-        ],
+        placements: PLACEMENTS,
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

@@ -28,6 +28,16 @@ pub(super) const THREADS: Param = Param::count("threads", "threads or processes 
     .quick(&["2"])
     .full(&["4", "8"]);
 
+/// Where the members meet: within a cache first, since on one CPU they take turns.
+pub(super) const PLACEMENTS: &[Placement] = &[
+    Placement::SameLlc,
+    Placement::SameCpu,
+    Placement::Smt,
+    Placement::CrossLlc,
+    Placement::CrossNode,
+    Placement::Free,
+];
+
 /// Who may wait at the object.
 pub(super) fn key(ctx: &Ctx) -> Key {
     if ctx.word(TASK.name) == "thread" { Key::Private } else { Key::Shared }

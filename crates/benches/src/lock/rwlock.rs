@@ -24,7 +24,7 @@
 //! docs/methods/operating-system.md#contended-locks.
 
 use super::contest::{self, Lock, Wait};
-use super::members::{TASK, THREADS};
+use super::members::{PLACEMENTS, TASK, THREADS};
 use super::turns::{SECTION, THINK};
 use groma_harness::prelude::*;
 use groma_harness::sys::locks::ReadWriteLock;
@@ -54,14 +54,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             TASK,
         ],
         scaling: Scaling::alone("it has members of its own (threads=2)"),
-        placements: &[
-            Placement::SameLlc,
-            Placement::SameCpu,
-            Placement::Smt,
-            Placement::CrossLlc,
-            Placement::CrossNode,
-            Placement::Free,
-        ],
+        placements: PLACEMENTS,
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

@@ -1,5 +1,6 @@
 //! A judgement as one JSON object. A later judgement reads its groups as what was usual then.
 
+use groma_analysis::fleet::drift::Drift;
 use groma_analysis::fleet::groups::Basis;
 use groma_analysis::fleet::outliers::Subject;
 use groma_analysis::fleet::{Judged, Verdict, value_of};
@@ -102,7 +103,7 @@ fn of_group(report: &FleetReport<'_>, names: &Names, index: usize) -> Value {
             "count": usual.crowd.count,
         }))
     });
-    let drift = |drift: &groma_analysis::fleet::drift::Drift| json!({ "metric": names.metric(drift.metric), "times": drift.times, "p": drift.p });
+    let drift = |one: &Drift| json!({ "metric": names.metric(one.metric), "times": one.times, "p": one.p });
     json!({
         "kind": judgement.grouping.families[group.family],
         "hosts": named(report, &group.hosts),

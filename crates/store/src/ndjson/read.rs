@@ -67,11 +67,27 @@ pub struct Runs<R> {
 
 /// The fields that decide how to read a line; which are present depends on its kind.
 #[derive(Deserialize)]
-struct Kind {
-    kind: Option<String>,
+pub(super) struct Kind {
+    pub(super) kind: Option<String>,
     schema: Option<u32>,
     groma: Option<String>,
     run: Option<String>,
+}
+
+impl Kind {
+    /// Refuses the head of a run that only a newer groma can read.
+    pub(super) fn check_schema(self, path: &Path) -> Result<(), StoreError> {
+        match self.schema {
+            Some(found) if found > SCHEMA => Err(StoreError::NewerRun {
+                path: path.to_owned(),
+                run: self.run.unwrap_or_default(),
+                groma: self.groma.unwrap_or_default(),
+                found,
+                known: SCHEMA,
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -139,16 +155,8 @@ impl<R: BufRead> Runs<R> {
     }
 
     fn head(&self, kind: Kind) -> Result<RunHeader, StoreError> {
-        match kind.schema {
-            Some(found) if found > SCHEMA => Err(StoreError::NewerRun {
-                path: self.path.clone(),
-                run: kind.run.unwrap_or_default(),
-                groma: kind.groma.unwrap_or_default(),
-                found,
-                known: SCHEMA,
-            }),
-            _ => self.parse(),
-        }
+        kind.check_schema(&self.path)?;
+        self.parse()
     }
 
     /// Adds the round of the current line.

@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use groma_model::{End, Record, RunHeader, SCHEMA};
-use serde::Deserialize;
+use groma_model::{End, Record, RunHeader};
 use serde::de::DeserializeOwned;
 
+use super::read::{Kind, parse_line};
 use crate::StoreError;
 
 /// Longest line, in bytes: a round of a complete run has some hundred kB, a record one or two.
@@ -44,15 +44,6 @@ pub struct RecordedRuns {
     head: Option<RunHeader>,
     any: bool,
     ended: bool,
-}
-
-/// The fields that decide how to read a line.
-#[derive(Deserialize)]
-struct Kind {
-    kind: Option<String>,
-    schema: Option<u32>,
-    groma: Option<String>,
-    run: Option<String>,
 }
 
 /// What a line begins with that is skipped unread.
@@ -94,7 +85,8 @@ impl RecordedRuns {
             match kind.kind.as_deref() {
                 Some("run") => {
                     self.any = true;
-                    let head = self.head(&kind)?;
+                    kind.check_schema(&self.path)?;
+                    let head = self.parse()?;
                     let Some(unended) = run.replace(begun(head)) else { continue };
                     self.head = run.take().map(|next| next.header);
                     return Ok(Some(unended));
@@ -134,21 +126,8 @@ impl RecordedRuns {
         Ok(read > 0)
     }
 
-    fn head(&self, kind: &Kind) -> Result<RunHeader, StoreError> {
-        match kind.schema {
-            Some(found) if found > SCHEMA => Err(StoreError::NewerRun {
-                path: self.path.clone(),
-                run: kind.run.clone().unwrap_or_default(),
-                groma: kind.groma.clone().unwrap_or_default(),
-                found,
-                known: SCHEMA,
-            }),
-            _ => self.parse(),
-        }
-    }
-
     fn parse<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
-        super::read::parse_line(&self.line).map_err(|what| self.error(what))
+        parse_line(&self.line).map_err(|what| self.error(what))
     }
 
     fn error(&self, what: String) -> StoreError {

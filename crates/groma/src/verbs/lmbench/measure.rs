@@ -10,7 +10,7 @@ use crate::args::StoreArgs;
 use crate::measure::{Outputs, measure};
 use groma_harness::model::{Host, Profile, Record, State, Tier, is_metric_of};
 use groma_harness::sys::topology::Topology;
-use groma_runner::{Planned, RunRequest, Setting};
+use groma_runner::{Planned, RunRequest, Setting, signals};
 use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -130,8 +130,8 @@ pub(super) fn points(call: &Call<'_>, wants: &[Want]) -> Result<Measured, Stop> 
         // Of a machine with several classes of core, the first.
         plan.extend(groma_runner::plan(&benches, &request, &topology)?.into_iter().take(1));
     }
-    let store = StoreArgs { store: std::env::var_os("GROMA_STORE").filter(|path| !path.is_empty()).map(Into::into) };
-    let outputs = Outputs { no_store: store.store.is_none(), silent: true, ..Outputs::to_store(&store) };
+    let store = StoreArgs::of_environment();
+    let outputs = Outputs::silent(&store);
     request.params.clear();
     let mut measured = of_plan(call, &request, &outputs, &plan, started)?;
     // On a busy machine, points that were not reached or not seen undisturbed get more rounds, in
@@ -163,8 +163,10 @@ fn of_plan(
 ) -> Result<Records, Stop> {
     let measured = match measure(call.groma, request, outputs, plan, started)? {
         ControlFlow::Continue(measured) => measured,
-        ControlFlow::Break(code) if code > 128 => return Err(Stop::Signal(i32::from(code) - 128)),
-        ControlFlow::Break(code) => return Err(Stop::Unmeasured(format!("the run did not begin (exit code {code})"))),
+        ControlFlow::Break(code) => {
+            let unbegun = || Stop::Unmeasured(format!("the run did not begin (exit code {code})"));
+            return Err(signals::of_exit_code(code).map_or_else(unbegun, Stop::Signal));
+        }
     };
     if let Some(signal) = measured.signal() {
         return Err(Stop::Signal(signal));
