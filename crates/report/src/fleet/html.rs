@@ -35,7 +35,8 @@ const MAP: &str = "
 .map .f { background: #9fd4c3; } .map .none { background: transparent; }
 .s1 { background: #fde3b0 !important; } .s2 { background: #fbc46d !important; } .s3 { background: #f59a4a !important; }
 .s4 { background: #e36a3a !important; } .s5 { background: #bd3030 !important; } .s6 { background: #7c1030 !important; }
-.key span { display: inline-block; width: 1.1rem; height: 1.1rem; vertical-align: text-bottom; margin: 0 0.2rem 0 0.8rem; }
+.shades span { display: inline-block; width: 1.1rem; height: 1.1rem; vertical-align: text-bottom; margin: 0 0.2rem 0 0.8rem; }
+.shades .f { background: #9fd4c3; }
 ";
 
 pub(super) fn html(report: &FleetReport<'_>) -> String {
@@ -135,13 +136,16 @@ fn map(report: &FleetReport<'_>, names: &Names, out: &mut Markup) {
     // Metrics without any cell have no column; the others are in the order of the run.
     let shown: Vec<usize> = (0..count).filter(|metric| rows.iter().any(|row| row.cells[*metric].is_some())).collect();
     out.say("h2", "Hosts and metrics");
-    out.with("p", &[("class", "note key")], |p| {
-        p.text("Times as slow as the median of the group, from");
+    out.with("p", &[("class", "note shades")], |p| {
+        p.text("Times as slow as the median of the group, at least:");
         for (step, class) in STEPS.iter().zip(["s1", "s2", "s3", "s4", "s5", "s6"]) {
             p.with("span", &[("class", class)], |_| {});
-            p.text(&format!("{step}"));
+            // Unbroken, so that a colour and its number stay on one line.
+            p.text(&format!("\u{a0}{step}"));
         }
-        p.text("; green: faster by 5 % and more. Slowest hosts first; a row of several hosts shows the slowest of them in each cell.");
+        p.text(";");
+        p.with("span", &[("class", "f")], |_| {});
+        p.text("faster by 5 % and more. Slowest hosts first; a row of several hosts shows the slowest of them in each cell.");
     });
     out.with("div", &[("class", "wide")], |div| {
         div.with("table", &[("class", "map")], |table| {

@@ -124,6 +124,7 @@ pub(super) fn how(report: &FleetReport<'_>) -> String {
     let groups = match own.len() {
         0 => return "No five hosts are alike.".to_owned(),
         1 => format!("One group of {} hosts", sizes[0]),
+        n if own.iter().all(|size| *size == own[0]) => format!("{n} groups of {} hosts each", sizes[0]),
         n => format!("{n} groups of {}{more} hosts", sizes.join(", ")),
     };
     format!(

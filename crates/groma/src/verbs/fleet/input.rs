@@ -22,7 +22,7 @@ const AHEAD: usize = 16;
 /// wrong.
 const APART_S: i64 = 24 * 3600;
 /// The most hosts whose clocks are noted one by one.
-const MOST_ODD: usize = 20;
+const MOST_ODD: usize = 3;
 /// By this much a clock may be ahead of ours.
 const AHEAD_S: i64 = 300;
 /// The ending of the streams in a directory.
@@ -193,7 +193,7 @@ impl Input {
         let more = odd.len().saturating_sub(MOST_ODD);
         odd.truncate(MOST_ODD);
         if more > 0 {
-            odd.push(format!("{more} more hosts were measured more than a day apart from most others"));
+            odd.push(format!("{more} more hosts were measured over a day before or after most others, or by a wrong clock"));
         }
         self.notes.extend(odd);
     }
