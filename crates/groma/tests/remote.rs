@@ -14,8 +14,15 @@ const BRIEF: [&str; 8] = ["run", "--profile", "quick", "--rounds", "2", "--budge
 const LONG: [&str; 6] = ["run", "--profile", "quick", "--rounds", "500", "--json"];
 
 /// One benchmark of each kind of service.
-const REMOTE: [&str; 6] =
-    ["net.tcp_rtt", "net.udp_rtt", "net.tcp_connect", "net.tcp_crr", "net.tcp_bandwidth", "net.udp_bandwidth"];
+const REMOTE: [&str; 7] = [
+    "net.tcp_rtt",
+    "net.udp_rtt",
+    "net.tcp_connect",
+    "net.tcp_crr",
+    "net.tcp_serve",
+    "net.tcp_bandwidth",
+    "net.udp_bandwidth",
+];
 
 fn all_are_measured(place: &Place, run: &[&str]) {
     let run = place.json(run);

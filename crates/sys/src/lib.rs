@@ -38,6 +38,7 @@ pub mod libc_random;
 pub mod load;
 pub mod locks;
 pub mod mapping;
+pub mod messages;
 pub mod mix;
 pub mod mq;
 pub mod net;

@@ -108,7 +108,7 @@ impl Asking for Poll {
     }
 }
 
-/// `epoll`, level-triggered, for reading.
+/// `epoll` for reading, level-triggered unless [`Epoll::add_edge`] says otherwise.
 #[derive(Debug)]
 pub struct Epoll {
     fd: OwnedFd,
@@ -144,7 +144,11 @@ impl Epoll {
 
     #[inline]
     fn control(&self, operation: i32, fd: BorrowedFd<'_>, place: usize) -> isize {
-        let event = libc::epoll_event { u64: place as u64, ..EVENT };
+        self.control_as(operation, fd, libc::epoll_event { u64: place as u64, ..EVENT })
+    }
+
+    #[inline]
+    fn control_as(&self, operation: i32, fd: BorrowedFd<'_>, event: libc::epoll_event) -> isize {
         let at = std::ptr::from_ref(&event) as usize;
         let (own, fd) = (self.fd.as_raw_fd() as usize, fd.as_raw_fd() as usize);
         // SAFETY: the event lives across the call.
@@ -155,6 +159,39 @@ impl Epoll {
     #[inline]
     pub fn add(&self, fd: BorrowedFd<'_>, place: usize) -> isize {
         self.control(libc::EPOLL_CTL_ADD, fd, place)
+    }
+
+    /// As [`Epoll::add`], edge-triggered: it is reported once for each time that something arrives.
+    #[inline]
+    pub fn add_edge(&self, fd: BorrowedFd<'_>, place: usize) -> isize {
+        let events = EVENT.events | libc::EPOLLET as u32;
+        self.control_as(libc::EPOLL_CTL_ADD, fd, libc::epoll_event { events, u64: place as u64 })
+    }
+
+    /// Space for so many in one result.
+    pub fn make_room(&mut self, most: usize) {
+        self.events.resize(most.max(1), EVENT);
+    }
+
+    /// Waits until at least one is ready; the positions of those that are, as many as there is
+    /// space for.
+    ///
+    /// # Errors
+    /// Those of `epoll_pwait`; an interrupted call is made again.
+    #[inline]
+    pub fn wait(&mut self) -> io::Result<impl Iterator<Item = usize> + '_> {
+        let (own, room) = (self.fd.as_raw_fd() as usize, self.events.as_mut_ptr() as usize);
+        self.answered = loop {
+            // SAFETY: the buffer is as long as it says; -1 waits without a limit; no mask.
+            let answer =
+                unsafe { syscall6(libc::SYS_epoll_pwait as usize, own, room, self.events.len(), usize::MAX, 0, 0) };
+            match answer {
+                0.. => break answer as usize,
+                error if error == -(libc::EINTR as isize) => {}
+                error => return Err(io::Error::from_raw_os_error(-error as i32)),
+            }
+        };
+        Ok(self.events[..self.answered].iter().map(|event| event.u64 as usize))
     }
 
     /// `epoll_ctl`: modifies one without a change.
@@ -280,6 +317,23 @@ mod tests {
         assert_eq!((epoll.modify(near.as_fd(), 8), epoll.ask(), epoll.ready()), (0, 1, vec![8]));
         assert_eq!((epoll.remove(near.as_fd()), epoll.ask()), (0, 0));
         assert_eq!(epoll.remove(near.as_fd()), -libc::ENOENT as isize);
+    }
+
+    /// What has arrived and was not read is told again, or once.
+    #[test]
+    fn an_edge_is_told_once_and_a_level_as_long_as_it_lasts() {
+        let (near, far) = pipe().expect("pipe");
+        write_full(far.as_fd(), &[1]).expect("write");
+        let mut level = Epoll::over(&[near.as_fd()]).expect("epoll");
+        let mut edge = Epoll::over(&[]).expect("epoll");
+        assert_eq!(edge.add_edge(near.as_fd(), 5), 0);
+        for told in [vec![0], vec![0]] {
+            assert_eq!(level.wait().expect("it is ready").collect::<Vec<_>>(), told);
+        }
+        assert_eq!(edge.wait().expect("it is ready").collect::<Vec<_>>(), [5]);
+        assert_eq!(edge.ask(), 0);
+        write_full(far.as_fd(), &[1]).expect("write");
+        assert_eq!(edge.wait().expect("it is ready again").collect::<Vec<_>>(), [5]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, Select};
 
 mod get;
+mod open_loop;
 
 mod client;
 pub(crate) mod message;

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU32;
 mod pipe_rtt;
 mod fifo_rtt;
 mod unix_rtt;
+mod pass_descriptor;
 mod mq_rtt;
 mod sysv_msg_rtt;
 mod eventfd_rtt;

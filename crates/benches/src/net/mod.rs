@@ -12,9 +12,11 @@ mod udp_rtt;
 mod tcp_connect;
 mod tcp_accept;
 mod tcp_crr;
+mod tcp_serve;
 mod unix_connect;
 mod tcp_bandwidth;
 mod udp_bandwidth;
+mod udp_batch;
 
 /// A metric with both sides on one CPU.
 const fn on_one_cpu(metric: &'static str) -> Pick {
@@ -39,6 +41,7 @@ pub(crate) const SERVICES: &[&Service] = &[
     &udp_rtt::SERVICE,
     &tcp_connect::SERVICE,
     &tcp_crr::SERVICE,
+    &tcp_serve::SERVICE,
     &tcp_bandwidth::SERVICE,
     &udp_bandwidth::SERVICE,
 ];

@@ -105,7 +105,7 @@ fn serve(session: Session) -> io::Result<()> {
 }
 
 /// The local address of a connection over the loopback, by its number: one of 127.1.0.0/16.
-fn local(made: u32) -> IpAddr {
+pub(super) fn local(made: u32) -> IpAddr {
     let [.., third, fourth] = (made / PER_ADDRESS).to_be_bytes();
     Ipv4Addr::new(127, 1, third, fourth).into()
 }

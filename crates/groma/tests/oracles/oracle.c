@@ -509,6 +509,8 @@ ORACLE(copy_all_) { OVER(d[0] = s[0]; d[1] = s[1]; d[2] = s[2]; d[3] = s[3]); }
 ORACLE(write_libc_) { LOOP(memset(to + next(), (int)word, piece); __asm__ volatile("" ::: "memory")); }
 ORACLE(copy_libc_) { LOOP(size_t at = next(); memcpy(to + at, area + at, piece); __asm__ volatile("" ::: "memory")); }
 
+#include "messages.h"
+
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "leave") == 0) return 42;
     if (argc < 5) return 2;
@@ -535,6 +537,9 @@ int main(int argc, char **argv) {
     NAME("unix_rtt") { trips_over_unix(); TRIPS_OF(trip_); }
     NAME("tcp_rtt") { trips_over_ip(SOCK_STREAM); TRIPS_OF(trip_); }
     NAME("udp_rtt") { trips_over_ip(SOCK_DGRAM); OF(trip4_); }
+    NAME("mmsg") { datagrams(0); OF(mmsg_); value /= BATCH; }
+    NAME("segments") { datagrams(DATAGRAM); OF(segments_); value /= BATCH; }
+    NAME("pass") { CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair_) == 0); OF(pass_); }
     NAME("futex_rtt") { trips_over_futexes(); OF(futex_trip_); }
     NAME("ring") { ring_of_tasks(); OF(ring_); value /= tasks; }
     NAME("core_to_core") value = core_to_core();

@@ -193,7 +193,9 @@ impl Input {
         let more = odd.len().saturating_sub(MOST_ODD);
         odd.truncate(MOST_ODD);
         if more > 0 {
-            odd.push(format!("{more} more hosts were measured over a day before or after most others, or by a wrong clock"));
+            odd.push(format!(
+                "{more} more hosts were measured over a day before or after most others, or by a wrong clock"
+            ));
         }
         self.notes.extend(odd);
     }
