@@ -5,6 +5,7 @@
 
 use groma_harness::prelude::*;
 use groma_harness::sys::fork;
+use groma_harness::sys::overlay::Overlay;
 use groma_harness::sys::tmpfs::Tmpfs;
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, Write};
@@ -12,6 +13,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Bytes of a file system in memory: more than any benchmark writes, but not enough to fill memory.
+const IN_MEMORY: u64 = 1 << 30;
 
 /// A directory to measure in, removed with its contents.
 pub(crate) struct Scratch {
@@ -28,6 +32,7 @@ enum Kind {
     Shared,
     /// The root of a file system that vanishes with its last descriptor.
     Tmpfs(#[expect(dead_code, reason = "held")] Tmpfs),
+    Overlay(#[expect(dead_code, reason = "held")] Overlay),
 }
 
 impl Scratch {
@@ -67,18 +72,28 @@ impl Scratch {
     /// Creates one on a tmpfs of this member's own: what a file costs without a disk or journal.
     /// See docs/methods/operating-system.md#tmpfs-control.
     pub(crate) fn tmpfs(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
-        /// Bytes: more than any benchmark writes, but not enough to fill memory.
-        const MOST: u64 = 1 << 30;
         let work_dir = File::open(ctx.work_dir()?).context("opening the work directory")?;
         if sys::tmpfs::holds(&work_dir).context("asking for the file system")? {
             return Err(BenchError::Unsupported("the work directory is on tmpfs itself".to_owned()));
         }
-        let tmpfs = Tmpfs::new(MOST).map_err(no_tmpfs)?;
+        let tmpfs = Tmpfs::new(IN_MEMORY).map_err(|e| not_mounted("a tmpfs", &e))?;
         let dir = tmpfs.root().context("opening the directory")?;
+        Ok(Scratch::in_memory(ctx, "tmpfs", Kind::Tmpfs(tmpfs), dir))
+    }
+
+    /// Creates one on an overlay of this member's own, over layers in memory: with
+    /// [`Scratch::tmpfs`], what the overlay costs.
+    pub(crate) fn overlay(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
+        let overlay = Overlay::new(IN_MEMORY, ctx.work_dir()?).map_err(|e| not_mounted("an overlay", &e))?;
+        let dir = overlay.root().context("opening the directory")?;
+        Ok(Scratch::in_memory(ctx, "overlay", Kind::Overlay(overlay), dir))
+    }
+
+    fn in_memory(ctx: &mut Ctx, fs: &str, kind: Kind, dir: File) -> Scratch {
         let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()));
-        ctx.fact("work_dir.fs", "tmpfs");
+        ctx.fact("work_dir.fs", fs);
         ctx.fact("work_dir.options", "mounted for this round");
-        Ok(Scratch { kind: Kind::Tmpfs(tmpfs), path, dir })
+        Scratch { kind, path, dir }
     }
 
     fn open(ctx: &mut Ctx, kind: Kind, path: PathBuf) -> Result<Scratch, BenchError> {
@@ -188,21 +203,21 @@ impl Drop for Scratch {
             Kind::Own(whole) => drop(std::fs::remove_dir_all(whole)),
             Kind::Shared if self.dir.try_lock().is_ok() => drop(std::fs::remove_dir_all(&self.path)),
             Kind::Shared => {}
-            Kind::Tmpfs(_) => {}
+            Kind::Tmpfs(_) | Kind::Overlay(_) => {}
         }
     }
 }
 
-/// The error for a tmpfs that cannot be mounted.
-fn no_tmpfs(error: io::Error) -> BenchError {
-    let text = format!("mounting a tmpfs: {error}");
+/// The error for a file system that cannot be mounted.
+fn not_mounted(what: &str, error: &io::Error) -> BenchError {
+    let text = format!("mounting {what}: {error}");
     match error.kind() {
-        // `Other`: threads must not fork. `ENODEV`: the kernel has no tmpfs.
+        // `Other`: threads must not fork. `ENODEV`: the kernel has no such file system.
         ErrorKind::Other => BenchError::Unsupported(text),
         _ if error.raw_os_error() == Some(sys::tmpfs::NO_SUCH_FILE_SYSTEM) => BenchError::Unsupported(text),
         // The limit of user namespaces is reached.
         ErrorKind::StorageFull => BenchError::Denied(text),
-        _ => BenchError::from_io("mounting a tmpfs", &error),
+        _ => BenchError::from_io(&format!("mounting {what}"), error),
     }
 }
 

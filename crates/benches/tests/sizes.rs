@@ -96,7 +96,12 @@ fn the_memory_of_a_parameter_can_be_computed() {
                 assert!(matches!(kind(count), Some(ParamKind::Count | ParamKind::CountOf(_))), "{what}: {count}");
             }
             Memory::Files { copies, in_memory, shared, .. } => {
-                assert!(copies > 0 && word_of(in_memory) && word_of(shared), "{what}");
+                assert!(
+                    copies > 0
+                        && in_memory.is_none_or(|(name, words)| words.iter().all(|word| word_of(Some((name, *word)))))
+                        && word_of(shared),
+                    "{what}"
+                );
             }
         }
         let (memory, files) = sizes(bench, &[(param.name, "1048576")], 1);

@@ -151,7 +151,7 @@ impl Requirements {
                 Memory::Files { copies, buffers, in_memory, shared } => {
                     let members = if chosen(shared) { 1 } else { workers };
                     let files = each(copies, members);
-                    if chosen(in_memory) {
+                    if in_memory.is_some_and(|(name, words)| words.iter().any(|word| chosen(Some((name, *word))))) {
                         required.memory.add(files, term);
                     } else {
                         required.files.add(files, term);
@@ -231,7 +231,7 @@ mod tests {
     const FILES: ParamKind = ParamKind::SizeOf(Memory::Files {
         copies: 2,
         buffers: 1,
-        in_memory: Some(("where", "tmpfs")),
+        in_memory: Some(("where", &["tmpfs"])),
         shared: Some(("object", "shared")),
     });
 

@@ -48,8 +48,8 @@ pub enum Memory {
         copies: u64,
         /// Bytes of memory of one member: buffers, mappings of the file.
         buffers: u64,
-        /// The parameter and its word that keep the files in memory instead.
-        in_memory: Option<(&'static str, &'static str)>,
+        /// The parameter and those of its words that keep the files in memory instead.
+        in_memory: Option<(&'static str, &'static [&'static str])>,
         /// The parameter and its word that make all members use the same files.
         shared: Option<(&'static str, &'static str)>,
     },

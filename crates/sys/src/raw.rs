@@ -83,6 +83,14 @@ pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> isize {
     unsafe { syscall3(libc::SYS_write as usize, fd.as_raw_fd() as usize, buf.as_ptr() as usize, buf.len()) }
 }
 
+/// `pwrite` at the start of the file.
+#[inline(always)]
+pub fn pwrite(fd: BorrowedFd<'_>, buf: &[u8]) -> isize {
+    let (fd, at) = (fd.as_raw_fd() as usize, buf.as_ptr() as usize);
+    // SAFETY: the buffer is as long as it says.
+    unsafe { syscall4(libc::SYS_pwrite64 as usize, fd, at, buf.len(), 0) }
+}
+
 /// A buffer for the kernel's `struct stat`, whatever its layout: none exceeds 256 bytes.
 #[derive(Debug)]
 #[repr(align(16))]

@@ -59,7 +59,10 @@ impl Tmpfs {
 
     fn with(bytes: u64, attributes: MountAttrFlags) -> io::Result<Tmpfs> {
         let mount = match mount(bytes, attributes) {
-            Err(Errno::PERM) => mount_in_namespace(bytes, attributes)?,
+            Err(Errno::PERM) => made_by_a_child(|| {
+                enter_namespace()?;
+                Ok(mount(bytes, attributes)?)
+            })?,
             mounted => mounted?,
         };
         Ok(Tmpfs { mount })
@@ -70,9 +73,14 @@ impl Tmpfs {
     /// # Errors
     /// Those of `openat`.
     pub fn root(&self) -> io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(&self.mount, c".", flags, Mode::empty())?.into())
+        root_of(&self.mount)
     }
+}
+
+/// The root directory of a mount, opened for reading.
+pub(crate) fn root_of(mount: &OwnedFd) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(mount, c".", flags, Mode::empty())?.into())
 }
 
 /// Whether a file is on a file system in memory.
@@ -83,19 +91,19 @@ pub fn holds(file: &File) -> io::Result<bool> {
     Ok(rustix::fs::fstatfs(file)?.f_type == MAGIC)
 }
 
-fn mount(bytes: u64, attributes: MountAttrFlags) -> rustix::io::Result<OwnedFd> {
+pub(crate) fn mount(bytes: u64, attributes: MountAttrFlags) -> rustix::io::Result<OwnedFd> {
     let making = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(making.as_fd(), c"size", bytes.to_string())?;
     fsconfig_create(making.as_fd())?;
     fsmount(making.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Makes a child mount it in namespaces of its own and receives its descriptor.
-fn mount_in_namespace(bytes: u64, attributes: MountAttrFlags) -> io::Result<OwnedFd> {
+/// Makes a child mount something, in namespaces that it enters for it, and receives the descriptor.
+pub(crate) fn made_by_a_child(make: impl FnOnce() -> io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let child = fork::fork(|| {
         fork::close_copies(&[ours.as_fd()]);
-        let handed = enter_namespace().and_then(|()| hand_over(theirs.as_fd(), mount(bytes, attributes)?.as_fd()));
+        let handed = make().and_then(|mount| hand_over(theirs.as_fd(), mount.as_fd()));
         handed.map_or_else(|e| e.raw_os_error().unwrap_or(255), |()| 0)
     })?;
     drop(theirs);
@@ -108,7 +116,7 @@ fn mount_in_namespace(bytes: u64, attributes: MountAttrFlags) -> io::Result<Owne
 }
 
 /// A user namespace in which this process has its own ids and may mount.
-fn enter_namespace() -> io::Result<()> {
+pub(crate) fn enter_namespace() -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     // SAFETY: see the module's Safety section.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?;

@@ -4,6 +4,7 @@
 //! by block when it is created, so that no byte is counted that was not read, and no compiler can
 //! leave one out.
 
+use super::IN_MEMORY;
 use super::directory_of_object;
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
@@ -21,12 +22,7 @@ pub(super) const BLOCK: usize = 64 << 10;
 /// once.
 pub(super) const SIZE: Param =
     Param::size("size", "bytes of the file, in whole blocks of 64 KiB unless a parameter says otherwise")
-        .takes(Memory::Files {
-            copies: 2,
-            buffers: 1,
-            in_memory: Some(("where", "tmpfs")),
-            shared: Some(("object", "shared")),
-        })
+        .takes(Memory::Files { copies: 2, buffers: 1, in_memory: Some(IN_MEMORY), shared: Some(("object", "shared")) })
         .quick(&["8M"])
         .full(&["1M", "64M", "512M"]);
 

@@ -22,6 +22,7 @@ mod reread;
 mod mmap_reread;
 mod pread_random;
 mod copy;
+mod watch;
 
 mod cached;
 mod crowd;
@@ -48,17 +49,21 @@ pub(crate) static ABOUT: Family = Family {
 pub(crate) const ALL: &[&Benchmark] = listed!("file");
 
 /// Where the files lie. The control is measured by a full run, when it is named, and where
-/// [`BOTH_PLACES`] is declared.
+/// [`BOTH_PLACES`] is declared; the overlay, as containers have it, when it is named.
 const WHERE: Param = Param::word(
     "where",
-    "in the work directory, or as a control on a tmpfs that is mounted for the round",
-    &["work_dir", "tmpfs"],
+    "in the work directory, as a control on a tmpfs that is mounted for the round, or on an overlay in memory",
+    &["work_dir", "tmpfs", "overlay"],
 )
-.quick(&["work_dir"]);
+.quick(&["work_dir"])
+.named(&["overlay"]);
 
 /// [`WHERE`], for what a standard run measures both on a disk and in memory: files that are created
 /// and removed.
 const BOTH_PLACES: Param = WHERE.standard(&["tmpfs"]);
+
+/// The words of [`WHERE`] that keep files in memory.
+const IN_MEMORY: (&str, &[&str]) = (WHERE.name, &["tmpfs", "overlay"]);
 
 /// Whose the files are. Without a worker group both are the same, so a run measures only one unless
 /// asked.
@@ -71,7 +76,7 @@ const OBJECT: Param =
 const fn files(copies: u64) -> Memory {
     // One to write from, one to read back into.
     const BUFFERS: u64 = 2;
-    Memory::Files { copies, buffers: BUFFERS, in_memory: Some((WHERE.name, "tmpfs")), shared: None }
+    Memory::Files { copies, buffers: BUFFERS, in_memory: Some(IN_MEMORY), shared: None }
 }
 
 /// How full the directory is: names here, entries in the kernel's cache of names, and entries of
@@ -80,7 +85,7 @@ const ENTRIES: Param = Param::count("entries", "names in the directory")
     .takes(Memory::Files {
         copies: 128,
         buffers: 1 << 10,
-        in_memory: Some((WHERE.name, "tmpfs")),
+        in_memory: Some(IN_MEMORY),
         shared: Some((OBJECT.name, "shared")),
     })
     .full(&["16", "1000", "100000"]);
@@ -90,18 +95,24 @@ const FILE_BLOCK: u64 = 4096;
 
 /// Whether the files lie in the work directory, by the parameter [`WHERE`].
 fn in_work_dir(params: &Params) -> bool {
-    params.word(WHERE.name) != Some("tmpfs")
+    params.word(WHERE.name).is_none_or(|word| word == "work_dir")
 }
 
 /// A directory of this member's own, in the place given by the parameter [`WHERE`].
 fn directory(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
-    if ctx.word("where") == "tmpfs" { Scratch::tmpfs(ctx) } else { Scratch::apart(ctx) }
+    match ctx.word("where") {
+        "tmpfs" => Scratch::tmpfs(ctx),
+        "overlay" => Scratch::overlay(ctx),
+        _ => Scratch::apart(ctx),
+    }
 }
 
 /// As [`directory`], or one shared by all members, depending on the parameter [`OBJECT`].
 fn directory_of_object(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     match (ctx.word("object"), ctx.word("where")) {
-        ("shared", "tmpfs") => Err(BenchError::Unsupported("a tmpfs that is on no path cannot be shared".to_owned())),
+        ("shared", fs @ ("tmpfs" | "overlay")) => {
+            Err(BenchError::Unsupported(format!("the {fs} is on no path and cannot be shared")))
+        }
         ("shared", _) => Scratch::shared(ctx),
         _ => directory(ctx),
     }
