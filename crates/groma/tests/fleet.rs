@@ -201,3 +201,18 @@ fn a_host_writes_one_file_that_is_named_by_it_and_knows_its_job() {
         assert!(text.contains(fact), "{fact}");
     }
 }
+
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn a_program_without_postgresql_says_how_to_build_one_with_it() {
+    let place = Place::new();
+    for args in
+        [&["push", "postgres://me:hunter2@db/fleet", "."][..], &["fleet", "judge", "postgres://me:hunter2@db/fleet"]]
+    {
+        let end = place.groma(args);
+        assert!(end.code == Some(2) && end.err.contains("--features postgres"), "{:?} {}", end.code, end.err);
+        assert!(!end.err.contains("hunter2") && end.err.lines().count() == 1, "{}", end.err);
+    }
+    let end = place.groma(&["push", "results/", "postgres://db/fleet"]);
+    assert!(end.code == Some(2) && end.err.contains("expected postgres://user@host"), "{}", end.err);
+}

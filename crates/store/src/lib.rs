@@ -13,6 +13,8 @@ mod forget;
 mod merge;
 pub mod ndjson;
 mod open;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod schema;
 mod store;
 mod writer;

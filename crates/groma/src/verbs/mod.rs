@@ -26,6 +26,7 @@ mod merge;
 mod paper;
 mod plot;
 pub(crate) mod predict;
+pub(crate) mod push;
 mod report;
 pub(crate) mod run;
 mod runs;
@@ -77,6 +78,7 @@ verbs! {
     forget: Forget(ForgetArgs),
     merge: Merge(MergeArgs),
     import: Import(ImportArgs),
+    push: Push(PushArgs),
     export: Export(ExportArgs),
     ab: Ab(AbArgs),
     compare: Compare(CompareArgs),

@@ -35,8 +35,8 @@ pub struct RecordedRun {
 
 /// An iterator over the runs of a stream. The first error ends it.
 #[derive(Debug)]
-pub struct RecordedRuns {
-    lines: BufReader<File>,
+pub struct RecordedRuns<R = BufReader<File>> {
+    lines: R,
     path: PathBuf,
     line: Vec<u8>,
     number: u64,
@@ -61,8 +61,15 @@ impl RecordedRuns {
         if is_sqlite {
             return Err(StoreError::IsAStore { path: path.to_owned() });
         }
+        Ok(RecordedRuns::of(lines, path))
+    }
+}
+
+impl<R: BufRead> RecordedRuns<R> {
+    /// The runs of a stream that is read from `lines`. `path` names it in errors.
+    pub fn of(lines: R, path: &Path) -> RecordedRuns<R> {
         let line = Vec::new();
-        Ok(RecordedRuns { lines, path: path.to_owned(), line, number: 0, head: None, any: false, ended: false })
+        RecordedRuns { lines, path: path.to_owned(), line, number: 0, head: None, any: false, ended: false }
     }
 
     fn run(&mut self) -> Result<Option<RecordedRun>, StoreError> {
@@ -135,7 +142,7 @@ impl RecordedRuns {
     }
 }
 
-impl Iterator for RecordedRuns {
+impl<R: BufRead> Iterator for RecordedRuns<R> {
     type Item = Result<RecordedRun, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {

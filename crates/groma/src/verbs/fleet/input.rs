@@ -2,6 +2,7 @@
 
 use crate::args::StoreArgs;
 use crate::store::{existing_store, records};
+use crate::verbs::push::is_server;
 use anyhow::{Context, Result, bail};
 use groma_analysis::fleet::{Fleet, Host};
 use groma_harness::model::{Record, RunHeader};
@@ -55,7 +56,9 @@ impl Input {
         }
         let mut streams = Vec::new();
         for path in paths {
-            if path.is_dir() {
+            if let Some(url) = path.to_str().filter(|path| is_server(path)) {
+                self.of_server(url)?;
+            } else if path.is_dir() {
                 streams.extend(in_directory(path)?);
             } else {
                 std::fs::metadata(path).with_context(|| path.display().to_string())?;
@@ -94,6 +97,23 @@ impl Input {
             }
         }
         Ok(())
+    }
+
+    /// Takes the newest run of each host from a server.
+    #[cfg(feature = "postgres")]
+    fn of_server(&mut self, url: &str) -> Result<()> {
+        let mut server = groma_store::postgres::Server::open(url)?;
+        let name = server.name().to_owned();
+        server.newest(|run| match run {
+            Ok(run) => self.add(&run.header, &run.records, &name),
+            Err(error) => self.leave_out(error.to_string()),
+        })?;
+        Ok(())
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn of_server(&mut self, _: &str) -> Result<()> {
+        bail!("{}", crate::verbs::push::NOT_BUILT);
     }
 
     /// Parses streams on several threads, and takes them in their order.

@@ -1,0 +1,81 @@
+//! `groma push`: sends runs to a server that collects those of many hosts.
+
+use crate::args::StoreArgs;
+use crate::program::Program;
+use anyhow::Result;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[cfg(feature = "postgres")]
+mod send;
+
+const HELP: &str = "\
+Of a directory, every stream in it (*.ndjson) is sent, and then moved to its subdirectory sent/ \
+(--keep leaves it). A run that the server has is not taken twice, so sending again is safe. While \
+the server is away nothing is lost: send again later, or let --wait try.
+
+The tables groma.run and groma.metric are made in the database when they are missing; \
+docs/fleet.md describes them. The connection is not encrypted by groma: use a Unix socket, a \
+private network or a tunnel. PGPASSWORD is not read: a password stands in the URL, which other \
+users of this machine can see in the list of processes, or in the variable GROMA_SERVER.
+
+Examples:
+  groma run --profile fleet --out /var/spool/groma/
+  groma push postgres://groma@db/fleet /var/spool/groma/ --wait 10m
+  groma fleet judge postgres://groma@db/fleet
+
+Exit codes:
+  0  the server has every run
+  2  usage error, or some file is no complete stream
+  4  the server is away, or refuses";
+
+/// Send runs to a PostgreSQL server, where fleet judge reads those of all hosts
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct PushArgs {
+    /// The database: postgres://user@host:port/name
+    #[arg(env = "GROMA_SERVER", hide_env_values = true)]
+    url: String,
+    /// Streams of groma run --out, directories of them, or runs of the store by their names
+    #[arg(required = true, value_name = "FILE|DIR|RUN")]
+    what: Vec<PathBuf>,
+    /// Leave the files of a directory where they are
+    #[arg(long)]
+    keep: bool,
+    /// How long to try again while the server is away, as in 10m
+    #[arg(long, value_name = "TIME", value_parser = crate::parse::parse_time)]
+    wait: Option<Duration>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Whether a path is the address of a server instead.
+pub(crate) fn is_server(text: &str) -> bool {
+    ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+/// The error of a program without the feature.
+#[cfg(not(feature = "postgres"))]
+pub(crate) const NOT_BUILT: &str = "this groma was built without PostgreSQL: cargo install --path crates/groma \
+                                    --features postgres";
+
+/// Sends the runs.
+#[cfg(feature = "postgres")]
+pub(super) fn run(_: &Program, args: &PushArgs) -> Result<u8> {
+    send::push(args)
+}
+
+/// Refuses.
+#[cfg(not(feature = "postgres"))]
+pub(super) fn run(_: &Program, args: &PushArgs) -> Result<u8> {
+    // What was typed is checked all the same.
+    let PushArgs { url, what: _, keep: _, wait: _, store: _ } = args;
+    if is_server(url) {
+        anyhow::bail!("{NOT_BUILT}");
+    }
+    anyhow::bail!("{NOT_SERVER}");
+}
+
+/// What an address looks like.
+const NOT_SERVER: &str = "the first argument is no server: expected postgres://user@host:port/database";
