@@ -33,6 +33,7 @@ pub mod fleet;
 pub mod floors;
 pub mod gate;
 pub mod imprecise;
+pub mod links;
 pub mod matrix;
 pub mod point;
 pub mod predict;

@@ -22,6 +22,7 @@ mod environments;
 mod explain;
 mod export;
 mod fleet;
+mod fleet_pairs;
 mod gate;
 mod guide;
 mod hammer;

@@ -48,6 +48,7 @@ mod json;
 mod layout;
 mod limits;
 mod lineage;
+mod links;
 mod list;
 mod lmbench;
 mod machine;
@@ -87,6 +88,7 @@ pub use gate::gate;
 pub use hardware::hardware;
 pub use html::{Report, ReportRun, html};
 pub use lineage::{lineage, published};
+pub use links::{LinksFormat, LinksReport, links};
 pub use list::{list, list_json};
 pub use lmbench::{
     LMBENCH_COPIES, LMBENCH_IMPORTED, LMBENCH_NAME, SummaryFormat, SummaryRun, Wanted, Written, blank_cells,

@@ -2,6 +2,8 @@
 
 mod confirm;
 mod input;
+mod links;
+mod pairs;
 mod past;
 
 use super::exit;
@@ -51,6 +53,10 @@ pub(crate) struct FleetArgs {
 enum Verb {
     /// Judge the runs of many hosts: groups of equals, what sets hosts apart, and which are slow
     Judge(JudgeArgs),
+    /// Measure the network between all hosts, in pairs
+    Pairs(pairs::PairsArgs),
+    /// Find slow links, hosts and switches in what pairs has measured
+    Links(links::LinksArgs),
 }
 
 #[derive(Debug, Args)]
@@ -98,7 +104,14 @@ const EXIT_CODES: &str = "Exit codes:
 
 /// Judges hosts.
 pub(super) fn run(_: &Program, args: &FleetArgs) -> Result<u8> {
-    let Verb::Judge(args) = &args.verb;
+    match &args.verb {
+        Verb::Judge(args) => run_judge(args),
+        Verb::Pairs(args) => pairs::run(args),
+        Verb::Links(args) => links::run(args),
+    }
+}
+
+fn run_judge(args: &JudgeArgs) -> Result<u8> {
     let out = Named::open_any("--output", args.output.as_deref())?;
     let options = options(args)?;
     if args.confirm.as_ref().is_some_and(|command| !command.contains(confirm::HOST)) {
