@@ -62,11 +62,14 @@ const MOST_HOSTS: usize = 100_000;
 /// A stretch of time in which a host was busy with a peer, by its own clock.
 type Busy = (u64, u64);
 
+/// Who measured whom, and the value.
+type OfPair = (String, String, f64);
+
 /// What all files hold.
 #[derive(Default)]
 struct Input {
-    /// By metric, and by the names of both hosts.
-    values: BTreeMap<String, (bool, Vec<(String, String, f64)>)>,
+    /// By metric: whether lower is better, and what was measured.
+    values: BTreeMap<String, (bool, Vec<OfPair>)>,
     hosts: BTreeSet<String>,
     busy: BTreeMap<String, Vec<Busy>>,
     plans: BTreeSet<String>,
