@@ -25,7 +25,7 @@ fn write(file: &Path, host: &Host<'_>) {
     let reference = root().join("crates/groma/reference/zen5-vm-2026.ndjson");
     let Baseline { head, metrics, .. } = Baseline::read(&reference).expect("the reference");
     let mut head =
-        RunHeader { started: host.started.to_owned(), run: format!("20261120T100000Z-{}", host.name.len()), ..head };
+        RunHeader { started: host.started.to_owned(), run: format!("{}-{}", host.started, host.name.len()), ..head };
     head.environment.facts.retain(|fact| fact.key != "host.name");
     head.environment.facts.push(Fact::new("host.name", host.name));
     let seed: u32 = host.name.bytes().map(u32::from).sum();
@@ -177,6 +177,73 @@ fn what_changes_on_all_hosts_is_told_beside_an_earlier_judgement() {
     );
     let same = judge(&place, &[&before, "--baseline", judged]);
     assert!(same.out.contains("no group has changed as a whole"), "{same:?}");
+}
+
+#[test]
+fn one_host_is_judged_against_a_baseline() {
+    let place = Place::new();
+    let good = hosts(&place, "good", &[], 8);
+    let json = place.path("good.json");
+    let json = json.to_str().expect("UTF-8");
+    assert_eq!(judge(&place, &[&good, "-o", json]).code, Some(0));
+    let file = place.path("node.ndjson");
+    let file = file.to_str().expect("UTF-8");
+    let of = |what: &Host<'_>, json: &str| {
+        write(Path::new(file), what);
+        judge(&place, &[file, "--baseline", json])
+    };
+    let slow = of(&host("m7", ("syscall.", 1.5)), json);
+    assert!(slow.code == Some(1) && slow.out.starts_with("1 of 1 host is suspect: m7."), "{slow:?}");
+    let line = "m7: mitigations: only what enters the kernel is slower";
+    assert!(slow.out.contains(line) && slow.out.contains("judged against the baseline of 8 runs"), "{slow:?}");
+    assert!(slow.out.contains("in the baseline") && !slow.out.contains("earlier judgement"), "{slow:?}");
+    let well = of(&host("m8", WELL), json);
+    assert!(well.code == Some(0) && well.out.contains("1 host is judged against the baseline of 8 runs"), "{well:?}");
+    // A setting of this host alone is said; a host of another kind is as unjudged as without.
+    let text = std::fs::read_to_string(json).expect("it");
+    let with = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        let other = place.path("other.json");
+        std::fs::write(&other, text.replacen(from, to, 1)).expect("a file");
+        other.to_str().expect("UTF-8").to_owned()
+    };
+    let set = of(&host("m7", ("syscall.", 1.5)), &with("\"kernel.release\": \"", "\"kernel.release\": \"other-"));
+    assert!(set.out.contains("of 8 runs: kernel.release is "), "{set:?}");
+    let other = of(&host("m7", ("syscall.", 1.5)), &with("AMD EPYC", "another CPU"));
+    assert!(other.code == Some(4) && other.out.contains("fewer than five hosts are like it"), "{other:?}");
+    let wrong = of(&host("m7", WELL), &with("\"spread\": ", "\"spread\": -"));
+    assert!(wrong.code == Some(2) && wrong.err.contains("other.json: a subject without center, spread"), "{wrong:?}");
+}
+
+/// Two hosts, three runs of each: too few hosts, enough runs. One file is there twice.
+#[test]
+fn every_run_of_a_few_hosts_makes_a_baseline() {
+    let place = Place::new();
+    let dir = hosts(&place, "good", &[], 2);
+    for name in ["n0", "n1"] {
+        for day in 21..23 {
+            let started = format!("2026-11-{day}T10:00:00Z");
+            write(
+                &Path::new(&dir).join(format!("{name}-{day}.ndjson")),
+                &Host { started: &started, ..host(name, WELL) },
+            );
+        }
+    }
+    std::fs::copy(Path::new(&dir).join("n0.ndjson"), Path::new(&dir).join("copy.ndjson")).expect("a copy");
+    assert_eq!(judge(&place, &[&dir]).code, Some(4), "the newest run of each is one of two hosts");
+    let all = judge(&place, &[&dir, "--every-run", "--json"]);
+    assert!(all.code == Some(0) && all.out.contains("1 run there twice"), "{all:?}");
+    let json = place.path("good.json");
+    std::fs::write(&json, &all.out).expect("a file");
+    let json = json.to_str().expect("UTF-8");
+    let slow = hosts(&place, "later", &[(1, ("syscall.", 1.5))], 2);
+    let found = judge(&place, &[&slow, "--baseline", json]);
+    assert!(found.code == Some(1) && found.out.starts_with("1 of 2 hosts is suspect: n1. 1 is well."), "{found:?}");
+    assert!(found.out.replace('\n', " ").contains("2 hosts are judged against the baseline of 6 runs"), "{found:?}");
+    let few = judge(&place, &[&slow, "--json"]);
+    std::fs::write(json, few.out).expect("a file");
+    let none = judge(&place, &[&slow, "--baseline", json]);
+    assert!(none.code == Some(2) && none.err.contains("no five runs in it are alike"), "{none:?}");
 }
 
 #[test]

@@ -1,22 +1,32 @@
 //! What changed on a whole group since it was last judged: a new kernel or firmware makes all of
 //! its hosts slower at once, and none of them an outlier.
 
+//!
+//! The earlier judgement also serves as the equals of hosts that have too few today.
+
 use std::collections::{HashMap, HashSet};
 
-use groma_stats::{Crowd, holm};
+use groma_stats::holm;
 
-use super::outliers::{GroupUsual, LEVEL, Subject};
+use super::groups::{Settings, differing};
+use super::outliers::{GroupUsual, LEVEL, Subject, Usual};
 use super::{Fleet, Metric};
 
-/// A group in an earlier judgement.
+/// A group in an earlier judgement, which was judged by its own hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     /// The facts of its kind, as in [`super::Grouping::families`].
     pub kind: Vec<String>,
     /// The names of its hosts.
     pub hosts: HashSet<String>,
+    /// How many runs it holds, of which one host may have several.
+    pub runs: usize,
+    /// How its hosts are set.
+    pub settings: Settings,
     /// Its metrics, by [`Metric::key`].
-    pub metrics: HashMap<String, Crowd>,
+    pub metrics: HashMap<String, Usual>,
+    /// The areas, by name.
+    pub areas: HashMap<String, Usual>,
 }
 
 /// A metric of a group that changed.
@@ -36,6 +46,21 @@ pub fn past_of<'p>(past: &'p [Past], kind: &[String], fleet: &Fleet, hosts: &[us
     past.iter().filter(|past| past.kind == kind).max_by_key(common).filter(|past| common(past) > 0)
 }
 
+/// The earlier group that hosts without equals are judged by: of the same kind, with the most hosts
+/// in common, then with the fewest settings that differ, then the largest.
+pub fn equals_of<'p>(
+    past: &'p [Past],
+    kind: &[String],
+    settings: &Settings,
+    fleet: &Fleet,
+    hosts: &[usize],
+) -> Option<&'p Past> {
+    past.iter().filter(|past| past.kind == kind).max_by_key(|past| {
+        let common = hosts.iter().filter(|host| past.hosts.contains(&fleet.hosts[**host].name)).count();
+        (common, std::cmp::Reverse(differing(settings, &past.settings).len()), past.runs)
+    })
+}
+
 /// What changed, the largest change first. `least` is the logarithm of the smallest ratio that
 /// matters.
 pub fn drift(usual: &GroupUsual, metrics: &[Metric], past: &Past, least: f64) -> Vec<Drift> {
@@ -43,8 +68,8 @@ pub fn drift(usual: &GroupUsual, metrics: &[Metric], past: &Past, least: f64) ->
         let Subject::Metric(metric) = subject else { return None };
         let key = &metrics[*metric as usize].key;
         let then = past.metrics.get(key)?;
-        let change = usual.crowd.center - then.center;
-        Some((Drift { metric: *metric, times: change.exp(), p: 1.0 }, usual.crowd.p_shifted(then), change))
+        let change = usual.crowd.center - then.crowd.center;
+        Some((Drift { metric: *metric, times: change.exp(), p: 1.0 }, usual.crowd.p_shifted(&then.crowd), change))
     });
     let all: Vec<(Drift, f64, f64)> = both.collect();
     let p = holm(&all.iter().map(|(_, p, _)| *p).collect::<Vec<_>>());

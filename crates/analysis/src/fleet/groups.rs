@@ -4,8 +4,9 @@
 //!
 //! What a host *is* (`KINDS`) separates families, which are never compared with each other. What
 //! it is *set to* (`SETTINGS`) separates the groups of a family. A group of fewer than
-//! [`FEWEST_HOSTS`] is judged beside the group of its family that it differs least from, and
-//! without such a group beside the references.
+//! [`FEWEST_HOSTS`] is judged beside the group of its family that it differs least from; without
+//! such a group against a group of its family in an earlier judgement; without that beside the
+//! references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -147,8 +148,48 @@ pub enum Basis {
     Itself,
     /// Another group of its family, by its index: it is too small.
     Group(usize),
+    /// A group of its family in the earlier judgement, of so many runs.
+    Past(usize),
     /// The references: no group of its family is large enough.
     References,
+}
+
+/// How hosts are set: the value of each setting that one of them has; `None` where they differ.
+pub type Settings = BTreeMap<String, Option<String>>;
+
+/// The settings of some hosts.
+pub fn settings(hosts: &[Host], members: &[usize]) -> Settings {
+    let of = |key: &str| {
+        let mut values = values_of(key, members, hosts);
+        let only = values.pop().filter(|_| values.is_empty());
+        (key.to_owned(), only.and_then(|(value, _)| value))
+    };
+    keys_of(hosts, members).into_iter().map(of).collect()
+}
+
+/// The settings by which hosts differ from others, the likeliest cause first. What is not the same
+/// on one of the sides says nothing.
+pub fn differing(here: &Settings, there: &Settings) -> Vec<Difference> {
+    let keys: BTreeSet<&String> = here.keys().chain(there.keys()).collect();
+    let difference = |key: &String| {
+        let [here, there] = [here, there].map(|side| side.get(key));
+        if here == Some(&None) || there == Some(&None) {
+            return None;
+        }
+        let [here, there] = [here, there].map(|value| value.cloned().flatten());
+        (!is_equal(key, here.as_deref(), there.as_deref())).then(|| Difference { key: key.clone(), here, there })
+    };
+    let mut all: Vec<Difference> = keys.into_iter().filter_map(difference).collect();
+    all.sort_by_key(|difference| place(&difference.key, &SETTINGS));
+    all
+}
+
+fn is_equal(key: &str, here: Option<&str>, there: Option<&str>) -> bool {
+    let [a, b] = [here, there].map(|text| text.filter(|_| key == MEMORY).and_then(size));
+    match (a, b) {
+        (Some(a), Some(b)) => a.max(b) as f64 <= a.min(b) as f64 * AS_MUCH,
+        _ => here == there,
+    }
 }
 
 /// Hosts that should be equal.
@@ -216,16 +257,16 @@ pub fn groups(hosts: &[Host]) -> Grouping {
     grouping
 }
 
+/// The settings that some of these hosts have.
+fn keys_of<'h>(hosts: &'h [Host], members: &[usize]) -> BTreeSet<&'h str> {
+    let keys = members.iter().flat_map(|host| hosts[*host].facts.keys()).map(String::as_str);
+    keys.filter(|key| place(key, &SETTINGS).is_some()).collect()
+}
+
 /// Adds the groups and the splits of a family.
 fn of_family(family: usize, members: &[usize], hosts: &[Host], grouping: &mut Grouping) {
-    let keys: BTreeSet<&str> = members
-        .iter()
-        .flat_map(|host| hosts[*host].facts.keys())
-        .map(String::as_str)
-        .filter(|key| place(key, &SETTINGS).is_some())
-        .collect();
     let mut splits = Vec::new();
-    for key in keys {
+    for key in keys_of(hosts, members) {
         let values = values_of(key, members, hosts);
         if values.len() > 1 {
             // What differs on most hosts describes the host, and would leave no groups.
@@ -387,6 +428,20 @@ mod tests {
         assert_eq!((found.groups.len(), &found.splits[..]), (1, &[][..]));
         let half = groups(&hosts(&[&all[0], &of("12342042 KiB", "quiet nosmt")]));
         assert_eq!(half.splits.iter().map(|split| split.key.as_str()).collect::<Vec<_>>(), ["memory.total"]);
+    }
+
+    #[test]
+    fn hosts_differ_from_an_earlier_group_by_what_is_the_same_on_each_side() {
+        let there = hosts(&[
+            &[("memory.total", "24684084 KiB"), ("cpu.governor", "performance"), ("virt.dmi", "a")],
+            &[("memory.total", "24684080 KiB"), ("cpu.governor", "performance"), ("virt.dmi", "b")],
+        ]);
+        let here = hosts(&[&[("memory.total", "24684000 KiB"), ("cgroup.cpu.max", "1"), ("virt.dmi", "c")]]);
+        let [here, there] = [(&here, &[0][..]), (&there, &[0, 1])].map(|(hosts, all)| settings(hosts, all));
+        assert_eq!(there["virt.dmi"], None, "{there:?}");
+        let found = differing(&here, &there);
+        let texts: Vec<_> = found.iter().map(|one| (&*one.key, one.here.as_deref(), one.there.as_deref())).collect();
+        assert_eq!(texts, [("cpu.governor", None, Some("performance")), ("cgroup.cpu.max", Some("1"), None)]);
     }
 
     #[test]

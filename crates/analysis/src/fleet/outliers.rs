@@ -22,7 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use groma_stats::{Crowd, benjamini_hochberg, median, quantile};
 
-use super::Host;
+use super::drift::Past;
+use super::signatures::Signatures;
+use super::{Host, Metric};
 
 /// Of the hosts that are named, at most this share is named by chance.
 pub const LEVEL: f64 = 0.05;
@@ -70,10 +72,15 @@ pub struct Usual {
     /// Center and spread of the costs.
     pub crowd: Crowd,
     /// The median of the errors of the hosts.
-    error: f64,
+    pub error: f64,
 }
 
 impl Usual {
+    /// As an earlier judgement has it, whose hosts are not here.
+    pub fn earlier(crowd: Crowd, error: f64) -> Usual {
+        Usual { costs: Vec::new(), crowd, error }
+    }
+
     /// `None` with too few hosts.
     fn of(values: &[(usize, f64, f64)], fewest: usize) -> Option<Usual> {
         let costs: Vec<f64> = values.iter().map(|(_, cost, _)| *cost).collect();
@@ -120,6 +127,17 @@ impl GroupUsual {
             }
         }
         usual
+    }
+
+    /// Of a group of an earlier judgement.
+    pub fn of_past(past: &Past, metrics: &[Metric], signatures: &Signatures, areas: &[Vec<u32>]) -> GroupUsual {
+        let judged: BTreeSet<u32> = areas.iter().flatten().copied().collect();
+        let metric = |index: &u32| Some((Subject::Metric(*index), past.metrics.get(&metrics[*index as usize].key)?));
+        let area = |(index, area): (usize, &super::signatures::Area)| {
+            Some((Subject::Area(index), past.areas.get(&area.name)?))
+        };
+        let all = judged.iter().filter_map(metric).chain(signatures.areas.iter().enumerate().filter_map(area));
+        GroupUsual { subjects: all.map(|(subject, usual)| (subject, usual.clone())).collect() }
     }
 
     /// The median excess of a host over the metrics of an area, each with a weight of one over its

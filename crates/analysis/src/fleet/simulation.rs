@@ -4,8 +4,8 @@ use groma_model::{Fact, Params, Quantity, Record, RunHeader};
 use groma_stats::Rng;
 
 use super::drift::Past;
-use super::groups::{Basis, Difference};
-use super::outliers::{Finding, Subject};
+use super::groups::{Basis, Difference, settings};
+use super::outliers::{Finding, Subject, Usual};
 use super::references::known;
 use super::signatures::{Example, Signatures};
 use super::*;
@@ -80,6 +80,26 @@ fn hosts(judgement: &Judgement, verdict: Verdict) -> Vec<usize> {
         judgement.hosts.iter().filter(|judged| judged.verdict == verdict).map(|judged| judged.host).collect();
     hosts.sort_unstable();
     hosts
+}
+
+/// The only group of a judgement, as a later one gets it.
+fn past(fleet: &Fleet, judgement: &Judgement) -> Past {
+    let (mut metrics, mut areas) = (HashMap::new(), HashMap::new());
+    for (subject, usual) in &judgement.usual[0].subjects {
+        let usual = Usual::earlier(usual.crowd, usual.error);
+        match subject {
+            Subject::Metric(metric) => metrics.insert(fleet.metrics[*metric as usize].key.clone(), usual),
+            Subject::Area(area) => areas.insert(options().signatures.areas[*area].name.clone(), usual),
+        };
+    }
+    Past {
+        kind: judgement.grouping.families[0].clone(),
+        hosts: fleet.hosts.iter().map(|host| host.name.clone()).collect(),
+        runs: fleet.hosts.len(),
+        settings: settings(&fleet.hosts, &judgement.grouping.groups[0].hosts),
+        metrics,
+        areas,
+    }
 }
 
 const fn odd(host: usize, metric: usize, factor: f64) -> Odd {
@@ -194,14 +214,7 @@ fn a_fresh_run_confirms_a_slow_host_and_clears_a_lucky_one() {
 fn a_whole_group_that_changed_is_no_outlier_and_is_reported() {
     let before = fleet(50, 0.01, &[], 12);
     let then = judge(&before, &options());
-    let metrics = then.usual[0].subjects.iter().filter_map(|(subject, usual)| match subject {
-        Subject::Metric(metric) => Some((before.metrics[*metric as usize].key.clone(), usual.crowd)),
-        Subject::Area(_) => None,
-    });
-    let kind = then.grouping.families[0].clone();
-    let hosts = before.hosts.iter().map(|host| host.name.clone()).collect();
-    let past = Past { kind, hosts, metrics: metrics.collect() };
-    let options = Options { past: vec![past], ..options() };
+    let options = Options { past: vec![past(&before, &then)], ..options() };
     let all: Vec<Odd> = (0..50).map(|host| odd(host, 6, 1.2)).collect();
     let now = judge(&fleet(50, 0.01, &all, 13), &options);
     let ids: Vec<(u32, bool)> = now.drifts[0].iter().map(|drift| (drift.metric, drift.times > 1.15)).collect();
@@ -210,6 +223,37 @@ fn a_whole_group_that_changed_is_no_outlier_and_is_reported() {
     // 3 % is beyond chance, and matters to no one.
     let little: Vec<Odd> = (0..50).map(|host| odd(host, 6, 1.03)).collect();
     assert_eq!(judge(&fleet(50, 0.01, &little, 15), &options).drifts[0], []);
+}
+
+/// Alone, a host is named by chance in at most 5 % of judgements, and one that is slower by ten
+/// spreads of a baseline of eight is found.
+#[test]
+fn a_host_alone_is_judged_against_an_earlier_group() {
+    let before = fleet(8, 0.01, &[], 21);
+    let options = Options { past: vec![past(&before, &judge(&before, &options()))], ..options() };
+    let suspects = |odds: &[Odd], seed: u64| {
+        let judged = judge(&fleet(1, 0.01, odds, seed), &options);
+        assert_eq!(judged.grouping.groups[0].basis, Basis::Past(8));
+        judged.count(Verdict::Suspect)
+    };
+    let alarms: usize = (100..1100).map(|seed| suspects(&[], seed)).sum();
+    let found: usize = (100..200).map(|seed| suspects(&[odd(0, 3, 1.10)], seed)).sum();
+    println!("{alarms} of 1,000; {found} of 100");
+    assert!(alarms <= 50 && found >= 80, "{alarms} {found}");
+}
+
+#[test]
+fn an_earlier_group_of_another_kind_says_nothing() {
+    let with = |kind: &str| {
+        let before = fleet(60, 0.01, &[], 21);
+        let mut past = past(&before, &judge(&before, &options()));
+        past.kind[1] = kind.to_owned();
+        let options = Options { past: vec![past], ..options() };
+        let suspect = |seed| judge(&fleet(1, 0.01, &[odd(0, 3, 1.09)], seed), &options).count(Verdict::Suspect);
+        (100..200).map(suspect).sum::<usize>()
+    };
+    let [same, other] = [with("X"), with("Y")];
+    assert!(same >= 80 && other == 0, "{same} {other}");
 }
 
 /// What a signature asks for, and no more, is explained by it.

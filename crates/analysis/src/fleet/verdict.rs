@@ -1,7 +1,7 @@
 //! The judgement: a verdict on every host.
 
-use super::drift::{Drift, Past, drift, past_of};
-use super::groups::{Basis, FEWEST_HOSTS, Grouping, groups};
+use super::drift::{Drift, Past, drift, equals_of, past_of};
+use super::groups::{Basis, FEWEST_HOSTS, Group, Grouping, differing, groups, settings};
 use super::outliers::{Asked, Compared, Finding, GroupUsual, Subject, named};
 use super::references::{BesideReferences, Known, beside};
 use super::signatures::{Fit, Signatures};
@@ -97,7 +97,8 @@ pub struct Judgement {
     pub grouping: Grouping,
     /// The hosts, the worst verdict first, within it the slowest.
     pub hosts: Vec<Judged>,
-    /// What is usual in each group that was judged by itself.
+    /// What is usual in each group that was judged by itself, and for those that were judged by an
+    /// earlier group what was usual there.
     pub usual: Vec<GroupUsual>,
     /// What changed in each group since the earlier judgement; empty without one.
     pub drifts: Vec<Vec<Drift>>,
@@ -114,7 +115,7 @@ impl Judgement {
     /// What is usual where a group is judged.
     pub fn usual_of(&self, group: usize) -> Option<&GroupUsual> {
         match self.grouping.groups[group].basis {
-            Basis::Itself => Some(&self.usual[group]),
+            Basis::Itself | Basis::Past(_) => Some(&self.usual[group]),
             Basis::Group(other) => Some(&self.usual[other]),
             Basis::References => None,
         }
@@ -135,17 +136,19 @@ impl Judgement {
 /// Judges every host.
 pub fn judge(fleet: &Fleet, options: &Options) -> Judgement {
     let areas = options.signatures.members(&fleet.metrics);
-    let grouping = groups(&fleet.hosts);
-    let of_group = |group: &super::groups::Group| match group.basis {
+    let mut grouping = groups(&fleet.hosts);
+    let families = &grouping.families;
+    let of_group = |group: &mut Group| match group.basis {
         Basis::Itself => GroupUsual::of(&fleet.hosts, &group.hosts, &areas, FEWEST_HOSTS),
-        _ => GroupUsual::default(),
+        Basis::References => of_past(fleet, options, (&families[group.family], &areas), group),
+        Basis::Group(_) | Basis::Past(_) => GroupUsual::default(),
     };
-    let usual: Vec<GroupUsual> = grouping.groups.iter().map(of_group).collect();
+    let usual: Vec<GroupUsual> = grouping.groups.iter_mut().map(of_group).collect();
     let mut compared: Vec<(usize, usize, Option<Compared>)> = Vec::new();
     for (g, group) in grouping.groups.iter().enumerate() {
         for &host in &group.hosts {
             let by = match group.basis {
-                Basis::Itself => Some(g),
+                Basis::Itself | Basis::Past(_) => Some(g),
                 Basis::Group(other) => Some(other),
                 Basis::References => None,
             };
@@ -164,6 +167,9 @@ pub fn judge(fleet: &Fleet, options: &Options) -> Judgement {
     });
     let hosts = hosts.collect();
     let drifts = grouping.groups.iter().zip(&usual).map(|(group, usual)| {
+        if group.basis != Basis::Itself {
+            return Vec::new();
+        }
         let kind = &grouping.families[group.family];
         let past = past_of(&options.past, kind, fleet, &group.hosts);
         past.map(|past| drift(usual, &fleet.metrics, past, options.least())).unwrap_or_default()
@@ -172,6 +178,16 @@ pub fn judge(fleet: &Fleet, options: &Options) -> Judgement {
     let mut judgement = Judgement { grouping, hosts, usual, drifts, areas };
     judgement.sort(fleet);
     judgement
+}
+
+/// What was usual in the earlier group that serves as the equals of hosts that have too few. Notes
+/// in the group that it does, and which settings differ.
+fn of_past(fleet: &Fleet, options: &Options, (kind, areas): (&[String], &[Vec<u32>]), group: &mut Group) -> GroupUsual {
+    let here = settings(&fleet.hosts, &group.hosts);
+    let Some(past) = equals_of(&options.past, kind, &here, fleet, &group.hosts) else { return GroupUsual::default() };
+    group.basis = Basis::Past(past.runs);
+    group.differs = differing(&here, &past.settings);
+    GroupUsual::of_past(past, &fleet.metrics, &options.signatures, areas)
 }
 
 fn of_host(

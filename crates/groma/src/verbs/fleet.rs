@@ -38,6 +38,9 @@ const HELP: &str = "Examples:
   groma fleet judge results/ --json > judged.json
   groma fleet judge later/ --baseline judged.json
       also what changed on whole groups
+  groma fleet judge good/ --every-run --json > good.json
+  groma fleet judge node.ndjson --baseline good.json
+      one host, against several good runs of it or of a few like it
 
 docs/fleet.md has recipes for Slurm, MPI, Kubernetes, Ansible, ReFrame and Prometheus.";
 
@@ -69,9 +72,14 @@ struct JudgeArgs {
     /// The smallest slow-down that matters, in percent
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_percent)]
     at_least: f64,
-    /// An earlier judgement (--json): what has changed on whole groups since
+    /// An earlier judgement (--json): what has changed on whole groups since. Hosts of which fewer
+    /// than five are alike are judged against it
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
+    /// Take every run of a host for a host of its own, not the newest one alone: a few hosts that
+    /// are known to be good make a baseline
+    #[arg(long, conflicts_with = "confirm")]
+    every_run: bool,
     /// Further signatures of faults; docs/fleet.md describes the file
     #[arg(long, value_name = "FILE")]
     signatures: Option<PathBuf>,
@@ -117,7 +125,7 @@ fn run_judge(args: &JudgeArgs) -> Result<u8> {
     if args.confirm.as_ref().is_some_and(|command| !command.contains(confirm::HOST)) {
         bail!("--confirm: the command does not hold {}, which stands for the host", confirm::HOST);
     }
-    let mut input = Input::default();
+    let mut input = Input { every_run: args.every_run, ..Input::default() };
     input.read(&args.files, &args.store)?;
     if input.fleet.hosts.is_empty() {
         input.notes.iter().for_each(|note| warn!("{note}"));

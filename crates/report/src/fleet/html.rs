@@ -8,7 +8,7 @@ use groma_analysis::fleet::outliers::Subject;
 use groma_analysis::fleet::{Judged, Verdict};
 
 use super::FleetReport;
-use super::says::{Names, answer, confirmed, difference, how, name, sentence, split, times, values};
+use super::says::{Names, answer, confirmed, how, judged_by, name, sentence, split, times, values};
 use crate::html::STYLE;
 use crate::markup::Markup;
 use crate::units::counted;
@@ -90,9 +90,8 @@ fn suspects(report: &FleetReport<'_>, names: &Names, out: &mut Markup) {
                 ul.say("li", &format!("{} {}{values}", names.subject(report, found.subject), times(found)));
             }
         });
-        let group = &report.judgement.grouping.groups[judged.group];
-        let differs = group.differs.iter().map(difference);
-        differs.chain(confirmed(judged)).for_each(|text| out.say_of("p", "note", &text));
+        let lines = [judged_by(report, judged), confirmed(judged)];
+        lines.into_iter().flatten().for_each(|text| out.say_of("p", "note", &text));
         if let Some(fit) = &judged.fit {
             out.say_of("p", "note", &format!("Confirm there: {}", fit.confirm));
             out.say_of("p", "note", &format!("Next: {}", fit.next));

@@ -1,8 +1,8 @@
 //! A judgement as one JSON object. A later judgement reads its groups as what was usual then.
 
 use groma_analysis::fleet::drift::Drift;
-use groma_analysis::fleet::groups::Basis;
-use groma_analysis::fleet::outliers::Subject;
+use groma_analysis::fleet::groups::{Basis, settings};
+use groma_analysis::fleet::outliers::{Subject, Usual};
 use groma_analysis::fleet::{Judged, Verdict, value_of};
 use serde_json::{Value, json};
 
@@ -89,26 +89,41 @@ fn of_group(report: &FleetReport<'_>, names: &Names, index: usize) -> Value {
     let basis = match group.basis {
         Basis::Itself => json!("itself"),
         Basis::Group(other) => json!(other),
+        Basis::Past(_) => json!("baseline"),
         Basis::References => json!("references"),
     };
-    let metrics = judgement.usual[index].subjects.iter().filter_map(|(subject, usual)| {
-        let Subject::Metric(metric) = subject else { return None };
-        let known = &report.fleet.metrics[*metric as usize];
-        Some(json!({
-            "metric": names.metric(*metric),
-            "key": known.key,
-            "value": value_of(known, usual.crowd.center),
-            "center": usual.crowd.center,
-            "spread": usual.crowd.spread,
-            "count": usual.crowd.count,
-        }))
-    });
+    let usual = |usual: &Usual| {
+        let crowd = &usual.crowd;
+        json!({ "center": crowd.center, "spread": crowd.spread, "count": crowd.count, "error": usual.error })
+    };
+    let (mut metrics, mut areas) = (Vec::new(), Vec::new());
+    // What was usual in a baseline stays there: it is not known of these hosts.
+    let own = (group.basis == Basis::Itself).then(|| &judgement.usual[index].subjects);
+    for (subject, of) in own.into_iter().flatten() {
+        let mut json = usual(of);
+        match subject {
+            Subject::Metric(metric) => {
+                let known = &report.fleet.metrics[*metric as usize];
+                json["metric"] = json!(names.metric(*metric));
+                json["key"] = json!(known.key);
+                json["value"] = json!(value_of(known, of.crowd.center));
+                metrics.push(json);
+            }
+            Subject::Area(area) => {
+                json["area"] = json!(report.signatures.areas[*area].name);
+                areas.push(json);
+            }
+        }
+    }
     let drift = |one: &Drift| json!({ "metric": names.metric(one.metric), "times": one.times, "p": one.p });
     json!({
         "kind": judgement.grouping.families[group.family],
         "hosts": named(report, &group.hosts),
+        "runs": group.hosts.len(),
         "judged_by": basis,
-        "metrics": metrics.collect::<Vec<_>>(),
+        "settings": settings(&report.fleet.hosts, &group.hosts),
+        "metrics": metrics,
+        "areas": areas,
         "drift": judgement.drifts[index].iter().map(drift).collect::<Vec<_>>(),
     })
 }

@@ -6,7 +6,7 @@ use groma_analysis::fleet::groups::Basis;
 use groma_analysis::fleet::{Judged, Verdict};
 
 use super::FleetReport;
-use super::says::{Names, answer, beside, confirmed, difference, how, name, sentence, split, times, two, values};
+use super::says::{Names, answer, beside, confirmed, how, judged_by, name, sentence, split, times, two, values};
 use crate::Style;
 use crate::style::{Ink, wrap_behind};
 
@@ -66,11 +66,7 @@ pub(super) fn page(report: &FleetReport<'_>, style: &Style) -> String {
 fn suspect(report: &FleetReport<'_>, names: &Names, judged: &Judged, out: &mut Page<'_>) {
     let host = name(report, judged);
     out.paragraph("  ", &format!("{host}: {}.", sentence(report, names, judged)), Ink::Strong);
-    let group = &report.judgement.grouping.groups[judged.group];
-    if let Basis::Group(other) = group.basis {
-        let differs: Vec<String> = group.differs.iter().map(difference).collect();
-        let count = report.judgement.grouping.groups[other].hosts.len();
-        let text = format!("judged beside the {count} hosts that it is most like: {}", differs.join("; "));
+    if let Some(text) = judged_by(report, judged) {
         out.paragraph("    ", &text, Ink::Plain);
     }
     let most = if out.style.all { usize::MAX } else { MOST_FINDINGS };
@@ -95,12 +91,13 @@ fn suspect(report: &FleetReport<'_>, names: &Names, judged: &Judged, out: &mut P
 }
 
 fn drifts(report: &FleetReport<'_>, names: &Names, out: &mut Page<'_>) {
-    if !report.has_past {
+    let groups = &report.judgement.grouping.groups;
+    if !report.has_past || groups.iter().all(|group| group.basis != Basis::Itself) {
         return;
     }
     out.title("Since the earlier judgement");
     let mut any = false;
-    for (group, drifts) in report.judgement.grouping.groups.iter().zip(&report.judgement.drifts) {
+    for (group, drifts) in groups.iter().zip(&report.judgement.drifts) {
         for drift in drifts {
             any = true;
             let hosts = group.hosts.len();

@@ -1,8 +1,9 @@
 //! The sentences of a judgement.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
-use groma_analysis::fleet::groups::{Basis, Difference, Split};
+use groma_analysis::fleet::groups::{Basis, Difference, Group, Split};
 use groma_analysis::fleet::outliers::{Finding, Subject};
 use groma_analysis::fleet::{Confirmed, Judged, Metric, Verdict, value_of};
 use groma_model::{Placement, Quantity, Unit};
@@ -121,17 +122,49 @@ pub(super) fn how(report: &FleetReport<'_>) -> String {
     let sizes: Vec<String> = own.iter().take(MOST_NAMED).map(usize::to_string).collect();
     let more = own.len().saturating_sub(MOST_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let groups = match own.len() {
-        0 => return "No five hosts are alike.".to_owned(),
+    let mut text = match own.len() {
+        0 => "No five hosts are alike".to_owned(),
         1 => format!("One group of {} hosts", sizes[0]),
         n if own.iter().all(|size| *size == own[0]) => format!("{n} groups of {} hosts each", sizes[0]),
         n => format!("{n} groups of {}{more} hosts", sizes.join(", ")),
     };
-    format!(
-        "{groups}. Of the hosts that are named, at most 5 % are named by chance (Benjamini and Hochberg, over hosts); \
-         what counts are slow-downs from {} on, beyond how the hosts of a group differ.",
-        units::percent(report.at_least)
-    )
+    let alone: Vec<(usize, usize)> =
+        groups.iter().filter_map(|group| Some((group.hosts.len(), past(group)?))).collect();
+    for (hosts, runs) in alone.iter().take(MOST_NAMED) {
+        let _ =
+            write!(text, "; {} {} judged against the baseline of {runs} runs", counted(*hosts, "host"), are(*hosts));
+    }
+    text += ". ";
+    text += match (own.len(), alone.len()) {
+        (0, 0) => return text.trim_end().to_owned(),
+        (0, _) => "A judgement of hosts that are well names one by chance in at most 5 % of cases",
+        _ => {
+            "Of the hosts that are named, at most 5 % are named by chance (Benjamini and Hochberg, \
+             over hosts)"
+        }
+    };
+    let least = units::percent(report.at_least);
+    text + &format!("; what counts are slow-downs from {least} on, beyond how the hosts of a group differ.")
+}
+
+/// The number of runs of the baseline that a group is judged against, if it is.
+fn past(group: &Group) -> Option<usize> {
+    if let Basis::Past(runs) = group.basis { Some(runs) } else { None }
+}
+
+/// What a host is judged by if not by its own group, and the settings that differ.
+pub(super) fn judged_by(report: &FleetReport<'_>, judged: &Judged) -> Option<String> {
+    let groups = &report.judgement.grouping.groups;
+    let group = &groups[judged.group];
+    let by = match group.basis {
+        Basis::Itself | Basis::References => return None,
+        Basis::Group(other) => {
+            format!("judged beside the {} hosts that it is most like", groups[other].hosts.len())
+        }
+        Basis::Past(runs) => format!("judged against the baseline of {runs} runs"),
+    };
+    let differs: Vec<String> = group.differs.iter().map(difference).collect();
+    Some(if differs.is_empty() { by } else { format!("{by}: {}", differs.join("; ")) })
 }
 
 /// `cpu.governor: performance on 47 hosts, powersave on 1 (n07)`
@@ -170,7 +203,7 @@ fn cut(text: &str) -> String {
 }
 
 /// `cpu.governor is powersave here, performance there`
-pub(super) fn difference(difference: &Difference) -> String {
+fn difference(difference: &Difference) -> String {
     let text = |value: &Option<String>| cut(value.as_deref().unwrap_or("not known"));
     format!("{} is {}, not {}", difference.key, text(&difference.here), text(&difference.there))
 }
@@ -209,7 +242,11 @@ pub(super) fn values(report: &FleetReport<'_>, judged: &Judged, found: &Finding)
     let own = report.fleet.hosts[judged.host].value(index)?.value;
     let usual = report.judgement.usual_of(judged.group)?.subjects.get(&found.subject)?;
     let text = |value: f64| units::value(value, scale(metric), None);
-    Some(format!("{}, {} on the others", text(own), text(value_of(metric, usual.crowd.center))))
+    let there = match past(&report.judgement.grouping.groups[judged.group]) {
+        Some(_) => "in the baseline",
+        None => "on the others",
+    };
+    Some(format!("{}, {} {there}", text(own), text(value_of(metric, usual.crowd.center))))
 }
 
 /// What a fresh run said.

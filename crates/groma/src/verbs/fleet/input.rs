@@ -6,10 +6,11 @@ use crate::verbs::push::is_server;
 use anyhow::{Context, Result, bail};
 use groma_analysis::fleet::{Fleet, Host};
 use groma_harness::model::{Record, RunHeader};
+use groma_report::units::counted;
 use groma_store::ndjson::RecordedRuns;
 use groma_store::{Source, Store, StoreError};
 use jiff::Timestamp;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -37,6 +38,8 @@ pub(super) struct Input {
     pub(super) notes: Vec<String>,
     /// Whether some of the input could not be used.
     pub(super) is_unusable: bool,
+    /// Whether every run of a host counts, not its newest alone.
+    pub(super) every_run: bool,
 }
 
 /// What one file holds: its runs, and why the rest of it cannot be used.
@@ -74,7 +77,7 @@ impl Input {
         Ok(())
     }
 
-    /// Takes the newest complete run of each host; runs of the profile `fleet` alone if there are
+    /// Takes the newest complete run of each host, or every one; runs of the profile `fleet` alone if there are
     /// any.
     fn of_store(&mut self, store: &Store) -> Result<()> {
         let mut rows = store.runs()?;
@@ -85,7 +88,7 @@ impl Input {
         rows.sort_by(|a, b| b.started.cmp(&a.started));
         let mut seen = HashMap::new();
         for row in rows {
-            if seen.insert(row.host.clone(), ()).is_some() {
+            if seen.insert(row.host.clone(), ()).is_some() && !self.every_run {
                 continue;
             }
             match store.load(&row.run) {
@@ -164,8 +167,18 @@ impl Input {
         }
     }
 
-    /// Keeps the newest run of each host.
+    /// Keeps the newest run of each host, or each run once.
     fn each_once(&mut self) {
+        if self.every_run {
+            let mut seen = HashSet::new();
+            let runs = self.fleet.hosts.len();
+            self.fleet.hosts.retain(|host| seen.insert((host.name.clone(), host.run.clone())));
+            let twice = runs - self.fleet.hosts.len();
+            if twice > 0 {
+                self.notes.push(format!("{} there twice; each counts once", counted(twice, "run")));
+            }
+            return;
+        }
         let mut newest: HashMap<String, usize> = HashMap::new();
         let mut keep = vec![true; self.fleet.hosts.len()];
         for (i, host) in self.fleet.hosts.iter().enumerate() {
@@ -222,7 +235,7 @@ impl Input {
 }
 
 fn report_days(days: i64) -> String {
-    groma_report::units::counted(usize::try_from(days).unwrap_or(usize::MAX), "day")
+    counted(usize::try_from(days).unwrap_or(usize::MAX), "day")
 }
 
 /// The streams in a directory, in the order of their names.
