@@ -67,7 +67,8 @@ pub struct Judgement {
 pub const FEWEST_HOSTS: usize = 4;
 /// The probability of any false finding.
 const LEVEL: f64 = 0.05;
-/// From this many values on, one more or less does not move the median and the spread of the others.
+/// From this many values on, one more or less does not move the median and the spread of the
+/// others.
 const ONE_CROWD: usize = 20;
 /// The least spread that is assumed, as a logarithm: what two runs of one link differ by.
 const LEAST_SPREAD: f64 = 0.02;
@@ -109,8 +110,8 @@ pub fn judge(hosts: usize, metrics: &[MetricOfLinks], switches: &[Vec<usize>], a
         .map(|(finding, p)| Finding { p, ..finding })
         .filter(|finding| finding.p <= LEVEL && finding.times >= 1.0 + at_least)
         .collect();
-    // A link of a host that is named counts only if it is slower still by as much; its residual says
-    // so already.
+    // A link of a host that is named counts only if it is slower still by as much; its residual
+    // says so already.
     let kind = |slow: &Slow| match slow {
         Slow::Switch(_) => 0,
         Slow::Host(_) => 1,

@@ -33,6 +33,8 @@ const SILENT: &[(&str, &str, &str)] = &[
     ("ctx.switch", "access", "memory is read or written to"),
     ("disk.queue", "access", "the kernel reads the requests from memory"),
     ("file.reread", "mode", "the bytes read are summed up or not"),
+    ("http.open_loop", "load", "the client reads the clock in between, without a call"),
+    ("http.open_loop", "arrivals", "the client reads the clock in between, without a call"),
     ("ipc.sendfile_bandwidth", "touch", "pages are read or not"),
     ("lock.contended", "section", "a member works without a call"),
     ("lock.contended", "think", "a member works without a call"),

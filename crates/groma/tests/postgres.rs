@@ -1,6 +1,6 @@
 //! Runs of many hosts in PostgreSQL: nothing is lost and nothing is there twice, with 64 writers at
-//! once and a server that is killed meanwhile. On a server of the test's own, which only a Unix socket
-//! in its directory reaches. Needs the feature `postgres` and the programs of PostgreSQL.
+//! once and a server that is killed meanwhile. On a server of the test's own, which only a Unix
+//! socket in its directory reaches. Needs the feature `postgres` and the programs of PostgreSQL.
 
 mod common;
 use common::{Ended, Place, ended, send, until};

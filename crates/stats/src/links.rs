@@ -1,6 +1,6 @@
 //! Values of pairs, taken apart: what all have in common, what is of each member, and what is left
-//! for the pair. Not a model of queues: an additive one, of logarithms, as a slow network card adds to
-//! every link of its host by the same factor.
+//! for the pair. Not a model of queues: an additive one, of logarithms, as a slow network card adds
+//! to every link of its host by the same factor.
 //!
 //! By medians (Tukey's median polish, *Exploratory Data Analysis*, 1977, for a symmetric table with
 //! holes), so that a member with a fault, or a few bad pairs, do not spread over all others as a

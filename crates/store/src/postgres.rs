@@ -2,11 +2,12 @@
 //! however often. Not the store of one machine, which is SQLite (`store.rs`).
 //!
 //! A run is kept as the stream that was sent, so that nothing is lost and the same parser reads it
-//! back; columns and rows beside it are for SQL. Rounds as rows were rejected: a fleet asks for values,
-//! and its judge for records.
+//! back; columns and rows beside it are for SQL. Rounds as rows were rejected: a fleet asks for
+//! values, and its judge for records.
 //!
-//! Two writers of one run: its id is the primary key, so the second waits for the first and then finds
-//! it known. An acknowledgement that is lost with the server: the run is sent again, and found known.
+//! Two writers of one run: its id is the primary key, so the second waits for the first and then
+//! finds it known. An acknowledgement that is lost with the server: the run is sent again, and
+//! found known.
 //!
 //! Without TLS: a Unix socket, a private network, or an encrypted tunnel to the server.
 
@@ -89,7 +90,8 @@ pub fn runs_of(text: &str, path: &Path) -> Result<Vec<Streamed>, StoreError> {
         }
         at += line.len();
     }
-    // What stands before the first head is looked at as well, so that a file of another kind is told.
+    // What stands before the first head is looked at as well, so that a file of another kind is
+    // told.
     if let Some(first) = begins.first_mut() {
         *first = 0;
     } else {
@@ -174,8 +176,8 @@ impl Server {
     /// Adds a run, unless it is there. When this returns, the server has it on its disk.
     ///
     /// # Errors
-    /// [`ServerError::Away`] when the server went away: the run is there as a whole or not at all, and
-    /// pushing it again is safe. [`ServerError::Refused`] otherwise.
+    /// [`ServerError::Away`] when the server went away: the run is there as a whole or not
+    /// at all, and pushing it again is safe. [`ServerError::Refused`] otherwise.
     pub fn push(&mut self, sent: &Streamed) -> Result<Pushed, ServerError> {
         let name = self.name.clone();
         let failed = |e: postgres::Error| failed(&name, &e);
@@ -222,8 +224,8 @@ impl Server {
         Ok(Pushed::Added)
     }
 
-    /// Hands over the newest run of each host that was not ended early, one at a time; of runs of the
-    /// profile `fleet`, if there are any.
+    /// Hands over the newest run of each host that was not ended early, one at a time; of runs of
+    /// the profile `fleet`, if there are any.
     ///
     /// # Errors
     /// Those of the server. A run that cannot be read is handed over as its error.
@@ -335,8 +337,8 @@ fn failed(server: &str, error: &postgres::Error) -> ServerError {
             .contains(code)
                 || code.code().starts_with("08")
         }
-        // Without a word of the server: it was not reached, or the connection broke. A URL that lacks
-        // a user or asks for TLS is no such thing.
+        // Without a word of the server: it was not reached, or the connection broke. A URL that
+        // lacks a user or asks for TLS is no such thing.
         None => error.is_closed() || caused_by_io(error),
     };
     if is_away { ServerError::Away { server, why } } else { ServerError::Refused { server, why } }

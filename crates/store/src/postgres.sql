@@ -1,5 +1,6 @@
 -- The tables of a fleet's results, version 1. Applied once, in a transaction that holds the lock of
--- migrations. A change of these tables is a further file and a number in postgres.rs; this one stays.
+-- migrations. A change of these tables is a further file and a number in postgres.rs; this one
+-- stays.
 create schema if not exists groma;
 
 create table groma.run (

@@ -3,8 +3,8 @@
 //!
 //! As with [`crate::tmpfs::Tmpfs`], the kernel removes it with its last descriptor. The layers must
 //! have paths while it is mounted, so a child mounts the tmpfs in a mount namespace of its own, and
-//! all that outlives the child is the descriptor of the overlay. Layers on a disk were rejected: the
-//! kernel leaves a directory there that an ordinary user cannot open to remove it.
+//! all that outlives the child is the descriptor of the overlay. Layers on a disk were rejected:
+//! the kernel leaves a directory there that an ordinary user cannot open to remove it.
 //!
 //! # Safety
 //! `unshare` is called in a freshly forked child with one thread, for the mount namespace, which

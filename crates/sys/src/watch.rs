@@ -26,8 +26,8 @@ impl Watch {
         Ok(Watch(fd))
     }
 
-    /// By `fanotify`, with the file's identity instead of an open descriptor in each event, which is
-    /// what a user without privileges may ask for.
+    /// By `fanotify`, with the file's identity instead of an open descriptor in each event, which
+    /// is what a user without privileges may ask for.
     ///
     /// # Errors
     /// Those of `fanotify_init` (`EPERM` before Linux 5.13 for ordinary users, `ENOSYS` where the

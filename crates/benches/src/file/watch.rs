@@ -10,8 +10,8 @@
 //! **Method:** One thread writes and reads, so nothing waits. Each write is at the start of the
 //! file. The watched and the plain file are measured in turn.
 //!
-//! **Proofs:** Each write is told once: an event is there to be read after each, and none is left in
-//! the end.
+//! **Proofs:** Each write is told once: an event is there to be read after each, and none is left
+//! in the end.
 //!
 //! **Pitfalls:**
 //! - The kernel joins an event with an equal one that is still unread, so writes without reads in
@@ -19,8 +19,8 @@
 //! - A fanotify event that carries an open descriptor costs an `open` and a `close` more; here it
 //!   carries the file's identity, as ordinary users may ask for.
 //!
-//! **Sources:** inotify(7), fanotify(7); stress-ng `--inotify` and `--fanotify` count operations per
-//! second. See docs/methods/operating-system.md#watches.
+//! **Sources:** inotify(7), fanotify(7); stress-ng `--inotify` and `--fanotify` count operations
+//! per second. See docs/methods/operating-system.md#watches.
 
 use crate::scratch::Scratch;
 use crate::work::{self, Done};

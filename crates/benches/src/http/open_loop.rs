@@ -100,7 +100,8 @@ fn due_times(count: usize, gap_ns: f64, is_random: bool, mut uniform: impl FnMut
     (0..count).map(next).collect()
 }
 
-/// What happened to the requests: latency in seconds, and those that were sent before they were due.
+/// What happened to the requests: latency in seconds, and those that were sent before they were
+/// due.
 struct Seen {
     latencies: Vec<f64>,
     early: usize,

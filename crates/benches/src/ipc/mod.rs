@@ -125,8 +125,10 @@ mod tests {
     fn both_sides_are_placed_on_one_cpu_and_on_two() {
         for bench in two_sided() {
             let expected = match bench.info.id {
-                "net.unix_connect" | "net.tcp_accept" => vec![Placement::Pinned],
-                "ipc.spin_rtt" => vec![Placement::SameLlc],
+                "net.unix_connect" | "net.tcp_accept" | "net.udp_batch" | "ipc.pass_descriptor" => {
+                    vec![Placement::Pinned]
+                }
+                "ipc.spin_rtt" | "http.open_loop" => vec![Placement::SameLlc],
                 id if id.starts_with("ctx.") => vec![Placement::SameCpu],
                 _ => NEAR.to_vec(),
             };
@@ -141,10 +143,12 @@ mod tests {
     fn what_waits_for_another_task_is_timed_one_by_one_and_may_sleep() {
         for bench in two_sided() {
             let expected = match bench.info.id {
-                "ipc.spin_rtt" | "net.unix_connect" => (Timing::Batched, Interference::Cpu),
+                "ipc.spin_rtt" | "net.unix_connect" | "net.udp_batch" | "ipc.pass_descriptor" => {
+                    (Timing::Batched, Interference::Cpu)
+                }
                 "ctx.yield" => (Timing::Batched, Interference::Tasks),
                 "net.tcp_accept" => (Timing::Each, Interference::Cpu),
-                "net.udp_bandwidth" => (Timing::Stated, Interference::Blocking),
+                "net.udp_bandwidth" | "http.open_loop" => (Timing::Stated, Interference::Blocking),
                 _ => (Timing::Each, Interference::Blocking),
             };
             assert_eq!((bench.info.timing, bench.info.interference), expected, "{}", bench.info.id);

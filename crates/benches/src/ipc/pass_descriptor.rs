@@ -4,7 +4,8 @@
 //! the `close` of each new descriptor, without which a program would run out of them. `.plain` is
 //! the same message without descriptors, `.added` the difference.
 //!
-//! **Does not measure:** Waking the other side (`ipc.unix_rtt`), or what the descriptor is used for.
+//! **Does not measure:** Waking the other side (`ipc.unix_rtt`), or what the descriptor is used
+//! for.
 //!
 //! **Method:** One thread has both ends of a socket pair, so nothing waits. The message carries the
 //! same open file `count` times, which costs the kernel as much as `count` files: a reference, a

@@ -2,7 +2,8 @@
 //!
 //! **Measures:** The time to send and receive a datagram, in batches: each by calls of its own
 //! (`way=call`), all by one `sendmmsg` and one `recvmmsg` (`mmsg`), sent as one piece that the
-//! kernel cuts (`segments`: UDP_SEGMENT, called GSO), or also read as one piece (`joined`: UDP_GRO).
+//! kernel cuts (`segments`: UDP_SEGMENT, called GSO), or also read as one piece (`joined`:
+//! UDP_GRO).
 //!
 //! **Does not measure:** Two sides that wake each other (`net.udp_rtt`), a stream that overruns its
 //! receiver (`net.udp_bandwidth`), or a network card, which may cut and join by itself.

@@ -77,8 +77,8 @@ impl Input {
         Ok(())
     }
 
-    /// Takes the newest complete run of each host, or every one; runs of the profile `fleet` alone if there are
-    /// any.
+    /// Takes the newest complete run of each host, or every one; runs of the profile `fleet` alone
+    /// if there are any.
     fn of_store(&mut self, store: &Store) -> Result<()> {
         let mut rows = store.runs()?;
         rows.retain(|row| row.status.word() == "complete");

@@ -30,9 +30,9 @@ all of them see; after that each talks to its peers alone. In a round of the tou
 one peer at most: first one of the two measures, then the other.
 
 Examples:
-  srun -N 16 --ntasks-per-node=1 groma fleet pairs --meet /shared/meet --out /shared/links/
-  mpirun -N 1 groma fleet pairs --meet /shared/meet --out /shared/links/
-  groma fleet pairs --meet /shared/meet --expect 4 --bind 10.0.0.7 --out /shared/links/
+  srun -N 16 --ntasks-per-node=1 groma fleet pairs --meet /nfs/m --out /nfs/l
+  mpirun -N 1 groma fleet pairs --meet /nfs/m --out /nfs/l
+  groma fleet pairs --meet /nfs/m --out /nfs/l --expect 4 --bind 10.0.0.7
       without a launcher that says how many there are
   groma fleet links /shared/links/      which links, hosts and switches are slow
 
@@ -66,8 +66,8 @@ pub(super) struct PairsArgs {
     /// The longest that one direction of a pair may take; a link without a fault takes some 2 s
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     budget: Duration,
-    /// The most rounds of the tournament; with fewer than all, each host has so many peers [default:
-    /// all up to 200 hosts, else 16]
+    /// The most rounds of the tournament; with fewer than all, each host has so many peers
+    /// [default: all up to 200 hosts, else 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     rounds: Option<u32>,
 }
@@ -81,8 +81,8 @@ const SAMPLE: usize = 16;
 const METRICS: [&str; 4] = ["net.tcp_rtt", "net.udp_rtt", "rpc.null", "net.tcp_bandwidth"];
 /// Small batches of the stream, of which even a link of a megabyte per second moves some.
 const SETTING: &str = "net.tcp_bandwidth:size=16K";
-/// Rounds of each benchmark. Not the budget ends a measurement: on a slow link it would leave out what
-/// is slow.
+/// Rounds of each benchmark. Not the budget ends a measurement: on a slow link it would leave out
+/// what is slow.
 const ROUNDS: &str = "5";
 /// What a measurement takes beyond its budget, at most.
 const OVERTIME: Duration = Duration::from_secs(30);

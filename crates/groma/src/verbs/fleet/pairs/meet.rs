@@ -2,7 +2,8 @@
 //!
 //! Each writes who and where it is. The first to come makes the token, and writes the plan when all
 //! are there, or when it has waited long enough. Files appear whole, by a rename. Once the plan is
-//! there, hosts talk to each other alone, so a directory that shows changes late delays the start only.
+//! there, hosts talk to each other alone, so a directory that shows changes late delays the start
+//! only.
 
 use anyhow::{Context, Result, bail};
 use groma_harness::handshake::hexadecimal;
