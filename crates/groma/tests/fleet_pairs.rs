@@ -1,5 +1,5 @@
-//! `groma fleet pairs` and `groma fleet links`: four hosts on one machine, by its loopback, and what
-//! is made of their files.
+//! `groma fleet pairs` and `groma fleet links`: four hosts on one machine, by its loopback, and
+//! what is made of their files.
 
 use crate::common::{Ended, Place, ended};
 use serde_json::{Value, json};
