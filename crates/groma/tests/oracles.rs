@@ -85,7 +85,7 @@ impl Run {
             Run::Plain => &[
                 ("length", "1ms"),
                 ("tasks", "2,8"),
-                ("working_set", "0,16K"),
+                ("working_set", "0,256K"),
                 ("vm.map:touch", "none,all"),
                 ("mode", "read"),
             ],

@@ -182,7 +182,7 @@ impl Member<'_> {
                 singles.drain(..singles.len().saturating_sub(1));
                 let old = singles.len();
                 if rules.timing == Timing::Each {
-                    operations(ins, loop_, rules, total, (&mut last, 0), &mut singles)?;
+                    operations(ins, loop_, rules, total, (&mut last, Some(0)), &mut singles)?;
                 } else {
                     let n = stretched(loops.batches[variant], loop_, rng);
                     singles.push(sample(ins, loop_, n, rules, total, &mut last)?);

@@ -43,6 +43,9 @@ pub(crate) const GROUP: u64 = 8;
 
 /// From here on an operation has readings of its own: their 4 us are then no more than 2 %.
 const LONG_OPERATION_NS: u64 = 200_000;
+/// How long such an operation is repeated to see whether it becomes shorter: caches of some
+/// megabytes are filled after three to five laps of a millisecond.
+const MOST_IN_A_ROW_NS: u64 = 6_000_000;
 
 /// A round that [`lacks_clean_samples`] may take this many times its time limit, and at least
 /// [`LEAST_PATIENCE_NS`].
@@ -104,19 +107,21 @@ pub(crate) fn sample(
 }
 
 /// Takes a group of operations, each timed alone, all with the labels of the group. `last` as of
-/// [`sample`]; `warm_ns` is how long one took before there were samples.
+/// [`sample`]; `warm_ns` is how long one took before there were samples, and `None` for a loop that
+/// its controls slow, of which a group is always whole.
 pub(crate) fn operations(
     ins: &impl Instruments,
     variant: &mut Variant<'_>,
     rules: &Rules,
     total: &mut u64,
-    (last, warm_ns): (&mut Reading, u64),
+    (last, warm_ns): (&mut Reading, Option<u64>),
     into: &mut Vec<Sample>,
 ) -> Result<(), BenchError> {
     let first = into.len();
     // Operations of a millisecond are labelled one by one: of eight in a row, hardly any group
     // would stay clean, and eight of 80 ms are longer than a round of a survey.
-    let n = if into.last().map_or(warm_ns, |s| s.elapsed_ns) > LONG_OPERATION_NS { 1 } else { GROUP };
+    let is_long = |warm_ns| into.last().map_or(warm_ns, |s| s.elapsed_ns) > LONG_OPERATION_NS;
+    let n = if warm_ns.is_some_and(is_long) { 1 } else { GROUP };
     for _ in 0..n {
         let (t0_ns, elapsed_ns) = time_once(ins, variant, 1, total)?;
         into.push(Sample { t0_ns, elapsed_ns, iters: 1, ..Sample::default() });
@@ -179,6 +184,31 @@ fn warm_up(
             return Ok(WarmUp { first, last_ns });
         }
     }
+}
+
+/// How long an operation of each loop took in the warm-up. `None` for one that takes half as long,
+/// or less, when it follows itself: the other loops have evicted its data. Alone in its turn it
+/// would find them evicted each time (docs/methods/timing.md#single-operations).
+fn lengths(
+    ins: &impl Instruments,
+    variants: &mut [Variant<'_>],
+    last_ns: &[u64],
+    rules: &Rules,
+    total: &mut u64,
+) -> Result<Vec<Option<u64>>, BenchError> {
+    let several = rules.timing == Timing::Each && variants.len() > 1;
+    let of_one = |(variant, &cold_ns): (&mut Variant<'_>, &u64)| {
+        let mut spent_ns = cold_ns;
+        while several && cold_ns > LONG_OPERATION_NS && spent_ns < MOST_IN_A_ROW_NS {
+            let (_, elapsed_ns) = time_once(ins, variant, 1, total)?;
+            if 2 * elapsed_ns <= cold_ns {
+                return Ok(None);
+            }
+            spent_ns += elapsed_ns;
+        }
+        Ok(Some(cold_ns))
+    };
+    variants.iter_mut().zip(last_ns).map(of_one).collect()
 }
 
 /// Leaves out the samples of all loops that the first one made before it was steady, by the clean
@@ -264,6 +294,7 @@ pub fn alone(
         iters.push(n);
     }
     let warm = warm_up(ins, variants, &iters, rules, &mut taken.iterations)?;
+    let lengths = lengths(ins, variants, &warm.last_ns, rules, &mut taken.iterations)?;
     lap.end(Phase::WarmUp, &mut taken.output.phases);
     let first = order::median(&warm.first).filter(|_| rules.first);
 
@@ -274,7 +305,7 @@ pub fn alone(
     loop {
         let mut samples: Vec<Vec<Sample>> =
             variants.iter().map(|_| preallocate(one(), wanted * DIRTY_FACTOR + GROUP as usize)).collect();
-        sample_loop(ins, rules, variants, (&iters, &warm.last_ns), wanted, rng, &mut taken, &mut samples)?;
+        sample_loop(ins, rules, variants, (&iters, &lengths), wanted, rng, &mut taken, &mut samples)?;
         lap.end(Phase::Sampling, &mut taken.output.phases);
         if lengthenings < 2 && lengthen(rules, variants, target_ns, &open, &mut iters, &samples) {
             lengthenings += 1;
@@ -394,7 +425,7 @@ fn sample_loop(
     ins: &impl Instruments,
     rules: &Rules,
     variants: &mut [Variant<'_>],
-    (iters, warm_ns): (&[u64], &[u64]),
+    (iters, warm_ns): (&[u64], &[Option<u64>]),
     wanted: usize,
     rng: &mut Rng,
     taken: &mut Samples,

@@ -42,7 +42,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("task", "thread.create_join", "kind=pthread", "thread"),
     row("switch", "ctx.switch", "tasks=2 working_set=0", "ring 2 0"),
     row("switch", "ctx.switch", "tasks=8 working_set=0", "ring 8 0"),
-    row("switch", "ctx.switch", "tasks=8 working_set=16384", "ring 8 16384"),
+    row("switch", "ctx.switch", "tasks=8 working_set=262144", "ring 8 262144"),
     row("trip", "ipc.pipe_rtt", "", "pipe_rtt"),
     row("trip", "ipc.unix_rtt", "", "unix_rtt"),
     row("trip", "ipc.futex_rtt", "", "futex_rtt"),

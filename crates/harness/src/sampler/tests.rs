@@ -437,6 +437,33 @@ fn variants_are_sampled_in_turn() {
     assert!(pairs.clone().any(|(f, s)| f.t0_ns < s.t0_ns) && pairs.clone().any(|(f, s)| f.t0_ns > s.t0_ns));
 }
 
+/// A loop that follows another finds its data evicted, and takes ten times as long until it has run
+/// three times. Its median is that of a loop that goes on.
+#[test]
+fn an_operation_that_its_control_has_slowed_is_not_left_alone() {
+    const WARM_NS: u64 = 120_000;
+    let fake = Fake::new();
+    let in_a_row = Cell::new(0);
+    let mut variants = [
+        Variant::new("ring", |iters| {
+            (0..iters).for_each(|_| {
+                in_a_row.set(in_a_row.get() + 1);
+                fake.run(if in_a_row.get() > 3 { WARM_NS } else { 10 * WARM_NS });
+            });
+            Ok(())
+        }),
+        Variant::new("control", |iters| {
+            in_a_row.set(0);
+            fake.run(50_000 * iters);
+            Ok(())
+        }),
+    ];
+    let each = Rules { timing: Timing::Each, ..rules() };
+    let taken = alone(&fake, &each, &mut variants, &[], &mut Rng::new(1)).expect("runs");
+    let times: Vec<f64> = taken.output.series[0].samples.iter().map(|s| s.elapsed_ns as f64).collect();
+    assert_eq!(order::median(&times), Some(WARM_NS as f64), "{times:?}");
+}
+
 #[test]
 fn a_loop_that_does_nothing_fails() {
     let fake = Fake::new();
