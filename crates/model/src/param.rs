@@ -88,11 +88,14 @@ pub enum Tier {
 /// tier and of those below: sizes and counts in ascending order, words in the order of their
 /// declaration.
 ///
-/// ``` use groma_model::{Param, Tier}; const SIZE: Param = Param::size("size", "bytes in the
-/// message").quick(&["1"]).full(&["64", "4K"]); const KIND: Param = Param::word("kind", "what is
-/// done", &["read", "write", "sync"]).quick(&["write"]).standard(&["read"]);
-/// assert_eq!(SIZE.values(Tier::Standard), ["1"]); assert_eq!(KIND.values(Tier::Standard), ["read",
-/// "write"]); assert_eq!(KIND.values(Tier::Full), ["read", "write", "sync"]); ```
+/// ```
+/// use groma_model::{Param, Tier};
+/// const SIZE: Param = Param::size("size", "bytes in the message").quick(&["1"]).full(&["64", "4K"]);
+/// const KIND: Param = Param::word("kind", "what is done", &["read", "write", "sync"]).quick(&["write"]).standard(&["read"]);
+/// assert_eq!(SIZE.values(Tier::Standard), ["1"]);
+/// assert_eq!(KIND.values(Tier::Standard), ["read", "write"]);
+/// assert_eq!(KIND.values(Tier::Full), ["read", "write", "sync"]);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
     /// Its name, as in `--param name=value`.
