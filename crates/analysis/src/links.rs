@@ -93,7 +93,7 @@ pub fn judge(hosts: usize, metrics: &[MetricOfLinks], switches: &[Vec<usize>], a
         let mut members = fit.members.clone();
         for (switch, inside) in switches.iter().enumerate() {
             if let Some(excess) = of_switch(inside, &pairs, at_least) {
-                // Certain beyond what a p would say: all links that cross it, and none within.
+                // By rule, not by a test: all links that cross it, and none within.
                 found.push(finding(Slow::Switch(switch), excess, 0.0));
                 inside.iter().for_each(|host| members[*host] = 0.0);
             }
@@ -110,8 +110,6 @@ pub fn judge(hosts: usize, metrics: &[MetricOfLinks], switches: &[Vec<usize>], a
         .map(|(finding, p)| Finding { p, ..finding })
         .filter(|finding| finding.p <= LEVEL && finding.times >= 1.0 + at_least)
         .collect();
-    // A link of a host that is named counts only if it is slower still by as much; its residual
-    // says so already.
     let kind = |slow: &Slow| match slow {
         Slow::Switch(_) => 0,
         Slow::Host(_) => 1,
@@ -151,20 +149,20 @@ fn outliers(all: Vec<(Slow, f64)>) -> Vec<(Slow, f64, f64)> {
         let Some(crowd) = Crowd::of(&values, LEAST_SPREAD) else { return Vec::new() };
         return all.into_iter().map(|(slow, value)| (slow, value, crowd.p_above(value, 0.0))).collect();
     }
-    let of = |i: usize| {
-        let others: Vec<f64> = values.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, value)| *value).collect();
-        Crowd::of(&others, LEAST_SPREAD).map_or(1.0, |crowd| crowd.p_above(values[i], 0.0))
-    };
+    let of =
+        |value: f64, others: &[f64]| Crowd::of(others, LEAST_SPREAD).map_or(1.0, |crowd| crowd.p_above(value, 0.0));
     // Of three hosts beside it no spread is known, and the links' is taken for theirs.
-    let few = |i: usize| {
-        let others: Vec<f64> = values.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, value)| *value).collect();
-        let far = median(&others).is_some_and(|middle| values[i] - middle > 10.0 * LEAST_SPREAD);
-        let apart = others.iter().all(|other| values[i] - other > 3.0 * spread(&others));
+    let few = |value: f64, others: &[f64]| {
+        let far = median(others).is_some_and(|middle| value - middle > 10.0 * LEAST_SPREAD);
+        let apart = others.iter().all(|other| value - other > 3.0 * spread(others));
         if far && apart { LEVEL / 50.0 } else { 1.0 }
     };
     let enough = values.len() > groma_stats::crowd::FEWEST;
-    let p: Vec<f64> = (0..values.len()).map(|i| if enough { of(i) } else { few(i) }).collect();
-    all.into_iter().zip(p).map(|((slow, value), p)| (slow, value, p)).collect()
+    let p = |i: usize, value: f64| {
+        let others: Vec<f64> = values.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, value)| *value).collect();
+        if enough { of(value, &others) } else { few(value, &others) }
+    };
+    all.into_iter().enumerate().map(|(i, (slow, value))| (slow, value, p(i, value))).collect()
 }
 
 fn spread(values: &[f64]) -> f64 {

@@ -52,6 +52,7 @@ mod payload;
 mod peer;
 mod prices;
 mod proofs;
+mod quantiles;
 mod scratch;
 #[doc(hidden)]
 pub mod wire;

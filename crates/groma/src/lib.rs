@@ -46,6 +46,7 @@ macro_rules! warn {
 
 mod args;
 mod command_line;
+mod directory;
 mod earlier;
 mod entry;
 mod here;

@@ -6,8 +6,8 @@ use crate::print::name;
 use crate::program::Program;
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
-use groma_store::{Filter, Store, StoreError, StoredRun, names_nothing, ndjson};
-use std::io;
+use groma_store::{Filter, Ndjson, Sink, Store, StoreError, StoredRun, names_nothing, ndjson};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The path of the store: the named one or the default.
@@ -107,6 +107,16 @@ impl Shown {
             groma_analysis::drops(point, metric, record.round_samples.as_deref().unwrap_or_default())
         };
         found.map_or(Labels::NONE, drops)
+    }
+
+    /// Writes it as `groma run --out` does.
+    pub(crate) fn write<W: Write>(&self, stream: &mut Ndjson<W>) -> Result<()> {
+        stream.begin(&self.head, &self.points)?;
+        for (point, rounds) in self.rounds.iter().enumerate() {
+            rounds.iter().try_for_each(|round| stream.round(point, round))?;
+        }
+        self.records.iter().try_for_each(|record| stream.record(record))?;
+        Ok(self.end.iter().try_for_each(|end| stream.end(end))?)
     }
 
     /// Flags the records that contradict earlier runs, if the run is in the store.

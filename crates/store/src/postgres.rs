@@ -69,18 +69,18 @@ pub enum Pushed {
 
 /// A run with its stream.
 #[derive(Debug)]
-pub struct Streamed {
+pub struct Streamed<'a> {
     /// The run.
     pub run: RecordedRun,
     /// Its lines.
-    pub text: String,
+    pub text: &'a str,
 }
 
 /// Divides a stream into its runs. Those without an end were cut off, or are still being written.
 ///
 /// # Errors
 /// When it is no stream, or a line of it cannot be used.
-pub fn runs_of(text: &str, path: &Path) -> Result<Vec<Streamed>, StoreError> {
+pub fn runs_of<'a>(text: &'a str, path: &Path) -> Result<Vec<Streamed<'a>>, StoreError> {
     const HEAD: &str = "{\"kind\":\"run\"";
     let mut begins: Vec<usize> = Vec::new();
     let mut at = 0;
@@ -102,7 +102,7 @@ pub fn runs_of(text: &str, path: &Path) -> Result<Vec<Streamed>, StoreError> {
     for (begin, end) in begins.iter().copied().zip(ends) {
         let text = &text[begin..end];
         for run in RecordedRuns::of(Cursor::new(text.as_bytes()), path) {
-            all.push(Streamed { run: run?, text: text.to_owned() });
+            all.push(Streamed { run: run?, text });
         }
     }
     Ok(all)
@@ -146,9 +146,9 @@ impl Server {
     }
 
     fn migrate(&mut self) -> Result<(), ServerError> {
-        let name = self.name.clone();
-        let failed = |e: postgres::Error| failed(&name, &e);
-        let mut all = self.client.transaction().map_err(failed)?;
+        let Server { client, name } = self;
+        let failed = |e: postgres::Error| failed(name, &e);
+        let mut all = client.transaction().map_err(failed)?;
         all.execute("select pg_advisory_xact_lock($1)", &[&LOCK]).map_err(failed)?;
         let asked = "select to_regclass('groma.version') is not null";
         let is_there: bool = all.query_one(asked, &[]).map_err(failed)?.get(0);
@@ -161,7 +161,7 @@ impl Server {
         if version > MIGRATIONS.len() {
             let known = MIGRATIONS.len();
             let why = format!("its tables are of a newer groma (version {version}, this one knows {known})");
-            return Err(ServerError::Refused { server: name, why });
+            return Err(ServerError::Refused { server: name.clone(), why });
         }
         for (number, sql) in (1..).zip(MIGRATIONS).skip(version) {
             all.batch_execute(sql).map_err(failed)?;
@@ -178,9 +178,9 @@ impl Server {
     /// # Errors
     /// [`ServerError::Away`] when the server went away: the run is there as a whole or not
     /// at all, and pushing it again is safe. [`ServerError::Refused`] otherwise.
-    pub fn push(&mut self, sent: &Streamed) -> Result<Pushed, ServerError> {
-        let name = self.name.clone();
-        let failed = |e: postgres::Error| failed(&name, &e);
+    pub fn push(&mut self, sent: &Streamed<'_>) -> Result<Pushed, ServerError> {
+        let Server { client, name } = self;
+        let failed = |e: postgres::Error| failed(name, &e);
         let header = &sent.run.header;
         let interrupted = sent.run.end.as_ref().is_none_or(|end| end.interrupted);
         let host = plain(header.environment.get(HOST_NAME).unwrap_or_default());
@@ -191,7 +191,7 @@ impl Server {
             .map(|fact| (plain(&fact.key).into_owned(), plain(&fact.value).into_owned().into()))
             .collect();
         let facts = serde_json::Value::Object(facts).to_string();
-        let mut one = self.client.transaction().map_err(failed)?;
+        let mut one = client.transaction().map_err(failed)?;
         let added = one
             .execute(
                 "insert into groma.run (run, host, started, groma, profile, interrupted, facts, stream) \
@@ -204,7 +204,7 @@ impl Server {
                     &header.profile.word(),
                     &interrupted,
                     &facts,
-                    &plain(&sent.text),
+                    &plain(sent.text),
                 ],
             )
             .map_err(failed)?;
@@ -230,16 +230,16 @@ impl Server {
     /// # Errors
     /// Those of the server. A run that cannot be read is handed over as its error.
     pub fn newest(&mut self, mut each: impl FnMut(Result<RecordedRun, StoreError>)) -> Result<(), ServerError> {
-        let name = self.name.clone();
-        let failed = |e: postgres::Error| failed(&name, &e);
+        let Server { client, name } = self;
+        let failed = |e: postgres::Error| failed(name, &e);
         let sql = "select distinct on (host) stream from groma.run where not interrupted and \
                    (profile = 'fleet' or not exists (select from groma.run where profile = 'fleet')) \
                    order by host, started desc, run desc";
         let none: [&str; 0] = [];
-        let mut rows = self.client.query_raw(sql, none).map_err(failed)?;
+        let mut rows = client.query_raw(sql, none).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             let text: String = row.try_get(0).map_err(failed)?;
-            RecordedRuns::of(Cursor::new(text.into_bytes()), Path::new(&name)).for_each(&mut each);
+            RecordedRuns::of(Cursor::new(text.into_bytes()), Path::new(name)).for_each(&mut each);
         }
         Ok(())
     }

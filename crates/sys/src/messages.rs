@@ -32,9 +32,6 @@ pub struct Datagrams {
     headers: Vec<libc::mmsghdr>,
 }
 
-// SAFETY: the pointers lead into memory that the structure owns and does not share.
-unsafe impl Send for Datagrams {}
-
 impl Datagrams {
     /// So many datagrams, or space for them, of so many bytes each.
     pub fn new(count: usize, size: usize) -> Datagrams {
@@ -125,7 +122,7 @@ pub struct Carrier {
     byte: Box<u8>,
     _part: Box<libc::iovec>,
     /// The control message, in words so that it is aligned.
-    control: Vec<usize>,
+    _control: Vec<usize>,
     header: libc::msghdr,
     length: usize,
 }
@@ -162,7 +159,7 @@ impl Carrier {
                 }
             }
         }
-        Carrier { byte, _part: part, control, header, length: space }
+        Carrier { byte, _part: part, _control: control, header, length: space }
     }
 
     /// `sendmsg`: 1, or a negative error number.
@@ -210,11 +207,6 @@ impl Carrier {
     /// The byte that came with the descriptors.
     pub fn byte(&self) -> u8 {
         *self.byte
-    }
-
-    /// The bytes of the control message.
-    pub fn control_bytes(&self) -> usize {
-        self.control.len() * size_of::<usize>()
     }
 }
 

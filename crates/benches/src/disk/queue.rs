@@ -34,9 +34,9 @@ use super::{
     BLOCK, NEEDS, ON, Places, REQUEST, SIZE, Target, UNCOUNTED, check_stamps, fill_randomly, prove_all_written,
     prove_read, put_stamps,
 };
+use crate::quantiles::state_quantile;
 use crate::uring::rings;
 use groma_harness::prelude::*;
-use groma_harness::stats::order::{enough_for, quantile_if_enough};
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::uring::Requests;
 
@@ -235,31 +235,21 @@ fn keep_full(
     Ok(counted)
 }
 
-/// The quantiles of these times by output: which it is, and its value where they are enough for it.
-fn quantiles(latencies: &[f64]) -> [(&'static str, f64, Option<f64>); 3] {
-    let outputs = [("latency", 0.5), ("p99", 0.99), ("p999", 0.999)];
-    outputs.map(|(output, p)| (output, p, quantile_if_enough(latencies, p)))
-}
+/// The outputs that are quantiles of the latency.
+const QUANTILES: [(&str, f64); 3] = [("latency", 0.5), ("p99", 0.99), ("p999", 0.999)];
 
 fn state(ctx: &mut Ctx, counted: &Counted) {
     let n = counted.latencies.len();
     ctx.fact("disk.requests", n);
     ctx.state(n as f64 / (counted.elapsed_ns as f64 * 1e-9));
-    for (output, p, value) in quantiles(&counted.latencies) {
-        match value {
-            Some(seconds) => ctx.state_as(output, seconds),
-            None => {
-                let wanted = enough_for(p).unwrap_or_default();
-                ctx.unresolved(output, &format!("{n} requests in a round, and it takes {wanted}"));
-            }
-        }
-    }
+    QUANTILES.into_iter().for_each(|(output, p)| state_quantile(ctx, output, p, &counted.latencies));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::disk::tests::on_a_file;
+    use groma_harness::stats::order::quantile_if_enough;
     use groma_harness::testing::try_out;
 
     #[test]
@@ -355,8 +345,8 @@ mod tests {
             _ => 1e-3,
         };
         let all: Vec<f64> = (0..20_000).map(latency).collect();
-        let values = quantiles(&all).map(|(output, _, value)| (output, value.expect("enough")));
-        assert_eq!(values, [("latency", 1e-3), ("p99", 10e-3), ("p999", 100e-3)]);
-        assert!(quantiles(&all[..10]).iter().any(|(.., value)| value.is_none()), "too few say nothing of the tail");
+        let quantiles = |all: &[f64]| QUANTILES.map(|(output, p)| (output, quantile_if_enough(all, p)));
+        assert_eq!(quantiles(&all), [("latency", Some(1e-3)), ("p99", Some(10e-3)), ("p999", Some(100e-3))]);
+        assert!(quantiles(&all[..10]).iter().any(|(_, value)| value.is_none()), "too few say nothing of the tail");
     }
 }

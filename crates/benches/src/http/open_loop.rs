@@ -38,8 +38,9 @@ use super::client::{Client, server_usage};
 use super::server::SERVICE;
 use crate::peer::Peer;
 use crate::proofs;
+use crate::quantiles::state_quantile;
 use groma_harness::prelude::*;
-use groma_harness::stats::order::{enough_for, median, quantile_if_enough};
+use groma_harness::stats::order::{median, quantile_if_enough};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -207,11 +208,8 @@ fn state(ctx: &mut Ctx, service: f64, closed: &[f64], seen: &Seen, intended_ns: 
         if kept < KEPT {
             let why = format!("the server kept {:.0} % of the rate: the line of requests only grew", 100.0 * kept);
             ctx.unresolved(output, &why);
-        } else if let Some(seconds) = quantile_if_enough(&seen.latencies, p) {
-            ctx.state_as(output, seconds);
         } else {
-            let wanted = enough_for(p).unwrap_or_default();
-            ctx.unresolved(output, &format!("{} requests in a round, and it takes {wanted}", seen.latencies.len()));
+            state_quantile(ctx, output, p, &seen.latencies);
         }
     }
 }

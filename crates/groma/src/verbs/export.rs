@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use groma_harness::model::{Record, RunHeader};
 use groma_report::{self as report, Exported, Format, Table};
-use groma_store::{HOST_NAME, Ndjson, Sink};
+use groma_store::{HOST_NAME, Ndjson};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -211,7 +211,7 @@ fn write(program: &Program, args: &ExportArgs, format: ExportFormat, table: Tabl
             let stream = Ndjson::new(out, path.as_str());
             let mut stream = if table == Table::Samples { stream.with_rounds() } else { stream };
             for run in runs {
-                stream_run(&run?, &mut stream)?;
+                run?.write(&mut stream)?;
             }
             Ok(())
         }
@@ -248,19 +248,6 @@ fn load(program: &Program, args: &ExportArgs, run: &str, samples: bool) -> Resul
         bail!("run {} holds no metric{why} ({} show lists them)", shown.head.run, name());
     }
     Ok(shown)
-}
-
-/// Writes a run as `groma run --out` does.
-fn stream_run<W: Write>(run: &Shown, stream: &mut Ndjson<W>) -> Result<()> {
-    stream.begin(&run.head, &run.points)?;
-    for (point, rounds) in run.rounds.iter().enumerate() {
-        rounds.iter().try_for_each(|round| stream.round(point, round))?;
-    }
-    run.records.iter().try_for_each(|record| stream.record(record))?;
-    if let Some(end) = &run.end {
-        stream.end(end)?;
-    }
-    Ok(())
 }
 
 /// Runs as gauges. A gauge has one value for each host.

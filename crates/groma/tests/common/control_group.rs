@@ -28,7 +28,8 @@ impl ControlGroup {
         let v1 = at("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "10000");
         let group = ControlGroup::new("cpu", [v1, at("/sys/fs/cgroup", "cpu.max", "10000 100000")])?;
         let largest = [("cpu.shares", "262144"), ("cpu.weight", "10000")];
-        let weighed = largest.iter().any(|(file, weight)| std::fs::write(format!("{}/{file}", group.path), weight).is_ok());
+        let weighed =
+            largest.iter().any(|(file, weight)| std::fs::write(format!("{}/{file}", group.path), weight).is_ok());
         assert!(weighed, "a group with a quota has a weight");
         Some(group)
     }

@@ -1,6 +1,6 @@
 //! A line for each suspect: its name, a space, and a reason for whoever drains it.
 
-use groma_analysis::fleet::Verdict;
+use groma_analysis::fleet::{Verdict, is_host_name};
 
 use super::FleetReport;
 use super::says::{Names, name, sentence};
@@ -15,9 +15,8 @@ pub(super) fn drain(report: &FleetReport<'_>) -> String {
     let suspects = report.judgement.hosts.iter().filter(|judged| judged.verdict == Verdict::Suspect);
     let line = |judged| {
         let host = name(report, judged);
-        let is_plain = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
         let reason = format!("groma: {}", sentence(report, &names, judged));
-        (is_plain && !host.starts_with('-')).then(|| format!("{host} {}\n", reason_of(&reason)))
+        is_host_name(host).then(|| format!("{host} {}\n", reason_of(&reason)))
     };
     suspects.filter_map(line).collect()
 }

@@ -1,6 +1,7 @@
 //! Reads the runs of all hosts. What cannot be used is noted, a line each, and the rest is judged.
 
 use crate::args::StoreArgs;
+use crate::directory::with_ending;
 use crate::store::{existing_store, records};
 use crate::verbs::push::is_server;
 use anyhow::{Context, Result, bail};
@@ -62,7 +63,11 @@ impl Input {
             if let Some(url) = path.to_str().filter(|path| is_server(path)) {
                 self.of_server(url)?;
             } else if path.is_dir() {
-                streams.extend(in_directory(path)?);
+                let inside = with_ending(path, ENDING)?;
+                if inside.is_empty() {
+                    bail!("{}: no file *.{ENDING} in it", path.display());
+                }
+                streams.extend(inside);
             } else {
                 std::fs::metadata(path).with_context(|| path.display().to_string())?;
                 match Source::open(path) {
@@ -236,20 +241,6 @@ impl Input {
 
 fn report_days(days: i64) -> String {
     counted(usize::try_from(days).unwrap_or(usize::MAX), "day")
-}
-
-/// The streams in a directory, in the order of their names.
-fn in_directory(dir: &Path) -> Result<Vec<PathBuf>> {
-    let what = || dir.display().to_string();
-    let entries = std::fs::read_dir(dir).with_context(what)?;
-    let mut files: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().with_context(what)?;
-    files.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
-    files.sort();
-    if files.is_empty() {
-        bail!("{}: no file *.{ENDING} in it", dir.display());
-    }
-    Ok(files)
 }
 
 /// Reads the runs of a stream. A run without an end was cut off, and is left out.

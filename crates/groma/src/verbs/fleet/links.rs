@@ -1,6 +1,8 @@
 //! `groma fleet links`: judges what `groma fleet pairs` has measured.
 
 use super::super::exit;
+use super::pairs::METRICS;
+use crate::directory::with_ending;
 use crate::parse::{one_of, parse_percent};
 use crate::print::{print, style};
 use anyhow::{Context, Result, bail};
@@ -10,7 +12,8 @@ use groma_harness::model::{Better, Record};
 use groma_report::{LinksFormat, LinksReport, links};
 use groma_store::ndjson::RecordedRuns;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
@@ -152,10 +155,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             all.push(path.clone());
             continue;
         }
-        let entries = std::fs::read_dir(path).with_context(|| path.display().to_string())?;
-        let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        inside.retain(|file| file.extension().is_some_and(|ending| ending == ENDING));
-        inside.sort();
+        let inside = with_ending(path, ENDING)?;
         if inside.is_empty() {
             bail!("{}: no file *.{ENDING} in it", path.display());
         }
@@ -187,11 +187,10 @@ impl Input {
         }
         let name = |value: &Value| value.as_str().map(|text| groma_harness::model::plain(text).into_owned());
         let Some(own) = name(&head["host"]) else { bail!("it names no host") };
-        if let Some(other) = self.files.insert(own.clone(), file.to_owned()) {
-            let newer = file.to_owned();
-            self.files.insert(own.clone(), other.clone());
-            bail!("of host {own}, as {} is ({} is not read)", other.display(), newer.display());
-        }
+        match self.files.entry(own.clone()) {
+            Entry::Vacant(free) => free.insert(file.to_owned()),
+            Entry::Occupied(other) => bail!("of host {own}, as {} is", other.get().display()),
+        };
         let named = head["hosts"].as_array().into_iter().flatten().filter_map(name);
         self.hosts.extend(named.take(MOST_HOSTS));
         self.plans.extend(name(&head["plan"]));
@@ -249,7 +248,7 @@ impl Input {
 
 /// The values of a record that are judged: of the metrics of links, and the tail of round trips.
 fn shown(record: &Record) -> Vec<(String, f64)> {
-    if !["net.tcp_rtt", "net.udp_rtt", "rpc.null", "net.tcp_bandwidth"].contains(&record.id.as_str()) {
+    if !METRICS.contains(&record.id.as_str()) {
         return Vec::new();
     }
     let tail = record.p99.filter(|_| record.id == "net.tcp_rtt").map(|value| (format!("{} p99", record.id), value));

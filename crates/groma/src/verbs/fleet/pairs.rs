@@ -10,8 +10,9 @@ use crate::print::print;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use gate::Early;
-use groma_analysis::fleet::host_name;
+use groma_analysis::fleet::{host_name, is_host_name};
 use groma_harness::sys::process;
+use groma_harness::sys::signals::Watch;
 use groma_runner::identity::machine;
 use groma_runner::shell::run_program;
 use groma_runner::signals::{exit_code, watch_signals};
@@ -78,7 +79,7 @@ const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE"];
 const ALL_BELOW: usize = 200;
 const SAMPLE: usize = 16;
 /// What is measured of a pair.
-const METRICS: [&str; 4] = ["net.tcp_rtt", "net.udp_rtt", "rpc.null", "net.tcp_bandwidth"];
+pub(super) const METRICS: [&str; 4] = ["net.tcp_rtt", "net.udp_rtt", "rpc.null", "net.tcp_bandwidth"];
 /// Small batches of the stream, of which even a link of a megabyte per second moves some.
 const SETTING: &str = "net.tcp_bandwidth:size=16K";
 /// Rounds of each benchmark. Not the budget ends a measurement: on a slow link it would leave out
@@ -147,7 +148,7 @@ fn name(args: &PairsArgs) -> Result<String> {
         Some(name) => name.clone(),
         None => host_name(&machine()).unwrap_or_default().to_owned(),
     };
-    if !meet::is_name(&name) {
+    if !is_host_name(&name) {
         bail!("--name: expected letters, digits, '-', '_' and '.', and got '{name}'");
     }
     Ok(name)
@@ -220,7 +221,7 @@ impl Turn<'_> {
         listener: &TcpListener,
         early: &mut Early,
         results: &mut Results,
-        signals: &groma_harness::sys::signals::Watch,
+        signals: &Watch,
     ) -> Result<Option<i32>> {
         let one = self.args.budget + OVERTIME;
         // The peer may be a round behind, in which it has waited for somebody who does not come.
@@ -244,12 +245,7 @@ impl Turn<'_> {
         Ok(None)
     }
 
-    fn measure(
-        &self,
-        results: &mut Results,
-        begin: u64,
-        signals: &groma_harness::sys::signals::Watch,
-    ) -> Result<Option<i32>> {
+    fn measure(&self, results: &mut Results, begin: u64, signals: &Watch) -> Result<Option<i32>> {
         let host = &self.plan.hosts[self.peer];
         let out = results.path.with_extension("part");
         let budget = format!("{}ms", self.args.budget.as_millis());

@@ -2,11 +2,12 @@
 
 use super::super::exit;
 use super::{NOT_SERVER, PushArgs, is_server};
+use crate::directory::with_ending;
 use crate::print::print;
 use crate::store::stored;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use groma_store::Ndjson;
 use groma_store::postgres::{Pushed, Server, ServerError, Streamed, runs_of};
-use groma_store::{Ndjson, Sink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -69,14 +70,7 @@ fn files(args: &PushArgs) -> Result<Vec<(PathBuf, bool)>> {
             all.push((what.clone(), false));
             continue;
         }
-        let entries = std::fs::read_dir(what).with_context(|| what.display().to_string())?;
-        let mut inside: Vec<PathBuf> = entries
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<Result<_, _>>()
-            .with_context(|| what.display().to_string())?;
-        inside.retain(|file| file.extension().is_some_and(|ending| ending == "ndjson"));
-        inside.sort();
-        all.extend(inside.into_iter().map(|file| (file, true)));
+        all.extend(with_ending(what, "ndjson")?.into_iter().map(|file| (file, true)));
     }
     Ok(all)
 }
@@ -98,14 +92,8 @@ fn read(args: &PushArgs, (path, in_directory): (PathBuf, bool)) -> Item {
 
 /// A stored run as a stream with its rounds.
 fn of_store(args: &PushArgs, name: &str) -> Result<String> {
-    let shown = crate::store::records(stored(&args.store, name)?, true);
     let mut stream = Ndjson::new(Vec::new(), name).with_rounds();
-    stream.begin(&shown.head, &shown.points)?;
-    for (point, rounds) in shown.rounds.iter().enumerate() {
-        rounds.iter().try_for_each(|round| stream.round(point, round))?;
-    }
-    shown.records.iter().try_for_each(|record| stream.record(record))?;
-    shown.end.iter().try_for_each(|end| stream.end(end))?;
+    crate::store::records(stored(&args.store, name)?, true).write(&mut stream)?;
     Ok(String::from_utf8(stream.into_inner())?)
 }
 
@@ -161,7 +149,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn push(&mut self, run: &Streamed) -> Result<Pushed> {
+    fn push(&mut self, run: &Streamed<'_>) -> Result<Pushed> {
         let mut pause = FIRST_PAUSE;
         loop {
             match self.once(run) {
@@ -181,7 +169,7 @@ impl Line<'_> {
         }
     }
 
-    fn once(&mut self, run: &Streamed) -> Result<Pushed, ServerError> {
+    fn once(&mut self, run: &Streamed<'_>) -> Result<Pushed, ServerError> {
         let server = match &mut self.server {
             Some(server) => server,
             none => none.insert(Server::open(self.url)?),

@@ -1,0 +1,18 @@
+//! The files of a directory. Not what is in them.
+
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// The files of a directory with this ending, in the order of their names.
+///
+/// # Errors
+/// Those of reading the directory, with its name.
+pub(crate) fn with_ending(dir: &Path, ending: &str) -> Result<Vec<PathBuf>> {
+    let what = || dir.display().to_string();
+    let entries = std::fs::read_dir(dir).with_context(what)?;
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().with_context(what)?;
+    files.retain(|file| file.extension().is_some_and(|own| own == ending));
+    files.sort();
+    Ok(files)
+}
