@@ -45,7 +45,7 @@ pub enum Transport {
 pub struct Session {
     /// Its socket, bound; nothing is accepted yet.
     pub socket: Socket,
-    /// A pipe that reaches end of file, and so becomes readable, when the client is gone.
+    /// A pipe that becomes readable, by a byte or by its end, when the session is over.
     pub hold: OwnedFd,
     /// The only address that is served; any address if `None`.
     pub client: Option<IpAddr>,

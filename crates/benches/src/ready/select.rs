@@ -103,9 +103,9 @@ mod tests {
                 }
             }
         };
-        // Other tests hold descriptors now and then, up to some hundreds.
+        // Other tests hold descriptors, for seconds, up to some thousands.
         let mut seen = Vec::new();
-        for _ in 0..20 {
+        for _ in 0..100 {
             let (Some(few), Some(many)) = (numbers("100"), numbers("400")) else { return };
             seen.push((few, many));
             // Behind the three standard ones.

@@ -18,6 +18,7 @@ use groma_runner::plan::left_out;
 use groma_runner::{Planned, RunRequest, Setting, complete_budget, fleet_budget, fleet_points, of_pages, plan};
 use std::borrow::Cow;
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -123,8 +124,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
 
-    /// Also write the records as NDJSON ('-' for standard output). In a directory, DIR/, the file
-    /// is named by the host and a fingerprint of what it should share with its equals
+    /// Also write the records as NDJSON ('-' for standard output). In a directory, DIR/, which is
+    /// made if it is missing, the file is named by the host and a fingerprint of what it should
+    /// share with its equals
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
@@ -216,7 +218,7 @@ pub(super) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     if of_fleet && !is_plain(args) {
         bail!("--profile fleet chooses itself what is measured, so that hosts can be compared: name nothing else");
     }
-    let out = args.out.as_deref().map(in_directory);
+    let out = args.out.as_deref().map(in_directory).transpose()?;
     let outputs = Outputs {
         json: args.json,
         out: out.as_deref(),
@@ -287,14 +289,18 @@ fn is_plain(args: &RunArgs) -> bool {
     plain && here && !args.all && !args.full
 }
 
-/// The path of `--out`; in a directory, that of the file which is named by this host.
-fn in_directory(out: &Path) -> Cow<'_, Path> {
+/// The path of `--out`; in a directory, that of the file which is named by this host. What ends in
+/// a slash is a directory, and is made: else the first of many hosts would make a file of the name.
+fn in_directory(out: &Path) -> Result<Cow<'_, Path>> {
+    if out.as_os_str().as_bytes().ends_with(b"/") {
+        std::fs::create_dir_all(out).with_context(|| format!("--out {}", out.display()))?;
+    }
     if !out.is_dir() {
-        return Cow::Borrowed(out);
+        return Ok(Cow::Borrowed(out));
     }
     let facts = facts::facts().into_iter().map(|(key, value)| Fact { key, value }).collect();
     let machine = Machine { facts };
-    Cow::Owned(out.join(format!("{}.ndjson", fleet::file_stem(&machine))))
+    Ok(Cow::Owned(out.join(format!("{}.ndjson", fleet::file_stem(&machine)))))
 }
 
 /// The request of these arguments.
