@@ -21,7 +21,7 @@ pub use verdict::{Confirmed, Judged, Judgement, Options, Verdict, is_confirmed, 
 
 use std::collections::{BTreeMap, HashMap};
 
-use groma_model::{Better, Fact, Params, Placement, Quantity, Record, RunHeader, State, Unit};
+use groma_model::{Better, Fact, NoiseVerdict, Params, Placement, Quantity, Record, RunHeader, State, Unit};
 
 use crate::compare::identity;
 use crate::point::{STORAGE, measured};
@@ -109,6 +109,10 @@ pub struct Fleet {
     known: HashMap<String, u32>,
 }
 
+/// The metrics of a run that are in its head (see `Fleet::lost`).
+const QUOTA: &str = "run.quota";
+const OTHERS: &str = "run.others";
+
 /// A CPU is named as slow if the clock of the median CPU of its host is this many times its own:
 /// the practical size of a judgement that is not told another.
 const SLOW_CPU: f64 = 1.05;
@@ -135,11 +139,21 @@ impl Fleet {
         }
         let own = records.iter().filter(|record| !record.detail);
         let mut values: Vec<Value> = own.clone().filter_map(|record| self.value(record)).collect();
+        let measured = own.clone().any(|record| measured(record).is_some());
+        // Of a run that was held back so far that it has no other value, this one is left.
+        if !values.is_empty() || (measured && head.cpu_limit.is_some_and(|limit| limit.is_felt())) {
+            values.extend(self.lost(head));
+        }
         values.sort_by_key(|value| value.metric);
         // The first of a metric that is there twice.
         values.dedup_by_key(|value| value.metric);
         if values.is_empty() {
-            return Err("it holds no value".to_owned());
+            return Err(if measured {
+                "each of its values is of a single round, which says nothing of its error: measure for longer"
+                    .to_owned()
+            } else {
+                "it holds no value".to_owned()
+            });
         }
         let is_lost = |record: &&Record| matches!(record.state, State::Unresolved | State::Timeout | State::Failed);
         Ok(Host {
@@ -158,24 +172,60 @@ impl Fleet {
         let value = measured(record)?;
         let cost = cost(value, record.quantity, record.better)?;
         let error = error(record, cost)?;
-        let key = key(record);
-        let next = self.metrics.len() as u32;
-        let metric = *self.known.entry(key.clone()).or_insert(next);
-        if metric == next {
-            self.metrics.push(Metric {
-                id: record.id.clone(),
-                summary: record.summary.clone(),
-                params: record.params.clone(),
-                params_text: record.params_text.clone(),
-                placement: record.placement.clone(),
-                workers: record.workers,
-                quantity: record.quantity,
-                unit: record.unit,
-                better: record.better,
-                key,
-            });
-        }
+        let metric = self.known(Metric {
+            id: record.id.clone(),
+            summary: record.summary.clone(),
+            params: record.params.clone(),
+            params_text: record.params_text.clone(),
+            placement: record.placement.clone(),
+            workers: record.workers,
+            quantity: record.quantity,
+            unit: record.unit,
+            better: record.better,
+            key: key(record),
+        });
         Some(Value { metric, value, cost, error })
+    }
+
+    /// The shares of the time that the run's own CPU quota took, and others. No record has them:
+    /// samples that are interrupted are measured again, so that the values of a host with half a CPU
+    /// are those of a whole one. Of others only what makes a host hostile counts: less comes and
+    /// goes on any guest.
+    fn lost(&mut self, head: &RunHeader) -> Vec<Value> {
+        let others = head.noise_lost.filter(|lost| NoiseVerdict::of_lost(*lost) == NoiseVerdict::Hostile);
+        let shares = [
+            (QUOTA, "Share of the time that the run's own CPU quota took", head.cpu_limit.map(|limit| limit.held_back)),
+            (OTHERS, "Share of the time that others took, where it is a fifth and more", others),
+        ];
+        let mut values = Vec::new();
+        for (id, summary, share) in shares {
+            let value = share.unwrap_or(0.0);
+            let Some(cost) = cost(value, Quantity::Ratio, Better::Lower) else { continue };
+            let metric = self.known(Metric {
+                id: id.to_owned(),
+                summary: summary.to_owned(),
+                params: Params::default(),
+                params_text: String::new(),
+                placement: Placement::Pinned,
+                workers: 1,
+                quantity: Quantity::Ratio,
+                unit: Unit::One,
+                better: Better::Lower,
+                key: id.to_owned(),
+            });
+            values.push(Value { metric, value, cost, error: 0.0 });
+        }
+        values
+    }
+
+    /// The index of a metric, which is added if it is new.
+    fn known(&mut self, metric: Metric) -> u32 {
+        let next = self.metrics.len() as u32;
+        let index = *self.known.entry(metric.key.clone()).or_insert(next);
+        if index == next {
+            self.metrics.push(metric);
+        }
+        index
     }
 }
 

@@ -35,6 +35,7 @@ mod ipc;
 mod lock;
 mod ready;
 mod uring;
+mod isolation;
 mod net;
 mod rpc;
 mod http;

@@ -67,6 +67,17 @@ pub fn fork(task: &Task<'_>) -> io::Result<i32> {
     unsafe { Args::of_process(0).call(process_body, std::ptr::from_ref(task) as usize) }
 }
 
+/// A process with a copy of the memory in these new namespaces (`CLONE_NEW…`) that runs `body`;
+/// returns its id. `body` exits.
+///
+/// # Errors
+/// Those of `clone3`.
+pub(crate) fn fork_with(namespaces: u64, body: extern "C" fn(usize) -> i32, argument: usize) -> io::Result<i32> {
+    let args = Args { flags: namespaces, ..Args::of_process(0) };
+    // SAFETY: see the module's Safety section.
+    unsafe { args.call(body, argument) }
+}
+
 /// A process that shares the memory until it has run its task (`CLONE_VM | CLONE_VFORK`); returns
 /// its id.
 ///

@@ -48,6 +48,47 @@ pub fn trap(calls: &[libc::c_long]) -> io::Result<()> {
 pub const URING_AND_PERF: [libc::c_long; 4] =
     [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_perf_event_open];
 
+/// What a filter of a given length compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compares {
+    /// The number of the call. The kernel runs such a filter once for each number when it is
+    /// installed, and where the answer is to allow the call, never again (Linux 5.11).
+    Number,
+    /// An argument, so the filter runs for each call.
+    Argument,
+}
+
+/// The most comparisons of [`pass_after`]: a filter has at most 4096 instructions.
+pub const MOST_COMPARISONS: u64 = 4091;
+
+/// Installs a filter that compares so many times in vain, and then allows every call but `getpgid`,
+/// which fails with [`PLANTED`]; in the calling thread and everything that it starts, permanently.
+///
+/// # Errors
+/// As [`cut_off`]; `EINVAL` beyond [`MOST_COMPARISONS`].
+pub fn pass_after(comparisons: usize, compares: Compares) -> io::Result<()> {
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    // Beyond all numbers of calls, and no argument of the calls that are measured.
+    const NONE: u32 = 0x4000_0000;
+    let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
+    let at = match compares {
+        Compares::Number => 0,
+        // The second argument, of 64-bit words from the 16th byte on.
+        Compares::Argument => 24,
+    };
+    let mut steps = vec![step(LOAD, at, 0, 0)];
+    steps.extend((0..comparisons).map(|i| step(JUMP_IF, NONE + i as u32, 0, 0)));
+    steps.extend([
+        step(LOAD, 0, 0, 0),
+        step(JUMP_IF, libc::SYS_getpgid as u32, 0, 1),
+        step(RETURN, libc::SECCOMP_RET_ERRNO | PLANTED as u32, 0, 0),
+        step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
+    ]);
+    apply(&mut steps)
+}
+
 /// Installs a filter: one result for the listed calls, another for the rest.
 fn install(calls: &[libc::c_long], listed: u32, others: u32) -> io::Result<()> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
@@ -121,6 +162,22 @@ mod tests {
         });
         let code = child.expect("fork").wait().expect("wait").code();
         assert!(matches!(code, Some(0 | 2)), "{code:?}");
+    }
+
+    #[test]
+    fn a_long_filter_denies_the_marked_call_only() {
+        for (comparisons, compares) in [(0, Compares::Number), (1000, Compares::Argument), (4091, Compares::Number)] {
+            let exit = crate::testing::in_child(|| {
+                if pass_after(comparisons, compares).is_err() {
+                    return 255;
+                }
+                let planted = crate::raw::getpgid(0) == -(PLANTED as isize);
+                crate::testing::first_wrong(&[planted, crate::raw::getppid() > 0])
+            });
+            assert!(matches!(exit, Some(0 | 255)), "{comparisons}: {exit:?}");
+        }
+        let too_long = crate::testing::in_child(|| i32::from(pass_after(4092, Compares::Number).is_ok()));
+        assert_eq!(too_long, Some(0));
     }
 
     /// The first of the listed calls, one in the middle and the last; not their neighbours.

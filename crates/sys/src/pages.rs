@@ -226,6 +226,18 @@ impl Map {
             syscall3(libc::SYS_mprotect as usize, self.base as usize + self.offset, self.len, protection as usize)
         })
     }
+
+    /// Makes the aligned part executable, and no longer writable.
+    ///
+    /// # Errors
+    /// Those of `mprotect`: `EACCES` where a security module forbids it.
+    pub fn make_executable(&mut self) -> io::Result<()> {
+        let protection = (libc::PROT_READ | libc::PROT_EXEC) as usize;
+        // SAFETY: as for `protect`.
+        checked(unsafe {
+            syscall3(libc::SYS_mprotect as usize, self.base as usize + self.offset, self.len, protection)
+        })
+    }
 }
 
 impl Deref for Map {

@@ -1,8 +1,8 @@
 //! io_uring without a library: `io_uring_setup`, `io_uring_enter` and the mapped rings.
 //!
-//! One submission ring and one completion ring, for one thread at a time. No polling thread, no
-//! registered files or buffers (`docs/methods/operating-system.md#io_uring`). [`missing`] says why
-//! there are no rings, where there are none.
+//! One submission ring and one completion ring, for one thread at a time, in one of three modes
+//! ([`Mode`]). No registered files or buffers (`docs/methods/operating-system.md#io_uring`).
+//! [`missing`] says why there are no rings, where there are none.
 //!
 //! # Safety
 //! The mappings are those of a ring descriptor that is open as long as they exist, with the lengths
@@ -14,12 +14,12 @@
 
 use crate::arch::syscall6;
 use rustix::io_uring::{
-    IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringOp, IoringSqeFlags,
-    io_uring_params, io_uring_setup,
+    IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringOp, IoringSetupFlags,
+    IoringSqeFlags, io_uring_params, io_uring_setup,
 };
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 mod requests;
 
@@ -99,6 +99,29 @@ impl Drop for Shared {
     }
 }
 
+/// Who does the work of operations, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The kernel's default: the submitting thread, and completions may interrupt it.
+    Default,
+    /// The submitting thread alone, and only when it waits (`IORING_SETUP_SINGLE_ISSUER` and
+    /// `IORING_SETUP_DEFER_TASKRUN`, Linux 6.1).
+    Deferred,
+    /// A thread of the kernel that polls the submission ring (`IORING_SETUP_SQPOLL`): no system
+    /// call while it is awake, which it stays for a second.
+    Polled,
+}
+
+/// How long the thread of [`Mode::Polled`] looks in vain before it sleeps, in milliseconds.
+const AWAKE_MS: u32 = 1000;
+const SETUP_SQPOLL: u32 = 1 << 1;
+const SETUP_SINGLE_ISSUER: u32 = 1 << 12;
+const SETUP_DEFER_TASKRUN: u32 = 1 << 13;
+/// A flag of the submission ring, and one of `io_uring_enter`: the polling thread sleeps and has to
+/// be woken.
+const NEED_WAKEUP: u32 = 1;
+const WAKE_UP: usize = 1 << 1;
+
 /// A pair of rings.
 #[derive(Debug)]
 pub struct Ring {
@@ -118,6 +141,7 @@ pub struct Ring {
 #[derive(Debug)]
 struct Offsets {
     submission_tail: u32,
+    submission_flags: u32,
     completion_head: u32,
     completion_tail: u32,
     completion_mask: u32,
@@ -130,7 +154,22 @@ impl Ring {
     /// # Errors
     /// Those of `io_uring_setup` and `mmap`.
     pub fn new(entries: u32) -> io::Result<Ring> {
+        Ring::with(entries, Mode::Default)
+    }
+
+    /// As [`Ring::new`], in a mode.
+    ///
+    /// # Errors
+    /// As [`Ring::new`]; `EINVAL` for a mode that the kernel does not have.
+    pub fn with(entries: u32, mode: Mode) -> io::Result<Ring> {
         let mut params = io_uring_params::default();
+        let flags = match mode {
+            Mode::Default => 0,
+            Mode::Deferred => SETUP_SINGLE_ISSUER | SETUP_DEFER_TASKRUN,
+            Mode::Polled => SETUP_SQPOLL,
+        };
+        params.flags = IoringSetupFlags::from_bits_retain(flags);
+        params.sq_thread_idle = AWAKE_MS;
         // SAFETY: the parameters are plain: no flag makes the kernel take a descriptor or an
         // address from them.
         let fd = unsafe { io_uring_setup(entries, &mut params) }?;
@@ -148,6 +187,7 @@ impl Ring {
             fd,
             at: Offsets {
                 submission_tail: sq.tail,
+                submission_flags: sq.flags,
                 completion_head: cq.head,
                 completion_tail: cq.tail,
                 completion_mask: params.cq_entries - 1,
@@ -228,6 +268,33 @@ impl Ring {
             tail.store(self.tail, Ordering::Release);
         }
         took
+    }
+
+    /// Publishes what was written to the polling thread of [`Mode::Polled`], and wakes it if it
+    /// sleeps. Returns how often that took a system call: 0 or 1.
+    ///
+    /// # Errors
+    /// Those of `io_uring_enter`.
+    #[inline]
+    pub fn publish(&mut self) -> io::Result<u32> {
+        self.submission_ring.word(self.at.submission_tail).store(self.tail, Ordering::Release);
+        // Before the flags are read: the thread sets the flag and then looks at the tail once more.
+        fence(Ordering::SeqCst);
+        if self.submission_ring.word(self.at.submission_flags).load(Ordering::Relaxed) & NEED_WAKEUP == 0 {
+            return Ok(0);
+        }
+        let fd = self.fd.as_raw_fd() as usize;
+        // SAFETY: as for `enter`.
+        match unsafe { syscall6(libc::SYS_io_uring_enter as usize, fd, 0, 0, WAKE_UP, 0, 0) } {
+            error @ ..0 => Err(io::Error::from_raw_os_error(-error as i32)),
+            _ => Ok(1),
+        }
+    }
+
+    /// How many completions can be taken.
+    #[inline]
+    pub fn ready(&self) -> u32 {
+        self.completion_ring.word(self.at.completion_tail).load(Ordering::Acquire).wrapping_sub(self.head)
     }
 
     /// The next completion, if there is one.
@@ -361,6 +428,27 @@ mod tests {
                 assert_eq!(ring.pop(), Some(Completion { data: lap * 8 + n, result: 0, flags: 0 }));
             }
             assert_eq!(ring.pop(), None);
+        }
+    }
+
+    #[test]
+    fn operations_end_in_every_mode() {
+        let Some(mut deferred) = Ring::with(8, Mode::Deferred).ok() else { return };
+        (0..8).for_each(|n| deferred.push_nop(n));
+        assert_eq!(deferred.enter(8), 8);
+        assert_eq!(
+            std::iter::from_fn(|| deferred.pop()).map(|done| done.data).collect::<Vec<_>>(),
+            [0, 1, 2, 3, 4, 5, 6, 7]
+        );
+
+        let mut polled = Ring::with(8, Mode::Polled).expect("where there is the other mode");
+        for lap in 0..100 {
+            (0..8).for_each(|n| polled.push_nop(lap * 8 + n));
+            assert!(polled.publish().expect("a ring") <= 1);
+            for n in 0..8 {
+                let done = std::iter::repeat_with(|| polled.pop()).find_map(|done| done).expect("one comes");
+                assert_eq!((done.data, done.result), (lap * 8 + n, 0));
+            }
         }
     }
 

@@ -216,7 +216,7 @@ impl Signatures {
         let scored = slow.filter_map(|signature| Some((signature.score(findings, host, differs, members)?, signature)));
         // Of equal ones the first.
         let best = scored.rev().max_by_key(|(score, _)| *score)?.1;
-        Some(best.fit(findings, host, differs))
+        Some(best.fit(findings, host, differs, members))
     }
 
     /// The signatures that ask for facts alone and fit.
@@ -225,7 +225,7 @@ impl Signatures {
         let holds = |signature: &&Signature| {
             !signature.needs.is_empty() && signature.needs.iter().all(|need| need.holds(host, differs))
         };
-        facts_alone.filter(holds).map(|signature| signature.fit(&[], host, differs)).collect()
+        facts_alone.filter(holds).map(|signature| signature.fit(&[], host, differs, &[])).collect()
     }
 }
 
@@ -238,19 +238,15 @@ impl Signature {
         differs: &[Difference],
         members: &[Vec<u32>],
     ) -> Option<(bool, usize)> {
-        let is_in = |finding: &Finding, area: usize| match finding.subject {
-            Subject::Metric(metric) => members[area].contains(&metric),
-            Subject::Area(other) => other == area,
+        let has = |area: usize| findings.iter().any(|finding| is_in(finding, area, members));
+        let is_explained = |finding: &Finding| {
+            self.any || self.slow.iter().chain(&self.also).any(|area| is_in(finding, *area, members))
         };
-        let has = |area: usize| findings.iter().any(|finding| is_in(finding, area));
-        let is_explained =
-            |finding: &Finding| self.any || self.slow.iter().chain(&self.also).any(|area| is_in(finding, *area));
         let fits = self.slow.iter().all(|area| has(*area))
             && !self.fine.iter().any(|area| has(*area))
             && findings.iter().all(is_explained)
             && self.needs.iter().all(|need| need.holds(host, differs));
-        let of_slow = || findings.iter().filter(|finding| self.slow.iter().any(|area| is_in(finding, *area)));
-        let slowest = of_slow().map(|finding| finding.times).fold(1.0, f64::max);
+        let slowest = self.slowest(findings, members);
         let has_size = self.size.is_none_or(|[low, high]| (low..=high).contains(&slowest));
         let has_factor = !self.one_factor || is_one_factor(findings);
         if !fits || !has_size || !has_factor {
@@ -262,16 +258,25 @@ impl Signature {
         Some((self.is_of_operator, 10 * self.needs.len() + 10 * hints + 2 * self.slow.len() + conditions))
     }
 
+    /// How many times as slow the slowest of its slow areas is.
+    fn slowest(&self, findings: &[Finding], members: &[Vec<u32>]) -> f64 {
+        let of_slow = findings.iter().filter(|finding| self.slow.iter().any(|area| is_in(finding, *area, members)));
+        of_slow.map(|finding| finding.times).fold(1.0, f64::max)
+    }
+
     /// Whether it asks for facts alone.
     pub fn is_remark(&self) -> bool {
         self.slow.is_empty()
     }
 
-    fn fit(&self, findings: &[Finding], host: &Host, differs: &[Difference]) -> Fit {
-        let times: Vec<f64> = findings.iter().map(|finding| finding.times).collect();
-        // Of one factor the median tells, else the slowest.
-        let slowest = times.iter().copied().fold(1.0, f64::max);
-        let factor = if self.one_factor { groma_stats::median(&times).unwrap_or(1.0) } else { slowest };
+    fn fit(&self, findings: &[Finding], host: &Host, differs: &[Difference], members: &[Vec<u32>]) -> Fit {
+        // Of one factor the median tells, else the slowest of what it is about.
+        let factor = if self.one_factor {
+            let times: Vec<f64> = findings.iter().map(|finding| finding.times).collect();
+            groma_stats::median(&times).unwrap_or(1.0)
+        } else {
+            self.slowest(findings, members)
+        };
         let cpus: Vec<String> =
             host.slow_cpus.iter().take(MOST_CPUS).map(|(cpu, times)| format!("CPU {cpu} {times:.2} times")).collect();
         let more = host.slow_cpus.len().saturating_sub(MOST_CPUS);
@@ -290,6 +295,13 @@ impl Signature {
         }
         let [name, confirm, next] = [&self.name, &self.confirm, &self.next].map(Clone::clone);
         Fit { name, says, confirm, next }
+    }
+}
+
+fn is_in(finding: &Finding, area: usize, members: &[Vec<u32>]) -> bool {
+    match finding.subject {
+        Subject::Metric(metric) => members[area].contains(&metric),
+        Subject::Area(other) => other == area,
     }
 }
 

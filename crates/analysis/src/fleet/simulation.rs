@@ -1,6 +1,6 @@
 //! Judgements of made-up fleets with fixed seeds: what is found, and what is not taken for a fault.
 
-use groma_model::{Fact, Params, Quantity, Record, RunHeader};
+use groma_model::{CpuLimit, Fact, Params, Quantity, Record, RunHeader};
 use groma_stats::Rng;
 
 use super::drift::Past;
@@ -193,6 +193,33 @@ fn related_metrics_show_together_what_none_shows_alone() {
     assert_eq!(one.count(Verdict::Suspect), 0);
 }
 
+/// Neither makes a value slower, because what is interrupted is measured again. The slowest value
+/// of the host is not what the sentence is about.
+#[test]
+fn a_quota_and_a_neighbour_are_named() {
+    let (quota, others) = (Some(CpuLimit { cpus: Some(0.5), held_back: 0.5 }), Some(0.5));
+    for (limit, lost, expected) in
+        [(quota, None, Some("quota")), (None, others, Some("neighbour")), (None, Some(0.1), None)]
+    {
+        let mut fleet = fleet(20, 0.01, &[], 31);
+        let odds = if expected.is_some() { vec![odd(20, 0, 5.0)] } else { vec![] };
+        let (mut head, records) = run("held", 20, (0.01, false), &odds, &mut Rng::new(5));
+        (head.cpu_limit, head.noise_lost) = (limit, lost);
+        fleet.add(&head, &records).expect("a host");
+        let judged = judge(&fleet, &options());
+        let named: Vec<_> = judged.hosts.iter().filter(|host| host.verdict == Verdict::Suspect).collect();
+        assert_eq!(
+            named.iter().map(|host| host.host).collect::<Vec<_>>(),
+            if expected.is_some() { vec![20] } else { vec![] }
+        );
+        if let [host] = named[..] {
+            let fit = host.fit.as_ref().expect("a signature");
+            assert_eq!(Some(&*fit.name), expected);
+            assert!(fit.says.contains("2.00 times"), "{}", fit.says);
+        }
+    }
+}
+
 #[test]
 fn a_fresh_run_confirms_a_slow_host_and_clears_a_lucky_one() {
     let odds = [odd(11, 1, 1.3)];
@@ -340,7 +367,8 @@ fn hostile_records_are_no_values() {
         change(&mut records[1]);
         records
     };
-    let mut values = |records: &[Record]| fleet.host(&head, records).map(|host| host.values.len());
+    // Beside the two of its head.
+    let mut values = |records: &[Record]| fleet.host(&head, records).map(|host| host.values.len() - 2);
     assert_eq!(values(&good), Ok(METRICS.len()));
     for value in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
         assert_eq!(values(&with(&|record| record.value = Some(value))), Ok(METRICS.len() - 1), "{value}");

@@ -1,9 +1,12 @@
 //! The core itself: its clock, its cheapest instructions, and cache lines shared by two CPUs.
 
+use crate::work::{self, Done};
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Row, Say, Select, first, least};
 use groma_harness::prelude::*;
+use groma_harness::sys::arch::{CHAIN_UNROLL, add_chain, chain_added};
 use groma_harness::sys::{affinity, process, rates};
+use std::io;
 
 mod frequency;
 mod frequencies;
@@ -11,6 +14,11 @@ mod boost;
 mod call;
 mod operation;
 mod branch;
+mod branch_targets;
+mod return_stack;
+mod code;
+mod window;
+mod cpuid;
 mod store_forward;
 mod split;
 mod atomic;
@@ -64,6 +72,42 @@ pub(crate) fn evenly(cpus: &[u32], most: usize) -> Vec<u32> {
         return cpus.iter().copied().take(most).collect();
     }
     (0..most).map(|i| cpus[i * (cpus.len() - 1) / (most - 1)]).collect()
+}
+
+/// Code that was written at run time, or why there is none.
+fn written<T>(made: io::Result<T>) -> Result<T, BenchError> {
+    made.map_err(|error| match error.kind() {
+        io::ErrorKind::Unsupported => BenchError::Unsupported("no code can be written for this CPU yet".to_owned()),
+        _ => BenchError::from_io("writing code", &error),
+    })
+}
+
+/// Measures code that was written at run time, `per` instructions, jumps or calls a turn, beside
+/// dependent additions, which take a cycle each. `body(turns)` returns what the code itself has
+/// counted, `counted` a turn.
+fn beside_cycles(
+    ctx: &mut Ctx,
+    series: &'static str,
+    [per, counted]: [u64; 2],
+    mut body: impl FnMut(u64) -> u64,
+) -> Outcome {
+    let (done, added) = (Done::new(), Done::new());
+    ctx.measure_variants(&mut [
+        Variant::new(series, |turns| {
+            done.add(body(turns));
+            Ok(())
+        })
+        .per_iter(per as f64),
+        Variant::new("cycle", |turns| {
+            added.add(chain_added(add_chain(turns * CHAIN_UNROLL)));
+            Ok(())
+        })
+        .per_iter(CHAIN_UNROLL as f64),
+    ])?;
+    let [turns, cycles] = [series, "cycle"].map(|name| ctx.iterations_of(name));
+    work::once_each(ctx, "what the code has counted, per turn credited", done.count(), turns * counted);
+    work::once_each(ctx, "additions per addition credited", added.count(), cycles * CHAIN_UNROLL);
+    Ok(())
 }
 
 #[cfg(test)]

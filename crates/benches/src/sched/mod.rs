@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt;
 mod wakeup;
 mod periodic;
 mod noise;
+mod groups;
 
 mod load;
 mod per_cpu;

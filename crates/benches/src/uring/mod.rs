@@ -4,7 +4,7 @@
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
-use groma_harness::sys::uring::{self, Missing, Ring};
+use groma_harness::sys::uring::{self, Missing, Mode, Ring};
 
 mod nop;
 mod read;
@@ -29,11 +29,21 @@ const BATCH: Param = Param::count("batch", "operations submitted and waited for 
 /// Creates rings for `operations` operations at once; the error states why there are none, since
 /// sandboxes and administrators often forbid them.
 pub(crate) fn rings(operations: u64) -> Result<Ring, BenchError> {
+    rings_with(operations, Mode::Default)
+}
+
+/// As [`rings`], in a mode; `Unsupported` where there are rings, and none of this mode.
+fn rings_with(operations: u64, mode: Mode) -> Result<Ring, BenchError> {
     let entries = match u32::try_from(operations) {
         Ok(n @ 1..=4096) => n.next_power_of_two(),
         _ => return Err(BenchError::Unsupported("a ring holds 1 to 4096 operations".to_owned())),
     };
-    Ring::new(entries).map_err(|error| refusal(uring::missing(&error), &error))
+    Ring::with(entries, mode).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidInput if mode != Mode::Default => {
+            BenchError::Unsupported(format!("this kernel has no rings of this mode ({mode:?})"))
+        }
+        _ => refusal(uring::missing(&error), &error),
+    })
 }
 
 /// Why there are no rings: what this system lacks, or what it refuses.

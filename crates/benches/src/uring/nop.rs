@@ -3,39 +3,63 @@
 //! **Measures:** What each operation pays for the rings: writing an entry, its share of one
 //! `io_uring_enter` that submits a whole batch and waits for it, the kernel's work on it, and
 //! reading its completion. The value is that of one operation. With a batch of 1 it is a system
-//! call plus the rings; with 32 the rings are nearly all of it.
+//! call plus the rings; with 32 the rings are nearly all of it. By mode:
+//! - `default`: rings as they are without any flag.
+//! - `deferred`: one thread submits, and the kernel works for it only when it waits.
+//! - `polled`: a thread of the kernel looks at the ring all the time, and no system call is made.
+//!   That thread takes a CPU; the value is what the submitter waits.
 //!
-//! **Does not measure:** Rings that a kernel thread polls.
+//! **Does not measure:** What the polling thread costs while nothing is submitted.
 //!
 //! **Method:** Many batches in one short interval, by number, without a library. Each completion
 //! must carry the next number and a result of 0. The proof is the same loop in a child cut off from
-//! the kernel.
+//! the kernel; with `polled` it is that hardly any call was made.
 //!
 //! **Pitfalls:** Where io_uring is missing, the reason matters. A kernel without it, a filter that
-//! hides it, a filter that forbids it, and `kernel.io_uring_disabled` are told apart.
+//! hides it, a filter that forbids it, and `kernel.io_uring_disabled` are told apart. With one CPU
+//! for both, the polling thread runs only when the submitter is descheduled.
 //!
 //! **Sources:** The kernel's `IORING_OP_NOP`, which exists for this purpose. See
 //! docs/methods/operating-system.md#io_uring.
 
-use super::{BATCH, rings};
+use super::{BATCH, rings_with};
 use crate::entry;
 use groma_harness::prelude::*;
+use groma_harness::sys::uring::Mode;
+use std::hint::spin_loop;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "io_uring: an operation that does nothing, submitted and completed",
         about: about!("nop.rs"),
         iteration: "one io_uring_enter with a batch; the value is of one operation",
-        params: &[BATCH],
+        params: &[
+            BATCH,
+            Param::word("mode", "who does the work, and when", &["default", "deferred", "polled"])
+                .quick(&["default"])
+                .standard(&["deferred"])
+                .full(&["polled"]),
+        ],
         ..Info::new("uring.nop")
     },
     run: Run::Here(run),
 };
 
+/// How often a completion is looked for before the round fails: for minutes.
+const MOST_LOOKS: u64 = 1 << 36;
+
+fn mode(word: &str) -> Mode {
+    match word {
+        "deferred" => Mode::Deferred,
+        "polled" => Mode::Polled,
+        _ => Mode::Default,
+    }
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
-    let batch = ctx.int("batch");
-    let mut ring = rings(batch)?;
-    let (mut submitted, mut completed) = (0u64, 0u64);
+    let (batch, mode) = (ctx.int("batch"), mode(ctx.word("mode")));
+    let mut ring = rings_with(batch, mode)?;
+    let (mut submitted, mut completed, mut woken) = (0u64, 0u64, 0u64);
     let mut body = |iters| {
         let mut wrong = 0u64;
         for _ in 0..iters {
@@ -43,7 +67,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 ring.push_nop(submitted);
                 submitted += 1;
             }
-            wrong += u64::from(ring.enter(batch as u32) != batch as isize);
+            if mode == Mode::Polled {
+                woken += u64::from(ring.publish().context("waking the polling thread")?);
+                let mut looks = 0;
+                while ring.ready() < batch as u32 && looks < MOST_LOOKS {
+                    looks += 1;
+                    spin_loop();
+                }
+            } else {
+                wrong += u64::from(ring.enter(batch as u32) != batch as isize);
+            }
             while let Some(completion) = ring.pop() {
                 wrong += u64::from(completion.data != completed || completion.result != 0);
                 completed += 1;
@@ -57,7 +90,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     };
     ctx.measure_per(batch as f64, &mut body)?;
-    entry::asks_the_kernel(ctx, body);
+    if mode == Mode::Polled {
+        // A round is shorter than the thread stays awake; a worker that is stopped for a second lets
+        // it sleep.
+        let each = woken as f64 / ctx.iterations() as f64;
+        ctx.prove("system calls that woke the polling thread, per batch", "below 0.1", each, ..0.1);
+    } else {
+        entry::asks_the_kernel(ctx, body);
+    }
     let each = completed as f64 / (ctx.iterations() * batch) as f64;
     ctx.prove("completions taken per operation submitted", "exactly 1", each, 1.0..=1.0);
     Ok(())

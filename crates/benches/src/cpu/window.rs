@@ -1,0 +1,194 @@
+//! The out-of-order window: how far a core looks ahead of a load that misses.
+//!
+//! **Measures:** The most instructions between two loads that the core has under way at once,
+//! although the first waits for memory. With more, the second load begins only when the first has
+//! ended. What ends the window depends on the instructions between them. By `filler`:
+//! - `nothing`: instructions that do nothing take a place in the re-order buffer and no more: its
+//!   size.
+//! - `additions`: each also takes a physical register: the size of the register file, less those
+//!   that hold the program's own registers.
+//! - `loads`, `stores`: each also takes a place in the load queue or the store buffer.
+//!
+//! **Does not measure:** The scheduler: instructions that wait for their operands.
+//!
+//! **Method:** Two rings of addresses in random order, each much larger than the caches. A turn
+//! follows one, then come the fillers, then it follows the other, then as many fillers. In the
+//! control the second ring has a single place, which is always in the cache. Where the loads overlap,
+//! a turn takes as long as in the control; where they do not, twice as long. The largest number of
+//! fillers with which it takes less than 1.5 times as long is found by doubling and bisection, and
+//! the value is one more: the load itself takes a place. The code is written at run time.
+//!
+//! **Proofs:** Both rings have gone on by the credited number of places; without fillers the loads
+//! overlap.
+//!
+//! **Pitfalls:**
+//! - Some cores fuse an instruction that does nothing with the one before it: the window then looks
+//!   up to twice as large.
+//! - A busy sibling thread halves the window: the buffers are divided.
+//! - Where memory answers faster than the fillers are executed, nothing can be seen.
+//!
+//! **Sources:** Wong, "Measuring Reorder Buffer Capacity" (2013). See
+//! docs/methods/processor.md#code.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::code::{Filler, Ring, Window};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Instructions that a core has under way while a load misses",
+        about: about!("window.rs"),
+        iteration: "one search; within it, turns of two loads with instructions between them",
+        timing: Timing::Stated,
+        quantity: Quantity::Count,
+        better: Some(Better::Higher),
+        params: &[Param::word(
+            "filler",
+            "the instructions between the loads",
+            &["nothing", "additions", "loads", "stores"],
+        )
+        .quick(&["nothing"])
+        .standard(&["additions", "loads", "stores"])],
+        scaling: Scaling::alone("copies would evict each other's lines"),
+        target_half_width: 0.05,
+        tier: Tier::Standard,
+        class_tier: Tier::Full,
+        ..Info::new("cpu.window")
+    },
+    run: Run::Here(run),
+};
+
+/// The most fillers that are tried: four times what any core has under way today.
+const MOST: usize = 2048;
+/// Places of a large ring, one in each of so many bytes: 128 MiB, and each step misses.
+const PLACES: usize = 1 << 18;
+const APART: usize = 512;
+/// Windows of a probe, and turns in each at most: a lap has a hundred times as many.
+const WINDOWS: u32 = 3;
+const TURNS: u64 = 2000;
+/// A turn that takes so many times that of the control has waited for both loads.
+const SERIAL: f64 = 1.5;
+
+struct Rings {
+    a: Ring,
+    b: Ring,
+    single: Ring,
+    /// Turns of the first ring, and of the second, as they were asked for.
+    turns: [u64; 2],
+}
+
+impl Rings {
+    /// How many times as long a turn with so many fillers takes as the one whose second load hits.
+    fn ratio(&mut self, ctx: &mut Ctx, fillers: usize, filler: Filler) -> Result<f64, BenchError> {
+        let window = super::written(Window::new(fillers, filler))?;
+        let mut seconds = [f64::INFINITY; 2];
+        // In turns, so that both see the same machine.
+        for _ in 0..WINDOWS {
+            for (i, least) in seconds.iter_mut().enumerate() {
+                let second = if i == 0 { &mut self.b } else { &mut self.single };
+                let before = ctx.iterations();
+                let cost = ctx.probe_at_most(1, TURNS, |turns| {
+                    window.run(turns, [&mut self.a, second]);
+                    Ok(())
+                })?;
+                let credited = ctx.iterations() - before;
+                self.turns = [self.turns[0] + credited, self.turns[1] + if i == 0 { credited } else { 0 }];
+                *least = least.min(cost.seconds);
+            }
+        }
+        Ok(seconds[0] / seconds[1])
+    }
+}
+
+fn filler(word: &str) -> Filler {
+    match word {
+        "additions" => Filler::Additions,
+        "loads" => Filler::Loads,
+        "stores" => Filler::Stores,
+        _ => Filler::Nothing,
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let filler = filler(ctx.word("filler"));
+    let [of_a, of_b] = [0, 1].map(|_| {
+        let mut order: Vec<usize> = (0..PLACES).collect();
+        ctx.rng().shuffle(&mut order);
+        order
+    });
+    let ring = |order: &[usize]| Ring::new(order, APART).context("mapping a ring");
+    let mut rings = Rings { a: ring(&of_a)?, b: ring(&of_b)?, single: ring(&[0])?, turns: [0; 2] };
+    let none = rings.ratio(ctx, 0, filler)?;
+    ctx.prove("time of loads side by side, of one load", "below 1.5", none, ..SERIAL);
+    let Some(last) = last(|fillers| Ok(rings.ratio(ctx, fillers, filler)? < SERIAL))? else {
+        let why =
+            format!("with up to {MOST} instructions between them, two loads take less than 1.5 times as long as one");
+        ctx.unresolved("", &why);
+        return Ok(());
+    };
+    ctx.state(last as f64 + 1.0);
+    for (ring, order, turns) in [(&rings.a, &of_a, rings.turns[0]), (&rings.b, &of_b, rings.turns[1])] {
+        let there = ring.place() == order[(turns % PLACES as u64) as usize];
+        ctx.prove("a ring stands where the credited turns lead", "1", f64::from(u8::from(there)), 1.0..=1.0);
+    }
+    Ok(())
+}
+
+/// The largest number for which `holds`, which 0 does; `None` where the powers of two up to
+/// [`MOST`] all do. From the smallest power on: a long way beyond the end, the fillers take longer
+/// than memory, and nothing is seen.
+fn last(mut holds: impl FnMut(usize) -> Result<bool, BenchError>) -> Result<Option<usize>, BenchError> {
+    let (mut low, mut high) = (0, 8);
+    while holds(high)? {
+        (low, high) = (high, 2 * high);
+        if high > MOST {
+            return Ok(None);
+        }
+    }
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if holds(middle)? {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(Some(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_failing;
+
+    #[test]
+    fn the_last_that_holds_is_found() {
+        for end in [0, 1, 7, 8, 223, 511, 2047] {
+            assert_eq!(last(|n| Ok(n <= end)).expect("no error"), Some(end));
+        }
+        assert_eq!(last(|_| Ok(true)).expect("no error"), None);
+        // Beyond twice the end it seems to hold again.
+        assert_eq!(last(|n| Ok(n <= 100 || n > 500)).expect("no error"), Some(100));
+    }
+
+    #[test]
+    fn each_filler_is_the_one_that_is_named() {
+        assert_eq!(filler("nothing"), Filler::Nothing);
+        assert_eq!(filler("additions"), Filler::Additions);
+        assert_eq!(filler("loads"), Filler::Loads);
+        assert_eq!(filler("stores"), Filler::Stores);
+    }
+
+    /// No core holds more instructions than it has places for, and each store needs one of few.
+    #[test]
+    fn a_window_ends() {
+        match try_failing(&BENCH, &[("filler", "stores")], None) {
+            Ok(tried) => {
+                if let Some(seen) = tried.stated("") {
+                    assert!((8.0..1000.0).contains(&seen), "{seen}");
+                }
+            }
+            Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
+            Err(e) => panic!("{e}"),
+        }
+    }
+}

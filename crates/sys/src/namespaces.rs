@@ -1,0 +1,127 @@
+//! Namespaces: children that begin in new ones, as containers do (`clone3` with `CLONE_NEW…`), and
+//! the number by which one is told from another. Children without are in `clone.rs`.
+//!
+//! # Safety
+//! A child has a copy of the memory, calls `stat` and exits; its path is a C string that the copy
+//! holds.
+#![expect(unsafe_code, reason = "a child that only calls stat and exits")]
+
+use crate::clone::fork_with;
+use std::ffi::CString;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+/// A set of new namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Namespaces {
+    /// The `CLONE_NEW…` flags; none for a child in those of its parent.
+    flags: u64,
+    /// The name below `/proc/self/ns` of the one that the child looks at.
+    look: &'static str,
+}
+
+/// `CLONE_NEWTIME`, which libc does not define for every target.
+const NEW_TIME: u64 = 0x80;
+
+impl Namespaces {
+    /// Those of this word: `mount`, `uts`, `ipc`, `user`, `pid`, `net`, `cgroup`, `time`, or `all`:
+    /// what a container has (all but `user` and `time`).
+    pub fn named(word: &str) -> Option<Namespaces> {
+        let of = |flags: i32, look| Some(Namespaces { flags: flags as u32 as u64, look });
+        let contained = libc::CLONE_NEWNS
+            | libc::CLONE_NEWUTS
+            | libc::CLONE_NEWIPC
+            | libc::CLONE_NEWPID
+            | libc::CLONE_NEWNET
+            | libc::CLONE_NEWCGROUP;
+        match word {
+            "mount" => of(libc::CLONE_NEWNS, "mnt"),
+            "uts" => of(libc::CLONE_NEWUTS, "uts"),
+            "ipc" => of(libc::CLONE_NEWIPC, "ipc"),
+            "user" => of(libc::CLONE_NEWUSER, "user"),
+            "pid" => of(libc::CLONE_NEWPID, "pid"),
+            "net" => of(libc::CLONE_NEWNET, "net"),
+            "cgroup" => of(libc::CLONE_NEWCGROUP, "cgroup"),
+            "time" => Some(Namespaces { flags: NEW_TIME, look: "time" }),
+            "all" => of(contained, "net"),
+            _ => None,
+        }
+    }
+
+    /// None of them new; the child looks at the same one.
+    pub fn none(self) -> Namespaces {
+        Namespaces { flags: 0, ..self }
+    }
+}
+
+/// The exit codes of a child: in the namespace of its parent, in another, or it cannot tell.
+pub const SAME: i32 = 43;
+/// See [`SAME`].
+pub const OTHER: i32 = 44;
+const UNKNOWN: i32 = 45;
+
+/// A child that looks whether its namespace is that of its parent, and exits with what it saw.
+#[derive(Debug)]
+pub struct Look {
+    namespaces: Namespaces,
+    path: CString,
+    own: u64,
+}
+
+impl Look {
+    /// For children in these namespaces.
+    ///
+    /// # Errors
+    /// Those of `stat`: `NotFound` where the kernel has no such namespaces.
+    pub fn new(namespaces: Namespaces) -> io::Result<Look> {
+        let path = format!("/proc/self/ns/{}", namespaces.look);
+        let own = std::fs::metadata(&path)?.ino();
+        Ok(Look { namespaces, path: CString::new(path)?, own })
+    }
+
+    /// Makes a child; returns its id.
+    ///
+    /// # Errors
+    /// Those of `clone3`: `EPERM` without the right to make such a namespace, `ENOSPC` where there
+    /// are too many.
+    pub fn start(&self) -> io::Result<i32> {
+        fork_with(self.namespaces.flags, body, std::ptr::from_ref(self) as usize)
+    }
+}
+
+extern "C" fn body(look: usize) -> i32 {
+    // SAFETY: the number is the `&Look` that `start` passes; the child has a copy of it.
+    let look = unsafe { &*(look as *const Look) };
+    // SAFETY: all zero is a valid `stat`, which the call fills in.
+    let (seen, stat) = unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        (libc::stat(look.path.as_ptr(), &raw mut stat), stat)
+    };
+    crate::fork::exit_now(match seen {
+        0 if stat.st_ino == look.own => SAME,
+        0 => OTHER,
+        _ => UNKNOWN,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_sees_whether_its_namespace_is_new() {
+        for word in ["mount", "uts", "ipc", "user", "pid", "net", "cgroup", "time", "all"] {
+            let new = Namespaces::named(word).expect("a word");
+            let exit = |namespaces: Namespaces| {
+                let pid = Look::new(namespaces)?.start()?;
+                crate::process::wait(pid).map(|exit| exit.code())
+            };
+            assert_eq!(exit(new.none()).expect("a child"), Some(SAME), "{word}");
+            match exit(new) {
+                Ok(code) => assert_eq!(code, Some(OTHER), "{word}"),
+                Err(e) => eprintln!("{word}: {e}"),
+            }
+        }
+        assert_eq!(Namespaces::named("other"), None);
+    }
+}
