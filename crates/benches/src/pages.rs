@@ -60,11 +60,12 @@ pub(crate) static PAGES: Pages<'static> =
 const SYSTEM: &[Block] = &[
     Block {
         title: "System calls",
-        families: &["syscall", "vdso"],
+        families: &["syscall", "isolation", "vdso"],
         heads: &[],
         values: Values::WithUnits,
         lines: &[
             line("null call (getppid)", quick("syscall.getppid", &[])),
+            line("the same behind a filter", of("isolation.filter", &[("comparisons", "300"), ("by", "argument")])),
             line("read 1 B of /dev/zero", quick("syscall.read", &[])),
             line("write 1 B to /dev/null", quick("syscall.write", &[])),
             line("fstat", of("syscall.fstat", &[])),
@@ -136,7 +137,6 @@ const SYSTEM: &[Block] = &[
             line("fault, copy on write", of("vm.cow", &[])),
             line("fault, huge page (2 MiB)", of("vm.fault_huge", &[])),
             line("mmap + munmap 64 KiB", quick("vm.map", &[("size", "64K"), ("touch", "none")])),
-            line("the same, pages touched", of("vm.map", &[("size", "64K"), ("touch", "all")])),
             line("mprotect a page", of("vm.protect", &[("size", "4K")])),
         ],
     },

@@ -465,6 +465,11 @@ fn round_trips_and_streams_agree_with_c() {
 }
 
 #[test]
+fn sandboxes_groups_and_code_agree_with_c() {
+    judge("isolation");
+}
+
+#[test]
 fn faults_and_mappings_agree_with_c() {
     judge("fault");
 }

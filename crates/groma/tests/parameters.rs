@@ -36,6 +36,7 @@ const SILENT: &[(&str, &str, &str)] = &[
     ("http.open_loop", "load", "the client reads the clock in between, without a call"),
     ("http.open_loop", "arrivals", "the client reads the clock in between, without a call"),
     ("ipc.sendfile_bandwidth", "touch", "pages are read or not"),
+    ("isolation.filter", "by", "the kernel reads the filter from memory"),
     ("lock.contended", "section", "a member works without a call"),
     ("lock.contended", "think", "a member works without a call"),
     ("lock.rwlock", "section", "a member works without a call"),

@@ -23,6 +23,7 @@ mod explain;
 mod export;
 mod fleet;
 mod fleet_pairs;
+mod fleet_slurm;
 mod gate;
 mod guide;
 mod hammer;

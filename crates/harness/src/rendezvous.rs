@@ -125,6 +125,11 @@ impl Partners {
         Ok(())
     }
 
+    /// The ids of those that are processes, in the order of their start.
+    pub fn pids(&self) -> impl Iterator<Item = i32> {
+        self.processes.iter().map(|(_, child)| child.pid())
+    }
+
     /// Gives all partners a command.
     pub fn send_command(&self, command: u32) {
         self.control.command().set(command);

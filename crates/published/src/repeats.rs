@@ -466,6 +466,7 @@ pub const REPEATS: &[Repeat] = rows! {
     "wis:sched_yield" => "run ctx.yield";
 
     "perf_bench:futex lock-pi" => "run lock.contended --param kind=pi", "through the C library";
+    "perf_bench:sched messaging" => "run sched.groups", "without the making of the tasks";
     "perf_bench:sched pipe" => "run ipc.pipe_rtt";
     "perf_bench:syscall basic" => "run syscall.getppid";
     "perf_bench:syscall execve" => "run proc.exec";

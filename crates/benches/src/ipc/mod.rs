@@ -21,6 +21,7 @@ mod spin_rtt;
 mod pipe_bandwidth;
 mod unix_bandwidth;
 mod sendfile_bandwidth;
+mod process_read;
 
 mod ends;
 mod trip;

@@ -101,7 +101,7 @@ impl Board {
             if interval == LEAVE {
                 return Ok(());
             }
-            for number in 0..self.turns[0].load(SeqCst) {
+            for number in 1..=self.turns[0].load(SeqCst) {
                 turn(number)?;
             }
             end();
@@ -175,7 +175,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         interval += 1;
         tasks.send_command(interval);
         tasks.wait_for(&board.done[0], |done| done == receivers)?;
-        sums += each * (turns * (turns - 1) / 2);
+        sums += each * (turns * (turns + 1) / 2);
         Ok(())
     })?;
     let [messages, sum] = [0, 1].map(|i| board.received[i].load(SeqCst));

@@ -14,6 +14,7 @@ mod remap;
 mod advise;
 mod brk;
 mod shootdown;
+mod userfault;
 
 mod walk;
 

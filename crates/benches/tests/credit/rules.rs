@@ -87,14 +87,12 @@ fn has_samples(round: &Round) -> bool {
 }
 
 /// Families whose other sides may be threads, or several.
-const WITH_THREADS: [&str; 2] = ["ctx", "lock"];
+const WITH_THREADS: [&str; 3] = ["ctx", "lock", "vm"];
 
 /// Whether its other side is one process that it forks.
 fn has_peer(round: &Round) -> bool {
-    let Info { id, placements, .. } = round.info;
-    !WITH_THREADS.contains(&round.info.family())
-        && *id != "vm.shootdown"
-        && placements.iter().any(|place| PAIRS.contains(place))
+    let placements = round.info.placements;
+    !WITH_THREADS.contains(&round.info.family()) && placements.iter().any(|place| PAIRS.contains(place))
 }
 
 fn counts_work(round: &Round) -> bool {

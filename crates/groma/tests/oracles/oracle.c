@@ -510,6 +510,7 @@ ORACLE(write_libc_) { LOOP(memset(to + next(), (int)word, piece); __asm__ volati
 ORACLE(copy_libc_) { LOOP(size_t at = next(); memcpy(to + at, area + at, piece); __asm__ volatile("" ::: "memory")); }
 
 #include "messages.h"
+#include "isolation.h"
 
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "leave") == 0) return 42;
@@ -540,6 +541,14 @@ int main(int argc, char **argv) {
     NAME("mmsg") { datagrams(0); OF(mmsg_); value /= BATCH; }
     NAME("segments") { datagrams(DATAGRAM); OF(segments_); value /= BATCH; }
     NAME("pass") { CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair_) == 0); OF(pass_); }
+    NAME("getppid_filtered") { filter(number(0)); OF(getppid_); }
+    NAME("supervised") { supervisor(); TRIPS_OF(supervised_); }
+    NAME("namespace") { fresh = CLONE_NEWNET; OF(namespace_); }
+    NAME("groups") { groups(); value = lower_quartile(groups_, 5000000, PLENTY) / (TASKS * TASKS); }
+    NAME("code") { OF(code_); value /= 4096; }
+#if defined __x86_64__
+    NAME("cpuid") OF(cpuid_);
+#endif
     NAME("futex_rtt") { trips_over_futexes(); OF(futex_trip_); }
     NAME("ring") { ring_of_tasks(); OF(ring_); value /= tasks; }
     NAME("core_to_core") value = core_to_core();
@@ -560,6 +569,8 @@ int main(int argc, char **argv) {
     NAME("sleep") value = lower_quartile(sleep_, 1, 1);
     NAME("anon_write") { area = memory(AREA, 0); value = lower_quartile(anon_write_, WINDOW, AREA / PAGE); }
     NAME("zero_page") { area = memory(AREA, 0); value = lower_quartile(zero_page_, WINDOW, AREA / PAGE); }
+    NAME("process_read") { other_memory(); OF(process_read_); value = READ * 1e9 / value; }
+    NAME("userfault") { userfault(); value = lower_quartile(userfault_, WINDOW, AREA / PAGE); }
     NAME("huge_fault") { area = memory(8 << 20, 1); value = lower_quartile(huge_, 1, 1); }
     NAME("file_minor") { map_pages_of_a_file(); value = lower_quartile(file_minor_, WINDOW, MAPPED); }
     NAME("map") {
