@@ -188,9 +188,9 @@ impl Fleet {
     }
 
     /// The shares of the time that the run's own CPU quota took, and others. No record has them:
-    /// samples that are interrupted are measured again, so that the values of a host with half a CPU
-    /// are those of a whole one. Of others only what makes a host hostile counts: less comes and
-    /// goes on any guest.
+    /// samples that are interrupted are measured again, so that the values of a host with half a
+    /// CPU are those of a whole one. Of others only what makes a host hostile counts: less comes
+    /// and goes on any guest.
     fn lost(&mut self, head: &RunHeader) -> Vec<Value> {
         let others = head.noise_lost.filter(|lost| NoiseVerdict::of_lost(*lost) == NoiseVerdict::Hostile);
         let shares = [

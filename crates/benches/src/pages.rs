@@ -379,7 +379,6 @@ mod tests {
         ("cached file page", "kind", "file_minor"),
         ("munmap 64 KiB", "size", "64K"),
         ("mmap + munmap", "touch", "none"),
-        ("pages touched", "touch", "all"),
         ("mprotect a page", "size", "4K"),
         ("empty file", "size", "0"),
         ("missing name", "kind", "negative"),

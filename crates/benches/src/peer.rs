@@ -25,8 +25,8 @@ pub(crate) struct Peer {
 
 #[derive(Debug)]
 enum Side {
-    /// A forked helper process, which exits when there is something to read from the pipe `hold`, or
-    /// its end.
+    /// A forked helper process, which exits when there is something to read from the pipe `hold`,
+    /// or its end.
     Here { child: Child, hold: OwnedFd },
     /// A service on another machine, which ends with its connection.
     There(Control),
@@ -112,8 +112,9 @@ impl Peer {
     pub(crate) fn end(self) -> Result<Option<Exit>, BenchError> {
         match self.side {
             Side::Here { child, hold } => {
-                // Its end would do, were it not for copies in children that others have forked, each of
-                // which may wait for the end of the other. One that is gone tells so by its exit.
+                // Its end would do, were it not for copies in children that others have forked,
+                // each of which may wait for the end of the other. One that is gone tells so by its
+                // exit.
                 let _ = write_full(hold.as_fd(), &[0]);
                 child.wait().map(Some).context("waiting for the peer")
             }

@@ -20,11 +20,36 @@ pub fn getppid() -> isize {
     unsafe { syscall0(libc::SYS_getppid as usize) }
 }
 
-/// `getpgid` of this process or thread id: for filters, since nothing else in this project calls it.
+/// `getpgid` of this process or thread id: for filters, since nothing else in this project calls
+/// it.
 #[inline(always)]
 pub fn getpgid(of: usize) -> isize {
     // SAFETY: an integer by value.
     unsafe { syscall1(libc::SYS_getpgid as usize, of) }
+}
+
+/// `timerfd_settime` to so many nanoseconds from now, and then to none. Returns what was left when
+/// it was stopped, in nanoseconds: 0 if it had ended; or a negative error number.
+#[inline(always)]
+pub fn arm_and_disarm(timer: BorrowedFd<'_>, ns: u64) -> isize {
+    const SECOND: u64 = 1_000_000_000;
+    let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let end = libc::timespec { tv_sec: (ns / SECOND) as _, tv_nsec: (ns % SECOND) as _ };
+    let start = libc::itimerspec { it_interval: zero, it_value: end };
+    let stop = libc::itimerspec { it_interval: zero, it_value: zero };
+    let mut left = stop;
+    let (fd, number) = (timer.as_raw_fd() as usize, libc::SYS_timerfd_settime as usize);
+    // SAFETY: each pointer is that of a structure of the kernel's that lives across the call.
+    let (armed, disarmed) = unsafe {
+        (
+            syscall4(number, fd, 0, &raw const start as usize, 0),
+            syscall4(number, fd, 0, &raw const stop as usize, &raw mut left as usize),
+        )
+    };
+    match armed.min(disarmed) {
+        error @ ..0 => error,
+        _ => left.it_value.tv_sec as isize * SECOND as isize + left.it_value.tv_nsec as isize,
+    }
 }
 
 /// A call with a number that no kernel uses: `-ENOSYS`, unless a filter responds before the kernel.

@@ -116,8 +116,8 @@ fn of_machine(machine: &Machine) -> BTreeMap<String, String> {
         |key: &str| place(key, &KINDS).is_some() || place(key, &SETTINGS).is_some() || key.starts_with(HEALTH);
     let facts = machine.facts.iter().filter(|fact| is_kept(&fact.key));
     let mut kept: BTreeMap<String, String> = facts.map(|fact| (cut(&fact.key), cut(&fact.value))).collect();
-    // Of one node, `memory.total` says as much; and a guest that gets its memory as it uses it shows
-    // another total of the node from minute to minute.
+    // Of one node, `memory.total` says as much; and a guest that gets its memory as it uses it
+    // shows another total of the node from minute to minute.
     if kept.get("numa.nodes").is_some_and(|nodes| nodes == "0") {
         kept.remove("numa.memory");
     }

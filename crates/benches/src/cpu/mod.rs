@@ -19,6 +19,7 @@ mod return_stack;
 mod code;
 mod window;
 mod cpuid;
+mod pause;
 mod store_forward;
 mod split;
 mod atomic;

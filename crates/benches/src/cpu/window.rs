@@ -13,10 +13,11 @@
 //!
 //! **Method:** Two rings of addresses in random order, each much larger than the caches. A turn
 //! follows one, then come the fillers, then it follows the other, then as many fillers. In the
-//! control the second ring has a single place, which is always in the cache. Where the loads overlap,
-//! a turn takes as long as in the control; where they do not, twice as long. The largest number of
-//! fillers with which it takes less than 1.5 times as long is found by doubling and bisection, and
-//! the value is one more: the load itself takes a place. The code is written at run time.
+//! control the second ring has a single place, which is always in the cache. Where the loads
+//! overlap, a turn takes as long as in the control; where they do not, twice as long. The largest
+//! number of fillers with which it takes less than 1.5 times as long is found by doubling and
+//! bisection, and the value is one more: the load itself takes a place. The code is written at run
+//! time.
 //!
 //! **Proofs:** Both rings have gone on by the credited number of places; without fillers the loads
 //! overlap.
@@ -110,6 +111,12 @@ fn filler(word: &str) -> Filler {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let filler = filler(ctx.word("filler"));
+    let (wanted, room) = (2 * PLACES * APART, sys::facts::available_memory().unwrap_or(u64::MAX));
+    if wanted as u64 > room / 4 {
+        return Err(BenchError::Unsupported(format!(
+            "needs {wanted} B, more than a quarter of the {room} B available"
+        )));
+    }
     let [of_a, of_b] = [0, 1].map(|_| {
         let mut order: Vec<usize> = (0..PLACES).collect();
         ctx.rng().shuffle(&mut order);

@@ -126,7 +126,11 @@ mod tests {
     fn both_sides_are_placed_on_one_cpu_and_on_two() {
         for bench in two_sided() {
             let expected = match bench.info.id {
-                "net.unix_connect" | "net.tcp_accept" | "net.udp_batch" | "ipc.pass_descriptor" => {
+                "net.unix_connect"
+                | "net.tcp_accept"
+                | "net.udp_batch"
+                | "ipc.pass_descriptor"
+                | "ipc.process_read" => {
                     vec![Placement::Pinned]
                 }
                 "ipc.spin_rtt" | "http.open_loop" => vec![Placement::SameLlc],
@@ -144,7 +148,7 @@ mod tests {
     fn what_waits_for_another_task_is_timed_one_by_one_and_may_sleep() {
         for bench in two_sided() {
             let expected = match bench.info.id {
-                "ipc.spin_rtt" | "net.unix_connect" | "net.udp_batch" | "ipc.pass_descriptor" => {
+                "ipc.spin_rtt" | "net.unix_connect" | "net.udp_batch" | "ipc.pass_descriptor" | "ipc.process_read" => {
                     (Timing::Batched, Interference::Cpu)
                 }
                 "ctx.yield" => (Timing::Batched, Interference::Tasks),

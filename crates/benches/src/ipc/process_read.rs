@@ -13,7 +13,8 @@
 //! other process has written.
 //!
 //! **Pitfalls:** The kernel looks up and pins each page of the other side, 4 KiB at a time, which
-//! costs as much as copying it. Yama (`kernel.yama.ptrace_scope`) may forbid it for all but parents.
+//! costs as much as copying it. Yama (`kernel.yama.ptrace_scope`) may forbid it for all but
+//! parents.
 //!
 //! **Sources:** stress-ng (`--vm-rw`) counts such copies. See
 //! docs/methods/operating-system.md#streams.

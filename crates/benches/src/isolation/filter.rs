@@ -12,8 +12,8 @@
 //!
 //! **Method:** As `syscall.getppid`, in a worker that has installed the filter before.
 //!
-//! **Proofs:** The call that the last instruction of the filter denies is denied, so the program was
-//! run to its end; the answers are right; every call enters the kernel.
+//! **Proofs:** The call that the last instruction of the filter denies is denied, so the program
+//! was run to its end; the answers are right; every call enters the kernel.
 //!
 //! **Pitfalls:**
 //! - A filter also makes the kernel enter its slow path, whatever the filter says; some kernels

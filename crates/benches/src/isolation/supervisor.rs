@@ -16,8 +16,8 @@
 //!
 //! **Pitfalls:**
 //! - It is two wake-ups of sleeping processes, so the placement matters most.
-//! - The supervisor, as a child of the caller, is behind the same filter, which costs its calls some
-//!   nanoseconds.
+//! - The supervisor, as a child of the caller, is behind the same filter, which costs its calls
+//!   some nanoseconds.
 //! - Only one filter of a process can have a listener: under a supervisor of its own, a worker is
 //!   refused.
 //!

@@ -5,6 +5,7 @@ use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, Select};
 
 mod sleep;
+mod arm;
 
 pub(crate) static ABOUT: Family = Family {
     name: "timer",

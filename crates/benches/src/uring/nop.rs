@@ -91,8 +91,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     ctx.measure_per(batch as f64, &mut body)?;
     if mode == Mode::Polled {
-        // A round is shorter than the thread stays awake; a worker that is stopped for a second lets
-        // it sleep.
+        // A round is shorter than the thread stays awake; a worker that is stopped for a second
+        // lets it sleep.
         let each = woken as f64 / ctx.iterations() as f64;
         ctx.prove("system calls that woke the polling thread, per batch", "below 0.1", each, ..0.1);
     } else {

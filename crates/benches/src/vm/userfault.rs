@@ -18,8 +18,8 @@
 //!
 //! **Pitfalls:**
 //! - It is two wake-ups, so the placement matters more than the page.
-//! - `vm.unprivileged_userfaultfd` may forbid it; faults of user mode alone are always allowed since
-//!   Linux 5.11.
+//! - `vm.unprivileged_userfaultfd` may forbid it; faults of user mode alone are always allowed
+//!   since Linux 5.11.
 //!
 //! **Sources:** stress-ng (`--userfaultfd`) counts such faults. See
 //! docs/methods/operating-system.md#page-faults.

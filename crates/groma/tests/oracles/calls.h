@@ -11,6 +11,7 @@ CALL(open_close, fd = named(), CHECK(KERNEL(close, KERNEL(openat, fd, "name", O_
 CALL(poll, poll_pipes(), CHECK(poll(polled, 100, 0) == 0))
 CALL(signal_catch, signal(SIGUSR1, first), KERNEL(tgkill, self, self, SIGUSR1, 0))
 CALL(kill, , CHECK(KERNEL(kill, self, 0, 0, 0) == 0))
+CALL(timer_arm, fd = timerfd_create(CLOCK_MONOTONIC, 0), arm())
 CALL(clock, , clock_gettime(CLOCK_MONOTONIC, &stamp))
 CALL(clock_syscall, , KERNEL(clock_gettime, CLOCK_MONOTONIC, &stamp, 0, 0))
 CALL(mutex, start_sleeper(), pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex))

@@ -1,4 +1,4 @@
-/* What containers and sandboxes cost, groups of tasks, and code of a given length. Included once, by oracle.c. */
+/* What containers and sandboxes cost, groups of tasks, memory of others. Included once, by oracle.c. */
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -97,14 +97,6 @@ ORACLE(groups_) {
     }
     return now() - begin;
 }
-
-#if defined __x86_64__
-#define NOTHING ".byte 0x0f, 0x1f, 0x40, 0x00\n"
-ORACLE(cpuid_) { LOOP(int a = 0, b, c = 0, d; __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d))); }
-#else
-#define NOTHING "nop\n"
-#endif
-ORACLE(code_) { LOOP(__asm__ volatile(".rept 4096\n" NOTHING ".endr")); }
 
 /* Memory of another process. */
 static pid_t other;

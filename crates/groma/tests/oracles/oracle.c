@@ -37,6 +37,10 @@ static int named(void) {
     close(openat(directory, "name", O_WRONLY | O_CREAT, 0600));
     return directory;
 }
+static void arm(void) {
+    struct itimerspec start = {.it_value.tv_sec = 10}, stop = {0}, left;
+    CHECK(KERNEL(timerfd_settime, fd, 0, &start, 0) == 0 && KERNEL(timerfd_settime, fd, 0, &stop, &left) == 0);
+}
 static volatile sig_atomic_t caught;
 static void first(int s) { (void)s; caught++; }
 static void second(int s) { (void)s; caught--; }
@@ -51,15 +55,7 @@ ORACLE(install_) {
     LOOP(a.sa_handler = turn++ & 1 ? first : second; CHECK(sigaction(SIGUSR2, &a, &old) == 0));
 }
 
-/* Operations of the CPU alone. */
-__attribute__((noinline, noclone)) static void leaf(void) { __asm__ volatile(""); }
-#define FOUR(...) __VA_ARGS__; __VA_ARGS__; __VA_ARGS__; __VA_ARGS__
-#define SIXTEEN(...) FOUR(__VA_ARGS__); FOUR(__VA_ARGS__); FOUR(__VA_ARGS__); FOUR(__VA_ARGS__)
-#define SIXTY_FOUR(...) SIXTEEN(__VA_ARGS__); SIXTEEN(__VA_ARGS__); SIXTEEN(__VA_ARGS__); SIXTEEN(__VA_ARGS__)
-ORACLE(call_) { LOOP(SIXTY_FOUR(leaf())); }
-static long word = 1;
-ORACLE(add_) { long x = 1, y = word; KEEP(y); LOOP(SIXTY_FOUR(x += y; KEEP(x))); }
-ORACLE(mul_) { long x = 1, y = word; KEEP(y); LOOP(SIXTY_FOUR(x *= y; KEEP(x))); }
+#include "processor.h"
 
 /* Round trips: this end writes to `out` and reads from `in`. */
 static int in, out;

@@ -13,6 +13,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("clock", "vdso.clock_gettime", "clock=monotonic", "clock"),
     row("clock", "vdso.clock_gettime.syscall", "clock=monotonic", "clock_syscall").tight(),
     row("clock", "timer.sleep", "length=1000000", "sleep"),
+    row("clock", "timer.arm", "length=10000000000", "timer_arm").tight(),
     row("syscall", "syscall.getppid", "", "getppid").tight(),
     row("syscall", "syscall.read", "", "read").tight(),
     row("syscall", "syscall.write", "", "write").tight(),
