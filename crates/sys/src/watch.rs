@@ -72,8 +72,9 @@ mod tests {
         let path = scratch.0.join("watched");
         std::fs::write(&path, b"x").expect("a file");
         let file = std::fs::File::options().write(true).open(&path).expect("the file");
-        for watch in [Watch::inotify(&path), Watch::fanotify(&path)] {
-            let watch = match watch {
+        // One after the other: each is told of what is written while it watches.
+        for watch in [Watch::inotify, Watch::fanotify] {
+            let watch = match watch(&path) {
                 Ok(watch) => watch,
                 Err(e) => {
                     println!("skipped: {e}");
