@@ -67,6 +67,11 @@ pub const MOST_COMPARISONS: u64 = 4091;
 /// # Errors
 /// As [`cut_off`]; `EINVAL` beyond [`MOST_COMPARISONS`].
 pub fn pass_after(comparisons: usize, compares: Compares) -> io::Result<()> {
+    apply(&mut passing(comparisons, compares))
+}
+
+/// The instructions of [`pass_after`].
+pub fn passing(comparisons: usize, compares: Compares) -> Vec<libc::sock_filter> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
     const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
@@ -86,7 +91,7 @@ pub fn pass_after(comparisons: usize, compares: Compares) -> io::Result<()> {
         step(RETURN, libc::SECCOMP_RET_ERRNO | PLANTED as u32, 0, 0),
         step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
     ]);
-    apply(&mut steps)
+    steps
 }
 
 /// Installs a filter: one result for the listed calls, another for the rest.

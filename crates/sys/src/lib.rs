@@ -14,6 +14,7 @@ pub mod clone;
 #[cfg(test)]
 mod closed_on_exec;
 pub mod code;
+pub mod container;
 pub mod counters;
 pub mod dirs;
 pub mod disk;

@@ -24,8 +24,8 @@ pub struct Namespaces {
 const NEW_TIME: u64 = 0x80;
 
 impl Namespaces {
-    /// Those of this word: `mount`, `uts`, `ipc`, `user`, `pid`, `net`, `cgroup`, `time`, or `all`:
-    /// what a container has (all but `user` and `time`).
+    /// Those of this word: `mount`, `uts`, `ipc`, `user`, `pid`, `net`, `cgroup`, `time`; `all`:
+    /// what a container has (all but `user` and `time`); or `no_net`: these without `net`.
     pub fn named(word: &str) -> Option<Namespaces> {
         let of = |flags: i32, look| Some(Namespaces { flags: flags as u32 as u64, look });
         let contained = libc::CLONE_NEWNS
@@ -44,8 +44,13 @@ impl Namespaces {
             "cgroup" => of(libc::CLONE_NEWCGROUP, "cgroup"),
             "time" => Some(Namespaces { flags: NEW_TIME, look: "time" }),
             "all" => of(contained, "net"),
+            "no_net" => of(contained & !libc::CLONE_NEWNET, "pid"),
             _ => None,
         }
+    }
+
+    pub(crate) fn flags(self) -> u64 {
+        self.flags
     }
 
     /// None of them new; the child looks at the same one.

@@ -8,6 +8,7 @@ use groma_harness::prelude::*;
 mod namespace;
 mod filter;
 mod supervisor;
+mod container;
 
 pub(crate) static ABOUT: Family = Family {
     name: "isolation",

@@ -110,6 +110,16 @@ static MANY_LIBRARIES: Carried = Carried {
     missing: env!("GROMA_NO_TARGET_MANY"),
 };
 
+/// The smallest program, which writes a byte to the descriptor that its first argument names, and
+/// ends with [`GOOD`]; or why there is none.
+pub(crate) fn bare_program() -> Result<&'static [u8], BenchError> {
+    let Carried { elf, missing, .. } = BARE;
+    if elf.is_empty() {
+        return Err(BenchError::Unsupported(format!("this program was built without its smallest target: {missing}")));
+    }
+    Ok(elf)
+}
+
 /// The number of copies of the library; `build.rs` and `carried/target.rs` repeat it.
 const LIBRARIES: usize = 20;
 
