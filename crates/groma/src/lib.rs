@@ -52,6 +52,7 @@ mod entry;
 mod here;
 mod measure;
 mod out_file;
+mod parallel;
 mod parse;
 mod print;
 mod program;

@@ -189,6 +189,36 @@ fn a_run_goes_round() {
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
 
+/// A file for each run, with the bytes that an export of it alone has; written again, the same.
+#[test]
+fn runs_are_divided_by_date_and_group() {
+    let place = Place::new();
+    let quick = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "2", "--json"];
+    let runs = [0, 1].map(|_| place.json(&quick)["run"]["run"].as_str().expect("an id").to_owned());
+    let (dir, alone) = (format!("{}/", place.path("warehouse").display()), place.path("alone.parquet"));
+    for _ in 0..2 {
+        let ended = place.groma(&["export", &runs[0], &runs[1], "-o", &dir]);
+        assert!(ended.code == Some(0) && ended.out.starts_with(&format!("{dir}: 2 runs in ")), "{ended:?}");
+    }
+    let inside = |dir: &std::path::Path| -> Vec<std::path::PathBuf> {
+        let mut all: Vec<_> = std::fs::read_dir(dir).expect("a directory").flatten().map(|one| one.path()).collect();
+        all.sort();
+        all
+    };
+    let files: Vec<_> =
+        inside(dir.as_ref()).iter().flat_map(|date| inside(date)).flat_map(|group| inside(&group)).collect();
+    assert_eq!(files.len(), 2, "{files:?}");
+    for run in &runs {
+        export(&place, "alone.parquet", &[run]);
+        let file = files.iter().find(|file| file.ends_with(format!("{run}.parquet"))).expect("its file");
+        let path = file.display().to_string();
+        assert!(path.contains(&format!("/date={}-{}-{}/group=", &run[..4], &run[4..6], &run[6..8])), "{path}");
+        assert!(std::fs::read(file).expect("a file") == std::fs::read(&alone).expect("a file"), "{path}");
+    }
+    let refused = place.groma(&["export", "-o", &dir, "--format", "json"]);
+    assert!(refused.code == Some(2) && refused.err.contains("parquet or csv"), "{refused:?}");
+}
+
 #[test]
 fn the_document_names_every_column() {
     let page = include_str!("../../../docs/exports.md");
@@ -254,7 +284,7 @@ fn bad_input_is_named_and_leaves_no_file() {
         (&["--table", "rounds", "--format", "json"], "--table rounds: json has records and samples only"),
         (&["--table", "samples", "--format", "lmbench"], "--table samples: lmbench has records only"),
         (&["-o", "/nonexistent/run.csv"], "-o /nonexistent/run.csv: No such file or directory"),
-        (&["-o", "/", "--format", "csv"], "-o /: Is a directory"),
+        (&["-o", "/usr", "--format", "csv"], "-o /usr: Is a directory"),
         (&["nosuch", "-o", &kept], "nosuch"),
         (&["-o", &kept, "--select", "mem"], "holds no metric that mem names"),
     ] {

@@ -157,7 +157,7 @@ fn slurm_measures_its_nodes_and_drains_the_slow_one() {
     let Some(slurm) = Slurm::start(&place, &check) else { return };
     let groma = env!("CARGO_BIN_EXE_groma");
     let out = format!("{}/", results.display());
-    let step = ["-N", "2", "--ntasks-per-node=1", "--exclusive", groma, "run", "--profile", "fleet", "--budget", "2s"];
+    let step = ["-N", "2", "--ntasks-per-node=1", "--exclusive", groma, "run", "--profile", "fleet", "--budget", "10s"];
     slurm.run("srun", &[&step[..], &["--out", &out]].concat());
     let mut files: Vec<PathBuf> = fs::read_dir(&results).expect("results").flatten().map(|one| one.path()).collect();
     files.sort();

@@ -42,6 +42,7 @@ const SILENT: &[(&str, &str, &str)] = &[
     ("lock.rwlock", "section", "a member works without a call"),
     ("lock.rwlock", "think", "a member works without a call"),
     ("lock.rwlock", "writes", "readers and writers sleep by the same call"),
+    ("sched.groups", "groups", "more tasks make the same calls"),
     ("sched.periodic", "cpus", "calls that choose CPUs are left out (CHANCE)"),
     ("timer.sleep", "interface", "usleep is nanosleep for the kernel"),
     ("vm.brk", "size", "the end of the heap is an address"),

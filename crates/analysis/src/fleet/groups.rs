@@ -129,13 +129,19 @@ fn of_machine(machine: &Machine) -> BTreeMap<String, String> {
     kept
 }
 
-/// The name of a host's file, without an ending: `node17-5d2f09c1`. The fingerprint is of what the
-/// host should share with its equals, so theirs have the same.
+/// The name of a host's file, without an ending: `node17-5d2f09c1`, its name and the
+/// [`fingerprint`].
 pub fn file_stem(machine: &Machine) -> String {
     const LONGEST_NAME: usize = 64;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let name = host_name(machine).unwrap_or("host").trim_start_matches(['.', '-']);
     let name: String = name.chars().take(LONGEST_NAME).map(|c| if is_plain(c) { c } else { '_' }).collect();
+    format!("{name}-{}", fingerprint(machine))
+}
+
+/// The fingerprint of what a host should share with its equals, so theirs have the same: eight
+/// hexadecimal digits.
+pub fn fingerprint(machine: &Machine) -> String {
     let mut facts = of_machine(machine);
     facts.retain(|key, _| !key.starts_with(HEALTH));
     // In whole GiB, which do not change from boot to boot.
@@ -145,7 +151,7 @@ pub fn file_stem(machine: &Machine) -> String {
     // FNV-1a, 64 bits: the name of a file, not a secret.
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let bytes = facts.iter().flat_map(|(key, value)| key.bytes().chain([0]).chain(value.bytes()).chain([0]));
-    format!("{name}-{:08x}", bytes.fold(0xcbf2_9ce4_8422_2325, hash) >> 32)
+    format!("{:08x}", bytes.fold(0xcbf2_9ce4_8422_2325, hash) >> 32)
 }
 
 /// The bytes of a fact such as `24684084 KiB`.

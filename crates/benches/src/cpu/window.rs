@@ -19,8 +19,8 @@
 //! bisection, and the value is one more: the load itself takes a place. The code is written at run
 //! time.
 //!
-//! **Proofs:** Both rings have gone on by the credited number of places; without fillers the loads
-//! overlap.
+//! **Proofs:** Both rings have gone on by the credited number of places. Where two loads do not
+//! overlap without fillers, because others keep memory busy, there is no value.
 //!
 //! **Pitfalls:**
 //! - Some cores fuse an instruction that does nothing with the one before it: the window then looks
@@ -125,13 +125,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let ring = |order: &[usize]| Ring::new(order, APART).context("mapping a ring");
     let mut rings = Rings { a: ring(&of_a)?, b: ring(&of_b)?, single: ring(&[0])?, turns: [0; 2] };
     let none = rings.ratio(ctx, 0, filler)?;
-    ctx.prove("time of loads side by side, of one load", "below 1.5", none, ..SERIAL);
     let last = last(|fillers| Ok(rings.ratio(ctx, fillers, filler)? < SERIAL))?;
     for (ring, order, turns) in [(&rings.a, &of_a, rings.turns[0]), (&rings.b, &of_b, rings.turns[1])] {
         let there = ring.place() == order[(turns % PLACES as u64) as usize];
         ctx.prove("a ring stands where the credited turns lead", "1", f64::from(u8::from(there)), 1.0..=1.0);
     }
     match last {
+        // Whatever else uses memory makes two loads slower than one.
+        _ if none >= SERIAL => {
+            ctx.unresolved("", &format!("two loads with nothing between them take {none:.2} times as long as one"));
+        }
         Some(last) => ctx.state(last as f64 + 1.0),
         None => {
             let why = format!(

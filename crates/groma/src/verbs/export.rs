@@ -9,10 +9,13 @@ use crate::program::Program;
 use crate::store::{self, Shown};
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use groma_analysis::fleet::{fingerprint, is_host_name};
 use groma_harness::model::{Record, RunHeader};
 use groma_report::{self as report, Exported, Format, Table};
 use groma_store::{HOST_NAME, Ndjson};
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 const HELP: &str = "Examples:
@@ -24,6 +27,8 @@ const HELP: &str = "Examples:
   groma export --select mem,ipc --format csv
       some of its metrics, to standard output
   groma export -o run.ndjson          all of a run; groma merge reads it back
+  groma export results/*.ndjson -o warehouse/
+      a Parquet file for each run, by date and group of equal hosts
   groma export -o groma.prom          for node_exporter's textfile collector
   groma export --format lmbench -o vm.0
       a result file of lmbench, which its scripts and groma import read
@@ -38,7 +43,8 @@ pub(crate) struct ExportArgs {
     #[arg(default_value = "latest", value_name = "RUN")]
     runs: Vec<String>,
     /// Write this file, in the format of its ending (.csv, .json, .ndjson, .parquet, .prom). It is
-    /// written beside and renamed; '-' is standard output
+    /// written beside and renamed; '-' is standard output. In DIR/, each run becomes a file of its
+    /// own, in directories by date and by group of equal hosts
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// The format: csv, json, ndjson, parquet, openmetrics or lmbench [default: by the file's
@@ -112,6 +118,9 @@ pub(super) fn run(program: &Program, args: &ExportArgs) -> Result<u8> {
     let format = format_of(args)?;
     let table = table_of(format, args.table)?;
     let to_stdout = args.output.as_os_str() == "-";
+    if args.output.as_os_str().as_bytes().ends_with(b"/") {
+        return partitioned(program, args, format, table);
+    }
     if to_stdout && format == ExportFormat::Parquet && std::io::stdout().is_terminal() {
         bail!("parquet is not for a terminal: name a file with -o run.parquet");
     }
@@ -127,10 +136,45 @@ pub(super) fn run(program: &Program, args: &ExportArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The format of `--format`, or that of the file extension.
+/// Writes a file for each run below a directory, in the layout that readers of tables call
+/// partitioned: the date and the group of hosts are names of directories, and become columns. A run
+/// has one file there, however often it is written.
+fn partitioned(program: &Program, args: &ExportArgs, format: ExportFormat, table: Table) -> Result<u8> {
+    let ending = format.ending().filter(|_| matches!(format, ExportFormat::Csv | ExportFormat::Parquet));
+    let Some(ending) = ending else {
+        bail!("-o {}: in a directory, runs are written as parquet or csv", args.output.display());
+    };
+    let (mut places, mut bytes) = (BTreeSet::new(), 0);
+    for run in &args.runs {
+        let shown = load(program, args, run, false)?;
+        let (date, group) =
+            (shown.head.started.split('T').next().unwrap_or_default(), fingerprint(&shown.head.environment));
+        if !date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') || !is_host_name(&shown.head.run) {
+            bail!("{run}: its date or its id cannot be the name of a file");
+        }
+        let place = args.output.join(format!("date={date}")).join(format!("group={group}"));
+        let file = place.join(format!("{}.{ending}", shown.head.run));
+        let of_file = || format!("-o {}", file.display());
+        std::fs::create_dir_all(&place).with_context(of_file)?;
+        let mut out = OutFile::create(&file).with_context(of_file)?;
+        write_table(format, table, [Ok(shown)], &mut out, &of_file)?;
+        out.finish().with_context(of_file)?;
+        bytes += std::fs::metadata(&file).map_or(0, |file| file.len());
+        places.insert(place);
+    }
+    let runs = report::units::counted(args.runs.len(), "run");
+    let places = report::units::counted(places.len(), "partition");
+    print(&format!("{}: {runs} in {places}, {}\n", args.output.display(), report::units::size(bytes as f64)))?;
+    Ok(0)
+}
+
+/// The format of `--format`, or that of the file extension; in a directory, Parquet.
 fn format_of(args: &ExportArgs) -> Result<ExportFormat> {
     if let Some(format) = args.format {
         return Ok(format);
+    }
+    if args.output.as_os_str().as_bytes().ends_with(b"/") {
+        return Ok(ExportFormat::Parquet);
     }
     let ending = args.output.extension().and_then(|ending| ending.to_str());
     let found = ExportFormat::ALL.into_iter().find(|format| ending.is_some() && format.ending() == ending);
@@ -179,18 +223,7 @@ fn write(program: &Program, args: &ExportArgs, format: ExportFormat, table: Tabl
         Ok(shown)
     });
     match format {
-        ExportFormat::Csv | ExportFormat::Parquet => {
-            let writer = if format == ExportFormat::Csv {
-                report::csv_table(table, out)
-            } else {
-                report::parquet_table(table, out)
-            };
-            let mut writer = writer.with_context(of_file)?;
-            for run in runs {
-                report::write_rows(table, &exported(&run?), writer.as_mut()).with_context(of_file)?;
-            }
-            writer.finish().with_context(of_file)
-        }
+        ExportFormat::Csv | ExportFormat::Parquet => write_table(format, table, runs, out, &of_file),
         ExportFormat::Json => {
             for (i, run) in runs.enumerate() {
                 let run = run?;
@@ -225,6 +258,23 @@ fn write(program: &Program, args: &ExportArgs, format: ExportFormat, table: Tabl
             out.write_all(result_file(&runs)?.as_bytes()).with_context(of_file)
         }
     }
+}
+
+/// Writes runs as one table, in CSV or Parquet.
+fn write_table(
+    format: ExportFormat,
+    table: Table,
+    runs: impl IntoIterator<Item = Result<Shown>>,
+    out: &mut OutFile,
+    of_file: &impl Fn() -> String,
+) -> Result<()> {
+    let writer =
+        if format == ExportFormat::Csv { report::csv_table(table, out) } else { report::parquet_table(table, out) };
+    let mut writer = writer.with_context(of_file)?;
+    for run in runs {
+        report::write_rows(table, &exported(&run?), writer.as_mut()).with_context(of_file)?;
+    }
+    writer.finish().with_context(of_file)
 }
 
 /// A run as the writers of tables take it.

@@ -2,13 +2,15 @@
 
 use super::runs::is_written;
 use crate::args::StoreArgs;
+use crate::parallel::in_order;
 use crate::print::print;
 use crate::program::Program;
 use crate::store::store_path;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use groma_harness::model::plain;
-use groma_store::{Merged, Source, Store, StoreError};
+use groma_store::{Merged, Source, Store, StoreError, StoredRun};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
@@ -56,26 +58,62 @@ impl Counts {
     }
 }
 
-/// Merges one file after the other and prints a line for each. Stops at the first error; runs that
-/// were merged before it stay.
-pub(super) fn run(_: &Program, args: &MergeArgs) -> Result<u8> {
-    let store = Store::open(&store_path(&args.store)?)?;
-    for file in &args.files {
-        let mut counts = Counts::default();
-        let done = merge_file(&store, file, &mut counts);
-        done.map_err(|e| anyhow!("{e:#}; of this file {}", counts.text()))?;
-        print(&format!("{}: {}\n", file.display(), counts.text()))?;
-    }
-    Ok(0)
+/// What a file holds.
+enum Read {
+    /// Another store, whose runs are read when it is their turn.
+    Store(Store),
+    /// The runs of a stream; the last may be why the rest cannot be read.
+    Runs(Vec<Result<StoredRun, StoreError>>),
 }
 
-fn merge_file(store: &Store, file: &Path, counts: &mut Counts) -> Result<()> {
+/// Merges one file after the other and prints a line for each; streams are parsed meanwhile, by all
+/// CPUs. Stops at the first error; runs that were merged before it stay.
+pub(super) fn run(_: &Program, args: &MergeArgs) -> Result<u8> {
+    let store = Store::open(&store_path(&args.store)?)?;
+    let mut done = Ok(0);
+    in_order(
+        &args.files,
+        |file| read(file),
+        |file, read| {
+            let mut counts = Counts::default();
+            let merged = read.and_then(|read| merge_file(&store, file, read, &mut counts));
+            let merged = merged.map_err(|e| anyhow!("{e:#}; of this file {}", counts.text()));
+            match merged.and_then(|()| print(&format!("{}: {}\n", file.display(), counts.text()))) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    done = Err(error);
+                    ControlFlow::Break(())
+                }
+            }
+        },
+    );
+    done
+}
+
+fn read(file: &Path) -> Result<Read> {
+    Ok(match Source::open(file)? {
+        Source::Store(store) => Read::Store(store),
+        Source::Stream(runs) => {
+            let mut all = Vec::new();
+            for run in runs {
+                let is_last = run.is_err();
+                all.push(run);
+                if is_last {
+                    break;
+                }
+            }
+            Read::Runs(all)
+        }
+    })
+}
+
+fn merge_file(store: &Store, file: &Path, read: Read, counts: &mut Counts) -> Result<()> {
     let mut take = |run| -> Result<(), StoreError> {
         counts.add(store.merge(&run)?);
         Ok(())
     };
-    match Source::open(file)? {
-        Source::Store(source) => {
+    match read {
+        Read::Store(source) => {
             // Oldest first, as if they had been measured here.
             for row in source.runs()?.into_iter().rev() {
                 if is_written(&row) {
@@ -85,7 +123,7 @@ fn merge_file(store: &Store, file: &Path, counts: &mut Counts) -> Result<()> {
                 take(source.load(&row.run)?)?;
             }
         }
-        Source::Stream(mut runs) => runs.try_for_each(|run| take(run?))?,
+        Read::Runs(runs) => runs.into_iter().try_for_each(|run| take(run?))?,
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::args::StoreArgs;
 use crate::directory::with_ending;
+use crate::parallel::in_order;
 use crate::store::{existing_store, records};
 use crate::verbs::push::is_server;
 use anyhow::{Context, Result, bail};
@@ -11,16 +12,10 @@ use groma_report::units::counted;
 use groma_store::ndjson::RecordedRuns;
 use groma_store::{Source, Store, StoreError};
 use jiff::Timestamp;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::sync_channel;
-use std::thread;
 
-/// Threads that parse files, at most: more read from one disk.
-const MOST_THREADS: usize = 8;
-/// Files that are parsed and not taken yet.
-const AHEAD: usize = 16;
 /// Runs further apart than this are of different states of the fleet; clocks that far apart are
 /// wrong.
 const APART_S: i64 = 24 * 3600;
@@ -126,32 +121,14 @@ impl Input {
 
     /// Parses streams on several threads, and takes them in their order.
     fn of_streams(&mut self, files: &[PathBuf]) {
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(files.len());
-        let next = AtomicUsize::new(0);
-        thread::scope(|scope| {
-            let (send, receive) = sync_channel(AHEAD);
-            for _ in 0..threads {
-                let (send, next) = (send.clone(), &next);
-                scope.spawn(move || {
-                    loop {
-                        let i = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(file) = files.get(i) else { return };
-                        if send.send((i, parse(file))).is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
-            drop(send);
-            let (mut wanted, mut early) = (0, BTreeMap::new());
-            for (i, parsed) in receive {
-                early.insert(i, parsed);
-                while let Some(parsed) = early.remove(&wanted) {
-                    self.take(parsed, &files[wanted]);
-                    wanted += 1;
-                }
-            }
-        });
+        in_order(
+            files,
+            |file| parse(file),
+            |file, parsed| {
+                self.take(parsed, file);
+                ControlFlow::Continue(())
+            },
+        );
     }
 
     fn take(&mut self, parsed: Parsed, file: &Path) {
