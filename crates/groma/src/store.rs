@@ -4,7 +4,7 @@ use crate::args::StoreArgs;
 use crate::earlier::Earlier;
 use crate::print::name;
 use crate::program::Program;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
 use groma_store::{Filter, Ndjson, Sink, Store, StoreError, StoredRun, names_nothing, ndjson};
 use std::io::{self, Write};
@@ -163,6 +163,14 @@ pub(crate) fn stored(store: &StoreArgs, run: &str) -> Result<StoredRun> {
     }
     let store = existing_store(store)?;
     Ok(store.load(&store.find(run)?)?)
+}
+
+/// Reads the only run of a stream with its records as they stand there, and without rounds.
+pub(crate) fn recorded(run: &str) -> Result<Shown> {
+    let runs: Vec<_> = ndjson::RecordedRuns::open(Path::new(run))?.collect::<Result<_, _>>()?;
+    let count = runs.len();
+    let [one] = <[_; 1]>::try_from(runs).map_err(|_| anyhow!("{run}: {count} runs in one stream"))?;
+    Ok(Shown { head: one.header, points: Vec::new(), rounds: Vec::new(), records: one.records, end: one.end })
 }
 
 /// Reads a run and computes its records.

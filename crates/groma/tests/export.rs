@@ -215,6 +215,13 @@ fn runs_are_divided_by_date_and_group() {
         assert!(path.contains(&format!("/date={}-{}-{}/group=", &run[..4], &run[4..6], &run[6..8])), "{path}");
         assert!(std::fs::read(file).expect("a file") == std::fs::read(&alone).expect("a file"), "{path}");
     }
+    // A stream that holds records alone.
+    let stream = place.path("records.ndjson").display().to_string();
+    place.json(&[&quick[..], &["--no-store", "--out", &stream]].concat());
+    let ended = place.groma(&["export", &stream, "-o", &dir]);
+    assert!(ended.code == Some(0) && ended.out.contains("1 run in 1 partition"), "{ended:?}");
+    let rounds = place.groma(&["export", &stream, "-o", &dir, "--table", "rounds"]);
+    assert!(rounds.code == Some(2) && rounds.err.contains("not its rounds"), "{rounds:?}");
     let refused = place.groma(&["export", "-o", &dir, "--format", "json"]);
     assert!(refused.code == Some(2) && refused.err.contains("parquet or csv"), "{refused:?}");
 }

@@ -146,7 +146,7 @@ fn partitioned(program: &Program, args: &ExportArgs, format: ExportFormat, table
     };
     let (mut places, mut bytes) = (BTreeSet::new(), 0);
     for run in &args.runs {
-        let shown = load(program, args, run, false)?;
+        let shown = load(program, args, run, table, false)?;
         let (date, group) =
             (shown.head.started.split('T').next().unwrap_or_default(), fingerprint(&shown.head.environment));
         if !date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') || !is_host_name(&shown.head.run) {
@@ -215,7 +215,7 @@ fn write(program: &Program, args: &ExportArgs, format: ExportFormat, table: Tabl
     let mut ids: Vec<String> = Vec::new();
     // Loaded one at a time: the samples of many runs may not fit into memory.
     let runs = args.runs.iter().map(|run| {
-        let shown = load(program, args, run, samples)?;
+        let shown = load(program, args, run, table, samples)?;
         if ids.contains(&shown.head.run) {
             bail!("{run}: run {} is named twice", shown.head.run);
         }
@@ -283,13 +283,25 @@ fn exported(run: &Shown) -> Exported<'_> {
 }
 
 /// Reads the selected metrics of a run.
-fn load(program: &Program, args: &ExportArgs, run: &str, samples: bool) -> Result<Shown> {
+fn load(program: &Program, args: &ExportArgs, run: &str, table: Table, samples: bool) -> Result<Shown> {
     let selected = |id: &str| selects(&args.select, id);
     let what = args.select.join(", ");
-    let mut shown = store::load(program, &args.store, run, samples, &what, selected, |r| selected(&r.id))?;
-    shown.keep_points(selected);
-    shown.flag_contradictions(&args.store, run)?;
-    shown.keep_metrics(selected);
+    let loaded = store::load(program, &args.store, run, samples, &what, selected, |r| selected(&r.id));
+    let mut shown = match loaded {
+        Ok(mut shown) => {
+            shown.keep_points(selected);
+            shown.flag_contradictions(&args.store, run)?;
+            shown.keep_metrics(selected);
+            shown
+        }
+        // A stream may have its records alone, as those of fleets do; a table of them needs no more.
+        Err(error) if table == Table::Records && store::is_stream(run) => {
+            let mut shown = store::recorded(run).map_err(|_| error)?;
+            shown.records.retain(|record| selected(&record.id));
+            shown
+        }
+        Err(error) => return Err(error),
+    };
     if let Some(end) = shown.end.as_mut().filter(|_| !args.select.is_empty()) {
         end.states = count(&shown.records);
     }
