@@ -7,6 +7,7 @@ use groma_harness::prelude::*;
 use groma_harness::sys::uring::{self, Missing, Mode, Ring};
 
 mod nop;
+mod nop_mode;
 mod read;
 mod poll;
 mod msg_ring;

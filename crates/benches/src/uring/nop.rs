@@ -3,21 +3,16 @@
 //! **Measures:** What each operation pays for the rings: writing an entry, its share of one
 //! `io_uring_enter` that submits a whole batch and waits for it, the kernel's work on it, and
 //! reading its completion. The value is that of one operation. With a batch of 1 it is a system
-//! call plus the rings; with 32 the rings are nearly all of it. By mode:
-//! - `default`: rings as they are without any flag.
-//! - `deferred`: one thread submits, and the kernel works for it only when it waits.
-//! - `polled`: a thread of the kernel looks at the ring all the time, and no system call is made.
-//!   That thread takes a CPU; the value is what the submitter waits.
+//! call plus the rings; with 32 the rings are nearly all of it.
 //!
-//! **Does not measure:** What the polling thread costs while nothing is submitted.
+//! **Does not measure:** Rings in other modes (`uring.nop_mode`).
 //!
 //! **Method:** Many batches in one short interval, by number, without a library. Each completion
 //! must carry the next number and a result of 0. The proof is the same loop in a child cut off from
-//! the kernel; with `polled` it is that hardly any call was made.
+//! the kernel.
 //!
 //! **Pitfalls:** Where io_uring is missing, the reason matters. A kernel without it, a filter that
-//! hides it, a filter that forbids it, and `kernel.io_uring_disabled` are told apart. With one CPU
-//! for both, the polling thread runs only when the submitter is descheduled.
+//! hides it, a filter that forbids it, and `kernel.io_uring_disabled` are told apart.
 //!
 //! **Sources:** The kernel's `IORING_OP_NOP`, which exists for this purpose. See
 //! docs/methods/operating-system.md#io_uring.
@@ -33,13 +28,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "io_uring: an operation that does nothing, submitted and completed",
         about: about!("nop.rs"),
         iteration: "one io_uring_enter with a batch; the value is of one operation",
-        params: &[
-            BATCH,
-            Param::word("mode", "who does the work, and when", &["default", "deferred", "polled"])
-                .quick(&["default"])
-                .standard(&["deferred"])
-                .full(&["polled"]),
-        ],
+        params: &[BATCH],
         ..Info::new("uring.nop")
     },
     run: Run::Here(run),
@@ -48,16 +37,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// How often a completion is looked for before the round fails: for minutes.
 const MOST_LOOKS: u64 = 1 << 36;
 
-fn mode(word: &str) -> Mode {
-    match word {
-        "deferred" => Mode::Deferred,
-        "polled" => Mode::Polled,
-        _ => Mode::Default,
-    }
+fn run(ctx: &mut Ctx) -> Outcome {
+    measure(ctx, Mode::Default)
 }
 
-fn run(ctx: &mut Ctx) -> Outcome {
-    let (batch, mode) = (ctx.int("batch"), mode(ctx.word("mode")));
+/// Measures batches of empty operations through rings of this mode.
+pub(super) fn measure(ctx: &mut Ctx, mode: Mode) -> Outcome {
+    let batch = ctx.int("batch");
     let mut ring = rings_with(batch, mode)?;
     let (mut submitted, mut completed, mut woken) = (0u64, 0u64, 0u64);
     let mut body = |iters| {

@@ -1,0 +1,48 @@
+//! io_uring overhead by the mode of the rings: who does the work of an operation, and when.
+//!
+//! **Measures:** An operation that does nothing, as `uring.nop`, through rings of another mode:
+//! - `deferred`: one thread submits, and the kernel works for it only when it waits
+//!   (`IORING_SETUP_DEFER_TASKRUN`, Linux 6.1).
+//! - `polled`: a thread of the kernel looks at the ring all the time, and no system call is made
+//!   (`IORING_SETUP_SQPOLL`). That thread takes a CPU; the value is what the submitter waits.
+//!
+//! **Does not measure:** What the polling thread costs while nothing is submitted.
+//!
+//! **Method:** That of `uring.nop`. Where the kernel polls, the submitter spins until the
+//! completions of its batch are there.
+//!
+//! **Proofs:** Each completion carries the next number. With `polled` hardly any system call was
+//! made, else every batch made one.
+//!
+//! **Pitfalls:** With one CPU for both, the polling thread runs only when the submitter is
+//! descheduled. It sleeps after a second without work, and waking it takes a call.
+//!
+//! **Sources:** The kernel's documentation of `io_uring_setup`. See
+//! docs/methods/operating-system.md#io_uring.
+
+use super::BATCH;
+use super::nop::measure;
+use groma_harness::prelude::*;
+use groma_harness::sys::uring::Mode;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "io_uring: an operation that does nothing, by the mode of the rings",
+        about: about!("nop_mode.rs"),
+        iteration: "one batch, submitted and taken; the value is of one operation",
+        params: &[
+            BATCH,
+            Param::word("mode", "who does the work, and when", &["deferred", "polled"])
+                .quick(&["deferred"])
+                .full(&["polled"]),
+        ],
+        tier: Tier::Standard,
+        ..Info::new("uring.nop_mode")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let mode = if ctx.word("mode") == "polled" { Mode::Polled } else { Mode::Deferred };
+    measure(ctx, mode)
+}
