@@ -42,6 +42,7 @@ const SILENT: &[(&str, &str, &str)] = &[
     ("lock.rwlock", "section", "a member works without a call"),
     ("lock.rwlock", "think", "a member works without a call"),
     ("lock.rwlock", "writes", "readers and writers sleep by the same call"),
+    ("net.udp_batch", "batch", "by `way=calls`, more datagrams are more of the same calls"),
     ("sched.groups", "groups", "more tasks make the same calls"),
     ("sched.periodic", "cpus", "calls that choose CPUs are left out (CHANCE)"),
     ("timer.sleep", "interface", "usleep is nanosleep for the kernel"),
