@@ -50,6 +50,9 @@ const MISPREDICTED: f64 = 1.8;
 /// 41 us for the same trip within a minute at load 15). The same operation on one CPU has the band
 /// of the rest, so units are seen there; a peer on the wrong CPU is 0.14 to 0.34.
 const FAR: f64 = 1.9;
+/// The band for a crowd of tasks, which gets more or less of the CPUs beside others than another
+/// crowd does: 2.5 seen beside four busy tasks. It still catches one sender for twenty.
+const CROWD: f64 = 6.0;
 /// Turns that every row takes.
 const FEWEST: usize = 2;
 /// Turns that a row takes before it counts as wrong. At load 26 all but core to core fitted after

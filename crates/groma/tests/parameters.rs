@@ -199,9 +199,10 @@ fn plain(call: &str, dir: &str, pids: &BTreeSet<&str>) -> String {
 
 /// Whether the other value shows in its calls: it lacks a call that all rounds of the default value
 /// make, or two of its rounds make one that no such round makes. A call in only some of the rounds
-/// comes by chance. Two more rounds are tried, since a disk on a busy machine makes few calls.
+/// comes by chance. Some more rounds are tried: on a busy machine a disk makes few calls, and a
+/// waiter may not sleep.
 fn shows(usual: &[Calls], other: Trial) -> Option<bool> {
-    for _ in 0..2 {
+    for _ in 0..5 {
         let first = other.trace()?;
         if usual[0].iter().any(|call| usual.iter().all(|of| of.contains(call)) && !first.contains(call)) {
             return Some(true);

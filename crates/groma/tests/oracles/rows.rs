@@ -1,7 +1,7 @@
 //! The operations that are measured twice, by groma and in C: a name in the last column is one of
 //! `calls.h`, where an operation takes one line, or of `oracle.c`.
 
-use crate::{CALLS, Row, Run, row};
+use crate::{CALLS, CROWD, Row, Run, row};
 
 /// All operations.
 pub(crate) const ROWS: &[Row] = &[
@@ -55,7 +55,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("isolation", "isolation.filter", "comparisons=300 by=argument", "getppid_filtered 300"),
     row("isolation", "isolation.supervisor", "wake=usual", "supervised"),
     row("isolation", "isolation.namespace.new", "kind=net", "namespace").optional(),
-    row("isolation", "sched.groups", "groups=1 by=socket", "groups"),
+    Row { band: CROWD, ..row("isolation", "sched.groups", "groups=1 by=socket", "groups") },
     row("isolation", "cpu.code", "size=16384", "code").optional(),
     row("isolation", "ipc.process_read", "size=65536", "process_read").optional(),
     row("isolation", "vm.userfault", "resolve=copy", "userfault").optional(),
