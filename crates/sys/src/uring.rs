@@ -107,14 +107,16 @@ pub enum Mode {
     /// The submitting thread alone, and only when it waits (`IORING_SETUP_SINGLE_ISSUER` and
     /// `IORING_SETUP_DEFER_TASKRUN`, Linux 6.1).
     Deferred,
-    /// A thread of the kernel that polls the submission ring (`IORING_SETUP_SQPOLL`): no system
-    /// call while it is awake, which it stays for a second.
-    Polled,
+    /// A thread of the kernel on this CPU that polls the submission ring (`IORING_SETUP_SQPOLL`):
+    /// no system call while it is awake, which it stays for a second. Without a CPU of its own it
+    /// would have that of a pinned submitter, and each would wait for the other.
+    Polled(u32),
 }
 
 /// How long the thread of [`Mode::Polled`] looks in vain before it sleeps, in milliseconds.
 const AWAKE_MS: u32 = 1000;
 const SETUP_SQPOLL: u32 = 1 << 1;
+const SETUP_SQ_AFF: u32 = 1 << 2;
 const SETUP_SINGLE_ISSUER: u32 = 1 << 12;
 const SETUP_DEFER_TASKRUN: u32 = 1 << 13;
 /// A flag of the submission ring, and one of `io_uring_enter`: the polling thread sleeps and has to
@@ -166,8 +168,11 @@ impl Ring {
         let flags = match mode {
             Mode::Default => 0,
             Mode::Deferred => SETUP_SINGLE_ISSUER | SETUP_DEFER_TASKRUN,
-            Mode::Polled => SETUP_SQPOLL,
+            Mode::Polled(_) => SETUP_SQPOLL | SETUP_SQ_AFF,
         };
+        if let Mode::Polled(cpu) = mode {
+            params.sq_thread_cpu = cpu;
+        }
         params.flags = IoringSetupFlags::from_bits_retain(flags);
         params.sq_thread_idle = AWAKE_MS;
         // SAFETY: the parameters are plain: no flag makes the kernel take a descriptor or an
@@ -441,7 +446,8 @@ mod tests {
             [0, 1, 2, 3, 4, 5, 6, 7]
         );
 
-        let mut polled = Ring::with(8, Mode::Polled).expect("where there is the other mode");
+        let cpu = *crate::affinity::allowed().expect("a mask").last().expect("a CPU");
+        let mut polled = Ring::with(8, Mode::Polled(cpu)).expect("where there is the other mode");
         for lap in 0..100 {
             (0..8).for_each(|n| polled.push_nop(lap * 8 + n));
             assert!(polled.publish().expect("a ring") <= 1);

@@ -53,7 +53,7 @@ pub(super) fn measure(ctx: &mut Ctx, mode: Mode) -> Outcome {
                 ring.push_nop(submitted);
                 submitted += 1;
             }
-            if mode == Mode::Polled {
+            if matches!(mode, Mode::Polled(_)) {
                 woken += u64::from(ring.publish().context("waking the polling thread")?);
                 let mut looks = 0;
                 while ring.ready() < batch as u32 && looks < MOST_LOOKS {
@@ -76,7 +76,7 @@ pub(super) fn measure(ctx: &mut Ctx, mode: Mode) -> Outcome {
         }
     };
     ctx.measure_per(batch as f64, &mut body)?;
-    if mode == Mode::Polled {
+    if matches!(mode, Mode::Polled(_)) {
         // A round is shorter than the thread stays awake; a worker that is stopped for a second
         // lets it sleep.
         let each = woken as f64 / ctx.iterations() as f64;
