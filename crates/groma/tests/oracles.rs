@@ -91,6 +91,7 @@ impl Run {
                 ("working_set", "0,256K"),
                 ("vm.map:touch", "none,all"),
                 ("mode", "read"),
+                ("cpu.atomic:kind", "cpuid"),
             ],
             Run::Memory => &[
                 ("size", "16384,524288,67108864"),

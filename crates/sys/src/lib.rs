@@ -20,7 +20,6 @@ pub mod dirs;
 pub mod disk;
 pub mod doubles;
 pub mod exec_evidence;
-pub mod exits;
 pub mod facts;
 pub mod file_lock;
 pub mod file_pages;

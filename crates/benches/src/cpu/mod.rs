@@ -18,8 +18,6 @@ mod branch_targets;
 mod return_stack;
 mod code;
 mod window;
-mod cpuid;
-mod pause;
 mod store_forward;
 mod split;
 mod atomic;

@@ -59,7 +59,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("isolation", "cpu.code", "size=16384", "code").optional(),
     row("isolation", "ipc.process_read", "size=65536", "process_read").optional(),
     row("isolation", "vm.userfault", "resolve=copy", "userfault").optional(),
-    row("isolation", "cpu.cpuid", "", "cpuid").optional(),
+    row("isolation", "cpu.atomic", "kind=cpuid", "cpuid").optional(),
     row("trip", "ipc.pipe_bandwidth", "", "pipe_bandwidth"),
     row("trip", "ipc.pipe_rtt", "", "pipe_rtt").in_run(Run::Apart).optional(),
     row("trip", "ipc.unix_rtt", "", "unix_rtt").in_run(Run::Apart).optional(),
