@@ -16,7 +16,7 @@ pub mod signatures;
 mod simulation;
 mod verdict;
 
-pub use groups::{Grouping, file_stem, fingerprint, host_name, is_host_name};
+pub use groups::{Grouping, file_stem, fingerprint, host_name, is_plain_name};
 pub use verdict::{Confirmed, Judged, Judgement, Options, Verdict, is_confirmed, judge};
 
 use std::collections::{BTreeMap, HashMap};

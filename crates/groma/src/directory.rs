@@ -1,7 +1,13 @@
-//! The files of a directory. Not what is in them.
+//! Directories by their names, and the files in them. Not what is in those.
 
 use anyhow::{Context, Result};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// Whether a path ends in a slash, and so names a directory even where none is yet.
+pub(crate) fn is_named(path: &Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b"/")
+}
 
 /// The files of a directory with this ending, in the order of their names.
 ///

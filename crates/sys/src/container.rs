@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "a child that makes system calls and executes a program")]
 
 use crate::clone::fork_with;
+use crate::filter::apply;
 use crate::namespaces::Namespaces;
 use std::ffi::{CStr, CString};
 use std::io;
@@ -98,13 +99,7 @@ impl Container {
         if !mount(c"proc", c"/proc", c"proc".as_ptr(), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) {
             return 3;
         }
-        let program = libc::sock_fprog { len: self.filter.len() as u16, filter: self.filter.as_ptr().cast_mut() };
-        // SAFETY: integers by value, and a program that outlives the call.
-        let filtered = unsafe {
-            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-                && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, ptr::from_ref(&program)) == 0
-        };
-        if !filtered {
+        if apply(&self.filter).is_err() {
             return 4;
         }
         let mut arguments: [*const libc::c_char; 8] = [ptr::null(); 8];

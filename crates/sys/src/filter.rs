@@ -16,6 +16,16 @@ use std::io;
 /// has.
 pub const PLANTED: i32 = 4095;
 
+/// The instructions of a filter: load a word of `struct seccomp_data`, compare it, return.
+pub(crate) const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+pub(crate) const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+pub(crate) const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+/// One of them, with the instructions that are skipped if a comparison holds, and if it does not.
+pub(crate) const fn step(code: u16, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
+    libc::sock_filter { code, jt, jf, k }
+}
+
 /// Makes every system call of the calling thread except exit fail with [`PLANTED`], permanently.
 ///
 /// Only for a freshly forked child that only tries calls and exits.
@@ -67,17 +77,13 @@ pub const MOST_COMPARISONS: u64 = 4091;
 /// # Errors
 /// As [`cut_off`]; `EINVAL` beyond [`MOST_COMPARISONS`].
 pub fn pass_after(comparisons: usize, compares: Compares) -> io::Result<()> {
-    apply(&mut passing(comparisons, compares))
+    apply(&passing(comparisons, compares))
 }
 
 /// The instructions of [`pass_after`].
 pub fn passing(comparisons: usize, compares: Compares) -> Vec<libc::sock_filter> {
-    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
     // Beyond all numbers of calls, and no argument of the calls that are measured.
     const NONE: u32 = 0x4000_0000;
-    let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     let at = match compares {
         Compares::Number => 0,
         // The second argument, of 64-bit words from the 16th byte on.
@@ -96,40 +102,42 @@ pub fn passing(comparisons: usize, compares: Compares) -> Vec<libc::sock_filter>
 
 /// Installs a filter: one result for the listed calls, another for the rest.
 fn install(calls: &[libc::c_long], listed: u32, others: u32) -> io::Result<()> {
-    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-    let step = |code, k, jt| libc::sock_filter { code, jt, jf: 0, k };
     // The call's number is the first word of `struct seccomp_data`.
-    let mut steps = vec![step(LOAD, 0, 0)];
+    let mut steps = vec![step(LOAD, 0, 0, 0)];
     for (i, call) in calls.iter().enumerate() {
-        steps.push(step(JUMP_IF, *call as u32, (calls.len() - i) as u8));
+        steps.push(step(JUMP_IF, *call as u32, (calls.len() - i) as u8, 0));
     }
-    steps.extend([step(RETURN, others, 0), step(RETURN, listed, 0)]);
-    apply(&mut steps)
+    steps.extend([step(RETURN, others, 0, 0), step(RETURN, listed, 0, 0)]);
+    apply(&steps)
 }
 
 /// Makes the kernel copy a filter and use it from now on.
-fn apply(steps: &mut [libc::sock_filter]) -> io::Result<()> {
-    let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
-    // SAFETY: integers by value, and a program that outlives the call.
-    unsafe {
-        checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
-        checked(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, std::ptr::from_ref(&program)))
-    }
+pub(crate) fn apply(steps: &[libc::sock_filter]) -> io::Result<()> {
+    let program = program(steps);
+    no_new_privileges()?;
+    // SAFETY: integers by value, and a program that outlives the call, which only reads it.
+    unsafe { checked(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, std::ptr::from_ref(&program))) }
+}
+
+/// A filter as the kernel takes it; it must not outlive its instructions.
+pub(crate) fn program(steps: &[libc::sock_filter]) -> libc::sock_fprog {
+    libc::sock_fprog { len: steps.len() as u16, filter: steps.as_ptr().cast_mut() }
+}
+
+/// Renounces privileges that executed programs would give, without which nobody but root may install
+/// a filter.
+pub(crate) fn no_new_privileges() -> io::Result<()> {
+    // SAFETY: integers by value.
+    unsafe { checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) }
 }
 
 /// Makes a call fail with [`PLANTED`] unless the lower half of this argument is `value`, in the
 /// calling thread and permanently: shows what the kernel receives.
 #[cfg(test)]
 pub(crate) fn deny_unless(call: libc::c_long, argument: u32, value: u32) -> io::Result<()> {
-    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-    let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     // In `struct seccomp_data` the arguments are 64-bit words from the 16th byte on.
     let half = if cfg!(target_endian = "big") { 4 } else { 0 };
-    let mut steps = [
+    let steps = [
         step(LOAD, 0, 0, 0),
         step(JUMP_IF, call as u32, 0, 2),
         step(LOAD, 16 + 8 * argument + half, 0, 0),
@@ -137,7 +145,7 @@ pub(crate) fn deny_unless(call: libc::c_long, argument: u32, value: u32) -> io::
         step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
         step(RETURN, libc::SECCOMP_RET_ERRNO | PLANTED as u32, 0, 0),
     ];
-    apply(&mut steps)
+    apply(&steps)
 }
 
 #[cfg(test)]

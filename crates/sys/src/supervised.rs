@@ -8,6 +8,8 @@
 #![expect(unsafe_code, reason = "seccomp with a listener, and its ioctls")]
 
 use crate::arch::syscall3;
+use crate::filter::{JUMP_IF, LOAD, RETURN, no_new_privileges, program, step};
+use crate::pages::checked;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -49,28 +51,18 @@ const SYNC_WAKE_UP: usize = 1;
 /// # Errors
 /// Those of `seccomp`: `EINVAL` before Linux 5.0, `EBUSY` where the process has a listener already.
 pub fn listen() -> io::Result<OwnedFd> {
-    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-    let step = |code, k, jf| libc::sock_filter { code, jt: 0, jf, k };
-    let mut steps = [
-        step(LOAD, 0, 0),
-        step(JUMP_IF, libc::SYS_getpgid as u32, 1),
-        step(RETURN, libc::SECCOMP_RET_USER_NOTIF, 0),
-        step(RETURN, libc::SECCOMP_RET_ALLOW, 0),
+    let steps = [
+        step(LOAD, 0, 0, 0),
+        step(JUMP_IF, libc::SYS_getpgid as u32, 0, 1),
+        step(RETURN, libc::SECCOMP_RET_USER_NOTIF, 0, 0),
+        step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
     ];
-    let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    let program = program(&steps);
+    no_new_privileges()?;
+    let (set, listener) = (libc::SECCOMP_SET_MODE_FILTER as usize, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as usize);
     // SAFETY: integers by value, and a program that outlives the call.
-    let fd = unsafe {
-        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let (set, listener) = (libc::SECCOMP_SET_MODE_FILTER as usize, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER as usize);
-        syscall3(libc::SYS_seccomp as usize, set, listener, std::ptr::from_ref(&program) as usize)
-    };
-    if fd < 0 {
-        return Err(io::Error::from_raw_os_error(-fd as i32));
-    }
+    let fd = unsafe { syscall3(libc::SYS_seccomp as usize, set, listener, std::ptr::from_ref(&program) as usize) };
+    checked(fd)?;
     // SAFETY: the kernel has just made it for this process.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
@@ -81,8 +73,7 @@ pub fn listen() -> io::Result<OwnedFd> {
 /// Those of `ioctl`: `EINVAL` before Linux 6.6.
 pub fn switch_on_one_cpu(listener: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: integers by value.
-    let done = unsafe { syscall3(libc::SYS_ioctl as usize, listener.as_raw_fd() as usize, SET_FLAGS, SYNC_WAKE_UP) };
-    if done == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-done as i32)) }
+    checked(unsafe { syscall3(libc::SYS_ioctl as usize, listener.as_raw_fd() as usize, SET_FLAGS, SYNC_WAKE_UP) })
 }
 
 /// Answers calls until one has the argument `last`, which is answered as well. The answer is the
@@ -101,16 +92,11 @@ pub fn answer(listener: BorrowedFd<'_>, last: u64) -> io::Result<u64> {
         if got == -(libc::EINTR as isize) {
             continue;
         }
-        if got < 0 {
-            return Err(io::Error::from_raw_os_error(-got as i32));
-        }
+        checked(got)?;
         let value = notice.arguments[0].wrapping_add(1) as i64;
         let answer = Answer { id: notice.id, value, ..Answer::default() };
         // SAFETY: the kernel reads one answer.
-        let sent = unsafe { syscall3(libc::SYS_ioctl as usize, listener, SEND, &raw const answer as usize) };
-        if sent < 0 {
-            return Err(io::Error::from_raw_os_error(-sent as i32));
-        }
+        checked(unsafe { syscall3(libc::SYS_ioctl as usize, listener, SEND, &raw const answer as usize) })?;
         answered += 1;
         if notice.arguments[0] == last {
             return Ok(answered);

@@ -8,7 +8,7 @@
 #![expect(unsafe_code, reason = "userfaultfd and its ioctls")]
 
 use crate::arch::{syscall1, syscall3};
-use crate::pages::page_size;
+use crate::pages::{checked, page_size};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -51,8 +51,8 @@ impl Faults {
     /// the kernel cannot resolve faults in this way.
     pub fn of(memory: &mut [u8], resolve: Resolve) -> io::Result<Faults> {
         // SAFETY: integers by value.
-        let fd =
-            checked(unsafe { syscall1(libc::SYS_userfaultfd as usize, libc::O_CLOEXEC as usize | USER_MODE_ONLY) })?;
+        let fd = unsafe { syscall1(libc::SYS_userfaultfd as usize, libc::O_CLOEXEC as usize | USER_MODE_ONLY) };
+        checked(fd)?;
         // SAFETY: the kernel has just made it for this process.
         let faults = Faults { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, resolve };
         // Version, features, and what the kernel can.
@@ -108,15 +108,10 @@ impl Faults {
     fn ioctl<const N: usize>(&self, number: usize, argument: &mut [u64; N]) -> io::Result<()> {
         const { assert!(N <= 5) };
         // SAFETY: the structures are words, as many as the number of the call says.
-        let done = unsafe {
+        checked(unsafe {
             syscall3(libc::SYS_ioctl as usize, self.fd.as_raw_fd() as usize, number, argument.as_mut_ptr() as usize)
-        };
-        checked(done).map(drop)
+        })
     }
-}
-
-fn checked(result: isize) -> io::Result<isize> {
-    if result < 0 { Err(io::Error::from_raw_os_error(-result as i32)) } else { Ok(result) }
 }
 
 #[cfg(test)]

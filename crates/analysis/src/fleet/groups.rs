@@ -92,9 +92,9 @@ pub fn host_name(machine: &Machine) -> Option<&str> {
     machine.get("launcher.node").or_else(|| machine.get("host.name")).filter(|name| !name.is_empty())
 }
 
-/// Whether a text may stand as the name of a host in a command, a line of a list and the name of a
-/// file.
-pub fn is_host_name(name: &str) -> bool {
+/// Whether a text, such as the name of a host, may stand in a command, in a line of a list and as a
+/// name of a file.
+pub fn is_plain_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     !name.is_empty() && name.len() <= 253 && name.bytes().all(is_plain) && !name.starts_with(['-', '.'])
 }
@@ -395,9 +395,9 @@ mod tests {
     #[test]
     fn names_that_would_lead_out_of_a_directory_or_into_an_option_are_none() {
         for name in ["", "..", "a/b", "-x", ".hidden", "a b", "ä"] {
-            assert!(!is_host_name(name), "{name}");
+            assert!(!is_plain_name(name), "{name}");
         }
-        assert!(is_host_name("n07.rack-3_a"));
+        assert!(is_plain_name("n07.rack-3_a"));
     }
 
     /// Hosts with these facts, named by their number.

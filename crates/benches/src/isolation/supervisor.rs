@@ -57,9 +57,9 @@ const LAST: u64 = 1 << 30;
 const ARGUMENTS: u64 = 1 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let listener = supervised::listen().map_err(|error| match error.raw_os_error() {
-        Some(EBUSY) => BenchError::Denied("a supervisor is in force here already".to_owned()),
-        Some(EINVAL) => BenchError::Unsupported("this kernel has no supervisors (Linux 5.0)".to_owned()),
+    let listener = supervised::listen().map_err(|error| match error.kind() {
+        io::ErrorKind::ResourceBusy => BenchError::Denied("a supervisor is in force here already".to_owned()),
+        io::ErrorKind::InvalidInput => BenchError::Unsupported("this kernel has no supervisors (Linux 5.0)".to_owned()),
         _ => BenchError::from_io("installing a filter with a listener", &error),
     })?;
     if ctx.word("wake") == "sync" {
@@ -99,6 +99,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     work::once_each(ctx, "calls that the supervisor answered, per call credited", answered.saturating_sub(1), credited);
     Ok(())
 }
-
-const EINVAL: i32 = 22;
-const EBUSY: i32 = 16;

@@ -72,6 +72,17 @@ struct Carried {
 }
 
 impl Carried {
+    /// The program, or why it could not be built.
+    fn elf(&self) -> Result<&'static [u8], BenchError> {
+        let Carried { name, elf, missing, .. } = self;
+        if elf.is_empty() {
+            return Err(BenchError::Unsupported(format!(
+                "this program was built without its {name} target: {missing}"
+            )));
+        }
+        Ok(elf)
+    }
+
     /// What its files take at most, in bytes.
     fn space(&self) -> u64 {
         /// A block of most file systems: files take whole ones.
@@ -113,11 +124,7 @@ static MANY_LIBRARIES: Carried = Carried {
 /// The smallest program, which writes a byte to the descriptor that its first argument names, and
 /// ends with [`GOOD`]; or why there is none.
 pub(crate) fn bare_program() -> Result<&'static [u8], BenchError> {
-    let Carried { elf, missing, .. } = BARE;
-    if elf.is_empty() {
-        return Err(BenchError::Unsupported(format!("this program was built without its smallest target: {missing}")));
-    }
-    Ok(elf)
+    BARE.elf()
 }
 
 /// The number of copies of the library; `build.rs` and `carried/target.rs` repeat it.
@@ -154,12 +161,7 @@ impl Target {
 
     /// Checks that the program was built and that its loader exists here.
     fn check(ctx: &mut Ctx, program: &'static Carried) -> Outcome {
-        let Carried { name, elf, missing, .. } = program;
-        if elf.is_empty() {
-            return Err(BenchError::Unsupported(format!(
-                "this program was built without its {name} target: {missing}"
-            )));
-        }
+        let (name, elf) = (program.name, program.elf()?);
         let needs = interpreter(elf);
         if let Some(path) = &needs
             && !path.exists()

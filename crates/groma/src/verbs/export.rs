@@ -1,6 +1,7 @@
 //! `groma export`: writes stored runs in formats of other programs.
 
 use crate::args::{StoreArgs, selects};
+use crate::directory;
 use crate::measure::count;
 use crate::out_file::OutFile;
 use crate::parse::one_of;
@@ -9,13 +10,12 @@ use crate::program::Program;
 use crate::store::{self, Shown};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use groma_analysis::fleet::{fingerprint, is_host_name};
+use groma_analysis::fleet::{fingerprint, is_plain_name};
 use groma_harness::model::{Record, RunHeader};
 use groma_report::{self as report, Exported, Format, Table};
 use groma_store::{HOST_NAME, Ndjson};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 const HELP: &str = "Examples:
@@ -118,7 +118,7 @@ pub(super) fn run(program: &Program, args: &ExportArgs) -> Result<u8> {
     let format = format_of(args)?;
     let table = table_of(format, args.table)?;
     let to_stdout = args.output.as_os_str() == "-";
-    if args.output.as_os_str().as_bytes().ends_with(b"/") {
+    if directory::is_named(&args.output) {
         return partitioned(program, args, format, table);
     }
     if to_stdout && format == ExportFormat::Parquet && std::io::stdout().is_terminal() {
@@ -149,7 +149,7 @@ fn partitioned(program: &Program, args: &ExportArgs, format: ExportFormat, table
         let shown = load(program, args, run, table, false)?;
         let (date, group) =
             (shown.head.started.split('T').next().unwrap_or_default(), fingerprint(&shown.head.environment));
-        if !date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') || !is_host_name(&shown.head.run) {
+        if !date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') || !is_plain_name(&shown.head.run) {
             bail!("{run}: its date or its id cannot be the name of a file");
         }
         let place = args.output.join(format!("date={date}")).join(format!("group={group}"));
@@ -173,7 +173,7 @@ fn format_of(args: &ExportArgs) -> Result<ExportFormat> {
     if let Some(format) = args.format {
         return Ok(format);
     }
-    if args.output.as_os_str().as_bytes().ends_with(b"/") {
+    if directory::is_named(&args.output) {
         return Ok(ExportFormat::Parquet);
     }
     let ending = args.output.extension().and_then(|ending| ending.to_str());

@@ -66,8 +66,8 @@ enum Read {
     Runs(Vec<Result<StoredRun, StoreError>>),
 }
 
-/// Merges one file after the other and prints a line for each; streams are parsed meanwhile, by all
-/// CPUs. Stops at the first error; runs that were merged before it stay.
+/// Merges one file after the other and prints a line for each; streams are parsed meanwhile, on
+/// several threads. Stops at the first error; runs that were merged before it stay.
 pub(super) fn run(_: &Program, args: &MergeArgs) -> Result<u8> {
     let store = Store::open(&store_path(&args.store)?)?;
     let mut done = Ok(0);

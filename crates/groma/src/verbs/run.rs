@@ -1,6 +1,7 @@
 //! `groma run`: measures what its arguments select, or a survey.
 
 use crate::args::{StoreArgs, TagsArgs};
+use crate::directory;
 use crate::measure::{Outputs, carry_out};
 use crate::parse::{parse_address, parse_setting, parse_time, parse_token, parse_workers};
 use crate::print::{print, style};
@@ -18,7 +19,6 @@ use groma_runner::plan::left_out;
 use groma_runner::{Planned, RunRequest, Setting, complete_budget, fleet_budget, fleet_points, of_pages, plan};
 use std::borrow::Cow;
 use std::net::SocketAddr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -292,7 +292,7 @@ fn is_plain(args: &RunArgs) -> bool {
 /// The path of `--out`; in a directory, that of the file which is named by this host. What ends in
 /// a slash is a directory, and is made: else the first of many hosts would make a file of the name.
 fn in_directory(out: &Path) -> Result<Cow<'_, Path>> {
-    if out.as_os_str().as_bytes().ends_with(b"/") {
+    if directory::is_named(out) {
         std::fs::create_dir_all(out).with_context(|| format!("--out {}", out.display()))?;
     }
     if !out.is_dir() {

@@ -1,6 +1,6 @@
 //! A line for each suspect: its name, a space, and a reason for whoever drains it.
 
-use groma_analysis::fleet::{Verdict, is_host_name};
+use groma_analysis::fleet::{Verdict, is_plain_name};
 
 use super::FleetReport;
 use super::says::{Names, name, sentence};
@@ -16,7 +16,7 @@ pub(super) fn drain(report: &FleetReport<'_>) -> String {
     let line = |judged| {
         let host = name(report, judged);
         let reason = format!("groma: {}", sentence(report, &names, judged));
-        is_host_name(host).then(|| format!("{host} {}\n", reason_of(&reason)))
+        is_plain_name(host).then(|| format!("{host} {}\n", reason_of(&reason)))
     };
     suspects.filter_map(line).collect()
 }

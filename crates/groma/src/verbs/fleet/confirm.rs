@@ -3,7 +3,7 @@
 
 use super::input::{Input, only};
 use anyhow::{Context, Result, anyhow};
-use groma_analysis::fleet::{Confirmed, Judgement, Options, Verdict, host_name, is_confirmed, is_host_name};
+use groma_analysis::fleet::{Confirmed, Judgement, Options, Verdict, host_name, is_confirmed, is_plain_name};
 use groma_harness::model::{Record, RunHeader};
 use groma_harness::sys::signals::Watch;
 use groma_runner::shell::run_program;
@@ -41,7 +41,7 @@ pub(super) fn confirm(
         }
         let name = input.fleet.hosts[judgement.hosts[i].host].name.clone();
         // The name comes from a file of another machine, and stands in a shell command.
-        if !is_host_name(&name) {
+        if !is_plain_name(&name) {
             judgement.hosts[i].confirmed = Confirmed::Failed("its name may not stand in a command".to_owned());
             continue;
         }

@@ -10,7 +10,7 @@ use crate::print::print;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use gate::Early;
-use groma_analysis::fleet::{host_name, is_host_name};
+use groma_analysis::fleet::{host_name, is_plain_name};
 use groma_harness::sys::process;
 use groma_harness::sys::signals::Watch;
 use groma_runner::identity::machine;
@@ -148,7 +148,7 @@ fn name(args: &PairsArgs) -> Result<String> {
         Some(name) => name.clone(),
         None => host_name(&machine()).unwrap_or_default().to_owned(),
     };
-    if !is_host_name(&name) {
+    if !is_plain_name(&name) {
         bail!("--name: expected letters, digits, '-', '_' and '.', and got '{name}'");
     }
     Ok(name)

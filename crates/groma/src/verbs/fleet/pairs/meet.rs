@@ -6,7 +6,7 @@
 //! only.
 
 use anyhow::{Context, Result, bail};
-use groma_analysis::fleet::is_host_name;
+use groma_analysis::fleet::is_plain_name;
 use groma_harness::handshake::hexadecimal;
 use groma_harness::sys::random;
 use serde_json::{Value, json};
@@ -164,7 +164,7 @@ fn card(host: &Member) -> Value {
 
 fn member(card: &Value) -> Option<Member> {
     let address = |name: &str| card[name].as_str()?.parse().ok();
-    let name = card["name"].as_str().filter(|name| is_host_name(name))?;
+    let name = card["name"].as_str().filter(|name| is_plain_name(name))?;
     Some(Member { name: name.to_owned(), gate: address("gate")?, serve: address("serve")? })
 }
 
