@@ -1,5 +1,5 @@
-//! All the instructions of the project: counters, raw system calls and the kernels, with one
-//! interface on every CPU.
+//! All the assembly of the project: counters, raw system calls and the kernels, with one interface
+//! on every CPU. Code that is written at run time is in `code.rs`.
 //!
 //! A *kernel* is the inner loop that a benchmark measures. It is a whole loop in assembly with a
 //! fixed number of instructions, so no compiler can change what is measured. Kernels do not read a
