@@ -124,8 +124,8 @@ pub(crate) fn program(steps: &[libc::sock_filter]) -> libc::sock_fprog {
     libc::sock_fprog { len: steps.len() as u16, filter: steps.as_ptr().cast_mut() }
 }
 
-/// Renounces privileges that executed programs would give, without which nobody but root may install
-/// a filter.
+/// Renounces the privileges that executed programs could give. Until then, nobody but root may
+/// install a filter.
 pub(crate) fn no_new_privileges() -> io::Result<()> {
     // SAFETY: integers by value.
     unsafe { checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) }
