@@ -1,8 +1,8 @@
 //! io_uring without a library: `io_uring_setup`, `io_uring_enter` and the mapped rings.
 //!
 //! One submission ring and one completion ring, for one thread at a time, in one of three modes
-//! ([`Mode`]). No registered files or buffers (`docs/methods/operating-system.md#io_uring`).
-//! [`missing`] says why there are no rings, where there are none.
+//! ([`Mode`]; `docs/methods/operating-system.md#io_uring`). [`missing`] says why there are no rings,
+//! where there are none.
 //!
 //! # Safety
 //! The mappings are those of a ring descriptor that is open as long as they exist, with the lengths
@@ -21,8 +21,14 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
+mod cancel;
+mod receiver;
+mod registered;
 mod requests;
 
+pub use cancel::Awaited;
+pub use receiver::{Event, Message, Receive, Receiver};
+pub use registered::{Known, Registered};
 pub use requests::{Ended, Requests};
 
 /// `struct io_uring_sqe`: one operation. Not rustix's, whose unions would change how the timed
@@ -32,7 +38,7 @@ pub use requests::{Ended, Requests};
 struct Submission {
     opcode: u8,
     flags: u8,
-    _priority: u16,
+    priority: u16,
     fd: i32,
     offset: u64,
     address: u64,
@@ -64,6 +70,8 @@ const WRITE: u8 = IoringOp::Write as u8;
 const MSG_RING: u8 = IoringOp::MsgRing as u8;
 /// No completion for an operation that succeeds (Linux 5.17).
 const SKIP_SUCCESS: u8 = IoringSqeFlags::CQE_SKIP_SUCCESS.bits();
+/// The next operation waits for the end of this one.
+const LINK: u8 = IoringSqeFlags::IO_LINK.bits();
 /// Wait for completions.
 const GET_EVENTS: usize = IoringEnterFlags::GETEVENTS.bits() as usize;
 /// The number of the call that creates rings, for those who filter it.
@@ -230,6 +238,12 @@ impl Ring {
     #[inline]
     pub fn push_nop(&mut self, data: u64) {
         self.push(Submission { opcode: NOP, fd: -1, data, ..Submission::default() });
+    }
+
+    /// As [`Ring::push_nop`]; the operation pushed next begins when this one has ended.
+    #[inline]
+    pub fn push_nop_before(&mut self, data: u64) {
+        self.push(Submission { opcode: NOP, flags: LINK, fd: -1, data, ..Submission::default() });
     }
 
     /// Waits once until the descriptor is readable.

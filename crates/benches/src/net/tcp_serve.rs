@@ -1,11 +1,13 @@
-//! One thread that serves many TCP connections by `epoll`: the time for a request and its answer.
+//! One thread that serves many TCP connections: the time for a request and its answer.
 //!
 //! **Measures:** What an event-driven server with one thread does: `epoll_wait`, a `read` of each
 //! connection that is ready, a `write` of the answer, over `connections` of them. `active=one` has
 //! one request under way at a time, on another connection each time: the round trip of a server
 //! that is idle between requests. `active=many` has 64 of them (all connections, where there are
 //! fewer), written before the first answer is read: the time for each is that of the slower side,
-//! and the server's own CPU time is `cpu_server`.
+//! and the server's own CPU time is `cpu_server`. With `events=uring` the server uses io_uring
+//! instead: an operation for each connection that receives for ever, and answers that are sent by
+//! the same call that waits for the next requests.
 //!
 //! **Does not measure:** Connecting and accepting (`net.tcp_crr`, `net.tcp_accept`), HTTP, or a
 //! client whose requests arrive by a clock (`http.open_loop`).
@@ -15,11 +17,12 @@
 //! left the caches when its turn comes. Requests and answers have 64 bytes, which hold the number
 //! of the connection and of the request. The server answers what it reads by one `write`. A read
 //! that fills less than its buffer has drained the socket, which is all that `events=edge` needs:
-//! no further read that fails with EAGAIN is made for it.
+//! no further read that fails with EAGAIN is made for it. The rings of `events=uring` do their work
+//! when the server waits (`IORING_SETUP_DEFER_TASKRUN`), and the kernel chooses the buffers.
 //!
 //! **Proofs:** Every answer is that of the request that was made on its connection, and the server
 //! has answered as many as were made. The fact serve.requests_per_wait says how many events a call
-//! of `epoll_wait` brought.
+//! of `epoll_wait`, or of `io_uring_enter`, brought.
 //!
 //! **Pitfalls:**
 //! - A few connections, all in the caches, are what benchmarks measure, and not what servers have.
@@ -33,10 +36,12 @@ use super::tcp_crr::local;
 use super::{PLACEMENTS, within};
 use crate::peer::{Family, Limits, Peer, Service, Session, Transport, receive_numbers, send_numbers};
 use crate::proofs;
+use crate::uring::rings_with;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::thread_cpu_ns;
 use groma_harness::sys::io::{read, read_full, write_full};
 use groma_harness::sys::ready::{Epoll, allow_descriptors};
+use groma_harness::sys::uring::{Event, Mode, Receive, Receiver};
 use groma_harness::sys::{net, socket};
 use std::io;
 use std::net::TcpStream;
@@ -56,9 +61,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .full(&["1", "10", "100", "10000"]),
             Param::word("active", "requests under way at a time: one, or 64 on as many connections", &["one", "many"])
                 .quick(&["one", "many"]),
-            Param::word("events", "how epoll reports a connection: while it is readable, or once", &["level", "edge"])
-                .quick(&["level"])
-                .full(&["edge"]),
+            Param::word(
+                "events",
+                "how the server learns of a request: by epoll, while there is one or once, or by io_uring",
+                &["level", "edge", "uring"],
+            )
+            .quick(&["level"])
+            .full(&["edge", "uring"]),
         ],
         scaling: Scaling::processes("each copy forks its own server, which a process with threads must not"),
         placements: PLACEMENTS,
@@ -79,9 +88,13 @@ const MANY: usize = 64;
 const SIZE: usize = 64;
 /// Descriptors that a process has beside its connections.
 const OTHERS: u64 = 64;
-/// Limits::size of the two ways in which `epoll` reports.
+/// Limits::size of the ways in which the server learns of requests.
 const LEVEL: u32 = 0;
 const EDGE: u32 = 1;
+const URING: u32 = 2;
+/// Entries of the server's ring, and buffers that the kernel chooses from: more than there are
+/// requests under way.
+const ENTRIES: u64 = 256;
 
 /// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.tcp_serve", transport: Transport::Tcp, serve };
@@ -100,6 +113,9 @@ fn serve_by(session: Session, answer: impl Fn([u8; SIZE]) -> [u8; SIZE]) -> io::
     while connections.len() < count {
         let Some(connection) = session.accept()? else { return Ok(()) };
         connections.push(connection);
+    }
+    if session.limits.size == URING {
+        return serve_by_uring(&session, &control, &connections, answer);
     }
     let (at_control, at_hold) = (count, count + 1);
     let mut epoll = Epoll::over(&[])?;
@@ -137,6 +153,50 @@ fn serve_by(session: Session, answer: impl Fn([u8; SIZE]) -> [u8; SIZE]) -> io::
             let whole = request.first_chunk::<SIZE>().copied().ok_or(io::ErrorKind::InvalidData)?;
             write_full(connection, &answer(whole))?;
             answered += 1;
+        }
+    }
+}
+
+/// As [`serve_by`], without a system call for each message. The waits are calls of
+/// `io_uring_enter`.
+fn serve_by_uring(
+    session: &Session,
+    control: &TcpStream,
+    connections: &[TcpStream],
+    answer: impl Fn([u8; SIZE]) -> [u8; SIZE],
+) -> io::Result<()> {
+    let ring = rings_with(ENTRIES, Mode::Deferred).map_err(|stop| io::Error::other(stop.to_string()))?;
+    let mut receiver = Receiver::new(ring, ENTRIES as u16, SIZE, Receive::Multishot)?;
+    for (place, connection) in connections.iter().enumerate() {
+        receiver.add(connection.as_fd());
+        if place % (ENTRIES as usize) == ENTRIES as usize - 1 {
+            receiver.submit()?;
+        }
+    }
+    receiver.submit()?;
+    let (at_control, at_hold) = (receiver.watch(control.as_fd()), receiver.watch(session.hold.as_fd()));
+    send_numbers(control, [connections.len() as u64])?;
+    let (mut answered, mut waits) = (0u64, 0u64);
+    loop {
+        waits += 1;
+        receiver.enter()?;
+        while let Some(event) = receiver.next()? {
+            match event {
+                Event::Readable(place) if place == at_hold => return Ok(()),
+                Event::Readable(_) => {
+                    read_full(control.as_fd(), &mut [0])?;
+                    send_numbers(control, [answered, waits, thread_cpu_ns()])?;
+                    receiver.watch_again(at_control);
+                }
+                Event::Message(message) => {
+                    // 64 bytes over the loopback are one segment, and stay one.
+                    let request = receiver.bytes(&message);
+                    let whole = request.first_chunk::<SIZE>().copied().ok_or(io::ErrorKind::InvalidData)?;
+                    request.copy_from_slice(&answer(whole));
+                    receiver.send_back(message);
+                    answered += 1;
+                }
+            }
         }
     }
 }
@@ -209,7 +269,15 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
         ))
     })?;
     let batch = if ctx.word("active") == "many" { MANY.min(count as usize) } else { 1 };
-    let how = if ctx.word("events") == "edge" { EDGE } else { LEVEL };
+    let how = match ctx.word("events") {
+        "edge" => EDGE,
+        "uring" => URING,
+        _ => LEVEL,
+    };
+    if how == URING {
+        // The server would say no more than that it failed.
+        rings_with(ENTRIES, Mode::Deferred)?;
+    }
     let limits = Limits { size: how, count: count as u32 };
     let peer = Peer::start_within(ctx, service, Family::V4, limits)?;
     let to = peer.address();
@@ -294,11 +362,14 @@ mod tests {
 
     /// More connections than are asked at a time, so that the order wraps around within a batch.
     #[test]
-    fn all_connections_are_asked_in_both_ways_of_epoll() {
-        for events in ["level", "edge"] {
+    fn all_connections_are_asked_in_each_way() {
+        for events in ["level", "edge", "uring"] {
             for connections in ["1", "100"] {
                 let params = [("connections", connections), ("active", "many"), ("events", events)];
-                let tried = try_out(&BENCH, &params, None).expect("loopback");
+                let tried = match try_out(&BENCH, &params, None) {
+                    Err(stop) if events == "uring" => return println!("no rings here: {stop}"),
+                    tried => tried.expect("loopback"),
+                };
                 assert_eq!(tried.proven("requests that the server answered per request"), 1.0);
                 let each: f64 = tried.result.fact("serve.requests_per_wait").expect("told").parse().expect("a number");
                 // Never more than were under way.

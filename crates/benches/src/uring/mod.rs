@@ -9,6 +9,9 @@ use groma_harness::sys::uring::{self, Missing, Mode, Ring};
 mod nop;
 mod nop_mode;
 mod read;
+mod read_registered;
+mod receive;
+mod cancel;
 mod poll;
 mod msg_ring;
 
@@ -34,7 +37,7 @@ pub(crate) fn rings(operations: u64) -> Result<Ring, BenchError> {
 }
 
 /// As [`rings`], in a mode; `Unsupported` where there are rings, and none of this mode.
-fn rings_with(operations: u64, mode: Mode) -> Result<Ring, BenchError> {
+pub(crate) fn rings_with(operations: u64, mode: Mode) -> Result<Ring, BenchError> {
     let entries = match u32::try_from(operations) {
         Ok(n @ 1..=4096) => n.next_power_of_two(),
         _ => return Err(BenchError::Unsupported("a ring holds 1 to 4096 operations".to_owned())),

@@ -38,19 +38,23 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const MOST_LOOKS: u64 = 1 << 36;
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    measure(ctx, Mode::Default)
+    measure(ctx, Mode::Default, false)
 }
 
-/// Measures batches of empty operations through rings of this mode.
-pub(super) fn measure(ctx: &mut Ctx, mode: Mode) -> Outcome {
+/// Measures batches of empty operations through rings of this mode, `linked` or each by itself.
+pub(super) fn measure(ctx: &mut Ctx, mode: Mode, linked: bool) -> Outcome {
     let batch = ctx.int("batch");
     let mut ring = rings_with(batch, mode)?;
     let (mut submitted, mut completed, mut woken) = (0u64, 0u64, 0u64);
     let mut body = |iters| {
         let mut wrong = 0u64;
         for _ in 0..iters {
-            for _ in 0..batch {
-                ring.push_nop(submitted);
+            for left in (0..batch).rev() {
+                if linked && left > 0 {
+                    ring.push_nop_before(submitted);
+                } else {
+                    ring.push_nop(submitted);
+                }
                 submitted += 1;
             }
             if matches!(mode, Mode::Polled(_)) {

@@ -5,6 +5,8 @@
 //!   (`IORING_SETUP_DEFER_TASKRUN`, Linux 6.1).
 //! - `polled`: a thread of the kernel looks at the ring all the time, and no system call is made
 //!   (`IORING_SETUP_SQPOLL`). That thread takes a CPU; the value is what the submitter waits.
+//! - `linked`: rings as they are by default, and each operation of a batch begins when the one
+//!   before has ended (`IOSQE_IO_LINK`).
 //!
 //! **Does not measure:** What the polling thread costs while nothing is submitted.
 //!
@@ -35,9 +37,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one batch, submitted and taken; the value is of one operation",
         params: &[
             BATCH,
-            Param::word("mode", "who does the work, and when", &["deferred", "polled"])
+            Param::word("mode", "who does the work, and when", &["deferred", "polled", "linked"])
                 .quick(&["deferred"])
-                .full(&["polled"]),
+                .full(&["polled", "linked"]),
         ],
         tier: Tier::Standard,
         ..Info::new("uring.nop_mode")
@@ -46,8 +48,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    if ctx.word("mode") == "deferred" {
-        return measure(ctx, Mode::Deferred);
+    match ctx.word("mode") {
+        "deferred" => return measure(ctx, Mode::Deferred, false),
+        "linked" => return measure(ctx, Mode::Default, true),
+        _ => {}
     }
     let own = current_cpu();
     let other = cpus_of_the_run()?.into_iter().find(|cpu| *cpu != own);
@@ -55,5 +59,5 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(BenchError::Unsupported("the polling thread takes a second CPU".to_owned()));
     };
     ctx.fact("uring.polling_cpu", other);
-    measure(ctx, Mode::Polled(other))
+    measure(ctx, Mode::Polled(other), false)
 }

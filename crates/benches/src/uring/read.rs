@@ -49,7 +49,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// Bytes of one read.
-const PART: usize = 4096;
+pub(super) const PART: usize = 4096;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let batch = ctx.int("batch");
@@ -107,7 +107,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 /// Whether another task makes the reads: this one then gives up its CPU for each batch, otherwise
 /// never.
-fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, BenchError> {
+pub(super) fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, BenchError> {
     const TRIES: u64 = 100;
     let before = Usage::thread();
     read(TRIES)?;
@@ -115,7 +115,7 @@ fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, BenchError
     Ok(used.voluntary + used.involuntary >= TRIES / 2)
 }
 
-fn all_read(wanted: u64, filled: u64) -> Outcome {
+pub(super) fn all_read(wanted: u64, filled: u64) -> Outcome {
     if filled == wanted { Ok(()) } else { Err(BenchError::Failed(format!("{filled} of {wanted} reads were whole"))) }
 }
 
