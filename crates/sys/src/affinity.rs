@@ -90,6 +90,32 @@ fn mask_of(cpus: &[u32]) -> Vec<u8> {
     mask
 }
 
+/// A CPU, as `sched_setaffinity` wants it.
+#[derive(Debug)]
+pub struct Target(Vec<u8>);
+
+impl Target {
+    /// This CPU alone.
+    pub fn of(cpu: u32) -> Target {
+        Target(mask_of(&[cpu]))
+    }
+
+    /// Leaves a task, or the calling thread if it is 0, this CPU and no other: one
+    /// `sched_setaffinity` by number. 0, or a negative error number.
+    #[inline]
+    pub fn take(&self, task: i32) -> isize {
+        // SAFETY: the mask is as long as it says; the kernel only reads it.
+        unsafe {
+            crate::arch::syscall3(
+                libc::SYS_sched_setaffinity as usize,
+                task as usize,
+                self.0.len(),
+                self.0.as_ptr().expose_provenance(),
+            )
+        }
+    }
+}
+
 /// Pins the calling thread to one CPU and checks that it runs there.
 ///
 /// # Errors

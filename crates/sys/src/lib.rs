@@ -50,6 +50,7 @@ pub mod opened;
 pub mod operation;
 pub mod other_memory;
 pub mod overlay;
+pub mod pagemap;
 pub mod pages;
 pub mod parallel_chase;
 pub mod process;

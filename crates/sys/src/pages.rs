@@ -38,7 +38,9 @@ pub enum Policy {
 /// `asm-generic/mman-common.h`, because libc does not define it for every target.
 pub const MADV_POPULATE_WRITE: i32 = 23;
 
-pub use libc::{MADV_COLD, MADV_DONTNEED, MADV_FREE, MADV_RANDOM};
+pub use libc::{MADV_COLD, MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_PAGEOUT, MADV_RANDOM};
+/// Not in every libc (Linux 6.1).
+pub const MADV_COLLAPSE: i32 = 25;
 
 /// An owned memory mapping.
 #[derive(Debug)]
@@ -95,6 +97,24 @@ impl Map {
             Policy::Transparent => map.advise(libc::MADV_HUGEPAGE)?,
             Policy::Reserved => {}
         }
+        Ok(map)
+    }
+
+    /// New private memory as long as a huge page, aligned so that it contains no whole one, and
+    /// willing to have larger pieces than base pages.
+    ///
+    /// # Errors
+    /// Those of `mmap` and `madvise`.
+    pub fn without_huge_page() -> io::Result<Map> {
+        let huge = huge_page_size().unwrap_or(512 * page_size());
+        let mut map = Map::anonymous(2 * huge, Policy::Base)?;
+        // From half a huge page on; the part in front of it has other advice.
+        map.offset = round_up(map.base as usize, huge) - map.base as usize + huge / 2;
+        if map.offset + huge > map.mapped {
+            map.offset -= huge;
+        }
+        map.len = huge;
+        map.advise(libc::MADV_HUGEPAGE)?;
         Ok(map)
     }
 

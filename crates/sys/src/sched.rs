@@ -54,6 +54,55 @@ pub fn be_batch() -> io::Result<()> {
     set_scheduler(libc::SCHED_BATCH, 0)
 }
 
+/// Makes the calling thread, and those that it starts, `SCHED_IDLE` tasks, which run when no other
+/// wants the CPU.
+///
+/// # Errors
+/// Those of `sched_setscheduler`.
+pub fn be_idle() -> io::Result<()> {
+    set_scheduler(libc::SCHED_IDLE, 0)
+}
+
+/// Gives the calling thread the least weight of an ordinary task: nice 19.
+///
+/// # Errors
+/// Those of `setpriority`.
+pub fn be_nice() -> io::Result<()> {
+    Ok(rustix::process::setpriority_process(None, 19)?)
+}
+
+/// `struct sched_attr`, as the kernel has it from Linux 3.14 on.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+const _: () = assert!(size_of::<Attributes>() == 48);
+
+/// Asks for a slice of this length for the calling thread, an ordinary task: who asks for little is
+/// chosen earlier (EEVDF, Linux 6.12).
+///
+/// # Errors
+/// Those of `sched_setattr`; `Unsupported` where the kernel does not keep what was asked for.
+pub fn ask_for_slice(ns: u64) -> io::Result<()> {
+    let size = size_of::<Attributes>() as u32;
+    let asked = Attributes { size, policy: libc::SCHED_OTHER as u32, runtime: ns, ..Attributes::default() };
+    let mut kept = Attributes::default();
+    // SAFETY: the kernel reads a structure of the size that it says.
+    checked(unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const asked, 0) })?;
+    // SAFETY: the kernel writes as much as the third argument says.
+    checked(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut kept, size, 0) })?;
+    if kept.runtime == ns { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+}
+
 /// By number: musl's function of that name always fails.
 fn set_scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // `struct sched_param` is one int to the kernel; libc's type is larger on musl.
@@ -133,6 +182,20 @@ mod tests {
         let refused = Err(Some(libc::EPERM));
         assert!(batch == refused || batch == Ok(BATCH), "{batch:?}");
         assert!(ordinary == refused || ordinary == Ok(OTHER), "{ordinary:?}");
+    }
+
+    /// In a thread, as above. A kernel before 6.12 keeps no slice.
+    #[test]
+    fn a_task_keeps_the_slice_that_it_asked_for() {
+        let asked = std::thread::spawn(|| {
+            let slice = ask_for_slice(100_000).map_err(|e| e.kind());
+            let nice = be_nice().map(|()| rustix::process::getpriority_process(None).unwrap_or(0));
+            (slice, nice.map_err(|e| e.kind()), be_idle().map(|()| policy()).map_err(|e| e.kind()))
+        });
+        let (slice, nice, idle) = asked.join().expect("no panic");
+        assert!(matches!(slice, Ok(()) | Err(io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)), "{slice:?}");
+        assert!(matches!(nice, Ok(19) | Err(io::ErrorKind::PermissionDenied)), "{nice:?}");
+        assert!(matches!(idle, Ok(5) | Err(io::ErrorKind::PermissionDenied)), "{idle:?}");
     }
 
     #[test]

@@ -180,7 +180,7 @@ fn serve_by_uring(
     loop {
         waits += 1;
         receiver.enter()?;
-        while let Some(event) = receiver.next()? {
+        while let Some(event) = receiver.next_event()? {
             match event {
                 Event::Readable(place) if place == at_hold => return Ok(()),
                 Event::Readable(_) => {

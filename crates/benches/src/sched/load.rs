@@ -1,7 +1,7 @@
 //! Background load: busy tasks that never sleep, a given number per 100 CPUs.
 //!
-//! The tasks are not pinned: as on a real system, the scheduler moves them among the CPUs of the
-//! run. They are children that die with the worker, however it ends, and they are ended and reaped
+//! Unless a benchmark puts them on a CPU, the tasks are not pinned: as on a real system, the
+//! scheduler moves them among the CPUs of the run. They are children that die with the worker, however it ends, and they are ended and reaped
 //! when the load is dropped.
 
 use super::cpus_of_the_run;
@@ -9,6 +9,7 @@ use groma_harness::prelude::*;
 use groma_harness::sys::fork::Child;
 use groma_harness::sys::shared::Shared;
 use groma_harness::sys::{affinity, sleep};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words between the counters of two tasks, so that no two share a cache line.
@@ -17,6 +18,9 @@ const STRIDE: usize = 16;
 const PATIENCE_NS: u64 = 5_000_000_000;
 /// The interval between two checks whether all tasks run.
 const LOOK_NS: u64 = 500_000;
+
+/// What a task counts that may not become what it should.
+const REFUSED: u64 = 1 << 63;
 
 /// Whether each of so many tasks has counted.
 fn are_at_work(turns: &[AtomicU64], tasks: usize) -> bool {
@@ -34,16 +38,28 @@ impl Load {
     pub(super) fn start(ctx: &mut Ctx, percent: u64) -> Result<Load, BenchError> {
         let cpus = cpus_of_the_run()?;
         let tasks = (cpus.len() as u64 * percent).div_ceil(100) as usize;
+        Load::on(ctx, &cpus, tasks, || Ok(()))
+    }
+
+    /// As [`Load::start`], so many tasks on these CPUs, each of which runs `prepare` first.
+    pub(super) fn on(
+        ctx: &mut Ctx,
+        cpus: &[u32],
+        tasks: usize,
+        prepare: impl Fn() -> io::Result<()>,
+    ) -> Result<Load, BenchError> {
         ctx.fact("load.tasks", tasks);
         let turns = Shared::<AtomicU64>::new(tasks * STRIDE).context("sharing counters with the load")?;
         let mut load = Load { children: Vec::with_capacity(tasks), began_ns: ctx.now_ns() };
         for i in 0..tasks {
             load.children.push(ctx.fork_peer(&[], || {
-                if affinity::restrict(&cpus).is_err() {
+                let turns = &turns[i * STRIDE];
+                if affinity::restrict(cpus).and_then(|()| prepare()).is_err() {
+                    turns.store(REFUSED, Relaxed);
                     return 1;
                 }
                 loop {
-                    turns[i * STRIDE].fetch_add(1, Relaxed);
+                    turns.fetch_add(1, Relaxed);
                 }
             })?);
         }
@@ -53,26 +69,31 @@ impl Load {
             }
             sleep::until(sleep::now_ns() + LOOK_NS).context("waiting for the load to begin")?;
         }
+        if turns.iter().any(|n| n.load(Relaxed) >= REFUSED) {
+            return Err(BenchError::Denied("busy tasks may not change their scheduling class here".to_owned()));
+        }
         Ok(load)
     }
 
-    /// Ends the load. States its CPU time as a fact and proves that all tasks ran to the end.
-    pub(super) fn stop(self, ctx: &mut Ctx) -> Outcome {
+    /// Ends the load. States its CPU time as a fact and proves that all tasks ran to the end. Returns
+    /// how often other tasks took the CPU from them.
+    pub(super) fn stop(self, ctx: &mut Ctx) -> Result<u64, BenchError> {
         let tasks = self.children.len();
         let lived_ns = (ctx.now_ns() - self.began_ns).max(1);
-        let (mut busy_ns, mut ended) = (0, 0u32);
+        let (mut busy_ns, mut ended, mut preempted) = (0, 0u32, 0);
         for child in self.children {
             let exit = child.stop().context("ending the load")?;
             // A task that had exited by itself would have an exit code instead.
             ended += u32::from(exit.signal().is_some());
             busy_ns += exit.usage.user_ns + exit.usage.system_ns;
+            preempted += exit.usage.involuntary;
         }
         if tasks > 0 {
             ctx.fact("load.cpus", format!("{:.2}", busy_ns as f64 / lived_ns as f64));
             let all = tasks as f64;
             ctx.prove("busy tasks at work to the end", "all of them", f64::from(ended), all..=all);
         }
-        Ok(())
+        Ok(preempted)
     }
 }
 
@@ -87,7 +108,7 @@ mod tests {
     fn under_load(ctx: &mut Ctx) -> Outcome {
         let load = Load::start(ctx, 150)?;
         ctx.state(load.children.len() as f64);
-        load.stop(ctx)
+        load.stop(ctx).map(drop)
     }
 
     static LOADED: Benchmark =
@@ -96,7 +117,7 @@ mod tests {
     fn under_a_little_load(ctx: &mut Ctx) -> Outcome {
         let load = Load::start(ctx, 1)?;
         ctx.state(load.children.len() as f64);
-        load.stop(ctx)
+        load.stop(ctx).map(drop)
     }
 
     static HARDLY_LOADED: Benchmark = Benchmark {
@@ -170,7 +191,7 @@ mod tests {
         let free = load.children.iter().filter(|child| affinity::allowed_to(child.pid()).is_ok_and(|may| may == cpus));
         ctx.state(free.count() as f64);
         affinity::restrict(&before)?;
-        load.stop(ctx)
+        load.stop(ctx).map(drop)
     }
 
     static PINNED: Benchmark = Benchmark {

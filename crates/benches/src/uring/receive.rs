@@ -73,7 +73,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let message = message(by_uring.count());
             let written = raw::write(near.as_fd(), &message);
             let arrived = loop {
-                match receiver.next().context("receiving by io_uring")? {
+                match receiver.next_event().context("receiving by io_uring")? {
                     Some(Event::Message(arrived)) => break arrived,
                     Some(Event::Readable(_)) => {}
                     None => {

@@ -6,6 +6,8 @@ use groma_harness::model::{Family, Param};
 
 mod fault;
 mod fault_huge;
+mod fault_folio;
+mod collapse;
 mod fault_major;
 mod cow;
 mod map;
@@ -15,6 +17,8 @@ mod advise;
 mod brk;
 mod shootdown;
 mod userfault;
+mod swap;
+mod scan;
 
 mod walk;
 

@@ -194,7 +194,7 @@ impl<'fd> Receiver<'fd> {
     /// # Errors
     /// Those of receiving and of sending; `EINVAL` before Linux 6.0.
     #[inline]
-    pub fn next(&mut self) -> io::Result<Option<Event>> {
+    pub fn next_event(&mut self) -> io::Result<Option<Event>> {
         while let Some(completion) = self.ring.pop() {
             if completion.result < 0 && -completion.result != libc::ENOBUFS {
                 return Err(io::Error::from_raw_os_error(-completion.result));
@@ -277,7 +277,7 @@ mod tests {
                 let mut seen = Vec::new();
                 while seen.len() < 2 {
                     receiver.enter().expect("enter");
-                    while let Some(event) = receiver.next().expect("a receive") {
+                    while let Some(event) = receiver.next_event().expect("a receive") {
                         let Event::Message(message) = event else { panic!("{event:?}") };
                         let bytes = receiver.bytes(&message);
                         seen.push((message.place, bytes.to_vec()));
@@ -294,11 +294,11 @@ mod tests {
                 assert_eq!(read(near.as_fd(), &mut answer).expect("an answer"), 5);
                 assert_eq!(answer[..2], [round ^ 0xff, round]);
                 assert_eq!(read(near2.as_fd(), &mut answer).expect("an answer"), 7);
-                while receiver.next().expect("a receive").is_some() {}
+                while receiver.next_event().expect("a receive").is_some() {}
             }
             drop(near2);
             receiver.enter().expect("enter");
-            let end = receiver.next().expect("the end");
+            let end = receiver.next_event().expect("the end");
             assert!(matches!(end, Some(Event::Message(Message { place: 1, length: 0, .. }))), "{end:?}");
         }
     }

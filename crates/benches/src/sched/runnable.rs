@@ -1,0 +1,119 @@
+//! Switching between tasks of one CPU that all want to run, by how many there are.
+//!
+//! **Measures:** One switch from a process that yields to the one that the scheduler chooses among
+//! all the others: the search in its queue, which grows with their number, and the loss of what
+//! each task had in the caches and the TLB, which grows with it as well.
+//!
+//! **Does not measure:** Waking a task (`ctx.switch`, whose `tasks` sleep), or a yield to nobody.
+//!
+//! **Method:** Each process counts a turn and yields, again and again, on one CPU. The first one
+//! looks at the clock and at all counters once a millisecond at most. A value is that time over the
+//! turns taken in it.
+//!
+//! **Proofs:** Every process has had its turns: the one with the fewest at least a tenth of the
+//! average. By the kernel's count there were as many switches as turns, within 5 %.
+//!
+//! **Pitfalls:** Beside other load some values contain that task's slice; the median does not.
+//!
+//! **Sources:** lat_ctx asks how a switch depends on the number of tasks, with tasks that sleep.
+//! See docs/methods/operating-system.md#context-switches.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::{Usage, current_cpu};
+use groma_harness::sys::fork::Child;
+use groma_harness::sys::sched::yield_now;
+use groma_harness::sys::shared::Shared;
+use groma_harness::sys::{affinity, sleep};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Switching between tasks of one CPU that all want to run",
+        about: about!("runnable.rs"),
+        iteration: "one switch, by yielding",
+        timing: Timing::Stated,
+        params: &[Param::count("tasks", "processes that want the CPU")
+            .takes(Memory::PerMember(Memory::TASK))
+            .quick(&["2"])
+            .standard(&["100"])
+            .full(&["10", "1000"])],
+        scaling: Scaling::alone("it has a CPU full of tasks of its own, and states values"),
+        interference: Interference::Tasks,
+        target_half_width: 0.05,
+        tier: Tier::Standard,
+        ..Info::new("sched.runnable")
+    },
+    run: Run::Here(run),
+};
+
+/// Words between the counters of two tasks, so that no two share a cache line.
+const STRIDE: usize = 16;
+/// The shortest time of a value.
+const WINDOW_NS: u64 = 1_000_000;
+/// The fewest values in a round, and the most.
+const FEWEST: usize = 10;
+const MOST: usize = 1000;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let tasks = ctx.int("tasks") as usize;
+    if tasks < 2 {
+        return Err(BenchError::Unsupported("a switch takes two tasks".to_owned()));
+    }
+    let cpu = current_cpu();
+    affinity::pin(cpu).context("staying on one CPU")?;
+    let turns = Shared::<AtomicU64>::new(tasks * STRIDE).context("sharing counters")?;
+    let count = |task: usize| &turns[task * STRIDE];
+    let children: Vec<Child> = (1..tasks)
+        .map(|task| {
+            ctx.fork_peer(&[], || {
+                loop {
+                    count(task).fetch_add(1, Relaxed);
+                    yield_now();
+                }
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    let all = || (0..tasks).map(|task| count(task).load(Relaxed)).sum::<u64>();
+    let turn = || {
+        count(0).fetch_add(1, Relaxed);
+        yield_now();
+    };
+    // All are there, and the first turns have brought in their pages.
+    while (1..tasks).any(|task| count(task).load(Relaxed) < 3) {
+        turn();
+    }
+    let began: Vec<u64> = (0..tasks).map(|task| count(task).load(Relaxed)).collect();
+    let own = Usage::thread();
+    let (begun, end) = (ctx.now_ns(), ctx.now_ns() + ctx.time_limit_ns());
+    let mut values = 0;
+    let (mut at, mut seen) = (sleep::now_ns(), all());
+    while values < FEWEST || (values < MOST && ctx.now_ns() < end) {
+        turn();
+        let now = sleep::now_ns();
+        if now - at < WINDOW_NS {
+            continue;
+        }
+        let turned = all();
+        ctx.state((now - at) as f64 * 1e-9 / (turned - seen) as f64);
+        values += 1;
+        (at, seen) = (now, turned);
+    }
+    ctx.sampled_since(begun);
+    let own = Usage::thread().since(&own);
+    let had: Vec<u64> = (0..tasks).map(|task| count(task).load(Relaxed) - began[task]).collect();
+    let mut ended = 0u32;
+    for child in children {
+        ended += u32::from(child.stop().context("ending a task")?.signal().is_some());
+    }
+    let average = had.iter().sum::<u64>() as f64 / tasks as f64;
+    let fewest = had.iter().copied().min().unwrap_or(0) as f64 / average;
+    ctx.prove("turns of the task with the fewest, of the average", "0.1 or more", fewest, 0.1..);
+    let switched = (own.voluntary + own.involuntary) as f64 / had[0] as f64;
+    if own.voluntary + own.involuntary > 0 {
+        // A task of another kind that takes the CPU adds a switch without a turn.
+        ctx.prove("switches of the first task per turn", "1 (0.95 or more)", switched, 0.95..);
+    }
+    let others = (tasks - 1) as f64;
+    ctx.prove("tasks at work to the end", "all of them", f64::from(ended), others..=others);
+    Ok(())
+}
