@@ -13,7 +13,9 @@
 #![expect(unsafe_code, reason = "runs code that was written at run time")]
 
 use crate::pages::{Map, Policy};
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
 
 #[cfg(target_arch = "x86_64")]
 #[path = "code/x86_64.rs"]
@@ -83,6 +85,23 @@ impl Code {
     /// As [`Code::block`].
     pub fn calls(depth: usize) -> io::Result<Code> {
         Code::of(&native::calls(depth).ok_or(io::ErrorKind::Unsupported)?)
+    }
+
+    /// A function of one argument, which it returns, in a new file of this path: what probes of
+    /// instructions are put into. Its first instruction does nothing, as that of most functions
+    /// today.
+    ///
+    /// # Errors
+    /// As [`Code::block`]; those of writing the file, and `EACCES` where files may not be executed.
+    pub fn function_in(path: &Path) -> io::Result<Code> {
+        let text = native::function().ok_or(io::ErrorKind::Unsupported)?;
+        let mut file = File::options().read(true).write(true).create_new(true).open(path)?;
+        file.write_all(text)?;
+        // Probes are put into private mappings only.
+        let mut map = Map::file(&file, text.len(), false)?;
+        map.make_executable()?;
+        native::see_code(&map);
+        Ok(Code { text: map })
     }
 
     fn of(text: &[u8]) -> io::Result<Code> {

@@ -28,7 +28,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-pub use cgroup::CpuAccount;
+pub use cgroup::{CpuAccount, Directory};
 pub use counters::{HostChange, HostCounters, host_counters, steal_by_cpu};
 pub use redact::{HIDDEN, hide_addresses};
 pub use system::user;
@@ -178,6 +178,12 @@ pub fn cpu_quota() -> Option<f64> {
 /// What the CPU quotas of this process allow and have cost so far.
 pub fn cpu_account() -> CpuAccount {
     cgroup::cpu_account(&Tree::at(Path::new("/")))
+}
+
+/// The directory of this process's control group in the hierarchy that has this controller; with
+/// `None` in the unified one.
+pub fn group_directory(controller: Option<&str>) -> Option<Directory> {
+    cgroup::directory(&Tree::at(Path::new("/")), controller)
 }
 
 /// How many tasks of this process's memory group the kernel has killed for its limit; `None` where

@@ -112,6 +112,14 @@ impl Drop for FilePages {
     }
 }
 
+/// Asks for no pages beyond those that are read.
+///
+/// # Errors
+/// Those of `posix_fadvise`.
+pub fn no_readahead(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Random)?)
+}
+
 /// Asks the kernel to drop the cached pages of a file; it keeps those that are dirty, mapped, or
 /// have no other copy.
 ///

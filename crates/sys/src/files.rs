@@ -3,12 +3,12 @@
 //!
 //! The calls are rustix's, which enters the kernel directly on the systems that it knows.
 
-use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, RawDir, ioctl_getflags, ioctl_setflags};
+use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, RawDir, XattrFlags, ioctl_getflags, ioctl_setflags};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Renames; replaces what had the new name.
 ///
@@ -54,6 +54,72 @@ pub fn link(dir: BorrowedFd<'_>, old: &CStr, new: &CStr) -> io::Result<()> {
 #[inline]
 pub fn symlink(dir: BorrowedFd<'_>, target: &CStr, name: &CStr) -> io::Result<()> {
     Ok(rustix::fs::symlinkat(target, dir, name)?)
+}
+
+/// The extended attribute that is measured.
+const ATTRIBUTE: &CStr = c"user.groma";
+
+/// Sets an extended attribute, which may exist.
+///
+/// # Errors
+/// Those of `fsetxattr`: `EOPNOTSUPP` where the file system has none.
+#[inline]
+pub fn set_attribute(file: &File, value: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::fsetxattr(file, ATTRIBUTE, value, XattrFlags::empty())?)
+}
+
+/// Reads the extended attribute; returns its length.
+///
+/// # Errors
+/// Those of `fgetxattr`: `ERANGE` where it is longer than the room.
+#[inline]
+pub fn attribute(file: &File, room: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::fs::fgetxattr(file, ATTRIBUTE, room)?)
+}
+
+/// Makes a file without a name in a directory, writes it, gives it its name, and closes it.
+///
+/// # Errors
+/// Those of `open`: `EOPNOTSUPP`, or `EISDIR` on old kernels, where there are no such files; those
+/// of `write` and `linkat`.
+#[inline]
+pub fn publish(dir: BorrowedFd<'_>, name: &CStr, content: &[u8]) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(dir, c".", flags, Mode::RUSR | Mode::WUSR)?;
+    if rustix::io::write(&file, content)? != content.len() {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    // By the descriptor alone it takes a privilege before Linux 6.10.
+    let path = descriptor_path(file.as_raw_fd());
+    let path = CStr::from_bytes_until_nul(&path).map_err(io::Error::other)?;
+    Ok(rustix::fs::linkat(rustix::fs::CWD, path, dir, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// `/proc/self/fd/` and a number, without allocating.
+#[inline]
+fn descriptor_path(number: i32) -> [u8; 32] {
+    use std::io::Write;
+    let mut path = [0; 32];
+    // It is never full: a number has ten digits at most.
+    let _ = write!(&mut path[..], "/proc/self/fd/{number}");
+    path
+}
+
+/// Opens a file for writing that exists.
+///
+/// # Errors
+/// Those of `openat`.
+#[inline]
+pub fn open_to_write(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
+    Ok(rustix::fs::openat(dir, name, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?.into())
+}
+
+/// How many more files the file system takes.
+///
+/// # Errors
+/// Those of `fstatfs`.
+pub fn free_inodes(on: &File) -> io::Result<u64> {
+    Ok(rustix::fs::fstatfs(on)?.f_ffree as u64)
 }
 
 /// Opens a file for reading.

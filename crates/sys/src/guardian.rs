@@ -1,7 +1,8 @@
-//! System V objects, owned by a process that outlives the worker.
+//! System V objects and control groups, owned by a process that outlives the worker.
 //!
 //! A message queue or a semaphore set of System V has no descriptor, so nothing removes it when its
-//! users are gone, and it cannot be removed early: that fails those who wait on it. It therefore
+//! users are gone, and it cannot be removed early: that fails those who wait on it. Nor does anything
+//! remove a control group. Each therefore
 //! belongs to a guardian, a process in a session of its own, which neither the death of the worker
 //! nor SIGKILL to its group reaches. The guardian creates the object before it reports its id, and
 //! removes it on request or when the pipe to the worker ends, which happens however the worker
@@ -31,7 +32,7 @@ impl Guardian {
     ///
     /// # Errors
     /// Those of `make` and of the fork.
-    pub fn new(make: fn() -> io::Result<i32>, unmake: fn(i32) -> io::Result<()>) -> io::Result<Guardian> {
+    pub fn new(make: impl FnOnce() -> io::Result<i32>, unmake: impl FnOnce(i32) -> io::Result<()>) -> io::Result<Guardian> {
         let (leash_end, leash) = pipe()?;
         let (news, news_end) = pipe()?;
         let child = fork::fork(|| {
@@ -58,8 +59,8 @@ impl Guardian {
 
 /// The life of a guardian.
 fn guard(
-    make: fn() -> io::Result<i32>,
-    unmake: fn(i32) -> io::Result<()>,
+    make: impl FnOnce() -> io::Result<i32>,
+    unmake: impl FnOnce(i32) -> io::Result<()>,
     leash: BorrowedFd<'_>,
     news: BorrowedFd<'_>,
 ) -> io::Result<()> {

@@ -29,6 +29,25 @@ pub struct Overlay {
     mount: OwnedFd,
 }
 
+/// Files of a lower layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Files {
+    /// How many.
+    pub count: usize,
+    /// Bytes of each.
+    pub bytes: u64,
+}
+
+impl Files {
+    /// What each byte is.
+    pub const BYTE: u8 = 7;
+
+    /// The name of a file, by its number.
+    pub fn name(n: usize) -> String {
+        format!("file-{n}")
+    }
+}
+
 impl Overlay {
     /// An overlay of an empty layer over another, which together hold up to `bytes`. `at` is an
     /// existing directory, over which the child mounts the layers in its own namespace.
@@ -38,6 +57,14 @@ impl Overlay {
     /// superuser or user namespaces, `ENODEV` where the kernel has no overlay file system; also
     /// those of [`crate::fork::fork`].
     pub fn new(bytes: u64, at: &Path) -> io::Result<Overlay> {
+        Overlay::with_files(bytes, at, Files { count: 0, bytes: 0 })
+    }
+
+    /// As [`Overlay::new`], with files in the lower layer.
+    ///
+    /// # Errors
+    /// As [`Overlay::new`]; those of writing the files.
+    pub fn with_files(bytes: u64, at: &Path, files: Files) -> io::Result<Overlay> {
         let mount = made_by_a_child(|| {
             // SAFETY: see the module's Safety section.
             let is_root = unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.is_ok();
@@ -53,6 +80,10 @@ impl Overlay {
                 let layer = at.join(name);
                 std::fs::create_dir(&layer)?;
                 fsconfig_set_string(overlay.as_fd(), key, layer)?;
+            }
+            let content = vec![Files::BYTE; files.bytes as usize];
+            for n in 0..files.count {
+                std::fs::write(at.join("lower").join(Files::name(n)), &content)?;
             }
             if !is_root {
                 // Its notes about files: an ordinary user cannot write those of the superuser.

@@ -22,6 +22,9 @@ mod reread;
 mod mmap_reread;
 mod pread_random;
 mod copy;
+mod copy_up;
+mod publish;
+mod attribute;
 mod watch;
 
 mod cached;

@@ -9,6 +9,12 @@ mod namespace;
 mod filter;
 mod supervisor;
 mod container;
+mod control_group;
+mod landlock;
+mod tracepoint;
+mod uprobe;
+
+pub(crate) use control_group::own_group;
 
 pub(crate) static ABOUT: Family = Family {
     name: "isolation",

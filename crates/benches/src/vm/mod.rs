@@ -18,6 +18,7 @@ mod brk;
 mod shootdown;
 mod userfault;
 mod swap;
+mod reclaim;
 mod scan;
 
 mod walk;

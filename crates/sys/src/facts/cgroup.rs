@@ -5,7 +5,7 @@
 
 use super::mounts::{self, Mount};
 use super::{Book, Tree, binary, field};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The directories in which one controller is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +61,23 @@ pub(super) fn quota(tree: &Tree) -> Option<f64> {
     let (membership, mounts) = read(tree);
     let group = group_of(&membership, &mounts, "cpu")?;
     tightest_quota(tree, &group).map(Quota::cpus).filter(|cpus| cpus.is_finite())
+}
+
+/// Where a group is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directory {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Whether this is the unified hierarchy of version 2.
+    pub unified: bool,
+}
+
+/// The directory of this process's group: see [`super::group_directory`].
+pub(super) fn directory(tree: &Tree, controller: Option<&str>) -> Option<Directory> {
+    let (membership, mounts) = read(tree);
+    // No hierarchy of version 1 has a controller without a name.
+    let group = group_of(&membership, &mounts, controller.unwrap_or("(none)"))?;
+    Some(Directory { path: PathBuf::from(group.dirs.first()?), unified: group.unified })
 }
 
 /// How often a CPU quota stopped this process's group or one above it.

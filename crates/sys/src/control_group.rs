@@ -1,0 +1,159 @@
+//! A control group of one's own below that of this process: made, entered, left and removed.
+//!
+//! A guardian owns it, so it goes however the worker ends. Members that are left in it then go back
+//! to the group above.
+
+use crate::facts::{Directory, group_directory};
+use crate::guardian::Guardian;
+use crate::raw;
+use rustix::fs::{AtFlags, Mode};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The file that holds the members of a group.
+const MEMBERS: &str = "cgroup.procs";
+/// How long the kernel may take to let go of the last member.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A control group below that of this process.
+#[derive(Debug)]
+pub struct ControlGroup {
+    path: PathBuf,
+    unified: bool,
+    dir: File,
+    /// The lists of members of this group and of the one above.
+    members: File,
+    above: File,
+    _guardian: Guardian,
+}
+
+impl ControlGroup {
+    /// One in the hierarchy that has this controller (`cpu`, `memory`, `pids`); with `None` in the
+    /// unified one.
+    ///
+    /// # Errors
+    /// `NotFound` where no hierarchy has the controller; those of `mkdir`: `EACCES`, `EROFS` where
+    /// groups may not be made.
+    pub fn new(controller: Option<&str>) -> io::Result<ControlGroup> {
+        let Directory { path: above, unified } = group_directory(controller).ok_or(io::ErrorKind::NotFound)?;
+        let path = above.join(format!("groma-{}", std::process::id()));
+        let made = path.clone();
+        let gone = path.clone();
+        let up = above.clone();
+        let guardian = Guardian::new(
+            move || std::fs::create_dir(&made).map(|()| 0),
+            move |_| {
+                // A group that was measured in may be left, and members.
+                let _ = std::fs::remove_dir(gone.join(INNER));
+                let began = Instant::now();
+                loop {
+                    for member in std::fs::read_to_string(gone.join(MEMBERS)).unwrap_or_default().lines() {
+                        drop(std::fs::write(up.join(MEMBERS), member));
+                    }
+                    match std::fs::remove_dir(&gone) {
+                        Err(_) if began.elapsed() < PATIENCE => std::thread::yield_now(),
+                        done => return done,
+                    }
+                }
+            },
+        )?;
+        let members = |of: &Path| File::options().write(true).open(of.join(MEMBERS));
+        Ok(ControlGroup {
+            unified,
+            dir: File::open(&path)?,
+            members: members(&path)?,
+            above: members(&above)?,
+            path,
+            _guardian: guardian,
+        })
+    }
+
+    /// Moves this process into the group: one `write`. Returns its result.
+    #[inline]
+    pub fn enter(&self) -> isize {
+        raw::pwrite(self.members.as_fd(), b"0")
+    }
+
+    /// Moves this process back to the group above. Returns the result of the `write`.
+    #[inline]
+    pub fn leave(&self) -> isize {
+        raw::pwrite(self.above.as_fd(), b"0")
+    }
+
+    /// How many processes are in the group.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn members(&self) -> io::Result<usize> {
+        Ok(std::fs::read_to_string(self.path.join(MEMBERS))?.lines().count())
+    }
+
+    /// Makes a group in this one.
+    ///
+    /// # Errors
+    /// Those of `mkdir`.
+    #[inline]
+    pub fn make_inner(&self) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.dir, INNER, Mode::RWXU)?)
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// Those of `rmdir`.
+    #[inline]
+    pub fn remove_inner(&self) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.dir, INNER, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Whether there is a group in this one.
+    pub fn has_inner(&self) -> bool {
+        self.path.join(INNER).is_dir()
+    }
+
+    /// Limits the memory of the group, in bytes.
+    ///
+    /// # Errors
+    /// Those of writing; `NotFound` where the group above does not hand the controller on.
+    pub fn limit_memory(&self, bytes: u64) -> io::Result<()> {
+        let file = if self.unified { "memory.max" } else { "memory.limit_in_bytes" };
+        std::fs::write(self.path.join(file), bytes.to_string())
+    }
+}
+
+/// The name of a group in a group.
+const INNER: &str = "inner";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a child: a move is of the whole process, and other tests fork.
+    #[test]
+    fn a_group_is_entered_left_and_gone() {
+        for controller in [None, Some("memory")] {
+            let group = match ControlGroup::new(controller) {
+                Ok(group) => group,
+                Err(e) => {
+                    println!("no groups ({controller:?}): {e}");
+                    continue;
+                }
+            };
+            let path = group.path.clone();
+            assert_eq!(group.members().expect("a list"), 0);
+            let child = crate::fork::fork(|| {
+                let seen = [group.enter(), group.members().map_or(-1, |n| n as isize), group.leave()];
+                i32::from(seen != [1, 1, 1])
+            });
+            assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+            group.make_inner().expect("mkdir");
+            assert!(group.has_inner());
+            // What is left inside goes as well.
+            drop(group);
+            assert!(!path.exists(), "{}", path.display());
+        }
+    }
+}
