@@ -3,12 +3,15 @@
 //!
 //! # Safety
 //! A child has a copy of the memory, calls `stat` and exits; its path is a C string that the copy
-//! holds.
-#![expect(unsafe_code, reason = "a child that only calls stat and exits")]
+//! holds. The namespaces that a thread leaves hold no descriptors and no memory.
+#![expect(unsafe_code, reason = "a child that only calls stat and exits, unshare, setns")]
 
 use crate::clone::fork_with;
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
 /// A set of new namespaces.
@@ -57,6 +60,73 @@ impl Namespaces {
     pub fn none(self) -> Namespaces {
         Namespaces { flags: 0, ..self }
     }
+}
+
+/// Leaves the network namespace for a new one, for ever.
+///
+/// # Errors
+/// Those of `unshare`: `EPERM` without the right.
+pub fn leave_network() -> io::Result<()> {
+    // SAFETY: see the module's Safety section.
+    Ok(unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?)
+}
+
+/// The namespace of this thread and a second one of its kind.
+#[derive(Debug)]
+pub struct Crossing {
+    path: String,
+    own: File,
+    other: File,
+    /// The number of the other one.
+    number: u64,
+}
+
+impl Crossing {
+    /// Makes the second one: `net`, `uts`, `ipc` or `cgroup`.
+    ///
+    /// # Errors
+    /// Those of `unshare` and `setns`: `EPERM` without the right; `NotFound` where the kernel has no
+    /// such namespaces.
+    pub fn new(word: &str) -> io::Result<Crossing> {
+        let named = Namespaces::named(word).ok_or(io::ErrorKind::NotFound)?;
+        let path = format!("/proc/thread-self/ns/{}", named.look);
+        let own = File::open(&path)?;
+        // SAFETY: see the module's Safety section.
+        unsafe { unshare_unsafe(UnshareFlags::from_bits_retain(named.flags as u32)) }?;
+        let other = File::open(&path)?;
+        let number = other.metadata()?.ino();
+        let crossing = Crossing { path, own, other, number };
+        match crossing.back() {
+            0 => Ok(crossing),
+            error => Err(io::Error::from_raw_os_error(-error as i32)),
+        }
+    }
+
+    /// Enters the second one: one `setns` by number. 0, or a negative error number.
+    #[inline]
+    pub fn there(&self) -> isize {
+        set(&self.other)
+    }
+
+    /// Goes back to the first one.
+    #[inline]
+    pub fn back(&self) -> isize {
+        set(&self.own)
+    }
+
+    /// Whether this thread is in the second one.
+    ///
+    /// # Errors
+    /// Those of `stat`.
+    pub fn is_there(&self) -> io::Result<bool> {
+        Ok(std::fs::metadata(&self.path)?.ino() == self.number)
+    }
+}
+
+#[inline]
+fn set(namespace: &File) -> isize {
+    // SAFETY: integers by value; see the module's Safety section.
+    unsafe { crate::arch::syscall3(libc::SYS_setns as usize, namespace.as_raw_fd() as usize, 0, 0) }
 }
 
 /// The exit codes of a child: in the namespace of its parent, in another, or it cannot tell.
