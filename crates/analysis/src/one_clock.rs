@@ -25,7 +25,7 @@ pub(crate) fn by_clock(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<
         match metric.quantity {
             Quantity::Latency | Quantity::TimePerGigabyte => Some((value()? * hz, hz)),
             Quantity::Bandwidth | Quantity::Rate => Some((value()? / hz, hz)),
-            Quantity::Count | Quantity::Size | Quantity::Ratio => None,
+            Quantity::Count | Quantity::Size | Quantity::Ratio | Quantity::Energy | Quantity::Power => None,
         }
     };
     rounds.iter().filter_map(of_round).collect()

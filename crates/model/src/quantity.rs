@@ -19,6 +19,10 @@ pub enum Quantity {
     Size,
     /// A quotient of two values with the same unit.
     Ratio,
+    /// Energy.
+    Energy,
+    /// Energy per second.
+    Power,
 }
 
 /// The SI unit in which values are stored. Views choose readable multiples.
@@ -40,6 +44,12 @@ pub enum Unit {
     /// Bytes.
     #[cfg_attr(feature = "serde", serde(rename = "B"))]
     Bytes,
+    /// Joules.
+    #[cfg_attr(feature = "serde", serde(rename = "J"))]
+    Joules,
+    /// Watts.
+    #[cfg_attr(feature = "serde", serde(rename = "W"))]
+    Watts,
     /// Dimensionless.
     #[cfg_attr(feature = "serde", serde(rename = "1"))]
     One,
@@ -67,6 +77,8 @@ impl Quantity {
             Quantity::Rate => Unit::PerSecond,
             Quantity::Count | Quantity::Ratio => Unit::One,
             Quantity::Size => Unit::Bytes,
+            Quantity::Energy => Unit::Joules,
+            Quantity::Power => Unit::Watts,
         }
     }
 
@@ -78,7 +90,7 @@ impl Quantity {
     /// The default direction of improvement.
     pub const fn better(self) -> Better {
         match self {
-            Quantity::Latency | Quantity::TimePerGigabyte => Better::Lower,
+            Quantity::Latency | Quantity::TimePerGigabyte | Quantity::Energy | Quantity::Power => Better::Lower,
             Quantity::Bandwidth | Quantity::Rate => Better::Higher,
             Quantity::Count | Quantity::Size | Quantity::Ratio => Better::Neither,
         }
@@ -94,12 +106,14 @@ impl Quantity {
             Quantity::Count => "count",
             Quantity::Size => "size",
             Quantity::Ratio => "ratio",
+            Quantity::Energy => "energy",
+            Quantity::Power => "power",
         }
     }
 }
 
 impl Unit {
-    /// The symbol used in records: `s`, `s/GB`, `B/s`, `1/s`, `B` or `1`.
+    /// The symbol used in records: `s`, `s/GB`, `B/s`, `1/s`, `B`, `J`, `W` or `1`.
     pub const fn symbol(self) -> &'static str {
         match self {
             Unit::Seconds => "s",
@@ -107,6 +121,8 @@ impl Unit {
             Unit::BytesPerSecond => "B/s",
             Unit::PerSecond => "1/s",
             Unit::Bytes => "B",
+            Unit::Joules => "J",
+            Unit::Watts => "W",
             Unit::One => "1",
         }
     }

@@ -40,7 +40,7 @@ fn words_are_those_of_the_documents() {
 
 #[test]
 fn quantities_have_their_units_and_directions() {
-    use Quantity::{Bandwidth, Count, Latency, Rate, Ratio, Size, TimePerGigabyte};
+    use Quantity::{Bandwidth, Count, Energy, Latency, Power, Rate, Ratio, Size, TimePerGigabyte};
     for (quantity, word, unit, symbol, better) in [
         (Latency, "latency", Unit::Seconds, "s", Better::Lower),
         (TimePerGigabyte, "time_per_gigabyte", Unit::SecondsPerGigabyte, "s/GB", Better::Lower),
@@ -49,6 +49,8 @@ fn quantities_have_their_units_and_directions() {
         (Count, "count", Unit::One, "1", Better::Neither),
         (Size, "size", Unit::Bytes, "B", Better::Neither),
         (Ratio, "ratio", Unit::One, "1", Better::Neither),
+        (Energy, "energy", Unit::Joules, "J", Better::Lower),
+        (Power, "power", Unit::Watts, "W", Better::Lower),
     ] {
         assert_eq!((quantity.word(), quantity.unit(), quantity.better()), (word, unit, better));
         assert_eq!(unit.symbol(), symbol);

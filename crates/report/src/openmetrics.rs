@@ -163,6 +163,8 @@ fn unit(unit: Unit) -> &'static str {
         Unit::BytesPerSecond => "bytes_per_second",
         Unit::PerSecond => "per_second",
         Unit::Bytes => "bytes",
+        Unit::Joules => "joules",
+        Unit::Watts => "watts",
         Unit::One => "",
     }
 }

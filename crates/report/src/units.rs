@@ -31,6 +31,10 @@ pub enum Scale {
     Size,
     /// A plain count: `72`.
     Count,
+    /// Joules: `123 pJ`.
+    Energy,
+    /// Watts: `42.5 W`.
+    Power,
     /// A quotient: `3.00`.
     Ratio,
 }
@@ -42,6 +46,9 @@ const FREQUENCY: [(f64, &str); 4] = [(1e9, " GHz"), (1e6, " MHz"), (1e3, " kHz")
 const EVENTS: [(f64, &str); 4] = [(1e9, " G/s"), (1e6, " M/s"), (1e3, " k/s"), (1.0, " /s")];
 const SIZE: [(f64, &str); 5] =
     [(1_099_511_627_776.0, " TiB"), (1_073_741_824.0, " GiB"), (1_048_576.0, " MiB"), (1024.0, " KiB"), (1.0, " B")];
+const ENERGY: [(f64, &str); 6] =
+    [(1.0, " J"), (1e-3, " mJ"), (1e-6, " µJ"), (1e-9, " nJ"), (1e-12, " pJ"), (1e-15, " fJ")];
+const POWER: [(f64, &str); 3] = [(1e3, " kW"), (1.0, " W"), (1e-3, " mW")];
 const BARE: [(f64, &str); 1] = [(1.0, "")];
 
 impl Scale {
@@ -54,6 +61,8 @@ impl Scale {
             Unit::PerSecond if record.id.contains("frequency") => Scale::Frequency,
             Unit::PerSecond => Scale::Events,
             Unit::Bytes => Scale::Size,
+            Unit::Joules => Scale::Energy,
+            Unit::Watts => Scale::Power,
             Unit::One if record.quantity == Quantity::Count => Scale::Count,
             Unit::One => Scale::Ratio,
         }
@@ -68,6 +77,8 @@ impl Scale {
             Scale::Frequency => &FREQUENCY,
             Scale::Events => &EVENTS,
             Scale::Size => &SIZE,
+            Scale::Energy => &ENERGY,
+            Scale::Power => &POWER,
             Scale::Count | Scale::Ratio => &BARE,
         }
     }
@@ -281,6 +292,8 @@ mod tests {
         assert_eq!(value(65536.0, Scale::Size, None), "64 KiB");
         assert_eq!(value(48.0 * 1024.0, Scale::Size, None), "48 KiB");
         assert_eq!(value(1.5 * 1048576.0, Scale::Size, None), "1.50 MiB");
+        assert_eq!(value(1.234e-10, Scale::Energy, None), "123 pJ");
+        assert_eq!(value(42.5, Scale::Power, None), "42.5 W");
         assert_eq!(value(72.0, Scale::Count, None), "72");
         assert_eq!(value(16.5, Scale::Count, None), "16.5");
         assert_eq!(value(3.0, Scale::Ratio, None), "3.00");

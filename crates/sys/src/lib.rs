@@ -20,6 +20,7 @@ pub mod counters;
 pub mod dirs;
 pub mod disk;
 pub mod doubles;
+pub mod energy;
 pub mod exec_evidence;
 pub mod facts;
 pub mod file_lock;

@@ -18,6 +18,7 @@ mod branch_targets;
 mod return_stack;
 mod code;
 mod window;
+mod energy;
 mod store_forward;
 mod split;
 mod atomic;

@@ -70,6 +70,8 @@ fn scale(metric: &Metric) -> Scale {
         Unit::PerSecond if metric.id.contains("frequenc") => Scale::Frequency,
         Unit::PerSecond => Scale::Events,
         Unit::Bytes => Scale::Size,
+        Unit::Joules => Scale::Energy,
+        Unit::Watts => Scale::Power,
         Unit::One if metric.quantity == Quantity::Count => Scale::Count,
         Unit::One => Scale::Ratio,
     }
