@@ -340,7 +340,7 @@ fn run_groma(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usiz
                 better(&mut sides[i].ours, value, metric["better"] == "higher");
                 sides[i].own_states.extend((run != Run::Plain).then_some(value));
             }
-            ("unsupported", _) if row.optional => sides[i].lack(metric["reason"].as_str().unwrap_or("")),
+            ("unsupported" | "denied", _) if row.optional => sides[i].lack(metric["reason"].as_str().unwrap_or("")),
             // On a busy machine a round may have no undisturbed sample: the next turn may have.
             _ => sides[i].why = format!("{state}: {}", metric["reason"]),
         }
@@ -471,6 +471,11 @@ fn round_trips_and_streams_agree_with_c() {
 #[test]
 fn sandboxes_groups_and_code_agree_with_c() {
     judge("isolation");
+}
+
+#[test]
+fn what_kernels_are_asked_today_agrees_with_c() {
+    judge("kernel");
 }
 
 #[test]

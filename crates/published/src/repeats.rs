@@ -465,12 +465,18 @@ pub const REPEATS: &[Repeat] = rows! {
     "wis:pthread_mutex3" => "run lock.contended";
     "wis:sched_yield" => "run ctx.yield";
 
+    "perf_bench:epoll ctl" => "run ready.epoll_ctl";
+    "perf_bench:epoll wait" => "run ready.epoll", "nothing has to be waited for";
     "perf_bench:futex lock-pi" => "run lock.contended --param kind=pi", "through the C library";
+    "perf_bench:futex wake" => "run lock.futex", "nobody waits";
+    "perf_bench:mem memcpy" => "run mem.libc";
+    "perf_bench:mem memset" => "run mem.libc --param op=memset";
     "perf_bench:sched messaging" => "run sched.groups", "without the making of the tasks";
     "perf_bench:sched pipe" => "run ipc.pipe_rtt";
     "perf_bench:syscall basic" => "run syscall.getppid";
     "perf_bench:syscall execve" => "run proc.exec";
     "perf_bench:syscall fork" => "run proc.fork_exit";
+    "perf_bench:uprobe" => "run isolation.uprobe --param at=entry,program,return", "a function of our own";
 
     "rt-tests:cyclictest" => "run timer.sleep sched.periodic";
     "rt-tests:oslat" => "run sched.noise";

@@ -32,7 +32,10 @@ impl Guardian {
     ///
     /// # Errors
     /// Those of `make` and of the fork.
-    pub fn new(make: impl FnOnce() -> io::Result<i32>, unmake: impl FnOnce(i32) -> io::Result<()>) -> io::Result<Guardian> {
+    pub fn new(
+        make: impl FnOnce() -> io::Result<i32>,
+        unmake: impl FnOnce(i32) -> io::Result<()>,
+    ) -> io::Result<Guardian> {
         let (leash_end, leash) = pipe()?;
         let (news, news_end) = pipe()?;
         let child = fork::fork(|| {

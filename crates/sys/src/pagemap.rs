@@ -106,7 +106,8 @@ impl PageMap {
                 let fd = self.file.as_fd().as_raw_fd() as usize;
                 // SAFETY: the structure has the size that it states, and the regions as many
                 // places as it says.
-                let found = unsafe { syscall3(libc::SYS_ioctl as usize, fd, SCAN, asked.as_mut_ptr().expose_provenance()) };
+                let found =
+                    unsafe { syscall3(libc::SYS_ioctl as usize, fd, SCAN, asked.as_mut_ptr().expose_provenance()) };
                 let found = usize::try_from(found).map_err(|_| io::Error::from_raw_os_error(-found as i32))?;
                 self.last = Last::Regions(found, start as u64);
                 Ok(self.regions[..found].iter().map(|r| (r.end - r.start) as usize / page_size()).sum())

@@ -128,8 +128,7 @@ fn load(kind: u32) -> io::Result<OwnedFd> {
         0,
     ];
     // SAFETY: the kernel reads the attributes and what they point to.
-    let program =
-        unsafe { libc::syscall(libc::SYS_bpf, LOAD_PROGRAM, attributes.as_ptr(), size_of_val(&attributes)) };
+    let program = unsafe { libc::syscall(libc::SYS_bpf, LOAD_PROGRAM, attributes.as_ptr(), size_of_val(&attributes)) };
     checked(program)?;
     // SAFETY: the kernel has just made it for this process.
     Ok(unsafe { OwnedFd::from_raw_fd(program as i32) })

@@ -193,7 +193,10 @@ mod tests {
             (slice, nice.map_err(|e| e.kind()), be_idle().map(|()| policy()).map_err(|e| e.kind()))
         });
         let (slice, nice, idle) = asked.join().expect("no panic");
-        assert!(matches!(slice, Ok(()) | Err(io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)), "{slice:?}");
+        assert!(
+            matches!(slice, Ok(()) | Err(io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)),
+            "{slice:?}"
+        );
         assert!(matches!(nice, Ok(19) | Err(io::ErrorKind::PermissionDenied)), "{nice:?}");
         assert!(matches!(idle, Ok(5) | Err(io::ErrorKind::PermissionDenied)), "{idle:?}");
     }

@@ -77,8 +77,8 @@ fn measure(ctx: &mut Ctx, zones: &Path) -> Outcome {
         _ => BenchError::Denied(format!("reading the counters of energy takes root: {error}")),
     })?;
     ctx.fact("energy.packages", packages.count());
-    let mut memory = Map::anonymous(if ctx.word("op") == "read" { BYTES } else { 1 }, Policy::Base)
-        .context("mapping memory")?;
+    let mut memory =
+        Map::anonymous(if ctx.word("op") == "read" { BYTES } else { 1 }, Policy::Base).context("mapping memory")?;
     memory.populate();
     let stream = Stream::new(Op::Read, None).map_err(BenchError::Unsupported)?;
     let mut pass = stream.over(&mut [], &memory).map_err(BenchError::Failed)?;
@@ -129,11 +129,13 @@ fn measure(ctx: &mut Ctx, zones: &Path) -> Outcome {
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
+    use groma_harness::sys::thread;
     use groma_harness::testing::try_out;
-    use std::fs::{create_dir, write};
+    use std::fs::{File, create_dir, write};
+    use std::os::unix::fs::FileExt;
     use std::path::PathBuf;
-    use std::sync::OnceLock;
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    use std::sync::{Arc, OnceLock};
 
     static TREE: OnceLock<PathBuf> = OnceLock::new();
     static FAKE: Benchmark = Benchmark {
@@ -152,31 +154,32 @@ mod tests {
         // Starts again every 0.4 s.
         const RANGE: u64 = 10_000_000;
         write(zone.join("max_energy_range_uj"), format!("{RANGE}\n")).expect("a file");
-        let tell = || {
+        let counter = File::create(zone.join("energy_uj")).expect("a file");
+        let tell = move || {
             let used = (sleep::now_ns() as f64 * 1e-3 * WATTS) as u64 % RANGE;
-            write(zone.join("new"), format!("{used}\n")).expect("a file");
-            // In place, as a counter: the file stays open.
-            std::fs::copy(zone.join("new"), zone.join("energy_uj")).expect("a copy");
+            // In place, at one length.
+            counter.write_at(format!("{used:010}\n").as_bytes(), 0).expect("a write");
         };
         tell();
         TREE.set(place.path().to_owned()).expect("set once");
-        let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !over.load(SeqCst) {
-                    tell();
-                    drop(sleep::until(sleep::now_ns() + 1_000_000));
-                }
-            });
-            let tried = try_out(&FAKE, &[("op", "add")], None);
-            over.store(true, SeqCst);
-            let tried = tried.expect("a value");
-            for name in ["power", "idle"] {
-                let watts = &tried.result.series(name).expect("values").values;
-                // The one that tells may be late, on a busy machine by a part of a stretch.
-                assert!(watts.iter().all(|watts| (WATTS / 3.0..WATTS * 3.0).contains(watts)), "{name}: {watts:?}");
+        let over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&over);
+        let telling = thread::spawn(64 << 10, move || {
+            while !seen.load(SeqCst) {
+                tell();
+                drop(sleep::until(sleep::now_ns() + 1_000_000));
             }
-        });
+        })
+        .expect("a thread");
+        let tried = try_out(&FAKE, &[("op", "add")], None);
+        over.store(true, SeqCst);
+        telling.join().expect("no panic");
+        let tried = tried.expect("a value");
+        for name in ["power", "idle"] {
+            let watts = &tried.result.series(name).expect("values").values;
+            // The one that tells may be late, on a busy machine by a part of a stretch.
+            assert!(watts.iter().all(|watts| (WATTS / 3.0..WATTS * 3.0).contains(watts)), "{name}: {watts:?}");
+        }
         place.clear();
     }
 }

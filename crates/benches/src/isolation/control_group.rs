@@ -33,10 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Making and removing a control group; moving a process to one",
         about: about!("control_group.rs"),
         iteration: "a group made and removed, or two moves: there and back",
-        outputs: &[
-            Output::MAIN.series("group"),
-            Output::named("move", "the calling process moved to another group"),
-        ],
+        outputs: &[Output::MAIN.series("group"), Output::named("move", "the calling process moved to another group")],
         params: &[Param::word(
             "controller",
             "the hierarchy: the unified one, or one that has this controller",

@@ -1,9 +1,9 @@
 //! What containers and sandboxes cost: namespaces, filters of system calls, supervisors. See
 //! docs/methods/operating-system.md#isolation.
 
+use crate::work::Done;
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, first};
-use crate::work::Done;
 use groma_harness::prelude::*;
 
 mod namespace;

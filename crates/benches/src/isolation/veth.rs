@@ -57,7 +57,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let there = || {
         let names = std::fs::read_to_string("/proc/self/net/dev").context("reading /proc/self/net/dev")?;
         let listed = ENDS.map(|end| names.contains(&format!("{end}:")));
-        if listed[0] == listed[1] { Ok(listed[0]) } else { Err(BenchError::Failed("one end alone is there".to_owned())) }
+        if listed[0] == listed[1] {
+            Ok(listed[0])
+        } else {
+            Err(BenchError::Failed("one end alone is there".to_owned()))
+        }
     };
     toggle(ctx, SERIES, made, || pair.remove().context("removing a pair of interfaces"), there)
 }

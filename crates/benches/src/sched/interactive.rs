@@ -88,7 +88,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     match class {
         "fifo" => sched::be_real_time().context("becoming a real-time task (SCHED_FIFO)")?,
         "slice" => sched::ask_for_slice(SLICE_NS).map_err(|error| match error.kind() {
-            io::ErrorKind::Unsupported => BenchError::Unsupported("this kernel lets no task ask for a slice".to_owned()),
+            io::ErrorKind::Unsupported => {
+                BenchError::Unsupported("this kernel lets no task ask for a slice".to_owned())
+            }
             _ => BenchError::from_io("sched_setattr", &error),
         })?,
         _ => {}

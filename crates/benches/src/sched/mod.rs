@@ -95,7 +95,10 @@ mod tests {
         let all = ALL.iter().chain(crate::timer::ALL);
         let sleepers: Vec<&str> =
             all.filter(|b| b.info.interference == Interference::Blocking).map(|b| b.info.id).collect();
-        assert_eq!(sleepers, ["sched.wakeup", "sched.periodic", "sched.groups", "sched.interactive", "sched.migrate", "timer.sleep"]);
+        assert_eq!(
+            sleepers,
+            ["sched.wakeup", "sched.periodic", "sched.groups", "sched.interactive", "sched.migrate", "timer.sleep"]
+        );
     }
 
     /// Both sleep as often, and as long. An ordinary task is one whatever it was before.

@@ -21,7 +21,9 @@
 use super::walk::write_each;
 use crate::work::Done;
 use groma_harness::prelude::*;
-use groma_harness::sys::pages::{MADV_COLLAPSE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, Map, Policy, huge_page_size, page_size};
+use groma_harness::sys::pages::{
+    MADV_COLLAPSE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, Map, Policy, huge_page_size, page_size,
+};
 use groma_harness::sys::process;
 
 pub(crate) static BENCH: Benchmark = Benchmark {

@@ -50,7 +50,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     process::allow_huge_pages();
     let mut area = Map::without_huge_page().map_err(|e| BenchError::Unsupported(format!("asking for folios: {e}")))?;
     if !size.is_power_of_two() || size <= page_size() || size > area.len() / 2 {
-        let (least, most) = (2 * page_size() >> 10, area.len() / 2 >> 10);
+        let (least, most) = (2 * page_size() / 1024, area.len() / 2048);
         return Err(BenchError::Unsupported(format!("a piece has {least} to {most} KiB here, by powers of two")));
     }
     let switch = format!("/sys/kernel/mm/transparent_hugepage/hugepages-{}kB/enabled", size >> 10);
@@ -59,7 +59,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             return Err(BenchError::Unsupported(format!("pieces of this size are off: {switch} is 'never'")));
         }
         Ok(_) => {}
-        Err(error) => return Err(BenchError::Unsupported(format!("this kernel has no pieces of this size: {switch}: {error}"))),
+        Err(error) => {
+            return Err(BenchError::Unsupported(format!("this kernel has no pieces of this size: {switch}: {error}")));
+        }
     }
     let base = size / page_size();
     let mut walk = Walk::by(size, &area);
@@ -72,7 +74,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let first = range.start / page_size();
         let there = area.residency().context("mincore")?;
         if there[first..].iter().any(|there| *there) {
-            return Err(BenchError::Unsupported("a larger size is on as well, and the kernel takes that one".to_owned()));
+            return Err(BenchError::Unsupported(
+                "a larger size is on as well, and the kernel takes that one".to_owned(),
+            ));
         }
         let piece = &mut area[range.clone()];
         faults.time(watch, || {

@@ -54,7 +54,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let mut map = PageMap::of(PAGES).context("opening /proc/self/pagemap")?;
     // The first answer says whether the kernel knows the question, and is the right one.
-    let first = map.ask(by, &area).map_err(|e| BenchError::Unsupported(format!("asking by {}: {e}", ctx.word("by"))))?;
+    let first =
+        map.ask(by, &area).map_err(|e| BenchError::Unsupported(format!("asking by {}: {e}", ctx.word("by"))))?;
     let right = first == PAGES / 2 && map.every_other();
     ctx.prove("the pages present are those written to", "1", f64::from(u8::from(right)), 1.0..=1.0);
     let asked = Done::new();

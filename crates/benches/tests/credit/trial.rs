@@ -191,6 +191,8 @@ fn plausible(quantity: Quantity) -> RangeInclusive<f64> {
         Quantity::Rate => 1e-3..=1e12,
         Quantity::Count | Quantity::Size => 0.0..=1e15,
         Quantity::Ratio => 0.0..=1e6,
+        Quantity::Energy => -1.0..=1.0,
+        Quantity::Power => 1e-3..=1e6,
     }
 }
 

@@ -102,12 +102,9 @@ impl<'fd> Receiver<'fd> {
         group.ring_entries = buffers.into();
         // SAFETY: the kernel reads the description, and keeps the ring of buffers, which lives
         // longer than the rings.
-        unsafe {
-            io_uring_register(ring.as_fd(), IoringRegisterOp::RegisterPbufRing, (&raw const group).cast(), 1)
-        }?;
+        unsafe { io_uring_register(ring.as_fd(), IoringRegisterOp::RegisterPbufRing, (&raw const group).cast(), 1) }?;
         let mask = buffers - 1;
-        let mut receiver =
-            Receiver { ring, free, buffers: memory, size, tail: 0, mask, receive, sockets: Vec::new() };
+        let mut receiver = Receiver { ring, free, buffers: memory, size, tail: 0, mask, receive, sockets: Vec::new() };
         for buffer in 0..buffers {
             receiver.give(buffer);
         }

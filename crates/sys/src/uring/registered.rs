@@ -53,16 +53,12 @@ impl Registered {
         if known.file {
             let number = file.as_raw_fd();
             // SAFETY: the kernel reads one descriptor, which is open.
-            unsafe {
-                io_uring_register(ring.as_fd(), IoringRegisterOp::RegisterFiles, (&raw const number).cast(), 1)
-            }?;
+            unsafe { io_uring_register(ring.as_fd(), IoringRegisterOp::RegisterFiles, (&raw const number).cast(), 1) }?;
         }
         if known.buffers {
             let one = libc::iovec { iov_base: buffers.as_mut_ptr().cast(), iov_len: parts * part };
             // SAFETY: the kernel reads one vector; its memory lives longer than the ring.
-            unsafe {
-                io_uring_register(ring.as_fd(), IoringRegisterOp::RegisterBuffers, (&raw const one).cast(), 1)
-            }?;
+            unsafe { io_uring_register(ring.as_fd(), IoringRegisterOp::RegisterBuffers, (&raw const one).cast(), 1) }?;
         }
         Ok(Registered { ring, file, buffers, part, known })
     }
