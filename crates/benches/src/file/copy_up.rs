@@ -49,6 +49,8 @@ const FILES: usize = 32;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
+    ctx.fact("work_dir.fs", "overlay");
+    ctx.fact("work_dir.options", "mounted for this round");
     let names: Vec<CString> = (0..FILES)
         .map(|n| CString::new(Files::name(n)).map_err(|e| BenchError::Failed(e.to_string())))
         .collect::<Result<_, _>>()?;
