@@ -1,8 +1,8 @@
 //! The energy that the processor packages have used, by the kernel's power capping (RAPL on Intel
 //! and AMD).
 //!
-//! Only the packages are summed: their parts (cores, graphics) are in them, and memory has a zone of
-//! its own on servers alone.
+//! Only the packages are summed: their parts (cores, graphics) are in them, and memory has a zone
+//! of its own on servers alone.
 
 use std::fs::{File, read_dir, read_to_string};
 use std::io;
@@ -32,7 +32,8 @@ impl Packages {
     /// The zones below a directory ([`ZONES`]) that are packages.
     ///
     /// # Errors
-    /// `NotFound` where there is none; `PermissionDenied`: since Linux 5.10 only root may read them.
+    /// `NotFound` where there is none; `PermissionDenied`: since Linux 5.10 only root may read
+    /// them.
     pub fn below(directory: &Path) -> io::Result<Packages> {
         let mut zones = Vec::new();
         for entry in read_dir(directory)? {

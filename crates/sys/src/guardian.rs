@@ -1,12 +1,11 @@
 //! System V objects and control groups, owned by a process that outlives the worker.
 //!
 //! A message queue or a semaphore set of System V has no descriptor, so nothing removes it when its
-//! users are gone, and it cannot be removed early: that fails those who wait on it. Nor does anything
-//! remove a control group. Each therefore
-//! belongs to a guardian, a process in a session of its own, which neither the death of the worker
-//! nor SIGKILL to its group reaches. The guardian creates the object before it reports its id, and
-//! removes it on request or when the pipe to the worker ends, which happens however the worker
-//! ends. The object never exists without its guardian
+//! users are gone, and it cannot be removed early: that fails those who wait on it. Nor does
+//! anything remove a control group. Each therefore belongs to a guardian, a process in a session of
+//! its own, which neither the death of the worker nor SIGKILL to its group reaches. The guardian
+//! creates the object before it reports its id, and removes it on request or when the pipe to the
+//! worker ends, which happens however the worker ends. The object never exists without its guardian
 //! (`docs/methods/operating-system.md#clean-up`).
 //!
 //! A private IPC namespace would do the same without a process, but only for the superuser, and

@@ -85,8 +85,8 @@ impl Crossing {
     /// Makes the second one: `net`, `uts`, `ipc` or `cgroup`.
     ///
     /// # Errors
-    /// Those of `unshare` and `setns`: `EPERM` without the right; `NotFound` where the kernel has no
-    /// such namespaces.
+    /// Those of `unshare` and `setns`: `EPERM` without the right; `NotFound` where the kernel has
+    /// no such namespaces.
     pub fn new(word: &str) -> io::Result<Crossing> {
         let named = Namespaces::named(word).ok_or(io::ErrorKind::NotFound)?;
         let path = format!("/proc/thread-self/ns/{}", named.look);

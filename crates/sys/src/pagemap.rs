@@ -87,8 +87,8 @@ impl PageMap {
             }
             Present::Scan => {
                 let regions = &mut self.regions[..pages];
-                // size, flags, start, end, walk_end, vec, vec_len, max_pages, and four masks: those to
-                // invert, those that all must hold, of which any must, and which are returned.
+                // size, flags, start, end, walk_end, vec, vec_len, max_pages, and four masks: those
+                // to invert, those that all must hold, of which any must, and which are returned.
                 let mut asked = [
                     96,
                     0,

@@ -13,6 +13,8 @@ use std::ops::{Deref, DerefMut};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
+mod folios;
+
 /// The size of a base page, in bytes.
 pub fn page_size() -> usize {
     rustix::param::page_size()
@@ -97,24 +99,6 @@ impl Map {
             Policy::Transparent => map.advise(libc::MADV_HUGEPAGE)?,
             Policy::Reserved => {}
         }
-        Ok(map)
-    }
-
-    /// New private memory as long as a huge page, aligned so that it contains no whole one, and
-    /// willing to have larger pieces than base pages.
-    ///
-    /// # Errors
-    /// Those of `mmap` and `madvise`.
-    pub fn without_huge_page() -> io::Result<Map> {
-        let huge = huge_page_size().unwrap_or(512 * page_size());
-        let mut map = Map::anonymous(2 * huge, Policy::Base)?;
-        // From half a huge page on; the part in front of it has other advice.
-        map.offset = round_up(map.base as usize, huge) - map.base as usize + huge / 2;
-        if map.offset + huge > map.mapped {
-            map.offset -= huge;
-        }
-        map.len = huge;
-        map.advise(libc::MADV_HUGEPAGE)?;
         Ok(map)
     }
 

@@ -67,8 +67,8 @@ impl Probe {
     /// pass.
     ///
     /// # Errors
-    /// `NotFound` where the kernel has no such events, or hides them; those of `perf_event_open` and
-    /// of `bpf`: `EACCES` or `EPERM` without the right.
+    /// `NotFound` where the kernel has no such events, or hides them; those of `perf_event_open`
+    /// and of `bpf`: `EACCES` or `EPERM` without the right.
     pub fn new(probed: Probed<'_>, with_program: bool) -> io::Result<Probe> {
         let number = |path: &str| -> io::Result<u64> {
             read_to_string(path)?.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())

@@ -1,8 +1,8 @@
 //! io_uring without a library: `io_uring_setup`, `io_uring_enter` and the mapped rings.
 //!
 //! One submission ring and one completion ring, for one thread at a time, in one of three modes
-//! ([`Mode`]; `docs/methods/operating-system.md#io_uring`). [`missing`] says why there are no rings,
-//! where there are none.
+//! ([`Mode`]; `docs/methods/operating-system.md#io_uring`). [`missing`] says why there are no
+//! rings, where there are none.
 //!
 //! # Safety
 //! The mappings are those of a ring descriptor that is open as long as they exist, with the lengths

@@ -2,14 +2,14 @@
 //!
 //! **Measures:** Joules that the processor packages use for an operation beyond what they use while
 //! this CPU idles: `add`, one of a chain of dependent additions, or `read`, a line of 64 bytes read
-//! from memory in order. `.power` is the power of all packages while one CPU works so, `.idle` while
-//! it does not.
+//! from memory in order. `.power` is the power of all packages while one CPU works so, `.idle`
+//! while it does not.
 //!
 //! **Does not measure:** Memory modules, disks, fans and power supplies: a meter at the plug does.
 //!
-//! **Method:** The kernel's counters of the packages (power capping, RAPL) are read before and after
-//! 50 ms of work and 50 ms of sleep, in turns. The difference of the two powers, times the time of
-//! an operation, is its energy. It may be negative where others were busier meanwhile.
+//! **Method:** The kernel's counters of the packages (power capping, RAPL) are read before and
+//! after 50 ms of work and 50 ms of sleep, in turns. The difference of the two powers, times the
+//! time of an operation, is its energy. It may be negative where others were busier meanwhile.
 //!
 //! **Proofs:** The counters have moved in every stretch, and the loop ran as often as it was told.
 //!

@@ -4,14 +4,14 @@
 //! File servers, security modules, overlay file systems and backups keep what they know of a file
 //! in attributes.
 //!
-//! **Does not measure:** Attributes that are looked at with each open (those of security modules), or
-//! values too long for the file's inode.
+//! **Does not measure:** Attributes that are looked at with each open (those of security modules),
+//! or values too long for the file's inode.
 //!
 //! **Method:** Many calls on one open file in one short interval. The values differ from call to
 //! call.
 //!
-//! **Proofs:** Each read brings the whole value that was set; after the writes the file has the last
-//! value. Every call enters the kernel.
+//! **Proofs:** Each read brings the whole value that was set; after the writes the file has the
+//! last value. Every call enters the kernel.
 //!
 //! **Pitfalls:** Some file systems have no attributes of users, or (tmpfs) only since Linux 6.6:
 //! `unsupported`.

@@ -10,8 +10,8 @@
 //! **Method:** An overlay is mounted, for this process alone, over a layer with some files, each of
 //! which is opened once. Then the next overlay is made, untimed. Each open is a value of its own.
 //!
-//! **Proofs:** Each open has taken an inode of the upper layer, and what the file then holds is what
-//! the lower layer has.
+//! **Proofs:** Each open has taken an inode of the upper layer, and what the file then holds is
+//! what the lower layer has.
 //!
 //! **Pitfalls:** It takes root or user namespaces, and a kernel with overlayfs.
 //!

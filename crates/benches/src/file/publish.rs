@@ -9,9 +9,9 @@
 //!
 //! **Does not measure:** `fsync` before the name (`file.durable`).
 //!
-//! **Method:** As in `file.create_delete`: files are made and the oldest removed in turn, each timed
-//! alone. The proof is the directory at the end: as many names as were made and not removed, each
-//! of a file with its contents.
+//! **Method:** As in `file.create_delete`: files are made and the oldest removed in turn, each
+//! timed alone. The proof is the directory at the end: as many names as were made and not removed,
+//! each of a file with its contents.
 //!
 //! **Pitfalls:** Some file systems have no nameless files: `unsupported`.
 //!

@@ -12,8 +12,8 @@
 //! in batches. A group that owns the others is removed at the end by a process that survives the
 //! worker.
 //!
-//! **Proofs:** Every group could be made where there was none and removed where there was one; after
-//! the moves of an interval the process is in the group that it was moved to.
+//! **Proofs:** Every group could be made where there was none and removed where there was one;
+//! after the moves of an interval the process is in the group that it was moved to.
 //!
 //! **Pitfalls:**
 //! - The kernel finishes the removal in the background.

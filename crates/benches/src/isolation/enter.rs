@@ -1,15 +1,15 @@
 //! Entering a namespace that exists.
 //!
-//! **Measures:** One `setns` of the calling thread: what a container engine does to run a command in
-//! a container, and a network agent to look after its interfaces.
+//! **Measures:** One `setns` of the calling thread: what a container engine does to run a command
+//! in a container, and a network agent to look after its interfaces.
 //!
 //! **Does not measure:** Making a namespace (`isolation.namespace`).
 //!
-//! **Method:** The worker has made a second namespace of the kind and goes there and back, many times
-//! in one short interval. The value is one call.
+//! **Method:** The worker has made a second namespace of the kind and goes there and back, many
+//! times in one short interval. The value is one call.
 //!
-//! **Proofs:** Every call was answered with 0; after the first of the last pair of each interval the
-//! thread is in the other namespace, by its number below `/proc`, and afterwards in its own.
+//! **Proofs:** Every call was answered with 0; after the first of the last pair of each interval
+//! the thread is in the other namespace, by its number below `/proc`, and afterwards in its own.
 //!
 //! **Pitfalls:** It takes CAP_SYS_ADMIN over both namespaces: `denied` to an ordinary user.
 //!

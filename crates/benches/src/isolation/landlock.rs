@@ -1,9 +1,9 @@
 //! Opening a file where the task has given itself rules about files (Landlock).
 //!
-//! **Measures:** Open and close of a file that the rules allow, by the number of `layers`: a program
-//! that restricts itself has one, and each that it was started by may have added one. The kernel
-//! walks from the file up to the directory that a rule names. Compare `syscall.open_close`, which is
-//! the same call without rules.
+//! **Measures:** Open and close of a file that the rules allow, by the number of `layers`: a
+//! program that restricts itself has one, and each that it was started by may have added one. The
+//! kernel walks from the file up to the directory that a rule names. Compare `syscall.open_close`,
+//! which is the same call without rules.
 //!
 //! **Does not measure:** Setting up the rules, or opens that they refuse.
 //!
@@ -11,8 +11,8 @@
 //! there are layers, then opens a file there by number. `depth` is the number of names in the path,
 //! and so of directories that are looked at.
 //!
-//! **Proofs:** A file outside the rules, which could be opened before, is refused; every open within
-//! them is allowed and enters the kernel.
+//! **Proofs:** A file outside the rules, which could be opened before, is refused; every open
+//! within them is allowed and enters the kernel.
 //!
 //! **Pitfalls:** Only rights that a rule set names are checked; reading files is what is checked
 //! here.

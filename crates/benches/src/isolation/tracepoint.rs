@@ -9,9 +9,9 @@
 //!
 //! **Does not measure:** What a useful program does, or events that are written to a buffer.
 //!
-//! **Method:** The tracepoint is at the entry of `getppid`, of this task alone. Once one tracepoint of
-//! system calls is on, all calls of all tasks go the long way into the kernel, also where nothing is
-//! counted.
+//! **Method:** The tracepoint is at the entry of `getppid`, of this task alone. Once one tracepoint
+//! of system calls is on, all calls of all tasks go the long way into the kernel, also where
+//! nothing is counted.
 //!
 //! **Proofs:** The kernel's count is the number of calls credited; every call enters the kernel.
 //!

@@ -7,14 +7,14 @@
 //! - `program`: the same, and an eBPF program runs each time.
 //! - `return`: at the return: the kernel replaces the return address and traps where it leads.
 //!
-//! **Does not measure:** Instructions that the kernel has to execute by a single step, which takes a
-//! second trap.
+//! **Does not measure:** Instructions that the kernel has to execute by a single step, which takes
+//! a second trap.
 //!
-//! **Method:** The function is machine code in a file of the work directory, which is mapped: probes
-//! are put into files. Only this task is watched.
+//! **Method:** The function is machine code in a file of the work directory, which is mapped:
+//! probes are put into files. Only this task is watched.
 //!
-//! **Proofs:** The kernel's count is the number of calls credited, and the function has returned its
-//! argument each time.
+//! **Proofs:** The kernel's count is the number of calls credited, and the function has returned
+//! its argument each time.
 //!
 //! **Pitfalls:** Since Linux 6.18 a probe on a 5-byte `nop` of x86-64 is a call instead of a trap;
 //! that is another metric.

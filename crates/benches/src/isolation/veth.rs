@@ -3,8 +3,8 @@
 //! **Measures:** One message to the kernel (rtnetlink) that makes a pair, `veth`, as each container
 //! with a network has one, and its answer; as `.remove` the removal of both.
 //!
-//! **Does not measure:** Addresses, routes, or moving one end to another namespace; packets over the
-//! pair.
+//! **Does not measure:** Addresses, routes, or moving one end to another namespace; packets over
+//! the pair.
 //!
 //! **Method:** In a network namespace of the worker's own. The two take turns; each is timed alone.
 //!

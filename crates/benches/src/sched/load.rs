@@ -1,8 +1,8 @@
 //! Background load: busy tasks that never sleep, a given number per 100 CPUs.
 //!
 //! Unless a benchmark puts them on a CPU, the tasks are not pinned: as on a real system, the
-//! scheduler moves them among the CPUs of the run. They are children that die with the worker, however it ends, and they are ended and reaped
-//! when the load is dropped.
+//! scheduler moves them among the CPUs of the run. They are children that die with the worker,
+//! however it ends, and they are ended and reaped when the load is dropped.
 
 use super::cpus_of_the_run;
 use groma_harness::prelude::*;
@@ -75,8 +75,8 @@ impl Load {
         Ok(load)
     }
 
-    /// Ends the load. States its CPU time as a fact and proves that all tasks ran to the end. Returns
-    /// how often other tasks took the CPU from them.
+    /// Ends the load. States its CPU time as a fact and proves that all tasks ran to the end.
+    /// Returns how often other tasks took the CPU from them.
     pub(super) fn stop(self, ctx: &mut Ctx) -> Result<u64, BenchError> {
         let tasks = self.children.len();
         let lived_ns = (ctx.now_ns() - self.began_ns).max(1);

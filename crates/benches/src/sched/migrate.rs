@@ -8,8 +8,8 @@
 //! **Does not measure:** What the task's caches and TLB entries cost afterwards, or the decision of
 //! the scheduler to move a task (`sched.wakeup` free).
 //!
-//! **Method:** The worker's CPU and another one of the run take turns, so every call moves. The value is one call, of a
-//! pair that goes there and back.
+//! **Method:** The worker's CPU and another one of the run take turns, so every call moves. The
+//! value is one call, of a pair that goes there and back.
 //!
 //! **Proofs:** After each call the task may run on the CPU named and on no other: with `self` it is
 //! seen to be there.

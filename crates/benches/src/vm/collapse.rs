@@ -5,8 +5,8 @@
 //! and the pages freed. khugepaged does the same in the background. A program that does it itself
 //! decides when.
 //!
-//! **Does not measure:** What the huge page then saves (`mem.latency pages=huge`), or one that comes
-//! with the first touch (`vm.fault_huge`).
+//! **Does not measure:** What the huge page then saves (`mem.latency pages=huge`), or one that
+//! comes with the first touch (`vm.fault_huge`).
 //!
 //! **Method:** Before each call the memory is filled with base pages, untimed. Only the call is
 //! timed.

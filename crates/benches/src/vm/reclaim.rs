@@ -12,8 +12,8 @@
 //! group fits a quarter of it. The other loop reads a part that was dropped from the cache before,
 //! untimed, from the group above.
 //!
-//! **Proofs:** Every read is whole. After reading at the limit no more of the file is in memory than
-//! the limit allows, and of the other part all is that was read.
+//! **Proofs:** Every read is whole. After reading at the limit no more of the file is in memory
+//! than the limit allows, and of the other part all is that was read.
 //!
 //! **Pitfalls:**
 //! - A limit of an outer group may be reached first.

@@ -6,9 +6,9 @@
 //!
 //! **Does not measure:** Reclaim that the kernel starts by itself (`vm.reclaim`), or reading ahead.
 //!
-//! **Method:** Pages are written to, half of each with random bytes so that a device that compresses
-//! has work and success, and sent out; then each is touched. Pages that did not go out are not
-//! touched.
+//! **Method:** Pages are written to, half of each with random bytes so that a device that
+//! compresses has work and success, and sent out; then each is touched. Pages that did not go out
+//! are not touched.
 //!
 //! **Proofs:** `mincore` finds nearly all pages gone after the advice; each touch of one is a major
 //! fault by the kernel's count, or a minor one where swap is memory that needs no waiting; every
@@ -16,8 +16,8 @@
 //!
 //! **Pitfalls:**
 //! - Without swap space there is nothing to measure: `unsupported`.
-//! - What is behind the swap space is the subject: compressed memory (zram), or a pool in front of a
-//!   disk (zswap). The fact swap.on names it. To a disk the kernel writes in the background and
+//! - What is behind the swap space is the subject: compressed memory (zram), or a pool in front of
+//!   a disk (zswap). The fact swap.on names it. To a disk the kernel writes in the background and
 //!   keeps the page until memory is short: that is `unsupported`, and no time of a disk is claimed.
 //!
 //! **Sources:** stress-ng (`--madvise`, `--swap`) only makes the load. See
