@@ -17,6 +17,7 @@
 //!
 //! **Sources:** None of the earlier suites. See docs/methods/operating-system.md#tmpfs-control.
 
+use crate::scratch::Scratch;
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
 use groma_harness::sys::overlay::{Files, Overlay};
@@ -49,17 +50,16 @@ const FILES: usize = 32;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
-    ctx.fact("work_dir.fs", "overlay");
-    ctx.fact("work_dir.options", "mounted for this round");
     let names: Vec<CString> = (0..FILES)
         .map(|n| CString::new(Files::name(n)).map_err(|e| BenchError::Failed(e.to_string())))
         .collect::<Result<_, _>>()?;
+    let at = Scratch::apart(ctx)?;
     let (mut opened, mut copied, mut wrong) = (0u64, 0u64, 0u64);
     let (begun, end) = (ctx.now_ns(), ctx.now_ns() + ctx.time_limit_ns());
     while opened == 0 || ctx.now_ns() < end {
         // Twice the contents, the layers' directories, and room for what tmpfs adds.
         let room = 2 * FILES as u64 * size.next_multiple_of(4096) + (4 << 20);
-        let overlay = Overlay::with_files(room, ctx.work_dir()?, Files { count: FILES, bytes: size })
+        let overlay = Overlay::with_files(room, at.path(), Files { count: FILES, bytes: size })
             .map_err(|e| BenchError::Unsupported(format!("mounting an overlay in memory: {e}")))?;
         let root = overlay.root().context("opening the directory")?;
         let free = files::free_inodes(&root).context("fstatfs")?;

@@ -160,7 +160,7 @@ mod tests {
     fn a_tmpfs_is_not_shared() {
         let has = |bench: &Benchmark, name: &str| bench.info.params.iter().any(|param| param.name == name);
         let shared = ALL.iter().filter(|bench| has(bench, OBJECT.name) && has(bench, WHERE.name));
-        assert_eq!(shared.clone().count(), 7);
+        assert_eq!(shared.clone().count(), 8);
         for bench in shared {
             let (place, chosen) = (Place::new(), [("object", "shared"), ("where", "tmpfs")]);
             let tried = try_out(bench, &chosen, Some(place.path())).map(|_| ());

@@ -48,9 +48,6 @@ const PAIRS: [Placement; 3] = [Placement::SameCpu, Placement::SameLlc, Placement
 /// Benchmarks that need the work directory only for a file that the members of a group map.
 const ONLY_MAPPED: [&str; 2] = ["lock.futex", "lock.posix_sem"];
 
-/// The benchmark that has no directory of its own, but mounts file systems.
-const MOUNTED_ON: &str = "file.copy_up";
-
 /// The rules.
 pub(crate) const RULES: [Rule; 12] = [
     // The harness (crates/harness/src/evidence.rs).
@@ -82,11 +79,7 @@ pub(crate) const RULES: [Rule; 12] = [
     },
     Rule { name: WORK, expected: ONCE, applies: counts_work },
     Rule { name: "fact work_dir.fs", expected: TOLD, applies: writes_files },
-    Rule {
-        name: "fact directory.apart",
-        expected: TOLD,
-        applies: |r| r.info.family() == "file" && r.info.id != MOUNTED_ON && r.with == BASE,
-    },
+    Rule { name: "fact directory.apart", expected: TOLD, applies: |r| r.info.family() == "file" && r.with == BASE },
 ];
 
 fn has_samples(round: &Round) -> bool {
