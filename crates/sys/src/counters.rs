@@ -157,14 +157,24 @@ pub fn tlb_shootdowns(cpus: &[u32]) -> Option<u64> {
     shootdowns_in(&std::fs::read_to_string("/proc/interrupts").ok()?, cpus)
 }
 
+/// Interrupts by which other CPUs made these call a function, from `/proc/interrupts`; `None` as for
+/// [`tlb_shootdowns`].
+pub fn function_calls(cpus: &[u32]) -> Option<u64> {
+    row_in(&std::fs::read_to_string("/proc/interrupts").ok()?, "CAL:", cpus)
+}
+
 fn shootdowns_in(text: &str, cpus: &[u32]) -> Option<u64> {
+    row_in(text, "TLB:", cpus)
+}
+
+fn row_in(text: &str, name: &str, cpus: &[u32]) -> Option<u64> {
     let columns: Vec<u32> = text
         .lines()
         .next()?
         .split_ascii_whitespace()
         .filter_map(|name| name.strip_prefix("CPU")?.parse().ok())
         .collect();
-    let row = text.lines().find_map(|line| line.trim_start().strip_prefix("TLB:"))?;
+    let row = text.lines().find_map(|line| line.trim_start().strip_prefix(name))?;
     let counts = columns.iter().zip(row.split_ascii_whitespace());
     Some(counts.filter(|(cpu, _)| cpus.contains(cpu)).filter_map(|(_, n)| n.parse::<u64>().ok()).sum())
 }

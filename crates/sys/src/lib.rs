@@ -8,6 +8,7 @@
 pub mod affinity;
 pub mod arch;
 pub mod atomic;
+pub mod barrier;
 pub mod chase;
 pub mod clock;
 pub mod clone;

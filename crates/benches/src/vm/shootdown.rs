@@ -3,7 +3,8 @@
 //! **Measures:** How much longer one call over one present page takes when every CPU that runs a
 //! thread of the process has to forget the translation. Those CPUs are interrupted, or notified by
 //! hardware, and waited for. `unmap` is `munmap`, `dontneed` is `madvise(MADV_DONTNEED)`, `protect`
-//! is `mprotect` to read-only.
+//! is `mprotect` to read-only. `membarrier` changes no page: it interrupts the same CPUs, which
+//! then have nothing to forget (Linux 4.14), so it is the price of the interrupts alone.
 //!
 //! **Does not measure:** What the interrupted threads lose, or the TLB misses that follow.
 //!
@@ -17,7 +18,8 @@
 //! placement gives the CPU of the first spinner.
 //!
 //! **Proofs:** The spinners go on for each call, and each call takes effect: the kernel counts a
-//! fault when the page is touched again, or `/proc/self/maps` shows the changed permissions. The
+//! fault when the page is touched again, `/proc/self/maps` shows the changed permissions, or, of
+//! `membarrier`, the CPUs have received interrupts (where they are counted). The
 //! number of shootdowns that the spinners' CPUs received (`/proc/interrupts`, where it counts them)
 //! is a fact only: making the page ready may cause one, other programs cause some, and hypervisors
 //! and CPUs that notify each other without interrupts show none.
@@ -37,7 +39,7 @@ use groma_harness::sys::counters;
 use groma_harness::sys::mapping::{Backing, Mapping, permissions};
 use groma_harness::sys::pages::{Map, page_size};
 use groma_harness::sys::shared::Shared;
-use groma_harness::sys::{affinity, process};
+use groma_harness::sys::{affinity, barrier, process};
 use std::cell::RefCell;
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -56,8 +58,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::word(
                 "call",
-                "munmap, madvise(MADV_DONTNEED), or mprotect to read-only",
-                &["unmap", "dontneed", "protect"],
+                "munmap, madvise(MADV_DONTNEED), mprotect to read-only, or membarrier, which changes no page",
+                &["unmap", "dontneed", "protect", "membarrier"],
             )
             .quick(&["protect"]),
             Param::count("threads", "threads that run on other CPUs").quick(&["1"]).full(&["2", "3", "7", "15", "31"]),
@@ -215,6 +217,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let page = RefCell::new(Page::new(call)?);
     let mut beside = [Seen::default(), Seen::default()];
     let shootdowns = counters::tlb_shootdowns(&cpus);
+    let interrupts = counters::function_calls(&cpus);
     let [of_processes, of_threads] = &mut beside;
     let variant = |role: u32, seen: &mut Seen, iters: u64, watch: &mut Stopwatch<'_>| {
         let before = spinning.all(role);
@@ -245,6 +248,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     spinners.send_command(NOBODY);
     measured?;
     let received = counters::tlb_shootdowns(&cpus).zip(shootdowns).map(|(now, before)| now.saturating_sub(before));
+    let interrupted = counters::function_calls(&cpus).zip(interrupts).map(|(now, before)| now.saturating_sub(before));
     let ended_badly = spinners.end()?.iter().filter(|exit| !exit.success()).count();
 
     let [of_processes, of_threads] = beside;
@@ -259,8 +263,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let per_call = received as f64 / (of_threads.calls * cpus.len() as u64).max(1) as f64;
         ctx.fact("tlb_shootdowns.per_call_and_thread", format!("{per_call:.3}"));
     }
+    let page = page.into_inner();
+    if let Page::None = page {
+        if let Some(interrupted) = interrupted {
+            let per_call = interrupted as f64 / (of_threads.calls * cpus.len() as u64).max(1) as f64;
+            ctx.prove("interrupts received per call and thread", "1 (0.5 or more)", per_call, 0.5..);
+        } else {
+            ctx.note("interrupts are not counted here");
+        }
+        return Ok(());
+    }
     // After the last call the page is as that call left it.
-    if let Page::Kept(page, true) = page.into_inner() {
+    if let Page::Kept(page, true) = page {
         match permissions(&page) {
             Some(seen) => {
                 let only_read = f64::from(u8::from(seen == "r--p"));
@@ -279,6 +293,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 /// The page that is changed.
 enum Page {
+    /// None: a barrier is all.
+    None,
     /// A new one for each call, which unmaps it.
     New(Option<Mapping<'static>>),
     /// The same one again and again; true if it is write-protected, false if it is given back.
@@ -290,6 +306,11 @@ impl Page {
         if call == "unmap" {
             return Ok(Page::New(None));
         }
+        if call == "membarrier" {
+            barrier::join()
+                .map_err(|e| BenchError::Unsupported(format!("this kernel has no membarrier (Linux 4.14): {e}")))?;
+            return Ok(Page::None);
+        }
         Ok(Page::Kept(Map::guarded(page_size()).context("mapping a page")?, call == "protect"))
     }
 
@@ -297,6 +318,7 @@ impl Page {
     /// its own.
     fn make_ready(&mut self) -> Outcome {
         match self {
+            Page::None => {}
             Page::New(page) => {
                 let page = page.insert(Mapping::new(page_size(), Backing::Anonymous, false).context("mmap")?);
                 write_each(page, 1);
@@ -314,6 +336,12 @@ impl Page {
     /// Times the call that changes the page.
     fn change(&mut self, watch: &mut Stopwatch<'_>) -> Outcome {
         let done = match self {
+            Page::None => {
+                watch.start();
+                let done = barrier::interrupt();
+                watch.stop();
+                done
+            }
             Page::New(page) => {
                 let page = page.take().ok_or_else(|| BenchError::Failed("there is no page".to_owned()))?;
                 watch.start();
