@@ -481,7 +481,7 @@ pub const REPEATS: &[Repeat] = rows! {
     "rt-tests:cyclictest" => "run timer.sleep sched.periodic";
     "rt-tests:oslat" => "run sched.noise";
 
-    "schbench:wakeup" => "run sched.wakeup";
+    "schbench:wakeup" => "run sched.workers";
 
     "linux:osnoise" => "run sched.noise";
 

@@ -43,7 +43,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             KINDS,
         )
         .quick(&["cas"])
-        .standard(&["add", "swap", "fence", "store_fence", "pause"])],
+        .standard(&["add", "swap", "fence", "store_fence", "pause", "cpuid"])],
         tier: Tier::Standard,
         target_half_width: 0.02,
         class_tier: Tier::Full,

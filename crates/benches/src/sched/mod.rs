@@ -16,6 +16,7 @@ mod groups;
 mod interactive;
 mod migrate;
 mod runnable;
+mod workers;
 
 mod load;
 mod per_cpu;
@@ -97,7 +98,15 @@ mod tests {
             all.filter(|b| b.info.interference == Interference::Blocking).map(|b| b.info.id).collect();
         assert_eq!(
             sleepers,
-            ["sched.wakeup", "sched.periodic", "sched.groups", "sched.interactive", "sched.migrate", "timer.sleep"]
+            [
+                "sched.wakeup",
+                "sched.periodic",
+                "sched.groups",
+                "sched.interactive",
+                "sched.migrate",
+                "sched.workers",
+                "timer.sleep"
+            ]
         );
     }
 
