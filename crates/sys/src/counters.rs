@@ -7,6 +7,8 @@
 //! Each call passes a valid, owned out-parameter.
 #![expect(unsafe_code, reason = "getrusage, clock_gettime of CPU clocks, sched_getcpu")]
 
+use std::io;
+
 /// Counters of one thread, process or set of children, from `getrusage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -93,6 +95,22 @@ impl Usage {
         let all = self.user_ns + self.system_ns;
         (all > 0).then(|| self.system_ns as f64 / all as f64)
     }
+}
+
+/// The CPU time of a process, in nanoseconds: one system call.
+///
+/// # Errors
+/// `EINVAL` when there is no such process.
+pub fn cpu_ns_of(pid: i32) -> io::Result<u64> {
+    // The kernel's number of the clock of a process: its id inverted, and what is counted, which is
+    // all of its time (`CPUCLOCK_SCHED`).
+    let clock = (!pid << 3) | 2;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one timespec.
+    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// CPU time of the calling thread, in nanoseconds.
@@ -182,6 +200,18 @@ fn row_in(text: &str, name: &str, cpus: &[u32]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of this process more than of its thread, and of none an error.
+    #[test]
+    fn a_process_has_a_clock_of_its_own() {
+        let own = thread_cpu_ns();
+        let all = cpu_ns_of(crate::process::id() as i32).expect("a clock");
+        assert!(all >= own && own > 0, "{all} {own}");
+        let child = crate::fork::fork(|| 0).expect("fork");
+        let pid = child.pid();
+        child.wait().expect("wait");
+        assert!(cpu_ns_of(pid).is_err());
+    }
 
     #[test]
     fn each_counter_comes_from_its_own_field() {

@@ -7,19 +7,21 @@
 //! **Does not measure:** Waking a task (`ctx.switch`, whose `tasks` sleep), or a yield to nobody.
 //!
 //! **Method:** Each process counts a turn and yields, again and again, on one CPU. The first one
-//! looks at the clock and at all counters once a millisecond at most. A value is that time over the
-//! turns taken in it.
+//! looks at all counters and at the CPU time of all processes once a millisecond, and less often
+//! where they are many. A value is the CPU time over the turns taken in it: beside a task of another
+//! kind a yield costs that task's slice, which is no time of these processes.
 //!
 //! **Proofs:** Every process has had its turns: the one with the fewest at least a tenth of the
 //! average. By the kernel's count there were as many switches as turns, within 5 %.
 //!
-//! **Pitfalls:** Beside other load some values contain that task's slice; the median does not.
+//! **Pitfalls:** By the wall clock, which this benchmark used at first, two tasks beside four busy
+//! loops took 667 us for a switch.
 //!
 //! **Sources:** lat_ctx asks how a switch depends on the number of tasks, with tasks that sleep.
 //! See docs/methods/operating-system.md#context-switches.
 
 use groma_harness::prelude::*;
-use groma_harness::sys::counters::{Usage, current_cpu};
+use groma_harness::sys::counters::{Usage, cpu_ns_of, current_cpu, thread_cpu_ns};
 use groma_harness::sys::fork::Child;
 use groma_harness::sys::sched::yield_now;
 use groma_harness::sys::shared::Shared;
@@ -48,8 +50,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Words between the counters of two tasks, so that no two share a cache line.
 const STRIDE: usize = 16;
-/// The shortest time of a value.
+/// The shortest time of a value, and what it is at least for each task whose CPU time is read.
 const WINDOW_NS: u64 = 1_000_000;
+const WINDOW_NS_PER_TASK: u64 = 50_000;
+/// Turns of the first task between two looks at the clock, which the others do not make.
+const LOOKLESS: u32 = 8;
 /// The fewest values in a round, and the most.
 const FEWEST: usize = 10;
 const MOST: usize = 1000;
@@ -86,17 +91,22 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let own = Usage::thread();
     let (begun, end) = (ctx.now_ns(), ctx.now_ns() + ctx.time_limit_ns());
     let mut values = 0;
-    let (mut at, mut seen) = (sleep::now_ns(), all());
+    // While this task reads, no other one of them has the CPU.
+    let others_ns = || -> Result<u64, BenchError> {
+        children.iter().map(|child| cpu_ns_of(child.pid()).context("reading the CPU time of a task")).sum()
+    };
+    let window_ns = WINDOW_NS.max(WINDOW_NS_PER_TASK * tasks as u64);
     while values < FEWEST || (values < MOST && ctx.now_ns() < end) {
-        turn();
-        let now = sleep::now_ns();
-        if now - at < WINDOW_NS {
-            continue;
+        let (before, seen) = (others_ns()?, all());
+        let own_ns = thread_cpu_ns();
+        let until = sleep::now_ns() + window_ns;
+        while sleep::now_ns() < until {
+            (0..LOOKLESS).for_each(|_| turn());
         }
-        let turned = all();
-        ctx.state((now - at) as f64 * 1e-9 / (turned - seen) as f64);
+        let own_ns = thread_cpu_ns() - own_ns;
+        let spent = own_ns + others_ns()? - before;
+        ctx.state(spent as f64 * 1e-9 / (all() - seen) as f64);
         values += 1;
-        (at, seen) = (now, turned);
     }
     ctx.sampled_since(begun);
     let own = Usage::thread().since(&own);
