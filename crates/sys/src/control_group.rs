@@ -38,28 +38,59 @@ impl ControlGroup {
     /// `NotFound` where no hierarchy has the controller; those of `mkdir`: `EACCES`, `EROFS` where
     /// groups may not be made.
     pub fn new(controller: Option<&str>) -> io::Result<ControlGroup> {
+        ControlGroup::nested(controller, "", 1)
+    }
+
+    /// As [`ControlGroup::new`], the lowest of `depth` groups, of which each is in the one before;
+    /// `name` tells several of a process apart.
+    ///
+    /// # Errors
+    /// As [`ControlGroup::new`]; `Unsupported` where the unified hierarchy does not hand the
+    /// controller on.
+    ///
+    /// # Panics
+    /// When the depth is 0.
+    pub fn nested(controller: Option<&str>, name: &str, depth: usize) -> io::Result<ControlGroup> {
         let Directory { path: above, unified } = group_directory(controller).ok_or(io::ErrorKind::NotFound)?;
-        let path = above.join(format!("groma-{}", std::process::id()));
-        let made = path.clone();
-        let gone = path.clone();
-        let up = above.clone();
+        let top = above.join(format!("groma-{}{name}", std::process::id()));
+        let mut paths = vec![top];
+        for _ in 1..depth {
+            paths.push(paths[paths.len() - 1].join(INNER));
+        }
+        let path = paths[depth - 1].clone();
+        let hand_on = controller.filter(|_| unified).map(str::to_owned);
+        let (made, up) = (paths.clone(), above.clone());
         let guardian = Guardian::new(
-            move || std::fs::create_dir(&made).map(|()| 0),
-            move |_| {
-                // A group that was measured in may be left, and members.
-                let _ = std::fs::remove_dir(gone.join(INNER));
-                let began = Instant::now();
-                loop {
-                    for member in std::fs::read_to_string(gone.join(MEMBERS)).unwrap_or_default().lines() {
-                        drop(std::fs::write(up.join(MEMBERS), member));
+            move || {
+                let mut parent = &up;
+                for path in &made {
+                    // Where it is handed on already, or may not be, the limit's file will tell.
+                    if let Some(name) = &hand_on {
+                        drop(std::fs::write(parent.join("cgroup.subtree_control"), format!("+{name}")));
                     }
-                    match std::fs::remove_dir(&gone) {
-                        Err(_) if began.elapsed() < PATIENCE => std::thread::yield_now(),
-                        done => return done,
+                    if let Err(error) = std::fs::create_dir(path) {
+                        made.iter().rev().for_each(|path| drop(std::fs::remove_dir(path)));
+                        return Err(error);
                     }
+                    parent = path;
+                }
+                Ok(0)
+            },
+            {
+                let up = above.clone();
+                move |_| {
+                    // A group that was measured in may be left.
+                    let _ = std::fs::remove_dir(paths[depth - 1].join(INNER));
+                    paths.iter().rev().try_for_each(|path| remove(path, &up))
                 }
             },
         )?;
+        if let Some(name) = controller.filter(|_| unified) {
+            let handed_on = std::fs::read_to_string(path.join("cgroup.controllers"))?;
+            if !handed_on.split_ascii_whitespace().any(|one| one == name) {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
+        }
         let members = |of: &Path| File::options().write(true).open(of.join(MEMBERS));
         Ok(ControlGroup {
             unified,
@@ -117,10 +148,24 @@ impl ControlGroup {
     /// Limits the memory of the group, in bytes.
     ///
     /// # Errors
-    /// Those of writing; `NotFound` where the group above does not hand the controller on.
+    /// Those of writing.
     pub fn limit_memory(&self, bytes: u64) -> io::Result<()> {
         let file = if self.unified { "memory.max" } else { "memory.limit_in_bytes" };
         std::fs::write(self.path.join(file), bytes.to_string())
+    }
+}
+
+/// Removes a group; members go to the group `up`.
+fn remove(path: &Path, up: &Path) -> io::Result<()> {
+    let began = Instant::now();
+    loop {
+        for member in std::fs::read_to_string(path.join(MEMBERS)).unwrap_or_default().lines() {
+            drop(std::fs::write(up.join(MEMBERS), member));
+        }
+        match std::fs::remove_dir(path) {
+            Err(_) if began.elapsed() < PATIENCE => std::thread::yield_now(),
+            done => return done,
+        }
     }
 }
 
@@ -134,8 +179,8 @@ mod tests {
     /// In a child: a move is of the whole process, and other tests fork.
     #[test]
     fn a_group_is_entered_left_and_gone() {
-        for controller in [None, Some("memory")] {
-            let group = match ControlGroup::new(controller) {
+        for (controller, depth) in [(None, 1), (Some("memory"), 1), (Some("cpu"), 3)] {
+            let group = match ControlGroup::nested(controller, "-test", depth) {
                 Ok(group) => group,
                 Err(e) => {
                     println!("no groups ({controller:?}): {e}");
@@ -153,7 +198,7 @@ mod tests {
             assert!(group.has_inner());
             // What is left inside goes as well.
             drop(group);
-            assert!(!path.exists(), "{}", path.display());
+            assert!(path.ancestors().take(depth).all(|group| !group.exists()), "{}", path.display());
         }
     }
 }

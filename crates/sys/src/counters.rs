@@ -175,8 +175,8 @@ pub fn tlb_shootdowns(cpus: &[u32]) -> Option<u64> {
     shootdowns_in(&std::fs::read_to_string("/proc/interrupts").ok()?, cpus)
 }
 
-/// Interrupts by which other CPUs made these call a function, from `/proc/interrupts`; `None` as for
-/// [`tlb_shootdowns`].
+/// Interrupts by which other CPUs made these call a function, from `/proc/interrupts`; `None` as
+/// for [`tlb_shootdowns`].
 pub fn function_calls(cpus: &[u32]) -> Option<u64> {
     row_in(&std::fs::read_to_string("/proc/interrupts").ok()?, "CAL:", cpus)
 }

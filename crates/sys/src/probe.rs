@@ -76,7 +76,8 @@ impl Probe {
         let attributes = match probed {
             Probed::SystemCall(name) => {
                 let of = |root: &str| number(&format!("{root}/events/syscalls/sys_enter_{name}/id"));
-                let id = of("/sys/kernel/tracing").or_else(|_| of("/sys/kernel/debug/tracing"))?;
+                let id =
+                    of("/sys/kernel/tracing").or_else(|error| of("/sys/kernel/debug/tracing").map_err(|_| error))?;
                 Attributes { kind: TRACEPOINT, config: id, ..Attributes::default() }
             }
             Probed::Instruction(path, at) | Probed::Return(path, at) => {

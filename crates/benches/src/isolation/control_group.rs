@@ -52,7 +52,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// A group below that of this process, or why there is none.
 pub(crate) fn own_group(controller: Option<&str>) -> Result<ControlGroup, BenchError> {
-    ControlGroup::new(controller).map_err(|error| match error.kind() {
+    nested_group(controller, "", 1)
+}
+
+/// As [`own_group`], the lowest of `depth` groups.
+pub(crate) fn nested_group(controller: Option<&str>, name: &str, depth: usize) -> Result<ControlGroup, BenchError> {
+    ControlGroup::nested(controller, name, depth).map_err(|error| match error.kind() {
+        io::ErrorKind::Unsupported => BenchError::Unsupported(format!(
+            "the group that this process is in does not hand the controller '{}' on",
+            controller.unwrap_or_default()
+        )),
         io::ErrorKind::NotFound => BenchError::Unsupported(match controller {
             Some(name) => format!("no hierarchy of control groups has the controller '{name}' here"),
             None => "the unified hierarchy of control groups is not mounted".to_owned(),

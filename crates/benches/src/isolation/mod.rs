@@ -18,7 +18,7 @@ mod veth;
 mod tracepoint;
 mod uprobe;
 
-pub(crate) use control_group::own_group;
+pub(crate) use control_group::{nested_group, own_group};
 
 pub(crate) static ABOUT: Family = Family {
     name: "isolation",

@@ -17,6 +17,7 @@ mod interactive;
 mod migrate;
 mod runnable;
 mod workers;
+mod group_depth;
 
 mod load;
 mod per_cpu;
@@ -105,6 +106,7 @@ mod tests {
                 "sched.interactive",
                 "sched.migrate",
                 "sched.workers",
+                "sched.group_depth",
                 "timer.sleep"
             ]
         );

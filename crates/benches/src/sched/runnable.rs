@@ -8,8 +8,8 @@
 //!
 //! **Method:** Each process counts a turn and yields, again and again, on one CPU. The first one
 //! looks at all counters and at the CPU time of all processes once a millisecond, and less often
-//! where they are many. A value is the CPU time over the turns taken in it: beside a task of another
-//! kind a yield costs that task's slice, which is no time of these processes.
+//! where they are many. A value is the CPU time over the turns taken in it: beside a task of
+//! another kind a yield costs that task's slice, which is no time of these processes.
 //!
 //! **Proofs:** Every process has had its turns: the one with the fewest at least a tenth of the
 //! average. By the kernel's count there were as many switches as turns, within 5 %.

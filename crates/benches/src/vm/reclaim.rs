@@ -99,9 +99,7 @@ impl Holes {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let group = own_group(Some("memory"))?;
-    group.limit_memory(LIMIT).map_err(|error| {
-        BenchError::Unsupported(format!("the memory controller is not handed on to groups below this one: {error}"))
-    })?;
+    group.limit_memory(LIMIT).context("limiting the memory of a control group")?;
     let scratch = Scratch::new(ctx)?;
     let (mut long, mut short) = (Holes::new(&scratch, ctx, LONG)?, Holes::new(&scratch, ctx, SHORT)?);
     let moved = |result: isize| {
