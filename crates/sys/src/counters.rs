@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_process_has_a_clock_of_its_own() {
         let own = thread_cpu_ns();
-        let all = cpu_ns_of(crate::process::id() as i32).expect("a clock");
+        let all = cpu_ns_of(crate::process::id()).expect("a clock");
         assert!(all >= own && own > 0, "{all} {own}");
         let child = crate::fork::fork(|| 0).expect("fork");
         let pid = child.pid();

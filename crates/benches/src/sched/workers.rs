@@ -206,9 +206,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     }
     let elapsed_ns = sleep::now_ns() - started;
-    for worker in 0..workers {
+    for (worker, posted) in posted.iter_mut().enumerate() {
         partners.wait_for(words.state(worker), |state| state == IDLE)?;
-        seen.take(&words, worker, &mut posted[worker]);
+        seen.take(&words, worker, posted);
         words.state(worker).store(GO, SeqCst);
         Scope::Shared.wake_one(words.state(worker));
     }
