@@ -1,7 +1,11 @@
-//! A control group of one's own below that of this process: made, entered, left and removed.
+//! A control group of one's own: made, entered, left and removed.
 //!
-//! A guardian owns it, so it goes however the worker ends. Members that are left in it then go back
-//! to the group above.
+//! It is below that of this process, or, where a group of the unified hierarchy would have to hand
+//! a controller on and does not, below the nearest one above that does. No setting of a group that
+//! exists is changed.
+//!
+//! A guardian owns the group, so it goes however the worker ends. Members that are left in it then
+//! go back to where this process was.
 
 use crate::facts::{Directory, group_directory};
 use crate::guardian::Guardian;
@@ -15,18 +19,20 @@ use std::time::{Duration, Instant};
 
 /// The file that holds the members of a group.
 const MEMBERS: &str = "cgroup.procs";
+/// Which controllers a group of the unified hierarchy hands on.
+const HANDED_ON: &str = "cgroup.subtree_control";
 /// How long the kernel may take to let go of the last member.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A control group below that of this process.
+/// A control group of this process's own.
 #[derive(Debug)]
 pub struct ControlGroup {
     path: PathBuf,
     unified: bool,
     dir: File,
-    /// The lists of members of this group and of the one above.
+    /// The lists of members of this group and of the one that this process was in.
     members: File,
-    above: File,
+    home: File,
     _guardian: Guardian,
 }
 
@@ -45,58 +51,65 @@ impl ControlGroup {
     /// `name` tells several of a process apart.
     ///
     /// # Errors
-    /// As [`ControlGroup::new`]; `Unsupported` where the unified hierarchy does not hand the
+    /// As [`ControlGroup::new`]; `Unsupported` where no group of the unified hierarchy hands the
     /// controller on.
     ///
     /// # Panics
     /// When the depth is 0.
     pub fn nested(controller: Option<&str>, name: &str, depth: usize) -> io::Result<ControlGroup> {
-        let Directory { path: above, unified } = group_directory(controller).ok_or(io::ErrorKind::NotFound)?;
-        let top = above.join(format!("groma-{}{name}", std::process::id()));
+        let Directory { path: home, above, unified } = group_directory(controller).ok_or(io::ErrorKind::NotFound)?;
+        let handed_on = controller.filter(|_| unified).map(str::to_owned);
+        let parent = match &handed_on {
+            None => home.clone(),
+            Some(name) => {
+                let hands_on = |group: &&PathBuf| {
+                    let list = std::fs::read_to_string(group.join(HANDED_ON)).unwrap_or_default();
+                    list.split_ascii_whitespace().any(|one| one == name)
+                };
+                let found = std::iter::once(&home).chain(&above).find(hands_on);
+                found.ok_or(io::ErrorKind::Unsupported)?.clone()
+            }
+        };
+        let top = parent.join(format!("groma-{}{name}", std::process::id()));
         let mut paths = vec![top];
         for _ in 1..depth {
             paths.push(paths[paths.len() - 1].join(INNER));
         }
         let path = paths[depth - 1].clone();
-        let hand_on = controller.filter(|_| unified).map(str::to_owned);
-        let (made, up) = (paths.clone(), above.clone());
+        let made = paths.clone();
         let guardian = Guardian::new(
             move || {
-                let mut parent = &up;
-                for path in &made {
-                    // Where it is handed on already, or may not be, the limit's file will tell.
-                    if let Some(name) = &hand_on {
-                        drop(std::fs::write(parent.join("cgroup.subtree_control"), format!("+{name}")));
+                let make = |path: &PathBuf| {
+                    std::fs::create_dir(path)?;
+                    match &handed_on {
+                        // The lowest one has members, and so may not.
+                        Some(name) if made.last() != Some(path) => {
+                            std::fs::write(path.join(HANDED_ON), format!("+{name}"))
+                        }
+                        _ => Ok(()),
                     }
-                    if let Err(error) = std::fs::create_dir(path) {
-                        made.iter().rev().for_each(|path| drop(std::fs::remove_dir(path)));
-                        return Err(error);
-                    }
-                    parent = path;
+                };
+                let all = made.iter().try_for_each(make);
+                if all.is_err() {
+                    made.iter().rev().for_each(|path| drop(std::fs::remove_dir(path)));
                 }
-                Ok(0)
+                all.map(|()| 0)
             },
             {
-                let up = above.clone();
+                let home = home.clone();
                 move |_| {
                     // A group that was measured in may be left.
                     let _ = std::fs::remove_dir(paths[depth - 1].join(INNER));
-                    paths.iter().rev().try_for_each(|path| remove(path, &up))
+                    paths.iter().rev().try_for_each(|path| remove(path, &home))
                 }
             },
         )?;
-        if let Some(name) = controller.filter(|_| unified) {
-            let handed_on = std::fs::read_to_string(path.join("cgroup.controllers"))?;
-            if !handed_on.split_ascii_whitespace().any(|one| one == name) {
-                return Err(io::ErrorKind::Unsupported.into());
-            }
-        }
         let members = |of: &Path| File::options().write(true).open(of.join(MEMBERS));
         Ok(ControlGroup {
             unified,
             dir: File::open(&path)?,
             members: members(&path)?,
-            above: members(&above)?,
+            home: members(&home)?,
             path,
             _guardian: guardian,
         })
@@ -108,10 +121,10 @@ impl ControlGroup {
         raw::pwrite(self.members.as_fd(), b"0")
     }
 
-    /// Moves this process back to the group above. Returns the result of the `write`.
+    /// Moves this process back to where it was. Returns the result of the `write`.
     #[inline]
     pub fn leave(&self) -> isize {
-        raw::pwrite(self.above.as_fd(), b"0")
+        raw::pwrite(self.home.as_fd(), b"0")
     }
 
     /// How many processes are in the group.
@@ -155,12 +168,12 @@ impl ControlGroup {
     }
 }
 
-/// Removes a group; members go to the group `up`.
-fn remove(path: &Path, up: &Path) -> io::Result<()> {
+/// Removes a group; members go to the group `home`.
+fn remove(path: &Path, home: &Path) -> io::Result<()> {
     let began = Instant::now();
     loop {
         for member in std::fs::read_to_string(path.join(MEMBERS)).unwrap_or_default().lines() {
-            drop(std::fs::write(up.join(MEMBERS), member));
+            drop(std::fs::write(home.join(MEMBERS), member));
         }
         match std::fs::remove_dir(path) {
             Err(_) if began.elapsed() < PATIENCE => std::thread::yield_now(),
@@ -179,7 +192,7 @@ mod tests {
     /// In a child: a move is of the whole process, and other tests fork.
     #[test]
     fn a_group_is_entered_left_and_gone() {
-        for (controller, depth) in [(None, 1), (Some("memory"), 1), (Some("cpu"), 3)] {
+        for (controller, depth) in [(None, 1), (Some("memory"), 1), (Some("cpu"), 3), (Some("hugetlb"), 3)] {
             let group = match ControlGroup::nested(controller, "-test", depth) {
                 Ok(group) => group,
                 Err(e) => {

@@ -2,8 +2,9 @@
 //!
 //! **Measures:** One hand-over from a process to another, each in a control group of its own at
 //! `depth` below that of the run, as the processes of two containers are. The scheduler divides the
-//! CPU among groups, then among the groups in them: it takes a decision on each level. `.outside` is
-//! the same between two processes that are in no group of their own, and `.net` what the groups add.
+//! CPU among groups, then among the groups in them: it takes a decision on each level. `.outside`
+//! is the same between two processes that are in no group of their own, and `.net` what the groups
+//! add.
 //!
 //! **Does not measure:** Quotas and weights at work, or groups on several CPUs.
 //!
@@ -12,11 +13,13 @@
 //! loops take turns within a round. The other process of a pair is in a group beside that of the
 //! worker.
 //!
-//! **Proofs:** Every byte comes back from the partner that it was sent to; by the kernel's count the
-//! partners have lost the CPU as often; the partner is the only process in its group, and the worker in its
-//! own while an interval lasts.
+//! **Proofs:** Every byte comes back from the partner that it was sent to; by the kernel's count
+//! the partners have lost the CPU as often; the partner is the only process in its group, and the
+//! worker in its own while an interval lasts.
 //!
 //! **Pitfalls:** It takes the right to make control groups in the hierarchy of the CPU controller.
+//! In the unified one they are below the nearest group that hands the controller on, often the
+//! root, and the depth is that below it.
 //!
 //! **Sources:** None of the earlier suites. See docs/methods/operating-system.md#context-switches.
 

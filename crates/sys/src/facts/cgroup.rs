@@ -68,6 +68,8 @@ pub(super) fn quota(tree: &Tree) -> Option<f64> {
 pub struct Directory {
     /// Its directory.
     pub path: PathBuf,
+    /// Those of the groups above it, up to the mount.
+    pub above: Vec<PathBuf>,
     /// Whether this is the unified hierarchy of version 2.
     pub unified: bool,
 }
@@ -77,7 +79,8 @@ pub(super) fn directory(tree: &Tree, controller: Option<&str>) -> Option<Directo
     let (membership, mounts) = read(tree);
     // No hierarchy of version 1 has a controller without a name.
     let group = group_of(&membership, &mounts, controller.unwrap_or("(none)"))?;
-    Some(Directory { path: PathBuf::from(group.dirs.first()?), unified: group.unified })
+    let mut dirs = group.dirs.iter().map(PathBuf::from);
+    Some(Directory { path: dirs.next()?, above: dirs.collect(), unified: group.unified })
 }
 
 /// How often a CPU quota stopped this process's group or one above it.
