@@ -1,5 +1,5 @@
-//! What containers and sandboxes cost: namespaces, filters of system calls, supervisors. See
-//! docs/methods/operating-system.md#isolation.
+//! What containers and sandboxes cost: namespaces, control groups, mounts, filters of system calls,
+//! supervisors, and probes that watch them. See docs/methods/operating-system.md#isolation.
 
 use crate::work::Done;
 use groma_harness::model::Family;
@@ -22,7 +22,7 @@ pub(crate) use control_group::{nested_group, own_group};
 
 pub(crate) static ABOUT: Family = Family {
     name: "isolation",
-    summary: "Namespaces, filters and supervisors of system calls",
+    summary: "Namespaces, control groups, filters and probes: what containers are made of",
     says: Say::Each(&[
         Say::Text("a network namespace costs {}", &[Figure::Value(first("isolation.namespace"))]),
         Say::Text("a supervised system call {}", &[Figure::Value(first("isolation.supervisor"))]),
