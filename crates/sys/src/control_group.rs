@@ -1,8 +1,8 @@
 //! A control group of one's own: made, entered, left and removed.
 //!
-//! It is below that of this process, or, where a group of the unified hierarchy would have to hand
-//! a controller on and does not, below the nearest one above that does. No setting of a group that
-//! exists is changed.
+//! It is below that of this process, or, where a group of the unified hierarchy has to enable a
+//! controller for its children and does not, below the nearest ancestor that does. No setting of an
+//! existing group is changed.
 //!
 //! A guardian owns the group, so it goes however the worker ends. Members that are left in it then
 //! go back to where this process was.
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 /// The file that holds the members of a group.
 const MEMBERS: &str = "cgroup.procs";
-/// Which controllers a group of the unified hierarchy hands on.
-const HANDED_ON: &str = "cgroup.subtree_control";
+/// The controllers that a group of the unified hierarchy enables for its children.
+const ENABLED: &str = "cgroup.subtree_control";
 /// How long the kernel may take to let go of the last member.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -51,22 +51,22 @@ impl ControlGroup {
     /// `name` tells several of a process apart.
     ///
     /// # Errors
-    /// As [`ControlGroup::new`]; `Unsupported` where no group of the unified hierarchy hands the
-    /// controller on.
+    /// As [`ControlGroup::new`]; `Unsupported` where no group at or above that of this process
+    /// enables the controller for its children.
     ///
     /// # Panics
     /// When the depth is 0.
     pub fn nested(controller: Option<&str>, name: &str, depth: usize) -> io::Result<ControlGroup> {
         let Directory { path: home, above, unified } = group_directory(controller).ok_or(io::ErrorKind::NotFound)?;
-        let handed_on = controller.filter(|_| unified).map(str::to_owned);
-        let parent = match &handed_on {
+        let enabled = controller.filter(|_| unified).map(str::to_owned);
+        let parent = match &enabled {
             None => home.clone(),
             Some(name) => {
-                let hands_on = |group: &&PathBuf| {
-                    let list = std::fs::read_to_string(group.join(HANDED_ON)).unwrap_or_default();
+                let enables = |group: &&PathBuf| {
+                    let list = std::fs::read_to_string(group.join(ENABLED)).unwrap_or_default();
                     list.split_ascii_whitespace().any(|one| one == name)
                 };
-                let found = std::iter::once(&home).chain(&above).find(hands_on);
+                let found = std::iter::once(&home).chain(&above).find(enables);
                 found.ok_or(io::ErrorKind::Unsupported)?.clone()
             }
         };
@@ -81,10 +81,10 @@ impl ControlGroup {
             move || {
                 let make = |path: &PathBuf| {
                     std::fs::create_dir(path)?;
-                    match &handed_on {
+                    match &enabled {
                         // The lowest one has members, and so may not.
                         Some(name) if made.last() != Some(path) => {
-                            std::fs::write(path.join(HANDED_ON), format!("+{name}"))
+                            std::fs::write(path.join(ENABLED), format!("+{name}"))
                         }
                         _ => Ok(()),
                     }

@@ -7,6 +7,7 @@
 //! Each call passes a valid, owned out-parameter.
 #![expect(unsafe_code, reason = "getrusage, clock_gettime of CPU clocks, sched_getcpu")]
 
+use crate::io::checked;
 use std::io;
 
 /// Counters of one thread, process or set of children, from `getrusage`.
@@ -104,31 +105,28 @@ impl Usage {
 pub fn cpu_ns_of(pid: i32) -> io::Result<u64> {
     // The kernel's number of the clock of a process: its id inverted, and what is counted, which is
     // all of its time (`CPUCLOCK_SCHED`).
-    let clock = (!pid << 3) | 2;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one timespec.
-    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    clock_ns((!pid << 3) | 2)
+}
+
+/// The time of a clock, in nanoseconds.
+fn clock_ns(clock: libc::clockid_t) -> io::Result<u64> {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is a valid timespec that lives across the call.
+    checked(unsafe { libc::clock_gettime(clock, &mut t) })?;
+    Ok(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
 /// CPU time of the calling thread, in nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` is a valid timespec that lives across the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+    // Every task has this clock, and the process's.
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
 /// CPU time of this process and of the children that it waited for, in nanoseconds. The children's
 /// part advances in microsecond steps, when they are waited for.
 pub fn family_cpu_ns() -> u64 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` is a valid timespec that lives across the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) };
     let children = Usage::children();
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64 + children.user_ns + children.system_ns
+    clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0) + children.user_ns + children.system_ns
 }
 
 /// The CPU that the calling thread runs on at this moment.

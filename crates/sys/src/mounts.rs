@@ -26,7 +26,12 @@ pub enum Kind {
 pub fn leave() -> io::Result<()> {
     // SAFETY: see the module's Safety section.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
-    Ok(rustix::mount::mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
+    Ok(keep_private()?)
+}
+
+/// Keeps what is mounted from here on from the namespace that this one was copied from.
+pub(crate) fn keep_private() -> rustix::io::Result<()> {
+    rustix::mount::mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
 }
 
 /// Mounts; `from` is the directory of [`Kind::Bind`].

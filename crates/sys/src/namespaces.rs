@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "a child that only calls stat and exits, unshare, setns")]
 
 use crate::clone::fork_with;
+use crate::pages::checked;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::ffi::CString;
 use std::fs::File;
@@ -96,10 +97,8 @@ impl Crossing {
         let other = File::open(&path)?;
         let number = other.metadata()?.ino();
         let crossing = Crossing { path, own, other, number };
-        match crossing.back() {
-            0 => Ok(crossing),
-            error => Err(io::Error::from_raw_os_error(-error as i32)),
-        }
+        checked(crossing.back())?;
+        Ok(crossing)
     }
 
     /// Enters the second one: one `setns` by number. 0, or a negative error number.

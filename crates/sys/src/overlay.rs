@@ -11,11 +11,12 @@
 //! holds no descriptors.
 #![expect(unsafe_code, reason = "unshare")]
 
+use crate::mounts;
 use crate::tmpfs::{enter_namespace, made_by_a_child, mount, root_of};
 use rustix::fs::CWD;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, fsconfig_create,
-    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, mount_change, move_mount,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string,
+    fsmount, fsopen, move_mount,
 };
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::fs::File;
@@ -72,7 +73,7 @@ impl Overlay {
                 enter_namespace()?;
             }
             // What is mounted here must not reach the namespace that this one was copied from.
-            mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+            mounts::keep_private()?;
             let layers = mount(bytes, MountAttrFlags::empty())?;
             move_mount(layers.as_fd(), c"", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
             let overlay = fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;

@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "io_uring_setup, io_uring_enter, shared rings")]
 
 use crate::arch::syscall6;
+use crate::pages::checked;
 use rustix::io_uring::{
     IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringOp, IoringSetupFlags,
     IoringSqeFlags, io_uring_params, io_uring_setup,
@@ -332,6 +333,30 @@ impl Ring {
         Some(completion)
     }
 
+    /// Publishes what was written, and waits until the `count` operations of it have completed: one
+    /// `io_uring_enter`, unless a signal cuts it short. After it, also after an error, the kernel
+    /// uses no memory that they point to.
+    ///
+    /// # Errors
+    /// Those of `io_uring_enter`.
+    #[inline]
+    fn complete(&mut self, count: u32, mut each: impl FnMut(Completion)) -> io::Result<()> {
+        let took = self.enter(count);
+        checked(took)?;
+        let mut ended = 0;
+        // However long that takes: the kernel owns the memory until then.
+        while ended < took {
+            match self.pop() {
+                Some(completion) => {
+                    ended += 1;
+                    each(completion);
+                }
+                None => drop(self.enter(1)),
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the start of a file into each of the equal parts of a buffer, all with one
     /// `io_uring_enter`; returns the number of parts filled.
     ///
@@ -349,22 +374,10 @@ impl Ring {
             let fd = fd.as_raw_fd();
             self.push(Submission { opcode: READ, fd, address, length, data: READ.into(), ..Submission::default() });
         }
-        let took = self.enter(parts as u32);
-        if took < 0 {
-            return Err(io::Error::from_raw_os_error(-took as i32));
-        }
-        let (mut ended, mut filled) = (0, 0);
-        // The kernel owns the buffer until the last operation that it took has completed, however
-        // long that takes.
-        while ended < took {
-            match self.pop() {
-                Some(completion) => {
-                    ended += 1;
-                    filled += usize::from(completion.result == part as i32 && completion.data == READ.into());
-                }
-                None => drop(self.enter(1)),
-            }
-        }
+        let mut filled = 0;
+        self.complete(parts as u32, |completion| {
+            filled += usize::from(completion.result == part as i32 && completion.data == READ.into());
+        })?;
         Ok(filled)
     }
 }

@@ -20,6 +20,7 @@
 //! docs/methods/operating-system.md#metadata-operations.
 
 use super::{WHERE, directory};
+use crate::payload;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
@@ -47,52 +48,35 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Bytes of a value.
 const SIZE: usize = 32;
 
-/// A value: its number, again and again.
-#[inline]
-fn value(number: u64) -> [u8; SIZE] {
-    let mut value = [0; SIZE];
-    for part in value.chunks_exact_mut(size_of::<u64>()) {
-        part.copy_from_slice(&number.to_le_bytes());
-    }
-    value
-}
-
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = directory(ctx)?;
     let file = scratch.nameless(ctx)?;
-    files::set_attribute(&file, &value(0)).map_err(|error| match error.kind() {
+    let (mut value, mut room) = ([0; SIZE], [0; SIZE]);
+    files::set_attribute(&file, &value).map_err(|error| match error.kind() {
         io::ErrorKind::Unsupported => {
             BenchError::Unsupported("this file system has no extended attributes of users".to_owned())
         }
         _ => BenchError::from_io("fsetxattr", &error),
     })?;
-    let done = Done::new();
-    let mut room = [0; SIZE];
     if ctx.word("call") == "get" {
-        let wanted = value(0);
-        return work::measure_calls(ctx, "values read whole, per call credited", &done, |iters| {
-            let mut right = 0;
-            for _ in 0..iters {
-                let got = files::attribute(&file, &mut room).context("fgetxattr")?;
-                right += u64::from(got == SIZE && room == wanted);
-            }
-            done.add(right);
-            all_right(iters, right)
+        // Not what is there already, which a read of nothing would leave.
+        payload::fill(&mut value, 1);
+        files::set_attribute(&file, &value).context("fsetxattr")?;
+        return work::checked_calls(ctx, "fgetxattr", "values read whole, per call credited", || {
+            files::attribute(&file, &mut room).is_ok_and(|length| length == SIZE) && room == value
         });
     }
+    let done = Done::new();
     work::measure_calls(ctx, "values set, per call credited", &done, |iters| {
         for _ in 0..iters {
-            files::set_attribute(&file, &value(done.count() + 1)).context("fsetxattr")?;
+            payload::fill(&mut value, done.count() + 1);
+            files::set_attribute(&file, &value).context("fsetxattr")?;
             done.add(1);
         }
         Ok(())
     })?;
     let got = files::attribute(&file, &mut room).context("fgetxattr")?;
-    let last = got == SIZE && room == value(done.count());
+    let last = got == SIZE && payload::holds(&room, done.count());
     ctx.prove("the file has the last value", "1", f64::from(u8::from(last)), 1.0..=1.0);
     Ok(())
-}
-
-fn all_right(wanted: u64, right: u64) -> Outcome {
-    if right == wanted { Ok(()) } else { Err(BenchError::Failed(format!("{right} of {wanted} values were whole"))) }
 }

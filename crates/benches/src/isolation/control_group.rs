@@ -9,9 +9,9 @@
 //! **Does not measure:** Limits at work (`vm.reclaim`), or a process that is started in a group.
 //!
 //! **Method:** The groups are below the one that the worker is in, or, where only the unified
-//! hierarchy has the controller, below the nearest one that hands it on. The two are timed in
-//! turns, each in batches. A group that owns the others is removed at the end by a process that
-//! survives the worker.
+//! hierarchy has the controller, below the nearest one that enables it for its children. The two
+//! are timed in turns, each in batches. A group that owns the others is removed at the end by a
+//! process that survives the worker.
 //!
 //! **Proofs:** Every group could be made where there was none and removed where there was one;
 //! after the moves of an interval the process is in the group that it was moved to.
@@ -60,7 +60,7 @@ pub(crate) fn own_group(controller: Option<&str>) -> Result<ControlGroup, BenchE
 pub(crate) fn nested_group(controller: Option<&str>, name: &str, depth: usize) -> Result<ControlGroup, BenchError> {
     ControlGroup::nested(controller, name, depth).map_err(|error| match error.kind() {
         io::ErrorKind::Unsupported => BenchError::Unsupported(format!(
-            "neither the group that this process is in nor one above it hands the controller '{}' on",
+            "no control group at or above that of this process enables '{}' for its children (cgroup.subtree_control)",
             controller.unwrap_or_default()
         )),
         io::ErrorKind::NotFound => BenchError::Unsupported(match controller {

@@ -21,7 +21,7 @@
 //! **Sources:** perf bench has the like for functions (`isolation.uprobe`). See
 //! docs/methods/operating-system.md#isolation.
 
-use crate::work::{self, ANSWERED, Done};
+use crate::work::{self, ANSWERED};
 use groma_harness::prelude::*;
 use groma_harness::sys::probe::{Probe, Probed};
 use groma_harness::sys::raw;
@@ -56,19 +56,10 @@ pub(super) fn no_probe(error: &io::Error) -> BenchError {
 fn run(ctx: &mut Ctx) -> Outcome {
     let probe = Probe::new(Probed::SystemCall("getppid"), ctx.word("by") == "program").map_err(|e| no_probe(&e))?;
     let parent = raw::getppid();
-    let answered = Done::new();
-    let mut body = |iters| {
-        let right = work::right_of(iters, || raw::getppid() == parent);
-        answered.add(right);
-        if right == iters { Ok(()) } else { Err(BenchError::Failed("getppid changed its answer".to_owned())) }
-    };
-    // What warms up counts as well: the count of the kernel is taken beside ours.
     let before = probe.count().context("reading the count")?;
-    ctx.measure(&mut body)?;
+    // What a child calls, to show that the kernel is asked, is not counted.
+    work::checked_calls(ctx, "getppid", ANSWERED, || raw::getppid() == parent)?;
     let counted = probe.count().context("reading the count")? - before;
-    work::once_each(ctx, ANSWERED, answered.count(), ctx.iterations());
     work::once_each(ctx, "calls that the tracepoint has seen, per call credited", counted, ctx.iterations());
-    drop(probe);
-    crate::entry::asks_the_kernel(ctx, body);
     Ok(())
 }

@@ -18,8 +18,8 @@
 //! worker in its own while an interval lasts.
 //!
 //! **Pitfalls:** It takes the right to make control groups in the hierarchy of the CPU controller.
-//! In the unified one they are below the nearest group that hands the controller on, often the
-//! root, and the depth is that below it.
+//! In the unified one they are below the nearest group that enables the controller for its
+//! children, often the root, and the depth is that below it.
 //!
 //! **Sources:** None of the earlier suites. See docs/methods/operating-system.md#context-switches.
 
@@ -27,7 +27,7 @@ use crate::isolation::nested_group;
 use crate::proofs;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
-use groma_harness::rendezvous::{Control, LEAVE, Partners};
+use groma_harness::rendezvous::{LEAVE, Partners};
 use groma_harness::sys::control_group::ControlGroup;
 use groma_harness::sys::io::{pipe, read, read_full, write_full};
 use std::io;
@@ -108,13 +108,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let others = nested_group(Some("cpu"), "-other", depth as usize)?;
     let (inside, outside) = (Line::new()?, Line::new()?);
     let mut partners = Partners::new()?;
-    let ready = |control: &Control| control.arrive();
     partners.fork(ctx, "the partner inside", |control| {
-        ready(control);
+        control.arrive();
         inside.echo(INSIDE, Some(&others))
     })?;
     partners.fork(ctx, "the partner outside", |control| {
-        ready(control);
+        control.arrive();
         outside.echo(OUTSIDE, None)
     })?;
     partners.all_ready()?;

@@ -20,6 +20,7 @@
 //! **Sources:** lat_ctx asks how a switch depends on the number of tasks, with tasks that sleep.
 //! See docs/methods/operating-system.md#context-switches.
 
+use super::load::STRIDE;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::{Usage, cpu_ns_of, current_cpu, thread_cpu_ns};
 use groma_harness::sys::fork::Child;
@@ -48,13 +49,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Words between the counters of two tasks, so that no two share a cache line.
-const STRIDE: usize = 16;
 /// The shortest time of a value, and what it is at least for each task whose CPU time is read.
 const WINDOW_NS: u64 = 1_000_000;
 const WINDOW_NS_PER_TASK: u64 = 50_000;
-/// Turns of the first task between two looks at the clock, which the others do not make.
-const LOOKLESS: u32 = 8;
+/// Turns of the first task for each look at the clock, which the others do not make.
+const TURNS_A_LOOK: u32 = 8;
 /// The fewest values in a round, and the most.
 const FEWEST: usize = 10;
 const MOST: usize = 1000;
@@ -101,7 +100,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let own_ns = thread_cpu_ns();
         let until = sleep::now_ns() + window_ns;
         while sleep::now_ns() < until {
-            (0..LOOKLESS).for_each(|_| turn());
+            (0..TURNS_A_LOOK).for_each(|_| turn());
         }
         let own_ns = thread_cpu_ns() - own_ns;
         let spent = own_ns + others_ns()? - before;

@@ -27,6 +27,7 @@
 //! docs/methods/operating-system.md#wake-up-latency.
 
 use super::cpus_of_the_run;
+use super::load::STRIDE;
 use crate::quantiles::state_quantile;
 use crate::work;
 use groma_harness::prelude::*;
@@ -76,8 +77,6 @@ const MOST_CPUS: usize = 64;
 const FEWEST: u64 = 400;
 /// The most wake-ups in a round.
 const MOST: u64 = 20_000;
-/// Words between those of two workers, so that no two share a cache line.
-const STRIDE: usize = 16;
 /// What a worker's word holds: it sleeps or will, it has a request, it has to leave.
 const IDLE: u32 = 0;
 const ASKED: u32 = 1;
@@ -200,6 +199,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         match Scope::Shared.wake_one(words.state(worker)) {
             1 => posted[worker] = Some(at),
             _ => seen.awake += 1,
+        }
+        if seen.awake > MOST {
+            return Err(BenchError::Failed("the workers never sleep".to_owned()));
         }
         if seen.posted % 64 == 0 {
             partners.check_alive()?;

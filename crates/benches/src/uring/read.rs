@@ -69,12 +69,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         by_uring.add(filled);
         all_read(iters * batch, filled)
     };
-    if is_handed_on(&mut uring)? {
-        return Err(BenchError::Unsupported(
-            "this file system does not read without waiting: io_uring hands each read to a thread of the kernel's"
-                .into(),
-        ));
-    }
+    not_handed_on(&mut uring)?;
     let pread = |iters| {
         let mut filled = 0;
         for _ in 0..iters {
@@ -105,9 +100,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
+/// `Unsupported` where another task makes the reads.
+pub(super) fn not_handed_on(read: impl FnMut(u64) -> Outcome) -> Outcome {
+    if !is_handed_on(read)? {
+        return Ok(());
+    }
+    Err(BenchError::Unsupported(
+        "this file system does not read without waiting: io_uring hands each read to a thread of the kernel's".into(),
+    ))
+}
+
 /// Whether another task makes the reads: this one then gives up its CPU for each batch, otherwise
 /// never.
-pub(super) fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, BenchError> {
+fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, BenchError> {
     const TRIES: u64 = 100;
     let before = Usage::thread();
     read(TRIES)?;

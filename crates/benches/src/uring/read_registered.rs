@@ -20,7 +20,7 @@
 //! **Sources:** The kernel's documentation of `io_uring_register`. See
 //! docs/methods/operating-system.md#io_uring.
 
-use super::read::{PART, all_read, is_handed_on};
+use super::read::{PART, all_read, not_handed_on};
 use super::{BATCH, rings};
 use crate::entry;
 use crate::scratch::Scratch;
@@ -68,12 +68,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut told, mut untold) = (make(file, known)?, make(again, Known { file: false, buffers: false })?);
     let (by_told, by_untold) = (Done::new(), Done::new());
     let mut registered = |iters| read(&mut told, iters, batch, &by_told);
-    if is_handed_on(|n| registered(n.div_ceil(batch)))? {
-        return Err(BenchError::Unsupported(
-            "this file system does not read without waiting: io_uring hands each read to a thread of the kernel's"
-                .into(),
-        ));
-    }
+    not_handed_on(&mut registered)?;
     let tried = by_told.count();
     let plain = |iters| read(&mut untold, iters, batch, &by_untold);
     ctx.measure_variants(&mut [

@@ -24,6 +24,7 @@
 //! docs/methods/operating-system.md#io_uring.
 
 use super::rings;
+use crate::payload;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
@@ -69,8 +70,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     receiver.add(far.as_fd());
     let (by_uring, by_recv, entered) = (Done::new(), Done::new(), Done::new());
     let mut uring = |iters| {
+        let mut message = [0; SIZE];
         for _ in 0..iters {
-            let message = message(by_uring.count());
+            let number = by_uring.count();
+            payload::fill(&mut message, number);
             let written = raw::write(near.as_fd(), &message);
             let arrived = loop {
                 match receiver.next_event().context("receiving by io_uring")? {
@@ -82,7 +85,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     }
                 }
             };
-            let right = written == SIZE as isize && *receiver.bytes(&arrived) == message;
+            let right =
+                (written, arrived.length) == (SIZE as isize, SIZE) && payload::holds(receiver.bytes(&arrived), number);
             receiver.release(arrived);
             is_right(right)?;
             by_uring.add(1);
@@ -90,9 +94,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     };
     let recv = |iters| {
-        let mut room = [0; SIZE];
+        let (mut message, mut room) = ([0; SIZE], [0; SIZE]);
         for _ in 0..iters {
-            let message = message(by_recv.count());
+            payload::fill(&mut message, by_recv.count());
             let written = raw::write(near2.as_fd(), &message);
             let read = raw::read(far2.as_fd(), &mut room);
             is_right((written, read) == (SIZE as isize, SIZE as isize) && room == message)?;
@@ -107,16 +111,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let credited = ctx.iterations_of("recv");
     work::once_each(ctx, "messages received by read, per message credited", by_recv.count(), credited);
     Ok(())
-}
-
-/// The number of a message, again and again.
-#[inline]
-fn message(number: u64) -> [u8; SIZE] {
-    let mut message = [0; SIZE];
-    for part in message.chunks_exact_mut(size_of::<u64>()) {
-        part.copy_from_slice(&number.to_le_bytes());
-    }
-    message
 }
 
 fn is_right(right: bool) -> Outcome {

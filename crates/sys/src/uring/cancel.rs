@@ -47,24 +47,15 @@ impl Ring {
             }
         };
         self.push(Submission { opcode: cancel, fd: -1, address: WAITING, data: CANCELLING, ..Submission::default() });
-        let took = self.enter(2);
+        let (mut cancelled, mut unknown) = (0, false);
+        self.complete(2, |completion| match (completion.data, -completion.result) {
+            (WAITING, libc::ECANCELED) | (CANCELLING, 0) => cancelled += 1,
+            (CANCELLING, libc::EINVAL) => unknown = true,
+            _ => {}
+        })?;
         std::hint::black_box(&span);
-        if took < 0 {
-            return Err(io::Error::from_raw_os_error(-took as i32));
-        }
-        let (mut cancelled, mut ended) = (0, 0);
-        while ended < took {
-            match self.pop() {
-                Some(completion) => {
-                    ended += 1;
-                    match (completion.data, -completion.result) {
-                        (WAITING, libc::ECANCELED) | (CANCELLING, 0) => cancelled += 1,
-                        (CANCELLING, libc::EINVAL) => return Err(io::ErrorKind::InvalidInput.into()),
-                        _ => {}
-                    }
-                }
-                None => drop(self.enter(1)),
-            }
+        if unknown {
+            return Err(io::ErrorKind::InvalidInput.into());
         }
         Ok(cancelled == 2)
     }

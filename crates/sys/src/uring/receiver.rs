@@ -13,7 +13,7 @@
 #![expect(unsafe_code, reason = "io_uring_register, buffers that the kernel fills")]
 
 use super::{Ring, Submission};
-use crate::pages::{Map, Policy};
+use crate::pages::{Map, Policy, checked};
 use rustix::io_uring::{
     IoringCqeFlags, IoringOp, IoringRecvFlags, IoringRegisterOp, IoringSqeFlags, io_uring_buf_reg, io_uring_ptr,
     io_uring_register,
@@ -180,10 +180,7 @@ impl<'fd> Receiver<'fd> {
 
     #[inline]
     fn hand_over(&mut self, wait: u32) -> io::Result<()> {
-        match self.ring.enter(wait) {
-            error @ ..0 => Err(io::Error::from_raw_os_error(-error as i32)),
-            _ => Ok(()),
-        }
+        checked(self.ring.enter(wait))
     }
 
     /// The next event, if there is one. An operation that has ended is asked for again.

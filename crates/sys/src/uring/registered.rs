@@ -79,20 +79,8 @@ impl Registered {
             self.ring.push(Submission { opcode, flags, fd, address, length, ..Submission::default() });
             address += u64::from(length);
         }
-        let took = self.ring.enter(parts as u32);
-        if took < 0 {
-            return Err(io::Error::from_raw_os_error(-took as i32));
-        }
-        let (mut ended, mut filled) = (0, 0);
-        while ended < took {
-            match self.ring.pop() {
-                Some(completion) => {
-                    ended += 1;
-                    filled += usize::from(completion.result == length as i32);
-                }
-                None => drop(self.ring.enter(1)),
-            }
-        }
+        let mut filled = 0;
+        self.ring.complete(parts as u32, |completion| filled += usize::from(completion.result == length as i32))?;
         Ok(filled)
     }
 
