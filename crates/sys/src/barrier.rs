@@ -37,17 +37,18 @@ pub fn interrupt() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::in_child;
 
     #[test]
     fn a_barrier_takes_an_announcement() {
-        let child = crate::fork::fork(|| {
+        let code = in_child(|| {
             let unannounced = interrupt().is_err();
             if join().is_err() {
                 return 2;
             }
             i32::from(!(unannounced && interrupt().is_ok()))
         });
-        match child.expect("fork").wait().expect("wait").code() {
+        match code {
             Some(2) => println!("no membarrier here"),
             code => assert_eq!(code, Some(0)),
         }

@@ -188,6 +188,7 @@ const INNER: &str = "inner";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::in_child;
 
     /// In a child: a move is of the whole process, and other tests fork.
     #[test]
@@ -202,11 +203,11 @@ mod tests {
             };
             let path = group.path.clone();
             assert_eq!(group.members().expect("a list"), 0);
-            let child = crate::fork::fork(|| {
+            let code = in_child(|| {
                 let seen = [group.enter(), group.members().map_or(-1, |n| n as isize), group.leave()];
                 i32::from(seen != [1, 1, 1])
             });
-            assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+            assert_eq!(code, Some(0));
             group.make_inner().expect("mkdir");
             assert!(group.has_inner());
             // What is left inside goes as well.

@@ -109,11 +109,12 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::in_child;
 
     /// In a child with a network of its own.
     #[test]
     fn both_ends_come_and_go() {
-        let child = crate::fork::fork(|| {
+        let code = in_child(|| {
             if crate::namespaces::leave_network().is_err() {
                 return 2;
             }
@@ -129,7 +130,7 @@ mod tests {
             let removed = pair.remove().is_ok() && !names().contains("groma");
             if there && twice && removed && pair.remove().is_err() { 0 } else { 4 }
         });
-        match child.expect("fork").wait().expect("wait").code() {
+        match code {
             Some(2) => println!("no network namespaces here, or no pairs"),
             code => assert_eq!(code, Some(0)),
         }

@@ -139,6 +139,7 @@ fn load(kind: u32) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
     use crate::code::Code;
+    use crate::testing::Scratch;
     use std::ffi::CString;
 
     #[test]
@@ -156,7 +157,8 @@ mod tests {
 
     #[test]
     fn every_turn_and_return_of_a_function_is_counted_once() {
-        let path = std::env::temp_dir().join(format!("groma-sys-probe-{}", std::process::id()));
+        let place = Scratch::new("probe");
+        let path = place.0.join("function");
         let function = Code::function_in(&path);
         let probed = CString::new(path.to_str().expect("a path")).expect("a path");
         if let Ok(function) = &function {
@@ -170,6 +172,5 @@ mod tests {
                 }
             }
         }
-        drop(std::fs::remove_file(&path));
     }
 }

@@ -93,6 +93,7 @@ impl Registered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Scratch;
     use std::io::Write;
     use std::os::unix::fs::FileExt;
 
@@ -100,7 +101,8 @@ mod tests {
     /// the descriptor afterwards is not read.
     #[test]
     fn each_way_reads_the_same() {
-        let path = std::env::temp_dir().join(format!("groma-sys-registered-{}", std::process::id()));
+        let place = Scratch::new("registered");
+        let path = place.0.join("file");
         for (file, buffers) in [(false, false), (true, false), (false, true), (true, true)] {
             let Ok(ring) = Ring::new(4) else { return println!("no rings here") };
             let mut open = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
