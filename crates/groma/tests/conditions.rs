@@ -261,6 +261,7 @@ fn where_nothing_differs_nothing_is_written() {
     let written = || Command::new("stat").args(["-c", "%y %i"]).arg(&file).output().expect("stat").stdout;
     let (at, value) = (written(), set(&file, "before"));
     assert_eq!(short(&place, &["--set-a", &value, "--set-b", &value]).code, Some(2), "--same is missing");
-    assert_eq!(short(&place, &["--same", "--set-a", &value, "--set-b", &value]).code, Some(0));
+    let same = short(&place, &["--same", "--set-a", &value, "--set-b", &value]);
+    assert_eq!(same.code, Some(0), "{}", same.err);
     assert_eq!((written(), journal(&place).1), (at, None));
 }
