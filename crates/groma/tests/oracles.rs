@@ -92,6 +92,7 @@ impl Run {
                 ("vm.map:touch", "none,all"),
                 ("mode", "read"),
                 ("cpu.atomic:kind", "cpuid"),
+                ("proc.clone3:kind", "into_group"),
             ],
             Run::Memory => &[
                 ("size", "16384,524288,67108864"),

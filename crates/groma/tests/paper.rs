@@ -8,13 +8,32 @@ fn paper(place: &Place, args: &[&str]) -> Ended {
     place.groma(&[&["paper"], args].concat())
 }
 
+/// The rows of this machine in a table.
+fn own_rows(table: &Ended) -> usize {
+    table.out.lines().filter(|row| row.starts_with("→ ")).count()
+}
+
+/// Does it again while others keep it from a value: what tests do to each other.
+fn until_measured<T>(mut measure: impl FnMut() -> T, has_value: impl Fn(&T) -> bool) -> T {
+    const TRIES: usize = 5;
+    let mut last = measure();
+    for _ in 1..TRIES {
+        if has_value(&last) {
+            break;
+        }
+        last = measure();
+    }
+    last
+}
+
 #[test]
 fn a_measured_value_stands_in_its_place() {
     let place = Place::new();
     let before = paper(&place, &["lmbench1996", "table7"]);
     assert_eq!(before.code, Some(0), "{before:?}");
     assert!(before.out.contains("Nothing of it is measured here yet: groma paper lmbench1996 table7 --measure"));
-    let measured = paper(&place, &["lmbench1996", "table7", "--measure"]);
+    let measured =
+        until_measured(|| paper(&place, &["lmbench1996", "table7", "--measure"]), |table| own_rows(table) > 0);
     assert_eq!(measured.code, Some(0), "{measured:?}");
     assert!(measured.err.contains("measuring 1 point in at most"), "{measured:?}");
     let rows: Vec<&str> =
@@ -109,9 +128,13 @@ fn a_ratio_is_that_of_the_rows_it_names() {
 fn runs_without_a_value_are_left_out() {
     let place = Place::new();
     let run = |bench: &str| {
-        let ended = place.groma(&["run", bench, "--profile", "quick", "--rounds", "2", "--tag", "mine"]);
-        assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
-        place.json(&["show", "--format", "json"])["run"]["run"].as_str().expect("an id").to_owned()
+        let measure = || {
+            let ended = place.groma(&["run", bench, "--profile", "quick", "--rounds", "2", "--tag", "mine"]);
+            assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
+            place.json(&["show", "--format", "json"])
+        };
+        let run = until_measured(measure, |run| run["metrics"].as_array().is_some_and(|all| all.iter().all(has_value)));
+        run["run"]["run"].as_str().expect("an id").to_owned()
     };
     let (stat, other) = (run("syscall.stat"), run("syscall.getppid"));
     let named = ["cse221", "system_call", "--run", &stat, "--run", &other, "--run", "reference"];

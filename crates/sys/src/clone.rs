@@ -11,12 +11,12 @@
 use crate::arch::clone3_call;
 use crate::clock::{Clock, Monotonic};
 use crate::spawn::{Stack, Task};
-use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// The kernel's `struct clone_args` of Linux 5.3 (the first with it), zero where unused.
+/// The kernel's `struct clone_args`, zero where unused.
 #[derive(Default)]
 #[repr(C)]
 struct Args {
@@ -28,7 +28,16 @@ struct Args {
     stack: u64,
     stack_size: u64,
     tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    /// The descriptor of a directory, for [`INTO_GROUP`].
+    group: u64,
 }
+
+/// Bytes of the structure in Linux 5.3, the first with it, which may not know the fields behind.
+const FIRST_SIZE: usize = 64;
+/// `CLONE_INTO_CGROUP` (Linux 5.7).
+const INTO_GROUP: u64 = 1 << 33;
 
 impl Args {
     fn of_process(flags: i32) -> Args {
@@ -43,9 +52,10 @@ impl Args {
     /// # Safety
     /// That of [`clone3_call`].
     unsafe fn call(&self, body: extern "C" fn(usize) -> i32, argument: usize) -> io::Result<i32> {
+        let size = if self.flags & INTO_GROUP == 0 { FIRST_SIZE } else { size_of::<Args>() };
         // SAFETY: the structure is the kernel's and lives across the call; the caller vouches for
         // the rest.
-        match unsafe { clone3_call(std::ptr::from_ref(self) as usize, size_of::<Args>(), body, argument) } {
+        match unsafe { clone3_call(std::ptr::from_ref(self) as usize, size, body, argument) } {
             e if e < 0 => Err(io::Error::from_raw_os_error(-e as i32)),
             id => Ok(id as i32),
         }
@@ -65,6 +75,16 @@ extern "C" fn process_body(task: usize) -> i32 {
 pub fn fork(task: &Task<'_>) -> io::Result<i32> {
     // SAFETY: see the module's Safety section.
     unsafe { Args::of_process(0).call(process_body, std::ptr::from_ref(task) as usize) }
+}
+
+/// As [`fork`], in the control group of the unified hierarchy with this directory.
+///
+/// # Errors
+/// Those of `clone3`: `EACCES` where processes may not be put there, `E2BIG` before Linux 5.7.
+pub fn fork_into(group: BorrowedFd<'_>, task: &Task<'_>) -> io::Result<i32> {
+    let args = Args { flags: INTO_GROUP, group: group.as_raw_fd() as u64, ..Args::of_process(0) };
+    // SAFETY: see the module's Safety section.
+    unsafe { args.call(process_body, std::ptr::from_ref(task) as usize) }
 }
 
 /// A process with a copy of the memory in these new namespaces (`CLONE_NEW…`) that runs `body`;

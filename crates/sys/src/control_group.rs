@@ -13,7 +13,7 @@ use crate::raw;
 use rustix::fs::{AtFlags, Mode};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -127,6 +127,19 @@ impl ControlGroup {
         raw::pwrite(self.home.as_fd(), b"0")
     }
 
+    /// Its directory, for [`fork_into`](crate::clone::fork_into).
+    pub fn directory(&self) -> BorrowedFd<'_> {
+        self.dir.as_fd()
+    }
+
+    /// CPU time of all members so far, in nanoseconds, which the kernel counts in microseconds;
+    /// `None` where it does not (version 1).
+    pub fn cpu_ns(&self) -> Option<u64> {
+        let text = std::fs::read_to_string(self.path.join("cpu.stat")).ok()?;
+        let used = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+        used.parse::<u64>().ok().map(|us| us * 1000)
+    }
+
     /// How many processes are in the group.
     ///
     /// # Errors
@@ -203,11 +216,13 @@ mod tests {
             };
             let path = group.path.clone();
             assert_eq!(group.members().expect("a list"), 0);
+            let before = group.cpu_ns();
             let code = in_child(|| {
                 let seen = [group.enter(), group.members().map_or(-1, |n| n as isize), group.leave()];
                 i32::from(seen != [1, 1, 1])
             });
             assert_eq!(code, Some(0));
+            assert!(before.is_none() || group.cpu_ns() > before, "the member ran");
             group.make_inner().expect("mkdir");
             assert!(group.has_inner());
             // What is left inside goes as well.

@@ -168,6 +168,13 @@ impl Epoll {
         self.control_as(libc::EPOLL_CTL_ADD, fd, libc::epoll_event { events, u64: place as u64 })
     }
 
+    /// As [`Epoll::add`]: of several `epoll`s that wait for it so, what arrives wakes one
+    /// (`EPOLLEXCLUSIVE`, Linux 4.5).
+    pub fn add_exclusive(&self, fd: BorrowedFd<'_>, place: usize) -> isize {
+        let events = EVENT.events | libc::EPOLLEXCLUSIVE as u32;
+        self.control_as(libc::EPOLL_CTL_ADD, fd, libc::epoll_event { events, u64: place as u64 })
+    }
+
     /// Space for so many in one result.
     pub fn make_room(&mut self, most: usize) {
         self.events.resize(most.max(1), EVENT);

@@ -70,6 +70,28 @@ pub fn listen_again(at: SocketAddr, backlog: u16) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
+/// As [`listen`], one of several at a port, among which the kernel distributes the connections
+/// (`SO_REUSEPORT`).
+///
+/// # Errors
+/// As [`listen`].
+pub fn listen_beside(at: SocketAddr, backlog: u16) -> io::Result<TcpListener> {
+    let socket = tcp(at)?;
+    sockopt::set_socket_reuseport(&socket, true)?;
+    rustix::net::bind(&socket, &at)?;
+    rustix::net::listen(&socket, i32::from(backlog))?;
+    Ok(socket.into())
+}
+
+/// Ends a listener in all processes that have it: those that wait are woken, and `accept` fails
+/// with `EINVAL`.
+///
+/// # Errors
+/// Those of `shutdown`.
+pub fn stop_listening(listener: &TcpListener) -> io::Result<()> {
+    Ok(rustix::net::shutdown(listener, rustix::net::Shutdown::Both)?)
+}
+
 /// A UDP socket bound to this address.
 ///
 /// # Errors

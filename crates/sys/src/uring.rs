@@ -22,11 +22,13 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
+mod acceptor;
 mod cancel;
 mod receiver;
 mod registered;
 mod requests;
 
+pub use acceptor::{Accept, Acceptor};
 pub use cancel::Awaited;
 pub use receiver::{Event, Message, Receive, Receiver};
 pub use registered::{Known, Registered};

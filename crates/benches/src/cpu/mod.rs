@@ -19,6 +19,7 @@ mod return_stack;
 mod code;
 mod window;
 mod energy;
+mod idle_state;
 mod store_forward;
 mod split;
 mod atomic;

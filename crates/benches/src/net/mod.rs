@@ -12,6 +12,7 @@ mod udp_rtt;
 mod tcp_connect;
 mod tcp_accept;
 mod tcp_crr;
+mod tcp_dispatch;
 mod tcp_serve;
 mod unix_connect;
 mod tcp_bandwidth;
@@ -32,6 +33,8 @@ pub(crate) static ABOUT: Family = Family {
     ]),
     rows: &[],
 };
+
+pub(crate) use tcp_accept::is_the_same;
 
 pub(crate) const ALL: &[&Benchmark] = listed!("net");
 

@@ -47,7 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const BACKLOG: u16 = 128;
 
 /// Whether what was accepted is the connection that was just made.
-fn is_the_same(established: bool, here: SocketAddr, accepted: Option<SocketAddr>) -> bool {
+pub(crate) fn is_the_same(established: bool, here: SocketAddr, accepted: Option<SocketAddr>) -> bool {
     established && accepted == Some(here)
 }
 

@@ -4,10 +4,8 @@ use crate::cpu::cpus_of_the_run;
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, first};
 use groma_harness::prelude::*;
+use groma_harness::sys::idle_states::{LATENCY_DEVICE, LatencyLimit};
 use groma_harness::sys::sched;
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 
 mod wakeup;
 mod periodic;
@@ -48,22 +46,33 @@ pub(crate) const CPU_DMA_LATENCY: Param = Param::word(
 .quick(&["default"])
 .named(&["0"]);
 
-/// Asks the kernel for what [`CPU_DMA_LATENCY`] names. The request holds while the file is open, so
-/// it ends with the worker, however that ends (docs/methods/operating-system.md#sleep).
-pub(crate) fn take_cpu_dma_latency(ctx: &mut Ctx) -> Result<Option<File>, BenchError> {
-    const DEVICE: &str = "/dev/cpu_dma_latency";
-    if ctx.word(CPU_DMA_LATENCY.name) == "default" {
-        return Ok(None);
+/// Asks the kernel for what [`CPU_DMA_LATENCY`] names. The request ends with the worker, however
+/// that ends (docs/methods/operating-system.md#sleep).
+pub(crate) fn take_cpu_dma_latency(ctx: &mut Ctx) -> Result<Option<LatencyLimit>, BenchError> {
+    match ctx.word(CPU_DMA_LATENCY.name) {
+        "default" => Ok(None),
+        _ => limit_idle_latency(ctx, 0).map(Some),
     }
-    let refused = |e: io::Error| BenchError::Unsupported(format!("asking for shallow idle states by {DEVICE}: {e}"));
-    let mut file = File::options().read(true).write(true).open(DEVICE).map_err(refused)?;
-    file.write_all(&0i32.to_ne_bytes()).map_err(refused)?;
-    // The kernel answers with the strictest of all requests.
-    let mut limit = [0; 4];
-    file.read_exact_at(&mut limit, 0).map_err(refused)?;
-    let limit = f64::from(i32::from_ne_bytes(limit));
-    ctx.prove("microseconds that a CPU may take to leave an idle state", "0", limit, 0.0..=0.0);
-    Ok(Some(file))
+}
+
+/// Asks for idle states that a CPU leaves within so many microseconds.
+pub(crate) fn limit_idle_latency(ctx: &mut Ctx, us: i32) -> Result<LatencyLimit, BenchError> {
+    let limit = LatencyLimit::new(us)
+        .map_err(|e| BenchError::Unsupported(format!("asking for shallow idle states by {LATENCY_DEVICE}: {e}")))?;
+    let wanted = f64::from(us);
+    if limit.in_force() < us {
+        return Err(BenchError::Unsupported(format!(
+            "another program asks for idle states that a CPU leaves within {} us ({LATENCY_DEVICE})",
+            limit.in_force()
+        )));
+    }
+    ctx.prove(
+        "microseconds that a CPU may take to leave an idle state",
+        &us.to_string(),
+        f64::from(limit.in_force()),
+        wanted..=wanted,
+    );
+    Ok(limit)
 }
 
 /// Puts this task, and those it forks, into the class named by [`POLICY`], whatever its class was

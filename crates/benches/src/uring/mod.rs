@@ -11,6 +11,7 @@ mod nop_mode;
 mod read;
 mod read_registered;
 mod receive;
+mod accept;
 mod cancel;
 mod poll;
 mod msg_ring;

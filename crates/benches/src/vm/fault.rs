@@ -11,6 +11,8 @@
 //! - `file_shared`: the first shared write to it, of which the file system is notified.
 //! - `file_around`: what a program pays per page when it reads through an ordinary mapping of a
 //!   file, where most touches are no fault at all.
+//! - `secret`: the first write to memory that only its process can reach (`memfd_secret`). The
+//!   kernel takes the page out of its own map of memory, which all CPUs have to learn.
 //!
 //! **Does not measure:** `mmap` and `munmap` (`vm.map`), pages shared with a child (`vm.cow`),
 //! faults that read from a disk (`vm.fault_major`), or huge pages (`vm.fault_huge`).
@@ -27,7 +29,8 @@
 //! cost. With one member they are the same.
 //!
 //! **Proofs:** Every touch is a fault and no fault waits for a disk, as the kernel counts them
-//! within the timed stretches. For `file_around` the ratio is a fact.
+//! within the timed stretches. For `file_around` the ratio is a fact. Another call of the kernel
+//! cannot read memory that is `secret`.
 //!
 //! **Pitfalls:**
 //! - A fault on an ordinary file mapping brings 16 pages or a large folio. lmbench divides by all
@@ -38,6 +41,8 @@
 //! - The pages that come back are those given back, so they may be warm in the cache. The area of
 //!   16 MiB limits that, however short the intervals are; with 1 MiB a fault took a third less
 //!   (2-vCPU KVM guest).
+//! - `secret` splits the huge pages of the kernel's own map, most of which stay split until the
+//!   next start: hence it runs by name only (`--param kind=secret`).
 //!
 //! **Sources:** lmbench3 `lat_pagefault`; CSE 221 "page fault service time" (its repeated runs,
 //! 1446 ns, are soft faults). See docs/methods/operating-system.md#page-faults.
@@ -50,6 +55,7 @@ use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::file_pages::{Access, FilePages};
 use groma_harness::sys::pages::{Map, Part, page_size};
+use groma_harness::sys::{other_memory, secret};
 use std::ops::DerefMut;
 use std::sync::Mutex;
 
@@ -62,11 +68,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word(
                 "kind",
                 "fresh memory written, read, or written after it was read; a cached file read, copied, written, \
-                       or read through in order",
-                &["anon_write", "zero_page", "after_zero", "file_minor", "file_cow", "file_shared", "file_around"],
+                       or read through in order; memory that the kernel itself cannot reach",
+                &[
+                    "anon_write",
+                    "zero_page",
+                    "after_zero",
+                    "file_minor",
+                    "file_cow",
+                    "file_shared",
+                    "file_around",
+                    "secret",
+                ],
             )
             .quick(&["anon_write"])
-            .standard(&["zero_page", "file_minor", "file_shared"]),
+            .standard(&["zero_page", "file_minor", "file_shared"])
+            .named(&["secret"]),
             Param::word(
                 "object",
                 "anonymous memory of threads: a mapping for each, or a part of one",
@@ -100,6 +116,9 @@ const FILE_KINDS: &[&str] = &["file_minor", "file_cow", "file_shared", "file_aro
 
 /// Pages of a file, each mapped by itself; a process may have 65530 mappings.
 const FILE_PAGES: usize = 1024;
+/// Pages of secret memory: the least that many intervals fit in, because each splits a huge page of
+/// the kernel's map at worst. An ordinary user may lock 8 MiB by default.
+const SECRET_PAGES: usize = 512;
 /// The most memory that all members together touch, in bytes.
 const TOTAL: usize = 1 << 30;
 
@@ -112,6 +131,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         "file_minor" => file(ctx, Access::Read, |pages| read_each(pages)),
         "file_cow" => file(ctx, Access::Private, |pages| write_each(pages, 1)),
         "file_shared" => file(ctx, Access::Shared, |pages| write_each(pages, 1)),
+        "secret" => unreachable_by_others(ctx),
         _ => file_around(ctx),
     }
 }
@@ -244,6 +264,35 @@ fn file_around(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
+/// Memory that the kernel cannot reach. Its pages cannot be given back, so each lap has new memory.
+fn unreachable_by_others(ctx: &mut Ctx) -> Outcome {
+    only_private(ctx)?;
+    let new = || -> Result<Map, BenchError> {
+        let file = secret::file((SECRET_PAGES * page_size()) as u64)
+            .map_err(|e| BenchError::Unsupported(format!("memory that the kernel cannot reach: {e}")))?;
+        Map::file(&file, SECRET_PAGES * page_size(), true)
+            .map_err(|e| BenchError::Denied(format!("locking memory (ulimit -l): {e}")))
+    };
+    let mut area = new()?;
+    let ready = |area: &mut Map| {
+        *area = new()?;
+        Ok(())
+    };
+    let (faults, _) = measure(ctx, &mut area, ready, |pages| write_each(pages, 1))?;
+    faults.prove_each_minor(ctx, ctx.iterations());
+    // The same call reads ordinary memory, unless it is forbidden altogether.
+    let (own, mut seen) = (std::process::id() as i32, [0]);
+    let ordinary = [7u8];
+    if other_memory::read(own, ordinary.as_ptr() as usize, &mut seen) == 1 {
+        area[0] = 1;
+        let read = other_memory::read(own, area.as_ptr() as usize, &mut seen).max(0);
+        ctx.prove("bytes of it that process_vm_readv reads", "0", read as f64, 0.0..=0.0);
+    } else {
+        ctx.note("process_vm_readv is forbidden here, so it does not show that the memory is secret");
+    }
+    Ok(())
+}
+
 /// Each member maps its own files.
 fn only_private(ctx: &Ctx) -> Outcome {
     if ctx.word("object") == "private" {
@@ -296,6 +345,17 @@ mod tests {
         let ratio: f64 = fact.value.parse().expect("a number");
         assert!(ratio > 0.0 && ratio < 1.02, "{ratio}");
         assert!(tried.proven("minor faults") <= tried.iterations as f64 * 1.02);
+    }
+
+    #[test]
+    fn secret_memory_is_read_by_nobody_else() {
+        match try_out(&BENCH, &[("kind", "secret")], None) {
+            Err(BenchError::Unsupported(why) | BenchError::Denied(why)) => println!("no secret memory here: {why}"),
+            tried => {
+                let tried = tried.expect("memory");
+                assert_eq!(tried.proven("bytes of it that process_vm_readv reads"), 0.0);
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 #include <linux/perf_event.h>
 #include <net/if.h>
+#include <sys/epoll.h>
 #include <sys/mount.h>
 #include <sys/xattr.h>
 
@@ -68,6 +69,54 @@ static void unified_group(void) {
     CHECK(mkdir(group, 0700) == 0);
     atexit(leave_group);
     CHECK((inner = open(group, O_RDONLY | O_DIRECTORY)) >= 0);
+}
+
+/* A child that starts in that group. */
+ORACLE(clone_into_) {
+    LOOP(uint64_t args[11] = {1ull << 33 /* CLONE_INTO_CGROUP */}; args[4] = SIGCHLD; args[10] = inner;
+         pid_t pid = syscall(SYS_clone3, args, sizeof args);
+         if (pid == 0) _exit(42);
+         wait_for(pid));
+}
+
+/* Four workers that accept from one socket by epoll; each answers with a byte. */
+static struct sockaddr_in port_ = {.sin_family = AF_INET};
+static void workers(void) {
+    socklen_t length = sizeof port_;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    port_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(bind(listener, (void *)&port_, length) == 0 && listen(listener, 128) == 0 && getsockname(listener, (void *)&port_, &length) == 0);
+    cpu_set_t all;
+    memset(&all, 255, sizeof all);
+    sched_setaffinity(0, sizeof all, &all);
+    for (int worker = 0; worker < 4; worker++) {
+        pid_t parent = getpid(), pid = fork();
+        CHECK(pid >= 0);
+        if (pid) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(1);
+        struct epoll_event event = {.events = EPOLLIN};
+        int epoll = epoll_create1(0);
+        CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event) == 0);
+        for (;;) {
+            CHECK(epoll_wait(epoll, &event, 1, -1) == 1);
+            int connection = accept(listener, 0, 0);
+            if (connection >= 0) CHECK(write(connection, "a", 1) == 1 && close(connection) == 0);
+        }
+    }
+}
+ORACLE(dispatch_) {
+    struct linger reset = {1, 0};
+    uint64_t spent = 0;
+    for (long i = 0; i < n; i++) {
+        int own = socket(AF_INET, SOCK_STREAM, 0);
+        CHECK(setsockopt(own, SOL_SOCKET, SO_LINGER, &reset, sizeof reset) == 0);
+        uint64_t begin = now();
+        CHECK(connect(own, (void *)&port_, sizeof port_) == 0 && read(own, value, 1) == 1);
+        spent += now() - begin;
+        close(own);
+    }
+    return spent;
 }
 
 /* Rules that allow one directory. */
@@ -160,6 +209,8 @@ static double of_kernel(const char *name) {
     }
     IS("get_attribute") { fd = cached_file(0); CHECK(fsetxattr(fd, "user.groma", value, sizeof value, 0) == 0); TIME(get_attribute_); }
     IS("control_group") { unified_group(); TIME(control_group_); }
+    IS("clone_into") { unified_group(); TIME(clone_into_); }
+    IS("dispatch") { workers(); TIME(dispatch_); }
     IS("open_restricted") { fd = named(); landlock(); TIME(open_close_); }
     IS("getppid_counted") {
         struct perf_event_attr what = {.type = PERF_TYPE_TRACEPOINT};

@@ -66,6 +66,8 @@ pub(crate) const ROWS: &[Row] = &[
     row("kernel", "vm.scan", "by=pagemap", "pagemap").optional(),
     row("kernel", "file.attribute", "call=get", "get_attribute").optional(),
     row("kernel", "isolation.control_group", "controller=unified", "control_group").optional(),
+    row("kernel", "proc.clone3", "kind=into_group", "clone_into").optional(),
+    Row { band: CROWD, ..row("kernel", "net.tcp_dispatch", "listener=shared workers=4 burst=1", "dispatch") },
     row("kernel", "isolation.landlock", "layers=1 depth=1", "open_restricted").optional(),
     row("kernel", "isolation.tracepoint", "by=counted", "getppid_counted").optional(),
     row("kernel", "isolation.uprobe", "at=entry", "uprobe").optional(),
