@@ -134,6 +134,7 @@ mod tests {
                     vec![Placement::Pinned]
                 }
                 "ipc.spin_rtt" | "http.open_loop" => vec![Placement::SameLlc],
+                "net.tcp_dispatch" => vec![Placement::Free],
                 id if id.starts_with("ctx.") => vec![Placement::SameCpu],
                 _ => NEAR.to_vec(),
             };
