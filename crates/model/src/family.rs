@@ -97,8 +97,10 @@ pub enum Which {
 pub enum Select {
     /// Those of a metric.
     Metric(&'static str),
-    /// Those of a metric whose parameter has this word: metric, parameter, word.
-    Word(&'static str, &'static str, &'static str),
+    /// Those of a metric whose parameters have these values, words or whole numbers in the base
+    /// unit. A sentence that names what a benchmark does by default asks for it, since others may
+    /// have been asked for.
+    With(&'static str, &'static [(&'static str, &'static str)]),
     /// Those of a metric with both tasks on one CPU.
     OnOneCpu(&'static str),
     /// All of the family except those of these metrics; of a benchmark, all of its outputs.
@@ -109,7 +111,7 @@ impl Select {
     /// The ids of the metrics that it names.
     pub fn metrics(&self) -> Vec<&'static str> {
         match self {
-            Select::Metric(id) | Select::Word(id, ..) | Select::OnOneCpu(id) => vec![id],
+            Select::Metric(id) | Select::With(id, ..) | Select::OnOneCpu(id) => vec![id],
             Select::AllBut(ids) => ids.to_vec(),
         }
     }
@@ -118,6 +120,11 @@ impl Select {
 /// The first measured record of a metric.
 pub const fn first(metric: &'static str) -> Pick {
     Pick { which: Which::First, of: Select::Metric(metric) }
+}
+
+/// The first measured record of a metric with these values of its parameters.
+pub const fn first_with(metric: &'static str, params: &'static [(&'static str, &'static str)]) -> Pick {
+    Pick { which: Which::First, of: Select::With(metric, params) }
 }
 
 /// The measured record of a metric with the least value.

@@ -83,7 +83,11 @@ impl<'a> Group<'a> {
     fn all(&self, of: &Select) -> impl Iterator<Item = (&'a Record, f64)> {
         let belongs = |r: &Record| match of {
             Select::Metric(id) => r.id == *id,
-            Select::Word(id, param, word) => r.id == *id && r.params.word(param) == Some(word),
+            Select::With(id, params) => {
+                let has =
+                    |(name, text): &(&str, &str)| r.params.get(name).is_some_and(|value| value.to_string() == *text);
+                r.id == *id && params.iter().all(has)
+            }
             Select::OnOneCpu(id) => r.id == *id && r.placement == Placement::SameCpu,
             Select::AllBut(ids) => !ids.iter().any(|id| is_metric_of(&r.id, id)),
         };
@@ -180,6 +184,17 @@ mod tests {
         };
         let all: Vec<String> = families.iter().map(say).collect();
         insta::assert_snapshot!(all.join("\n"));
+    }
+
+    /// A sentence about a mutex was once made of a file lock, which had been asked for.
+    #[test]
+    fn a_sentence_is_about_the_values_that_it_names() {
+        let all = ["kind=mutex load=0", "kind=flock load=0", "kind=mutex load=100"]
+            .map(|params| fixtures::record("sched.wakeup", params, Quantity::Latency, 1e-5));
+        let records: Vec<&Record> = all.iter().collect();
+        let found = |params| Group(&records).all(&Select::With("sched.wakeup", params)).count();
+        assert_eq!(found(&[("kind", "mutex"), ("load", "0")]), 1);
+        assert_eq!((found(&[("load", "0")]), found(&[("load", "10")]), found(&[("policy", "other")])), (2, 0, 0));
     }
 
     #[test]

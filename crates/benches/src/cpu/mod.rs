@@ -38,7 +38,7 @@ pub(crate) static ABOUT: Family = Family {
         Say::Text("; a call and its return cost {}", &[Figure::WithCycles(least("cpu.call"))]),
         Say::Text(
             "; a line goes from one core to another in {} (cas1)",
-            &[Figure::Span(Select::Word("cpu.core_to_core", "protocol", "cas1"))],
+            &[Figure::Span(Select::With("cpu.core_to_core", &[("protocol", "cas1")]))],
         ),
     ]),
     rows: &[

@@ -4,7 +4,7 @@
 
 use crate::scratch::Scratch;
 use groma_harness::Rng;
-use groma_harness::model::family::{Figure, Pick, Say, Select, Which, greatest};
+use groma_harness::model::family::{Figure, Pick, Say, first_with, greatest};
 use groma_harness::model::{Family, Params};
 use groma_harness::prelude::*;
 
@@ -31,9 +31,9 @@ mod cached;
 mod crowd;
 mod ring;
 
-/// A metric in the work directory.
-const fn on_disk(metric: &'static str) -> Pick {
-    Pick { which: Which::First, of: Select::Word(metric, "where", "work_dir") }
+/// A metric of an empty file in the work directory.
+const fn of_empty(metric: &'static str) -> Pick {
+    first_with(metric, &[("where", "work_dir"), ("size", "0")])
 }
 
 pub(crate) static ABOUT: Family = Family {
@@ -42,7 +42,7 @@ pub(crate) static ABOUT: Family = Family {
     says: Say::Each(&[
         Say::Text(
             "creating an empty file costs {}, deleting it {}",
-            &[Figure::Value(on_disk("file.create_delete")), Figure::Value(on_disk("file.create_delete.delete"))],
+            &[Figure::Value(of_empty("file.create_delete")), Figure::Value(of_empty("file.create_delete.delete"))],
         ),
         Say::Text("a file in the page cache is read at {}", &[Figure::Value(greatest("file.reread"))]),
     ]),

@@ -3,7 +3,7 @@
 
 use crate::work::Done;
 use groma_harness::model::Family;
-use groma_harness::model::family::{Figure, Say, first};
+use groma_harness::model::family::{Figure, Say, first, first_with};
 use groma_harness::prelude::*;
 
 mod namespace;
@@ -24,7 +24,10 @@ pub(crate) static ABOUT: Family = Family {
     name: "isolation",
     summary: "Namespaces, control groups, filters and probes: what containers are made of",
     says: Say::Each(&[
-        Say::Text("a network namespace costs {}", &[Figure::Value(first("isolation.namespace"))]),
+        Say::Text(
+            "a network namespace costs {}",
+            &[Figure::Value(first_with("isolation.namespace", &[("kind", "net")]))],
+        ),
         Say::Text("a supervised system call {}", &[Figure::Value(first("isolation.supervisor"))]),
     ]),
     rows: &[],

@@ -7,9 +7,9 @@
 //! it. `wait_p999` and `longest_wait` are of the times from asking until having it, of all members.
 //! `largest_share` is the part of a window's turns that the luckiest member had: 1/threads is fair.
 //!
-//! **Does not measure:** Locks that nobody waits for (`lock.mutex`, `lock.posix_sem`), file locks
-//! (`ipc.lock_rtt`), read-write locks (`lock.rwlock`), or the mutexes of languages that bring their
-//! own.
+//! **Does not measure:** Locks that nobody waits for (`lock.mutex`, `lock.posix_sem`, `lock.file`),
+//! hand-overs by file locks in turn (`ipc.lock_rtt`), read-write locks (`lock.rwlock`), or the
+//! mutexes of languages that bring their own.
 //!
 //! **Method:** Windows of 200 us in which all members are at work from before the first reading of
 //! the clock until after the last; the median window counts. Windows in which the kernel took the
@@ -20,7 +20,8 @@
 //! windows last tens of milliseconds and all count.
 //!
 //! `mutex` is libc's default kind, `pi` the one with priority inheritance, `spin` is
-//! `pthread_spin_lock`, `semaphore` a POSIX semaphore that is 1, `ticket` a ticket lock of our own.
+//! `pthread_spin_lock`, `semaphore` a POSIX semaphore that is 1, `ticket` a ticket lock of our own,
+//! `flock` a lock of a whole file, which each member has opened for itself.
 //! The proofs: what the lock protects is not atomic and holds exactly as many turns as the members
 //! have made; each had the lock; processes ended well.
 //!
@@ -43,11 +44,14 @@ use super::members::{PLACEMENTS, TASK, THREADS};
 use super::turns::{SECTION, THINK};
 use crate::proofs;
 use groma_harness::prelude::*;
+use groma_harness::sys::file_lock::{self, LockFile};
 use groma_harness::sys::locks::{ContendedMutex, SpinLock};
 use groma_harness::sys::shared::Shared;
+use groma_harness::sys::splice::memory_file;
 use groma_harness::sys::sync::{Key, Semaphores};
 use std::hint::spin_loop;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -68,7 +72,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quantity(Quantity::Ratio),
         ],
         params: &[
-            Param::word("kind", "what kind of lock", &["mutex", "spin", "ticket", "pi", "semaphore"]).quick(&["mutex"]),
+            Param::word("kind", "what kind of lock", &["mutex", "spin", "ticket", "pi", "semaphore", "flock"])
+                .quick(&["mutex"]),
             THREADS,
             SECTION,
             THINK,
@@ -86,14 +91,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 impl Lock for ContendedMutex {
     #[inline(always)]
-    fn hold<T>(&self, section: impl FnOnce() -> T) -> io::Result<T> {
+    fn hold<T>(&self, _: u32, section: impl FnOnce() -> T) -> io::Result<T> {
         self.hold(section)
     }
 }
 
 impl Lock for SpinLock {
     #[inline(always)]
-    fn hold<T>(&self, section: impl FnOnce() -> T) -> io::Result<T> {
+    fn hold<T>(&self, _: u32, section: impl FnOnce() -> T) -> io::Result<T> {
         self.hold(section)
     }
 }
@@ -111,7 +116,7 @@ impl Single {
 
 impl Lock for Single {
     #[inline(always)]
-    fn hold<T>(&self, section: impl FnOnce() -> T) -> io::Result<T> {
+    fn hold<T>(&self, _: u32, section: impl FnOnce() -> T) -> io::Result<T> {
         self.0.wait(0)?;
         let value = section();
         self.0.post(0)?;
@@ -131,7 +136,7 @@ impl Ticket {
 
 impl Lock for Ticket {
     #[inline(always)]
-    fn hold<T>(&self, section: impl FnOnce() -> T) -> io::Result<T> {
+    fn hold<T>(&self, _: u32, section: impl FnOnce() -> T) -> io::Result<T> {
         let [next, served] = [&self.0[0], &self.0[1]];
         let own = next.fetch_add(1, Relaxed);
         while served.load(Acquire) != own {
@@ -139,6 +144,32 @@ impl Lock for Ticket {
         }
         let value = section();
         served.store(own.wrapping_add(1), Release);
+        Ok(value)
+    }
+}
+
+/// A lock of a whole file, which belongs to an open file: each member has opened it for itself.
+struct WholeFile(Vec<LockFile>);
+
+impl WholeFile {
+    /// A file in memory: the kernel keeps these locks itself, whatever holds the file's bytes.
+    fn new(members: u64) -> io::Result<WholeFile> {
+        let file = memory_file()?;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        (0..members)
+            .map(|_| LockFile::open(path.as_ref(), file_lock::Kind::Whole))
+            .collect::<io::Result<_>>()
+            .map(WholeFile)
+    }
+}
+
+impl Lock for WholeFile {
+    #[inline(always)]
+    fn hold<T>(&self, member: u32, section: impl FnOnce() -> T) -> io::Result<T> {
+        let file = &self.0[member as usize];
+        file.lock(0)?;
+        let value = section();
+        file.unlock(0)?;
         Ok(value)
     }
 }
@@ -156,6 +187,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         "pi" => contest::run(ctx, |key| ContendedMutex::new(key, true), ALL_WRITE),
         "spin" => contest::run(ctx, SpinLock::new, ALL_WRITE),
         "ticket" => contest::run(ctx, |_| Ticket::new(), ALL_WRITE),
+        "flock" => {
+            let members = ctx.int("threads");
+            contest::run(ctx, |_| WholeFile::new(members), ALL_WRITE)
+        }
         _ => contest::run(ctx, Single::new, ALL_WRITE),
     }?;
     if let Some(times) = times {
@@ -180,7 +215,9 @@ mod tests {
     /// `tests/credit` are on one CPU, where locks that spin are not measured.
     #[test]
     fn no_kind_of_lock_loses_a_turn_and_shares_fit_rates() {
-        for (kind, threads) in [("mutex", "2"), ("spin", "2"), ("ticket", "2"), ("pi", "2"), ("semaphore", "3")] {
+        for (kind, threads) in
+            [("mutex", "2"), ("spin", "2"), ("ticket", "2"), ("pi", "2"), ("semaphore", "3"), ("flock", "3")]
+        {
             for round in 0..ROUNDS {
                 let tried = match try_failing(&BENCH, &[("kind", kind), ("threads", threads)], None) {
                     Err(BenchError::Unsupported(why)) => {

@@ -31,12 +31,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// A lock that members contend for.
 pub(super) trait Lock: Send + Sync + 'static {
-    /// Runs `section` while no other member has the lock.
-    fn hold<T>(&self, section: impl FnOnce() -> T) -> io::Result<T>;
+    /// Runs `section` of this member while no other one has the lock.
+    fn hold<T>(&self, member: u32, section: impl FnOnce() -> T) -> io::Result<T>;
 
-    /// Runs `section` while nobody holds the lock alone.
-    fn share<T>(&self, section: impl FnOnce() -> T) -> io::Result<T> {
-        self.hold(section)
+    /// Runs `section` of this member while nobody holds the lock alone.
+    fn share<T>(&self, member: u32, section: impl FnOnce() -> T) -> io::Result<T> {
+        self.hold(member, section)
     }
 }
 
@@ -160,9 +160,9 @@ impl<L: Lock> Member<'_, L> {
         let Contest { lock, turns, .. } = self.contest;
         self.turn += 1;
         if turns.writes(self.number, self.turn) {
-            lock.hold(|| self.write())?
+            lock.hold(self.number, || self.write())?
         } else {
-            lock.share(|| self.read())?
+            lock.share(self.number, || self.read())?
         }
         spend(turns.think);
         Ok(())
@@ -176,7 +176,7 @@ impl<L: Lock> Member<'_, L> {
         self.turn += 1;
         let asked = Monotonic.now_ns();
         if turns.writes(self.number, self.turn) {
-            let (got, handed) = lock.hold(|| {
+            let (got, handed) = lock.hold(self.number, || {
                 let got = Monotonic.now_ns();
                 let released = inside[RELEASED_NS].load(Relaxed);
                 let by_another = inside[RELEASED_BY].load(Relaxed) != u64::from(self.number);
@@ -187,7 +187,7 @@ impl<L: Lock> Member<'_, L> {
             self.tally(Wait::Write, got.saturating_sub(asked));
             handed.into_iter().for_each(|ns| self.tally(Wait::HandOver, ns));
         } else {
-            let got = lock.share(|| {
+            let got = lock.share(self.number, || {
                 let got = Monotonic.now_ns();
                 self.read();
                 got
@@ -232,7 +232,7 @@ impl<L: Lock> Member<'_, L> {
     /// A turn with the lock alone, and within it the clock before and after a look at all turns.
     fn look(&mut self) -> io::Result<Look> {
         let contest = self.contest;
-        contest.lock.hold(|| {
+        contest.lock.hold(self.number, || {
             self.write();
             let before_ns = Monotonic.now_ns();
             let turns = (0..contest.members).map(|number| contest.turns_of(number)).collect();
@@ -558,7 +558,7 @@ mod tests {
     struct Open;
 
     impl Lock for Open {
-        fn hold<T>(&self, section: impl FnOnce() -> T) -> io::Result<T> {
+        fn hold<T>(&self, _: u32, section: impl FnOnce() -> T) -> io::Result<T> {
             Ok(section())
         }
     }

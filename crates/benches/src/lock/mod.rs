@@ -5,7 +5,7 @@
 
 use groma_harness::Benchmark;
 use groma_harness::model::Family;
-use groma_harness::model::family::{Figure, Say, Select, first};
+use groma_harness::model::family::{Figure, Say, Select, first_with};
 use groma_harness::prelude::*;
 use groma_harness::sys::file_lock::Kind;
 use std::fs::File;
@@ -33,7 +33,7 @@ pub(crate) static ABOUT: Family = Family {
         Say::Text("an uncontended lock and unlock takes {}", &[Figure::Range(Select::AllBut(CONTENDED))]),
         Say::Text(
             "a mutex that another thread waits for is handed over in {}",
-            &[Figure::Value(first("lock.contended.handover"))],
+            &[Figure::Value(first_with("lock.contended.handover", &[("kind", "mutex"), ("task", "thread")]))],
         ),
     ]),
     rows: &[],

@@ -65,12 +65,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 impl Lock for ReadWriteLock {
     #[inline(always)]
-    fn hold<T>(&self, section: impl FnOnce() -> T) -> io::Result<T> {
+    fn hold<T>(&self, _: u32, section: impl FnOnce() -> T) -> io::Result<T> {
         self.write(section)
     }
 
     #[inline(always)]
-    fn share<T>(&self, section: impl FnOnce() -> T) -> io::Result<T> {
+    fn share<T>(&self, _: u32, section: impl FnOnce() -> T) -> io::Result<T> {
         self.read(section)
     }
 }

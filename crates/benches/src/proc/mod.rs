@@ -3,7 +3,7 @@
 use crate::proofs;
 use crate::scratch::{Scratch, write_program};
 use groma_harness::model::Family;
-use groma_harness::model::family::{Figure, Pick, Say, Select, Which, first};
+use groma_harness::model::family::{Figure, Pick, Say, first, first_with};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::{self, Usage};
 use groma_harness::sys::exec_evidence::ExecCounter;
@@ -23,12 +23,8 @@ mod spawn;
 mod exec;
 mod shell;
 
-/// Running a program of this kind.
-const fn exec(target: &'static str) -> Pick {
-    Pick { which: Which::First, of: Select::Word("proc.exec", "target", target) }
-}
-const RUN_STATIC: Pick = exec("static");
-const RUN_DYNAMIC: Pick = exec("dynamic");
+const RUN_STATIC: Pick = first_with("proc.exec", &[("target", "static")]);
+const RUN_DYNAMIC: Pick = first_with("proc.exec", &[("target", "dynamic")]);
 
 pub(crate) static ABOUT: Family = Family {
     name: "proc",

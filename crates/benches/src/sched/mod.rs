@@ -2,7 +2,7 @@
 
 use crate::cpu::cpus_of_the_run;
 use groma_harness::model::Family;
-use groma_harness::model::family::{Figure, Say, first};
+use groma_harness::model::family::{Figure, Say, first, first_with};
 use groma_harness::prelude::*;
 use groma_harness::sys::idle_states::{LATENCY_DEVICE, LatencyLimit};
 use groma_harness::sys::sched;
@@ -24,7 +24,10 @@ pub(crate) static ABOUT: Family = Family {
     name: "sched",
     summary: "The scheduler: wake-ups, noise, fairness",
     says: Say::Each(&[
-        Say::Text("a task that is woken on an idle CPU runs {} later", &[Figure::Value(first("sched.wakeup"))]),
+        Say::Text(
+            "a task that is woken on an idle CPU runs {} later",
+            &[Figure::Value(first_with("sched.wakeup", &[("load", "0")]))],
+        ),
         Say::Text("others take {} of a CPU's time", &[Figure::Percent(first("sched.noise"))]),
     ]),
     rows: &[],

@@ -3,7 +3,7 @@
 //! See docs/methods/operating-system.md#vdso.
 
 use groma_harness::model::Family;
-use groma_harness::model::family::{Figure, Say, first};
+use groma_harness::model::family::{Figure, Say, first_with};
 use groma_harness::prelude::*;
 
 mod clock_gettime;
@@ -14,7 +14,7 @@ pub(crate) static ABOUT: Family = Family {
     summary: "What the kernel lets a program do without entering it",
     says: Say::Text(
         "reading the clock without entering the kernel costs {}",
-        &[Figure::Value(first("vdso.clock_gettime"))],
+        &[Figure::Value(first_with("vdso.clock_gettime", &[("clock", "monotonic")]))],
     ),
     rows: &[],
 };

@@ -63,16 +63,19 @@ fn families_are_those_of_the_benchmarks_and_name_only_metrics_that_exist() {
     }
 }
 
-/// Words of parameters that a sentence names are among those that the parameter takes.
+/// Values of parameters that a sentence names are among those that the parameter takes.
 #[test]
-fn the_words_that_families_name_are_those_of_the_parameters() {
+fn the_values_that_families_name_are_those_of_the_parameters() {
     let all = groma_benches::all();
     let texts = groma_benches::families().into_iter().flat_map(|f| f.says.texts());
     for of in texts.flat_map(|(_, figures)| figures).flat_map(Figure::selections) {
-        let Select::Word(metric, param, word) = of else { continue };
+        let Select::With(metric, params) = of else { continue };
         let bench = all.iter().find(|b| metric == b.info.id || metric.starts_with(&format!("{}.", b.info.id)));
-        let param = bench.and_then(|b| b.info.params.iter().find(|p| p.name == param));
-        assert!(param.is_some_and(|p| p.parse(word).is_ok()), "{metric} {param:?} {word}");
+        for (name, text) in params {
+            let param = bench.and_then(|b| b.info.params.iter().find(|p| p.name == *name));
+            let value = param.and_then(|p| p.parse(text).ok()).map(|value| value.to_string());
+            assert_eq!(value.as_deref(), Some(*text), "{metric} {name}");
+        }
     }
 }
 
