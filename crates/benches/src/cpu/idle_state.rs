@@ -23,7 +23,7 @@
 //! - The kernel states the longest time that leaving takes; a CPU alone in its state is faster.
 //! - Of states with the same latency only the deepest can be had. The kernel may choose a shallower
 //!   one all the same: the round then says so and has no value.
-//! - The request concerns all CPUs, and takes root.
+//! - The request concerns all CPUs, so this runs by name only; it takes root.
 //!
 //! **Sources:** The kernel's documentation of `cpuidle` and of PM QoS. See
 //! docs/methods/processor.md#idle-states.
@@ -49,7 +49,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("a sleeping CPU is one that does nothing else"),
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        tier: Tier::Standard,
+        // The request changes how all CPUs idle, which nobody has asked for who runs everything.
+        tier: Tier::Named,
         ..Info::new("cpu.idle_state")
     },
     run: Run::Here(run),

@@ -36,13 +36,22 @@ pub(crate) struct ListArgs {
     json: bool,
 }
 
+/// The family with which groma tests itself.
+const SELF_TESTS: &str = "selftest";
+
 /// Lists benchmarks.
 pub(super) fn run(program: &Program, args: &ListArgs) -> Result<u8> {
     if let Some(source) = &args.lineage {
         return lineage(program, source);
     }
     let chosen = program.select(&args.select, Tier::Full)?;
-    let infos: Vec<&Info> = chosen.iter().map(|b| &b.info).collect();
+    // Runs leave out what is only measured when it is named; who looks for it has to find it.
+    let is_asked_for = |info: &Info| args.select.is_empty() || args.select.iter().any(|text| text == info.family());
+    let is_shown = |info: &Info| {
+        let by_name = info.tier == Tier::Named && info.family() != SELF_TESTS && is_asked_for(info);
+        by_name || chosen.iter().any(|bench| bench.info.id == info.id)
+    };
+    let infos: Vec<&Info> = program.all().iter().map(|bench| &bench.info).filter(|info| is_shown(info)).collect();
     print(&if args.json { report::list_json(&infos) } else { report::list(&infos, args.long, &style(false)) })?;
     Ok(0)
 }
