@@ -149,7 +149,7 @@ mod tests {
                     assert!(tried.result.fact("idle.state").is_some());
                 }
                 // Beside others that keep the CPU awake, or as an ordinary user.
-                Err(BenchError::Unsupported(why)) => println!("depth {depth}: {why}"),
+                Err(BenchError::Unsupported(why) | BenchError::Denied(why)) => println!("depth {depth}: {why}"),
                 Err(stop) => panic!("depth {depth}: {stop}"),
             }
         }

@@ -6,6 +6,7 @@ use groma_harness::model::family::{Figure, Say, first, first_with};
 use groma_harness::prelude::*;
 use groma_harness::sys::idle_states::{LATENCY_DEVICE, LatencyLimit};
 use groma_harness::sys::sched;
+use std::io;
 
 mod wakeup;
 mod periodic;
@@ -60,8 +61,13 @@ pub(crate) fn take_cpu_dma_latency(ctx: &mut Ctx) -> Result<Option<LatencyLimit>
 
 /// Asks for idle states that a CPU leaves within so many microseconds.
 pub(crate) fn limit_idle_latency(ctx: &mut Ctx, us: i32) -> Result<LatencyLimit, BenchError> {
-    let limit = LatencyLimit::new(us)
-        .map_err(|e| BenchError::Unsupported(format!("asking for shallow idle states by {LATENCY_DEVICE}: {e}")))?;
+    let limit = LatencyLimit::new(us).map_err(|e| {
+        let why = format!("asking for shallow idle states by {LATENCY_DEVICE}: {e}");
+        match e.kind() {
+            io::ErrorKind::PermissionDenied => BenchError::Denied(why),
+            _ => BenchError::Unsupported(why),
+        }
+    })?;
     let wanted = f64::from(us);
     if limit.in_force() < us {
         return Err(BenchError::Unsupported(format!(
