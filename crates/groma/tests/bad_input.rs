@@ -30,6 +30,8 @@ fn errors_name_the_input_and_what_was_expected() {
     refuses(&["run", "--work-dir", "/nonexistent", "file"], "--work-dir: /nonexistent: not a directory");
     refuses(&["run", "--out", "/nonexistent/x.ndjson", "syscall.getppid"], "--out /nonexistent/x.ndjson: ");
     refuses(&["explain", "pipe_rt"], "did you mean 'ipc.pipe_rtt'?");
+    // A family of what runs by name only selects nothing, and is no suggestion.
+    refuses(&["run", "selftest"], "no benchmark 'selftest'; did you mean 'selftest.");
     refuses(&["show"], "no store here yet: 'groma run' makes one");
     refuses(&["plot", "mem.latency", "-o", "x.gif"], "x.gif: a plot's file ends in .svg or .png");
     refuses(&["report", "-o", "x.html"], "no store here yet: 'groma run' makes one");

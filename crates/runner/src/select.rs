@@ -130,7 +130,8 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
 const CLOSE: f64 = 0.8;
 
 fn suggestion(all: &[&'static Benchmark], text: &str) -> Option<&'static str> {
-    let mut families: Vec<&str> = all.iter().map(|b| b.info.family()).collect();
+    // A family selects nothing that is only measured when named.
+    let mut families: Vec<&str> = all.iter().filter(|b| b.info.tier != Tier::Named).map(|b| b.info.family()).collect();
     families.dedup();
     let length = text.chars().count();
     let similarity = |id: &str| match most_similar(text, length, id) {
