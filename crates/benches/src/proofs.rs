@@ -49,6 +49,12 @@ pub(crate) fn peer_ended_well(ctx: &mut Ctx, peer: &Exit) {
     ctx.prove("exit code of the peer", "0", f64::from(peer.code().unwrap_or(-1)), 0.0..=0.0);
 }
 
+/// Proves that all of these exited with code 0: "`whose` that did not leave well".
+pub(crate) fn all_left_well(ctx: &mut Ctx, whose: &str, exits: &[Exit]) {
+    let badly = exits.iter().filter(|exit| !exit.success()).count();
+    ctx.prove(&format!("{whose} that did not leave well"), "0", badly as f64, 0.0..=0.0);
+}
+
 /// The name of the proof of [`tasks_created`].
 pub(crate) const TASKS: &str = "tasks that the kernel made, per iteration";
 

@@ -63,6 +63,8 @@ const WARM: usize = 8;
 /// The fewest and the most sleeps in a round.
 const FEWEST: usize = 20;
 const MOST: usize = 1000;
+/// Entries for each sleep that will do: the kernel chooses another state now and then.
+const ENOUGH: f64 = 0.8;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let cpu = current_cpu();
@@ -122,9 +124,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("sleeps that ended before their time", "0", early as f64, 0.0..=0.0);
     Ok(())
 }
-
-/// Entries for each sleep that will do: the kernel chooses another state now and then.
-const ENOUGH: f64 = 0.8;
 
 /// The stays between two readings.
 fn since(before: &[Stays], after: &[Stays]) -> Vec<Stays> {

@@ -34,7 +34,7 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) use tcp_accept::is_the_same;
+pub(crate) use tcp_accept::{BACKLOG, Timed, connect_and_accept};
 
 pub(crate) const ALL: &[&Benchmark] = listed!("net");
 

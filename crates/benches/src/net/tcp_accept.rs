@@ -24,7 +24,7 @@ use groma_harness::prelude::*;
 use groma_harness::sys::{net, socket};
 use std::cell::Cell;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -44,10 +44,45 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The backlog; only one connection waits at a time.
-const BACKLOG: u16 = 128;
+pub(crate) const BACKLOG: u16 = 128;
+
+/// What is timed of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timed {
+    /// `connect` and the accept.
+    Both,
+    /// The accept of a connection that waits.
+    Accept,
+}
+
+/// Makes a connection to the loopback address `to` and has `accept` accept it. Returns whether that
+/// accepted the connection just made, and how many segments TCP sent again.
+pub(crate) fn connect_and_accept(
+    to: SocketAddr,
+    timed: Timed,
+    watch: &mut Stopwatch<'_>,
+    accept: impl FnOnce() -> Result<OwnedFd, BenchError>,
+) -> Result<(bool, u64), BenchError> {
+    let here = socket::tcp(to).context("making a socket")?;
+    net::reset_on_close(here.as_fd()).context("setting SO_LINGER")?;
+    if timed == Timed::Both {
+        watch.start();
+    }
+    socket::connect(here.as_fd(), &to).context("connecting")?;
+    if timed == Timed::Accept {
+        watch.start();
+    }
+    let there = accept();
+    watch.stop();
+    let there = TcpStream::from(there?);
+    let tcp = net::connection(here.as_fd()).context("asking for TCP_INFO")?;
+    let here = TcpStream::from(here);
+    let own = here.local_addr().context("asking for the port")?;
+    Ok((is_the_same(tcp.established, own, there.peer_addr().ok()), tcp.retransmits))
+}
 
 /// Whether what was accepted is the connection that was just made.
-pub(crate) fn is_the_same(established: bool, here: SocketAddr, accepted: Option<SocketAddr>) -> bool {
+fn is_the_same(established: bool, here: SocketAddr, accepted: Option<SocketAddr>) -> bool {
     established && accepted == Some(here)
 }
 
@@ -56,31 +91,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let listener: TcpListener = socket::listen(family.loopback(), BACKLOG).context("listening on the loopback")?;
     let address = listener.local_addr().context("asking for the port")?;
     let (right, retransmits) = (Cell::new(0u64), Cell::new(0u64));
-    let each = |both: bool, iters: u64, watch: &mut Stopwatch<'_>| -> Outcome {
+    let each = |timed: Timed, iters: u64, watch: &mut Stopwatch<'_>| -> Outcome {
         for _ in 0..iters {
-            let here = socket::tcp(address).context("making a socket")?;
-            net::reset_on_close(here.as_fd()).context("setting SO_LINGER")?;
-            if both {
-                watch.start();
-                socket::connect(here.as_fd(), &address).context("connecting")?;
-            } else {
-                socket::connect(here.as_fd(), &address).context("connecting")?;
-                watch.start();
-            }
-            let there = socket::accept(listener.as_fd());
-            watch.stop();
-            let there = TcpStream::from(there.context("accepting")?);
-            let tcp = net::connection(here.as_fd()).context("asking for TCP_INFO")?;
-            retransmits.set(retransmits.get() + tcp.retransmits);
-            let here = TcpStream::from(here);
-            let own = here.local_addr().context("asking for the port")?;
-            right.set(right.get() + u64::from(is_the_same(tcp.established, own, there.peer_addr().ok())));
+            let accept = || socket::accept(listener.as_fd()).context("accepting");
+            let (is_right, again) = connect_and_accept(address, timed, watch, accept)?;
+            right.set(right.get() + u64::from(is_right));
+            retransmits.set(retransmits.get() + again);
         }
         Ok(())
     };
     ctx.measure_variants(&mut [
-        Variant::staged("", |iters, watch| each(true, iters, watch)),
-        Variant::staged("alone", |iters, watch| each(false, iters, watch)),
+        Variant::staged("", |iters, watch| each(Timed::Both, iters, watch)),
+        Variant::staged("alone", |iters, watch| each(Timed::Accept, iters, watch)),
     ])?;
     let each = right.get() as f64 / ctx.iterations() as f64;
     ctx.prove("connections established and accepted per connect", "1", each, 1.0..=1.0);

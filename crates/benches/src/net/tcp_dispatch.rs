@@ -33,6 +33,8 @@
 //! docs/methods/operating-system.md#tcp-connections.
 
 use crate::peer::Family;
+use crate::proofs;
+use crate::sched::STRIDE;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::rendezvous::{Control, Partners};
@@ -88,8 +90,6 @@ const MOST_WORKERS: u64 = 256;
 /// The most connections at once, and the backlog.
 const MOST_BURST: u64 = 128;
 const BACKLOG: u16 = MOST_BURST as u16;
-/// Counters of different workers are on lines of their own.
-const STRIDE: usize = 16;
 
 /// How workers wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,8 +194,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // Each worker slept once more, until its listener ended.
     let slept: u64 = exits.iter().map(|exit| exit.usage.voluntary.saturating_sub(1)).sum();
     ctx.state_as("woken", slept as f64 / all.max(1) as f64);
-    let badly = exits.iter().filter(|exit| !exit.success()).count();
-    ctx.prove("workers that did not leave well", "0", badly as f64, 0.0..=0.0);
+    proofs::all_left_well(ctx, "workers", &exits);
     let credited = ctx.iterations() * burst as u64;
     work::once_each(ctx, "answers per connection credited", done.count(), credited);
     let differ: u64 = accepted.iter().zip(&answers).map(|(counted, read)| counted.abs_diff(*read)).sum();

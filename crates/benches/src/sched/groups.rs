@@ -21,7 +21,7 @@
 //! **Sources:** hackbench and `perf bench sched messaging`, which time one burst with its `fork`s
 //! included in early versions. See docs/methods/operating-system.md#groups-of-tasks.
 
-use crate::work;
+use crate::{proofs, work};
 use groma_harness::prelude::*;
 use groma_harness::rendezvous::{Control, LEAVE, Partners};
 use groma_harness::sys::io::{pipe, read_full, write_full};
@@ -179,10 +179,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     })?;
     let [messages, sum] = [0, 1].map(|i| board.received[i].load(SeqCst));
-    let ended_badly = tasks.end()?.iter().filter(|exit| !exit.success()).count();
+    let exits = tasks.end()?;
     work::once_each(ctx, "messages received per message credited", messages, ctx.iterations() * each);
     ctx.prove("sum of the numbers received, of that sent", "1", sum as f64 / sums.max(1) as f64, 1.0..=1.0);
-    ctx.prove("tasks that did not leave well", "0", ended_badly as f64, 0.0..=0.0);
+    proofs::all_left_well(ctx, "tasks", &exits);
     Ok(())
 }
 

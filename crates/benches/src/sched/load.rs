@@ -13,7 +13,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words between the counters of two tasks, so that no two share a cache line.
-pub(super) const STRIDE: usize = 16;
+pub(crate) const STRIDE: usize = 16;
 /// How long the last task may take to run for the first time.
 const PATIENCE_NS: u64 = 5_000_000_000;
 /// The interval between two checks whether all tasks run.

@@ -19,6 +19,7 @@ mod workers;
 mod group_depth;
 
 mod load;
+pub(crate) use load::STRIDE;
 mod per_cpu;
 
 pub(crate) static ABOUT: Family = Family {
@@ -68,13 +69,13 @@ pub(crate) fn limit_idle_latency(ctx: &mut Ctx, us: i32) -> Result<LatencyLimit,
             _ => BenchError::Unsupported(why),
         }
     })?;
-    let wanted = f64::from(us);
     if limit.in_force() < us {
         return Err(BenchError::Unsupported(format!(
             "another program asks for idle states that a CPU leaves within {} us ({LATENCY_DEVICE})",
             limit.in_force()
         )));
     }
+    let wanted = f64::from(us);
     ctx.prove(
         "microseconds that a CPU may take to leave an idle state",
         &us.to_string(),

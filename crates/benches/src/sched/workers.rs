@@ -28,6 +28,7 @@
 
 use super::cpus_of_the_run;
 use super::load::STRIDE;
+use crate::proofs;
 use crate::quantiles::state_quantile;
 use crate::work;
 use groma_harness::prelude::*;
@@ -228,8 +229,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let made: u64 = (0..workers).map(|worker| words.made(worker).load(SeqCst)).sum();
     work::once_each(ctx, "requests that the workers made, per request posted", made, seen.posted);
     ctx.prove("requests that began before they were posted", "0", seen.early as f64, 0.0..=0.0);
-    let badly = exits.iter().filter(|exit| !exit.success()).count();
-    ctx.prove("workers that did not leave well", "0", badly as f64, 0.0..=0.0);
+    proofs::all_left_well(ctx, "workers", &exits);
     Ok(())
 }
 

@@ -27,14 +27,14 @@
 //! docs/methods/operating-system.md#io_uring.
 
 use super::rings;
-use crate::net::is_the_same;
+use crate::net::{BACKLOG, Timed, connect_and_accept};
 use crate::peer::Family;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
+use groma_harness::sys::socket;
 use groma_harness::sys::uring::{Accept, Acceptor};
-use groma_harness::sys::{net, socket};
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -59,9 +59,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// The backlog; only one connection waits at a time.
-const BACKLOG: u16 = 128;
-
 fn run(ctx: &mut Ctx) -> Outcome {
     let accept = if ctx.word("kind") == "single" { Accept::Single } else { Accept::Multishot };
     let listen = || socket::listen(Family::V4.loopback(), BACKLOG).context("listening on the loopback");
@@ -71,18 +68,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
         acceptor.enter(0).context("io_uring_enter")?;
     }
     let (rung, called, entered) = (Done::new(), Done::new(), Done::new());
-    let ring = |_: &TcpListener| -> io::Result<OwnedFd> {
-        loop {
-            if let Some(connection) = acceptor.next_connection()? {
-                return Ok(connection);
-            }
-            acceptor.enter(1)?;
-            entered.add(1);
+    let by_ring_once = || loop {
+        if let Some(connection) = acceptor.next_connection().map_err(|e| refused(&e))? {
+            return Ok(connection);
         }
+        acceptor.enter(1).context("io_uring_enter")?;
+        entered.add(1);
     };
+    let by_call_once = || socket::accept(by_call.as_fd()).context("accepting");
     ctx.measure_variants(&mut [
-        connecting("uring", &by_ring, &rung, ring),
-        connecting("accept", &by_call, &called, |listener| socket::accept(listener.as_fd())),
+        connecting("uring", &by_ring, &rung, by_ring_once),
+        connecting("accept", &by_call, &called, by_call_once),
     ])?;
     ctx.fact("accept.enters", format!("{:.2}", entered.count() as f64 / rung.count().max(1) as f64));
     let credited = ctx.iterations_of("uring");
@@ -97,32 +93,25 @@ fn connecting<'a>(
     name: &'static str,
     listener: &'a TcpListener,
     right: &'a Done,
-    mut accept: impl FnMut(&TcpListener) -> io::Result<OwnedFd> + 'a,
+    mut accept: impl FnMut() -> Result<OwnedFd, BenchError> + 'a,
 ) -> Variant<'a> {
     Variant::staged(name, move |iters, watch| {
         let to = listener.local_addr().context("asking for the port")?;
         for _ in 0..iters {
-            let here = socket::tcp(to).context("making a socket")?;
-            net::reset_on_close(here.as_fd()).context("setting SO_LINGER")?;
-            watch.start();
-            socket::connect(here.as_fd(), &to).context("connecting")?;
-            let there = accept(listener);
-            watch.stop();
-            let there = TcpStream::from(there.map_err(|e| refused(name, &e))?);
-            let established = net::connection(here.as_fd()).context("asking for TCP_INFO")?.established;
-            let here = TcpStream::from(here);
-            let own = here.local_addr().context("asking for the port")?;
-            right.add(u64::from(is_the_same(established, own, there.peer_addr().ok())));
+            let (is_right, _) = connect_and_accept(to, Timed::Both, watch, &mut accept)?;
+            right.add(u64::from(is_right));
         }
         Ok(())
     })
 }
 
-fn refused(name: &str, error: &io::Error) -> BenchError {
-    if name == "uring" && error.kind() == io::ErrorKind::InvalidInput {
-        return BenchError::Unsupported("this kernel's io_uring does not accept so (before Linux 5.19)".to_owned());
+fn refused(error: &io::Error) -> BenchError {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => {
+            BenchError::Unsupported("this kernel's io_uring does not accept so (before Linux 5.19)".to_owned())
+        }
+        _ => BenchError::Failed(format!("accepting: {error}")),
     }
-    BenchError::Failed(format!("accepting: {error}"))
 }
 
 #[cfg(test)]

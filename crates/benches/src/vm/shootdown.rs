@@ -32,7 +32,7 @@
 //! **Sources:** See docs/methods/operating-system.md#tlb-shootdown.
 
 use super::walk::{Faults, write_each};
-use crate::work;
+use crate::{proofs, work};
 use groma_harness::prelude::*;
 use groma_harness::rendezvous::{Control, LEAVE, Partners};
 use groma_harness::sys::counters;
@@ -249,7 +249,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     measured?;
     let received = counters::tlb_shootdowns(&cpus).zip(shootdowns).map(|(now, before)| now.saturating_sub(before));
     let interrupted = counters::function_calls(&cpus).zip(interrupts).map(|(now, before)| now.saturating_sub(before));
-    let ended_badly = spinners.end()?.iter().filter(|exit| !exit.success()).count();
+    let exits = spinners.end()?;
 
     let [of_processes, of_threads] = beside;
     for (who, seen) in [("processes", &of_processes), ("threads", &of_threads)] {
@@ -258,7 +258,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let what = format!("pages changed per change credited, {who}");
         work::once_each(ctx, &what, seen.calls, ctx.iterations_of(who));
     }
-    ctx.prove("spinners that did not leave well", "0", ended_badly as f64, 0.0..=0.0);
+    proofs::all_left_well(ctx, "spinners", &exits);
     if let Some(received) = received {
         let per_call = received as f64 / (of_threads.calls * cpus.len() as u64).max(1) as f64;
         ctx.fact("tlb_shootdowns.per_call_and_thread", format!("{per_call:.3}"));
