@@ -220,6 +220,9 @@ fn benchmarks_leave_half_of_a_small_file_system_free() {
         assert!(used > 0 && used <= before / 2, "{size} MiB: {used} B of {before} B were used: {states:?}");
         let measured = states.get("ok").unwrap_or(&0) + states.get("noisy").unwrap_or(&0);
         assert!(measured >= least, "{size} MiB: {states:?}");
-        assert_eq!(free(), before, "{size} MiB: something is left");
+        let left = std::fs::read_dir(&dir).expect("a directory").count();
+        assert_eq!(left, 0, "{size} MiB: something is left");
+        // The kernel may close what a process had open, such as a ring's files, after its end.
+        until("the space of what was removed", || (free() == before).then_some(()));
     }
 }

@@ -220,8 +220,8 @@ mod tests {
             let code = in_child(|| {
                 let entered = group.enter();
                 let members = group.members().map_or(-1, |n| n as isize);
-                // The kernel charges whole stretches of running, to the group that the process is in
-                // when one ends: a member that leaves at once may be charged to its home alone.
+                // The kernel charges whole stretches of running, to the group that the process is
+                // in when one ends: a member that leaves at once may be charged to its home alone.
                 let deadline = Instant::now() + Duration::from_secs(60);
                 let uncharged = || before.is_some() && group.cpu_ns() <= before;
                 while uncharged() && Instant::now() < deadline {}
