@@ -12,6 +12,7 @@
 
 use crate::arch::operation::{OPERATION_KERNELS, Operands, OperationKernel, OperationLoop, State, operation_isa_here};
 use crate::arch::portable::operation::Reference;
+use std::num::FpCategory;
 
 /// An operation that this CPU has.
 #[derive(Debug)]
@@ -41,13 +42,13 @@ impl Operation {
     /// Says why this CPU does not do it.
     pub fn new(name: &str) -> Result<Operation, String> {
         let arch = std::env::consts::ARCH;
-        let Some(kernel) = OPERATION_KERNELS.iter().find(|kernel| kernel.name == name) else {
+        let Some(reference) = Reference::find(name) else { return Err(format!("{name} has no reference")) };
+        let Some(kernel) = OPERATION_KERNELS.iter().find(|kernel| kernel.name == reference.kernel()) else {
             return Err(format!("no single instruction for {name} is implemented for {arch}"));
         };
         if !operation_isa_here(kernel.isa) {
             return Err(format!("{name} needs {}, which this CPU or system does not have", kernel.isa));
         }
-        let Some(reference) = Reference::find(name) else { return Err(format!("{name} has no reference")) };
         let new = |of: &'static OperationLoop| Loop {
             kernel: of,
             reference,
@@ -95,10 +96,15 @@ impl Loop {
         self.state.0.iter().zip(expected.0.iter()).filter(|(one, other)| one != other).count()
     }
 
-    /// The number of floating-point values left by the last run that are not normal numbers, with
-    /// which instructions may take longer.
-    pub fn abnormal(&self) -> usize {
-        self.reference.abnormal(&self.state, self.kernel.chains)
+    /// What its floating-point values are to be: normal or subnormal.
+    pub fn class(&self) -> FpCategory {
+        self.reference.class()
+    }
+
+    /// The number of floating-point values left by the last run that are of another class, with
+    /// which instructions may take another time.
+    pub fn of_another_class(&self) -> usize {
+        self.reference.of_another_class(&self.state, self.kernel.chains)
     }
 }
 

@@ -9,7 +9,7 @@
 //!   the increment. Each lap is over lines that the lap before has modified, so evicted lines must
 //!   be written back.
 //! - `prefetched`: each node also holds the address of the node eight steps ahead, and prefetches
-//!   it.
+//!   it; `prefetched_2` to `prefetched_64`: of the node so many steps ahead.
 //! - `nt_load`: a non-temporal load (`movntdqa`, `ldnp`). In ordinary memory most cores treat it as
 //!   any other load.
 //!
@@ -56,7 +56,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::named("read", "A plain load from the same buffer").series(READ).detail(),
         ],
         params: &[
-            Param::word("kind", "what a step does to its line", &["own", "dirty", "read", "prefetched", "nt_load"])
+            Param::word("kind", "what a step does to its line; prefetched_N: N steps ahead", &KINDS)
                 .quick(&["own"])
                 .standard(&["dirty"]),
             Param::size("size", "working set of both chains together in bytes")
@@ -72,25 +72,45 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// The words of `kind`.
+const KINDS: [&str; 10] = [
+    "own",
+    "dirty",
+    "read",
+    "prefetched",
+    "nt_load",
+    "prefetched_2",
+    "prefetched_4",
+    "prefetched_16",
+    "prefetched_32",
+    "prefetched_64",
+];
 /// The chain that is only read.
 const READ: &str = "read";
-/// Nodes that a prefetch is ahead: eight steps take longer than a load from memory while seven
-/// others are in flight.
+/// Nodes that a prefetch is ahead, if the word names no number.
 const AHEAD: usize = 8;
 /// Buffers of up to this size are walked once before they are measured; larger ones are flushed.
 /// See docs/methods/memory.md#warm-up.
 const WARM: u64 = 16 << 20;
 
+/// The kind of access that a word names, and how many nodes ahead it prefetches.
+fn kind_of(word: &str) -> (Access, usize) {
+    let (kind, ahead) = word.rsplit_once('_').unwrap_or((word, ""));
+    // `nt_load` ends in no number.
+    let (kind, ahead) = ahead.parse().map_or((word, AHEAD), |ahead| (kind, ahead));
+    (Access::ALL.into_iter().find(|each| each.word() == kind).unwrap_or(Access::Read), ahead)
+}
+
 /// The pointers of a node: to the next one of its chain, and to the one that is fetched ahead.
-fn links(kind: Access) -> Vec<Link> {
+fn links(kind: Access, ahead: usize) -> Vec<Link> {
     let mut links = vec![Link { offset: 0, chains: 2, ahead: 1, start: 0 }];
-    links.extend((kind == Access::Prefetched).then(|| Chains::link_ahead(2, AHEAD)));
+    links.extend((kind == Access::Prefetched).then(|| Chains::link_ahead(2, ahead)));
     links
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
-    let kind = Access::ALL.into_iter().find(|kind| kind.word() == ctx.word("kind")).unwrap_or(Access::Read);
+    let (kind, ahead) = kind_of(ctx.word("kind"));
     let by = Accessor::new(kind).map_err(BenchError::Unsupported)?;
     let read = Accessor::new(Access::Read).map_err(BenchError::Unsupported)?;
     sys::process::refuse_huge_pages();
@@ -99,7 +119,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let spacing = super::spacing(size);
     let chains = super::grouped_chains(&mut buffer[..size as usize], spacing, ctx.rng());
     let mut chains = chains.map_err(BenchError::Unsupported)?;
-    chains.link(&links(kind)).map_err(BenchError::Unsupported)?;
+    chains.link(&links(kind, ahead)).map_err(BenchError::Unsupported)?;
     ctx.fact("access.instruction", by.kernel().instruction);
     ctx.fact("chain.nodes", chains.nodes());
     ctx.fact("chain.spacing", spacing);
@@ -199,10 +219,21 @@ mod tests {
     }
 
     #[test]
-    fn a_prefetch_is_eight_nodes_ahead() {
-        for kind in Access::ALL {
-            let ahead: Vec<usize> = links(kind).iter().map(|link| link.ahead).collect();
-            assert_eq!(ahead, if kind == Access::Prefetched { vec![1, 8] } else { vec![1] }, "{kind:?}");
+    fn a_prefetch_is_as_far_ahead_as_its_word_says() {
+        let ahead = |word: &str| {
+            let (kind, ahead) = kind_of(word);
+            links(kind, ahead).iter().map(|link| link.ahead).collect::<Vec<_>>()
+        };
+        for word in KINDS {
+            let expected = match word.strip_prefix("prefetched") {
+                Some("") => vec![1, 8],
+                Some(far) => vec![1, far[1..].parse().expect("a number")],
+                None => vec![1],
+            };
+            assert_eq!(ahead(word), expected, "{word}");
         }
+        let kinds: Vec<&str> = KINDS.into_iter().map(|word| kind_of(word).0.word()).collect();
+        assert_eq!(kinds[..5], KINDS[..5]);
+        assert!(kinds[5..].iter().all(|kind| *kind == "prefetched"));
     }
 }

@@ -4,6 +4,7 @@
 //! nothing. A CPU without native kernels has none.
 
 use super::super::operation::{MAX_CHAINS, Operands, OperationKernel, OperationLoop, Register, State};
+use std::num::FpCategory;
 
 /// No kernels: see above.
 pub static OPERATION_KERNELS: &[OperationKernel] = &[];
@@ -52,6 +53,8 @@ enum Kind {
     Fma,
     Popcnt,
     Crc32,
+    AddSubnormal,
+    MulSubnormal,
 }
 
 /// An operation as the table in [`operation`](super::super::operation) defines it.
@@ -81,6 +84,7 @@ references! {
     "i32.add" I32 1 Add; "i32.mul" I32 1 Mul; "i32.div" I32 1 Div; "i32.div_small" I32 1 DivSmall; "i32.mod" I32 1 Mod;
     "i32.mod_small" I32 1 ModSmall; "i32.xor" I32 1 Xor; "i32.shift" I32 1 Shift; "i32.rotate" I32 1 Rotate;
     "f64.add" F64 1 Add; "f64.mul" F64 1 Mul; "f64.div" F64 1 Div; "f64.sqrt" F64 1 Sqrt; "f64.fma" F64 1 Fma;
+    "f64.add_subnormal" F64 1 AddSubnormal; "f64.mul_subnormal" F64 1 MulSubnormal;
     "f32.add" F32 1 Add; "f32.mul" F32 1 Mul; "f32.div" F32 1 Div; "f32.sqrt" F32 1 Sqrt; "f32.fma" F32 1 Fma;
     "f64x2.add" F64 2 Add; "f64x2.mul" F64 2 Mul; "f64x2.div" F64 2 Div; "f64x2.fma" F64 2 Fma;
     "f64x4.add" F64 4 Add; "f64x4.mul" F64 4 Mul; "f64x4.div" F64 4 Div; "f64x4.fma" F64 4 Fma;
@@ -89,6 +93,9 @@ references! {
     "i32x8.add" I32 8 Add; "i32x8.mul" I32 8 Mul;
     "i32x16.add" I32 16 Add; "i32x16.mul" I32 16 Mul;
 }
+
+/// The smallest positive double.
+const SMALLEST: f64 = f64::from_bits(1);
 
 /// A double as bits, or its single-precision counterpart.
 fn float(element: Element, value: f64) -> u64 {
@@ -106,6 +113,10 @@ impl Reference {
         let floats = |y0, y1, z| [y0, y1, z].map(|value| float(self.element, value));
         let wide = self.element == Element::I64;
         match (self.element, self.kind) {
+            // Their difference is the smallest number: no sum becomes normal within a day.
+            (_, Kind::AddSubnormal) => floats(3.0 * SMALLEST, -2.0 * SMALLEST, 0.0),
+            // No bit is lost: the seeds are even.
+            (_, Kind::MulSubnormal) => floats(0.5, 2.0, 0.0),
             (Element::F32 | Element::F64, Kind::Add) => floats(1.0, -0.75, 0.0),
             // The product of the operands is 1 except for rounding.
             (Element::F32 | Element::F64, Kind::Mul | Kind::Div) => floats(1.5, 2.0 / 3.0, 0.0),
@@ -128,6 +139,7 @@ impl Reference {
         let n = (chain * 16 + lane) as u64;
         match (self.element, self.kind) {
             // Far from 0 whatever is added in turn, and below 1 for roots.
+            (_, Kind::AddSubnormal | Kind::MulSubnormal) => (1 << 50) + 2 * n,
             (Element::F32 | Element::F64, Kind::Sqrt) => float(self.element, 0.5 + n as f64 / 1024.0),
             (Element::F32 | Element::F64, _) => float(self.element, 2.0 + n as f64 / 1024.0),
             // About the root of the dividend, so that quotients are as large as divisors.
@@ -153,7 +165,9 @@ impl Reference {
                 Kind::Rotate => x.rotate_right(7),
                 Kind::Popcnt => u64::from(x.count_ones()),
                 Kind::Crc32 => u64::from(y.to_le_bytes().into_iter().fold(x as u32, crc32c)),
-                Kind::Sqrt | Kind::Fma => unreachable!("no such operation of integers"),
+                Kind::Sqrt | Kind::Fma | Kind::AddSubnormal | Kind::MulSubnormal => {
+                    unreachable!("no such operation of integers")
+                }
             },
             Element::I32 => u64::from({
                 let (x, y, z) = (x as u32, y as u32, z as u32);
@@ -182,8 +196,8 @@ impl Reference {
             Element::F64 => {
                 let [x, y, z] = [x, y, z].map(f64::from_bits);
                 match self.kind {
-                    Kind::Add => (x + y).to_bits(),
-                    Kind::Mul => (x * y).to_bits(),
+                    Kind::Add | Kind::AddSubnormal => (x + y).to_bits(),
+                    Kind::Mul | Kind::MulSubnormal => (x * y).to_bits(),
                     Kind::Div => (x / y).to_bits(),
                     Kind::Sqrt => x.sqrt().to_bits(),
                     Kind::Fma => y.mul_add(z, x).to_bits(),
@@ -226,19 +240,32 @@ impl Reference {
         state
     }
 
-    /// The number of floating-point values of the first `chains` that are not normal (zero,
-    /// subnormal, infinite or NaN).
-    pub fn abnormal(&self, state: &State, chains: usize) -> usize {
+    /// What its floating-point values are, from the first to the last.
+    pub fn class(&self) -> FpCategory {
+        match self.kind {
+            Kind::AddSubnormal | Kind::MulSubnormal => FpCategory::Subnormal,
+            _ => FpCategory::Normal,
+        }
+    }
+
+    /// The number of floating-point values of the first `chains` that are of another
+    /// [class](Reference::class).
+    pub fn of_another_class(&self, state: &State, chains: usize) -> usize {
         let bytes = self.lanes * self.element.bytes();
         let elements =
             state.0.iter().take(chains).flat_map(|register| register[..bytes].chunks_exact(self.element.bytes()));
-        elements
-            .filter(|bits| match (self.element, *bits) {
-                (Element::F32, &[a, b, c, d]) => !f32::from_le_bytes([a, b, c, d]).is_normal(),
-                (Element::F64, &[a, b, c, d, e, f, g, h]) => !f64::from_le_bytes([a, b, c, d, e, f, g, h]).is_normal(),
-                _ => false,
-            })
-            .count()
+        let classes = elements.filter_map(|bits| match self.element {
+            Element::F32 => bits.try_into().ok().map(|bits| f32::from_le_bytes(bits).classify()),
+            Element::F64 => bits.try_into().ok().map(|bits| f64::from_le_bytes(bits).classify()),
+            Element::I32 | Element::I64 => None,
+        });
+        classes.filter(|class| *class != self.class()).count()
+    }
+
+    /// The name of the kernel: operations on subnormal numbers are those on others with other
+    /// operands.
+    pub fn kernel(&self) -> &'static str {
+        self.name.trim_end_matches("_subnormal")
     }
 }
 
@@ -262,20 +289,23 @@ mod tests {
     }
 
     #[test]
-    fn values_stay_normal_and_divisors_do_not_vanish() {
+    fn values_stay_of_their_class_and_divisors_do_not_vanish() {
         for reference in REFERENCES.iter().filter(|r| r.lanes == 1) {
             let state = reference.after(&LOOP, 4000);
-            assert_eq!(reference.abnormal(&state, MAX_CHAINS), 0, "{}", reference.name);
+            assert_eq!(reference.of_another_class(&state, MAX_CHAINS), 0, "{}", reference.name);
         }
     }
 
     #[test]
-    fn an_abnormal_value_is_seen() {
-        let reference = Reference::find("f64x4.add").expect("is in the table");
-        let mut state = reference.start();
-        for bad in [f64::INFINITY, f64::NAN, 0.0, 1e-310] {
-            state.0[3][24..32].copy_from_slice(&bad.to_le_bytes());
-            assert_eq!((reference.abnormal(&state, 4), reference.abnormal(&state, 3)), (1, 0), "{bad}");
+    fn a_value_of_another_class_is_seen() {
+        for (name, at, other) in [("f64x4.add", 24, 1e-310), ("f64.mul_subnormal", 0, f64::MIN_POSITIVE)] {
+            let reference = Reference::find(name).expect("is in the table");
+            let mut state = reference.start();
+            for bad in [f64::INFINITY, f64::NAN, 0.0, other] {
+                state.0[3][at..at + 8].copy_from_slice(&bad.to_le_bytes());
+                let seen = [4, 3].map(|chains| reference.of_another_class(&state, chains));
+                assert_eq!(seen, [1, 0], "{name}: {bad}");
+            }
         }
     }
 
