@@ -179,6 +179,12 @@ pub fn function_calls(cpus: &[u32]) -> Option<u64> {
     row_in(&std::fs::read_to_string("/proc/interrupts").ok()?, "CAL:", cpus)
 }
 
+/// Interrupts by which other CPUs made these look for what there is to do, such as a signal, from
+/// `/proc/interrupts`; `None` where they have another name (Arm, RISC-V).
+pub fn reschedules(cpus: &[u32]) -> Option<u64> {
+    row_in(&std::fs::read_to_string("/proc/interrupts").ok()?, "RES:", cpus)
+}
+
 fn shootdowns_in(text: &str, cpus: &[u32]) -> Option<u64> {
     row_in(text, "TLB:", cpus)
 }

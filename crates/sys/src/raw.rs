@@ -9,7 +9,7 @@
 //! Every pointer passed comes from a reference that outlives the call, with its true length.
 #![expect(unsafe_code, reason = "raw system calls")]
 
-use crate::arch::{syscall0, syscall1, syscall2, syscall3, syscall4};
+use crate::arch::{syscall0, syscall1, syscall2, syscall3, syscall4, syscall5};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -161,6 +161,15 @@ pub fn stat_at(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom) -> isize {
     unsafe { syscall4(libc::SYS_newfstatat as usize, dir, name.as_ptr() as usize, room, 0) }
 }
 
+/// `statx` of a name below an open directory, for all that `stat` tells (Linux 4.11).
+#[inline(always)]
+pub fn statx_at(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom) -> isize {
+    let (dir, room) = (dir.as_raw_fd() as usize, room.0.as_mut_ptr() as usize);
+    let mask = libc::STATX_BASIC_STATS as usize;
+    // SAFETY: the name is NUL-terminated; the buffer has the 256 bytes of a struct statx.
+    unsafe { syscall5(libc::SYS_statx as usize, dir, name.as_ptr() as usize, 0, mask, room) }
+}
+
 /// `openat` read-only of a name below an open directory, then `close` of the result; 0 when both
 /// succeed.
 #[inline(always)]
@@ -248,10 +257,14 @@ mod tests {
         let mut room = StatRoom::new();
         assert_eq!(stat_at(dir.as_fd(), c"a", &mut room), 0);
         assert!(room.filled());
+        let mut room = StatRoom::new();
+        assert_eq!(statx_at(dir.as_fd(), c"a", &mut room), 0);
+        assert!(room.filled());
         assert_eq!(open_close_at(dir.as_fd(), c"a"), 0);
         assert_eq!(unlink_at(dir.as_fd(), c"a"), 0);
         assert_eq!(unlink_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
         assert_eq!(stat_at(dir.as_fd(), c"a", &mut room), -libc::ENOENT as isize);
+        assert_eq!(statx_at(dir.as_fd(), c"a", &mut room), -libc::ENOENT as isize);
         assert_eq!(open_close_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
         std::fs::remove_dir(&scratch.0).expect("nothing left");
     }

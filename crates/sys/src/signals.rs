@@ -343,22 +343,22 @@ pub fn restore_default(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// The ids of the calling thread, looked up before timing starts.
+/// A thread of this process that signals are sent to, looked up before timing starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Myself {
+pub struct Target {
     process: i32,
     thread: i32,
 }
 
-impl Myself {
-    /// Of the calling thread.
-    pub fn new() -> Myself {
+impl Target {
+    /// The calling thread.
+    pub fn own() -> Target {
         // SAFETY: no arguments.
-        Myself { process: crate::process::id(), thread: unsafe { libc::gettid() } }
+        Target { process: crate::process::id(), thread: unsafe { libc::gettid() } }
     }
 
-    /// `tgkill` to this thread, by number; an unblocked signal is delivered before the call
-    /// returns.
+    /// `tgkill` to this thread, by number. An unblocked signal to the caller itself is delivered
+    /// before the call returns.
     #[inline]
     pub fn send(&self, signal: i32) -> isize {
         // SAFETY: three integers by value.
@@ -370,12 +370,6 @@ impl Myself {
                 signal as usize,
             )
         }
-    }
-}
-
-impl Default for Myself {
-    fn default() -> Self {
-        Myself::new()
     }
 }
 
@@ -419,7 +413,7 @@ mod tests {
     fn a_watched_signal_waits_and_takes_effect_after_the_watch() {
         let signal = libc::SIGRTMIN() + 5;
         count_arrivals(signal).expect("sigaction");
-        let (me, before) = (Myself::new(), caught());
+        let (me, before) = (Target::own(), caught());
         let watch = Watch::new(&[signal]).expect("signalfd");
         assert!(!is_pending(watch.as_fd()));
         assert_eq!((me.send(signal), is_pending(watch.as_fd())), (0, true));
@@ -437,7 +431,7 @@ mod tests {
     /// had passed since the first.
     fn sent_again(passed_ns: u64, during: bool) -> crate::process::Exit {
         let child = crate::fork::fork(|| {
-            let me = Myself::new();
+            let me = Target::own();
             let watch = Watch::new(&[libc::SIGTERM]).expect("signalfd");
             me.send(libc::SIGTERM);
             let first = watch.next();
@@ -504,7 +498,7 @@ mod tests {
     fn every_signal_sent_to_this_thread_is_caught_before_the_call_returns() {
         let signal = libc::SIGRTMIN() + 4;
         count_arrivals(signal).expect("sigaction");
-        let (me, before) = (Myself::new(), caught());
+        let (me, before) = (Target::own(), caught());
         for n in 1..=100 {
             assert_eq!(me.send(signal), 0);
             assert!(caught() >= before + n);

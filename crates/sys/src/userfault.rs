@@ -1,5 +1,5 @@
-//! Page faults that a thread of the process resolves (`userfaultfd`): missing pages, and writes to
-//! protected ones.
+//! Page faults that a thread of the process resolves (`userfaultfd`): missing pages, pages that are
+//! there and not mapped, and writes to protected ones.
 //!
 //! # Safety
 //! The structures are the kernel's, of the sizes that the numbers of the calls state. Pages are put
@@ -21,8 +21,12 @@ const REGISTER: usize = 0xc020_aa00;
 const COPY: usize = 0xc028_aa03;
 const ZERO: usize = 0xc020_aa04;
 const WRITE_PROTECT: usize = 0xc018_aa06;
+const CONTINUE: usize = 0xc020_aa07;
 const MODE_MISSING: u64 = 1;
 const MODE_PROTECTED: u64 = 2;
+const MODE_MINOR: u64 = 4;
+/// Minor faults of shared memory (Linux 5.14).
+const FEATURE_MINOR_SHARED: u64 = 1 << 10;
 const EVENT_FAULT: u8 = 0x12;
 
 /// How faults are resolved.
@@ -34,6 +38,8 @@ pub enum Resolve {
     Zero,
     /// A protected page becomes writable.
     Unprotect,
+    /// A page of shared memory that is there is mapped.
+    Continue,
 }
 
 /// The faults of a stretch of memory.
@@ -44,7 +50,8 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Those of this memory, whole pages of anonymous memory, until this is dropped.
+    /// Those of this memory, whole pages of anonymous memory, until this is dropped. Of
+    /// [`Resolve::Continue`], shared memory.
     ///
     /// # Errors
     /// Those of `userfaultfd`: `ENOSYS` without it, `EPERM` where it is forbidden; `EINVAL` where
@@ -56,8 +63,12 @@ impl Faults {
         // SAFETY: the kernel has just made it for this process.
         let faults = Faults { fd: unsafe { OwnedFd::from_raw_fd(fd as i32) }, resolve };
         // Version, features, and what the kernel can.
-        faults.ioctl(API, &mut [API_VERSION, 0, 0])?;
-        let mode = if resolve == Resolve::Unprotect { MODE_PROTECTED } else { MODE_MISSING };
+        let (mode, features) = match resolve {
+            Resolve::Copy | Resolve::Zero => (MODE_MISSING, 0),
+            Resolve::Unprotect => (MODE_PROTECTED, 0),
+            Resolve::Continue => (MODE_MINOR, FEATURE_MINOR_SHARED),
+        };
+        faults.ioctl(API, &mut [API_VERSION, features, 0])?;
         faults.ioctl(REGISTER, &mut [memory.as_ptr() as u64, memory.len() as u64, mode, 0])?;
         Ok(faults)
     }
@@ -101,6 +112,7 @@ impl Faults {
             Resolve::Copy => self.ioctl(COPY, &mut [at, page.as_ptr() as u64, size, 0, 0]),
             Resolve::Zero => self.ioctl(ZERO, &mut [at, size, 0, 0]),
             Resolve::Unprotect => self.ioctl(WRITE_PROTECT, &mut [at, size, 0]),
+            Resolve::Continue => self.ioctl(CONTINUE, &mut [at, size, 0, 0]),
         }?;
         Ok(at as usize)
     }
@@ -122,17 +134,23 @@ mod tests {
     #[test]
     fn a_thread_resolves_faults() {
         let size = page_size();
-        for (resolve, expected) in [(Resolve::Copy, 7u8), (Resolve::Zero, 0), (Resolve::Unprotect, 3)] {
-            let mut memory = Map::anonymous(4 * size, Policy::Base).expect("memory");
-            if resolve == Resolve::Unprotect {
+        let all = [(Resolve::Copy, 7u8), (Resolve::Zero, 0), (Resolve::Unprotect, 3), (Resolve::Continue, 3)];
+        for (resolve, expected) in all {
+            let memory = match resolve {
+                Resolve::Continue => Map::shared(4 * size),
+                _ => Map::anonymous(4 * size, Policy::Base),
+            };
+            let mut memory = memory.expect("memory");
+            if matches!(resolve, Resolve::Unprotect | Resolve::Continue) {
                 memory.fill(3);
             }
             let faults = match Faults::of(&mut memory, resolve) {
                 Ok(faults) => faults,
                 Err(e) => return eprintln!("no userfaultfd here: {e}"),
             };
-            if resolve == Resolve::Unprotect {
-                faults.protect(&mut memory).expect("protected");
+            match resolve {
+                Resolve::Unprotect => faults.protect(&mut memory).expect("protected"),
+                _ => memory.drop_pages().expect("not mapped"),
             }
             let page = vec![7u8; size];
             std::thread::scope(|scope| {

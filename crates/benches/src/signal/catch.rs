@@ -27,7 +27,7 @@ use super::PROCESSES;
 use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::signals::{self, Myself, USER_1};
+use groma_harness::sys::signals::{self, Target, USER_1};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -67,7 +67,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if let Some(bytes) = signals::largest_frame() {
         ctx.fact("signal.largest_frame", bytes);
     }
-    let me = Myself::new();
+    let me = Target::own();
     let caught_before = signals::caught();
     let (mut errors, mut checked) = (0, 0u64);
     let outcome = ctx.measure_variants(&mut [

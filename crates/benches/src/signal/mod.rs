@@ -11,6 +11,7 @@ mod catch;
 mod fault;
 mod write_barrier;
 mod rtt;
+mod interrupt;
 
 pub(crate) static ABOUT: Family = Family {
     name: "signal",
@@ -38,7 +39,7 @@ mod tests {
     fn faults_and_sleeps_belong_to_what_is_measured() {
         use Interference::{Blocking, Cpu, Faults};
         let kinds: Vec<Interference> = ALL.iter().map(|bench| bench.info.interference).collect();
-        // Installing, sending, catching; the refused accesses; the round trip.
-        assert_eq!(kinds, [Cpu, Cpu, Cpu, Faults, Faults, Blocking]);
+        // Installing, sending, catching; the refused accesses; the round trip; a thread that runs.
+        assert_eq!(kinds, [Cpu, Cpu, Cpu, Faults, Faults, Blocking, Cpu]);
     }
 }

@@ -20,6 +20,7 @@ mod dup_close;
 mod fstat;
 mod fstat_libc;
 mod stat;
+mod statx;
 mod open_close;
 
 pub(crate) static ABOUT: Family = Family {

@@ -7,6 +7,8 @@
 //! - `copy`: a missing page becomes a copy of one that the handler has.
 //! - `zero`: it becomes a page of zeroes.
 //! - `unprotect`: a write to a protected page, which becomes writable (Linux 5.7).
+//! - `continue`: a page of shared memory that is there already is mapped (Linux 5.14), as when
+//!   another process has brought it.
 //!
 //! **Does not measure:** Where a handler gets its page from.
 //!
@@ -40,10 +42,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("userfault.rs"),
         iteration: "one touch of a page",
         timing: Timing::Each,
-        params: &[Param::word("resolve", "what the thread does", &["copy", "zero", "unprotect"])
+        params: &[Param::word("resolve", "what the thread does", &["copy", "zero", "unprotect", "continue"])
             .quick(&["copy"])
             .standard(&["unprotect"])
-            .full(&["zero"])],
+            .full(&["zero", "continue"])],
         scaling: Scaling::processes("each copy has a thread of its own"),
         placements: &Placement::TWO_SIDED,
         // Both tasks switch and fault: all of it is what is measured.
@@ -57,7 +59,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Pages that are touched before they are given back.
 const PAGES: usize = 256;
-/// What the handler's page holds, and what protected pages hold.
+/// What the handler's page holds, and what pages hold that are there already.
 const MARK: u8 = 0x5a;
 /// The stack of the handler, in bytes.
 const STACK: usize = 128 << 10;
@@ -66,11 +68,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (resolve, expected) = match ctx.word("resolve") {
         "zero" => (Resolve::Zero, 0),
         "unprotect" => (Resolve::Unprotect, MARK),
+        "continue" => (Resolve::Continue, MARK),
         _ => (Resolve::Copy, MARK),
     };
     let size = page_size();
-    let mut memory = Map::anonymous((PAGES + 1) * size, Policy::Base).context("mapping pages")?;
-    if resolve == Resolve::Unprotect {
+    let memory = match resolve {
+        Resolve::Continue => Map::shared((PAGES + 1) * size),
+        _ => Map::anonymous((PAGES + 1) * size, Policy::Base),
+    };
+    let mut memory = memory.context("mapping pages")?;
+    if matches!(resolve, Resolve::Unprotect | Resolve::Continue) {
         memory.fill(MARK);
     }
     let faults = Faults::of(&mut memory, resolve).map_err(|error| match error.kind() {

@@ -179,6 +179,32 @@ ORACLE(bind_mount_) {
     return spent;
 }
 
+static struct statx known_;
+ORACLE(statx_) { LOOP(CHECK(syscall(SYS_statx, fd, "name", 0, STATX_BASIC_STATS, &known_) == 0)); }
+
+/* A signal to a thread that counts on the other CPU. */
+static _Atomic long handled_, went_on;
+static _Atomic pid_t target_;
+static void handle(int signal_number) { (void)signal_number; handled_++; }
+static void *counting(void *nothing) {
+    pin(peer_cpu);
+    target_ = syscall(SYS_gettid);
+    for (;;) { for (int i = 0; i < 8; i++) RELAX; went_on++; }
+    return nothing;
+}
+ORACLE(interrupt_) {
+    uint64_t spent = 0;
+    for (long i = 0, before; i < n; i++) {
+        for (before = went_on; went_on == before;) RELAX;
+        before = handled_;
+        uint64_t begin = now();
+        CHECK(KERNEL(tgkill, getpid(), target_, SIGUSR1, 0) == 0);
+        while (handled_ == before) RELAX;
+        spent += now() - begin;
+    }
+    return spent;
+}
+
 static double of_kernel(const char *name) {
     double of = -1;
 #define IS(text) else if (strcmp(name, text) == 0)
@@ -190,6 +216,13 @@ static double of_kernel(const char *name) {
         CPU_SET(own_cpu, &own_set);
         CPU_SET(peer_cpu, &peer_set);
         TIME(migrate_); of /= 2;
+    }
+    IS("statx") { fd = named(); TIME(statx_); }
+    IS("interrupt") {
+        signal(SIGUSR1, handle);
+        start(counting);
+        while (!target_) RELAX;
+        of = lowest_tenth(interrupt_);
     }
     IS("runnable") {
         turns_ = mmap(0, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -62,6 +62,8 @@ pub(crate) const ROWS: &[Row] = &[
     row("isolation", "cpu.atomic", "kind=cpuid", "cpuid").optional(),
     row("kernel", "sched.runnable", "tasks=2", "runnable"),
     row("kernel", "sched.migrate", "task=self", "migrate").in_run(Run::Apart).optional(),
+    row("kernel", "syscall.statx", "", "statx"),
+    row("kernel", "signal.interrupt", "", "interrupt").in_run(Run::Apart).optional(),
     row("kernel", "vm.collapse", "", "collapse").optional(),
     row("kernel", "vm.scan", "by=pagemap", "pagemap").optional(),
     row("kernel", "file.attribute", "call=get", "get_attribute").optional(),

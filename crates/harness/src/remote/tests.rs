@@ -206,7 +206,7 @@ fn a_signal_does_not_end_the_wait_for_a_line() {
     let (remote, reading) = server(move |connection| {
         let mut control = Control::over(connection, Instant::now() + LONG).expect("a socket");
         let itself = std::fs::read_link("/proc/thread-self").expect("procfs");
-        tell.send((signals::Myself::new(), itself)).expect("the test waits");
+        tell.send((signals::Target::own(), itself)).expect("the test waits");
         control.read_line().map_err(|e| e.kind())
     });
     let mut client = TcpStream::connect(remote.address).expect("loopback");
