@@ -8,6 +8,7 @@ use groma_harness::sys::fork;
 use groma_harness::sys::overlay::Overlay;
 use groma_harness::sys::tmpfs::Tmpfs;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -56,9 +57,13 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Creates or opens one directory for all members of the worker group.
+    /// Creates or opens one directory for all members of the worker group, in a separate part of
+    /// the file system as [`Scratch::apart`].
     pub(crate) fn shared(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
-        let path = ctx.work_dir()?.join("shared");
+        let work_dir = ctx.work_dir()?;
+        let apart = File::open(work_dir).and_then(|dir| sys::files::scatter_below(&dir)).is_ok();
+        ctx.fact("directory.apart", if apart { "yes" } else { "no" });
+        let path = shared_below(work_dir);
         match std::fs::create_dir(&path) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             made => made.context("making a directory")?,
@@ -206,6 +211,14 @@ impl Drop for Scratch {
             Kind::Tmpfs(_) | Kind::Overlay(_) => {}
         }
     }
+}
+
+/// The directory that the members of a worker group share. Its name is that of no other round, as
+/// the file system chooses the place by the name, and the same for all members.
+pub(crate) fn shared_below(work_dir: &Path) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    work_dir.hash(&mut hasher);
+    work_dir.join(format!("shared-{:016x}", hasher.finish()))
 }
 
 /// The error for a file system that cannot be mounted.

@@ -131,6 +131,7 @@ fn random_content(rng: &mut Rng, bytes: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::shared_below;
     use crate::scratch::testing::Place;
     use groma_harness::model::WorkerKind;
     use groma_harness::testing::{try_group, try_out, try_unchecked};
@@ -242,7 +243,7 @@ mod tests {
     /// The directory that members will share; who holds it keeps the last member from removing it.
     /// Nothing where the file system has no locks.
     fn shared_directory(place: &Place) -> Option<(PathBuf, File)> {
-        let path = place.path().join("shared");
+        let path = shared_below(place.path());
         std::fs::create_dir(&path).expect("a directory");
         let held = File::open(&path).expect("a directory");
         let locked = held.lock_shared();

@@ -74,7 +74,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 fn excludes(ctx: &mut Ctx, file: &LockFile, look: impl Fn() -> io::Result<bool>) -> Outcome {
     // Threads must not fork, and the processes of a worker group run the same code as a lone
     // worker.
-    if ctx.workers() > 1 {
+    if ctx.workers() > 1 || sys::thread::count() > 1 {
         return Ok(());
     }
     let seen = |ctx: &Ctx| -> Result<i32, BenchError> {
@@ -113,6 +113,11 @@ mod tests {
         };
         for kind in ["record", "open-file"] {
             assert!(share(kind).expect("a worker group").samples("") >= 1);
+        }
+        let threads = [("object", "private")];
+        for members in [1, 2] {
+            let alike = try_group(&BENCH, &threads, Some(place.path()), members, WorkerKind::Threads);
+            assert!(alike.expect("a worker group").samples("") >= 1);
         }
         std::fs::remove_file(place.path().join("object")).expect("the object that was shared");
         assert!(share("flock").is_err());
