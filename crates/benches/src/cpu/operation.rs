@@ -29,7 +29,8 @@
 //!   with some cycles more, or by microcode at a hundred and more.
 //!
 //! **Proofs:** Both loops give what plain Rust gives; no floating-point value has become subnormal,
-//! infinite or zero (of `_subnormal`, none has become normal or zero); operations known to take whole cycles on x86-64 do.
+//! infinite or zero (of `_subnormal`, none has become normal or zero); operations known to take
+//! whole cycles on x86-64 do.
 //!
 //! **Pitfalls:**
 //! - A compiler folds constants (lmbench's additions take 0.01 ns, its multiplications vanish).
