@@ -490,5 +490,6 @@ pub const REPEATS: &[Repeat] = rows! {
     "fio:fdatasync" => "run disk.sync_write";
     "fio:randread" => "run disk.random_read disk.queue";
     "fio:randrw" => "run disk.queue";
+    "fio:randwrite" => "run disk.queue --param access=write";
     "fio:write" => "run disk.write";
 };

@@ -1,10 +1,10 @@
 //! Requests of 4 KiB to a disk, many at a time.
 //!
 //! **Measures:** How many direct requests (O_DIRECT) of 4 KiB at random places a disk completes per
-//! second while `depth` of them are in flight. `access=mixed` writes three of ten, over blocks of
-//! our own file. `.latency`, `.p99` and `.p999` are of single requests, from the call that submits
-//! to the return of the call that brings the completion: the median, and what one of 100 and one
-//! of 1000 exceeds.
+//! second while `depth` of them are in flight. `access=mixed` writes three of ten, and `write` all,
+//! over blocks of our own file. `.latency`, `.p99` and `.p999` are of single requests, from the
+//! call that submits to the return of the call that brings the completion: the median, and what one
+//! of 100 and one of 1000 exceeds.
 //!
 //! **Does not measure:** The page cache, or what a thread for each request would cost. It never
 //! writes to a device.
@@ -27,8 +27,8 @@
 //!   requests per second at depth 1 (2-vCPU KVM guest).
 //! - Hosts, volumes and caches: see `disk.random_read`.
 //!
-//! **Sources:** fio with `ioengine=io_uring`, `rw=randread` and `rw=randrw rwmixread=70`; held
-//! against it in docs/methods/operating-system.md#disk-queue.
+//! **Sources:** fio with `ioengine=io_uring`, `rw=randread`, `rw=randrw rwmixread=70` and
+//! `rw=randwrite`; held against it in docs/methods/operating-system.md#disk-queue.
 
 use super::{
     BLOCK, NEEDS, ON, Places, REQUEST, SIZE, Target, UNCOUNTED, check_stamps, fill_randomly, prove_all_written,
@@ -58,14 +58,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             ON,
             SIZE,
             Param::count("depth", "requests in flight").quick(&["16"]).standard(&["1", "4", "64", "256"]),
-            Param::word("access", "reads alone, or seven reads and three writes of ten", &["read", "mixed"])
-                .quick(&["read"])
-                .standard(&["mixed"]),
+            Param::word(
+                "access",
+                "reads alone, seven reads and three writes of ten, or writes alone",
+                &["read", "mixed", "write"],
+            )
+            .quick(&["read"])
+            .standard(&["mixed"])
+            .full(&["write"]),
         ],
         // Writes among the reads at one depth.
         combination_tier: |params| {
-            let mixed = params.word("access") == Some("mixed");
-            if mixed && params.int("depth") != Some(16) { Tier::Full } else { Tier::Quick }
+            let writes = params.word("access").is_some_and(|access| writes_of_ten(access) > 0);
+            if writes && params.int("depth") != Some(16) { Tier::Full } else { Tier::Quick }
         },
         scaling: Scaling::alone("the depth says how many requests there are at once"),
         interference: Interference::Blocking,
@@ -80,8 +85,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const FEWEST: usize = 3700;
 /// Times the time limit that it may take for them.
 const PATIENCE: u64 = 10;
-/// Of ten requests, how many are writes in `access=mixed`.
-const WRITES_OF_TEN: u64 = 3;
+/// Of ten requests, how many are writes, by the word of `access`.
+fn writes_of_ten(access: &str) -> u64 {
+    match access {
+        "mixed" => 3,
+        "write" => 10,
+        _ => 0,
+    }
+}
 
 /// What was counted.
 #[derive(Default)]
@@ -128,16 +139,10 @@ impl Counted {
     }
 }
 
-/// Whether a request writes in `access=mixed`, by a number below ten.
-#[inline]
-fn is_write(of_ten: u64) -> bool {
-    of_ten < WRITES_OF_TEN
-}
-
 fn run(ctx: &mut Ctx) -> Outcome {
-    let (depth, mixed) = (ctx.int("depth"), ctx.word("access") == "mixed");
+    let (depth, writes) = (ctx.int("depth"), writes_of_ten(ctx.word("access")));
     let ring = rings(depth)?;
-    let target = if mixed { Target::open_to_write(ctx) } else { Target::open(ctx) }?;
+    let target = if writes > 0 { Target::open_to_write(ctx) } else { Target::open(ctx) }?;
     let mut places = target.places(ctx, REQUEST as u64);
     let file = target.file.try_clone().context("duplicating the descriptor")?;
     let mut requests = Requests::new(ring, file, depth as usize, REQUEST).context("mapping buffers")?;
@@ -145,16 +150,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
         fill_randomly(ctx, requests.buffer(slot));
     }
     let before = [Usage::thread(), Usage::process()];
-    let counted = keep_full(ctx, &target, &mut requests, &mut places, mixed)?;
+    let counted = keep_full(ctx, &target, &mut requests, &mut places, writes)?;
     let asked = counted.reads * REQUEST as u64;
     // Requests that would wait for something are made by other threads of this process.
     let [by_thread, by_process] = [Usage::thread().since(&before[0]), Usage::process().since(&before[1])];
     let used = if by_thread.blocks_in as f64 * BLOCK >= 0.99 * asked as f64 { by_thread } else { by_process };
-    if used.blocks_in == 0 {
+    if used.blocks_in + by_process.blocks_out == 0 {
         return Err(BenchError::Unsupported(UNCOUNTED.to_owned()));
     }
-    prove_read(ctx, &used, asked);
-    if mixed {
+    if counted.reads > 0 {
+        prove_read(ctx, &used, asked);
+    }
+    if counted.writes > 0 {
         prove_all_written(ctx, by_process.blocks_out as f64 * BLOCK, counted.writes * REQUEST as u64);
     }
     // By Little's law; requests that began before the count are in it as a whole, those that ended
@@ -169,7 +176,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.prove("mean requests in flight, of the depth", "1 (0.25 to 1.2)", in_flight / depth as f64, 0.25..=1.2);
     }
     state(ctx, &counted);
-    target.compare_with_reused(ctx, &mut places)?;
+    if counted.reads > 0 {
+        target.compare_with_reused(ctx, &mut places)?;
+    }
     Ok(())
 }
 
@@ -179,7 +188,7 @@ fn keep_full(
     target: &Target,
     requests: &mut Requests,
     places: &mut Places,
-    mixed: bool,
+    writes_of_ten: u64,
 ) -> Result<Counted, BenchError> {
     let depth = ctx.int("depth") as usize;
     let mut counted = Counted { latencies: Vec::with_capacity(1 << 16), fewest: usize::MAX, ..Counted::default() };
@@ -194,7 +203,7 @@ fn keep_full(
         }
         while let Some(slot) = free.pop() {
             let at = places.draw();
-            let writes = mixed && is_write(ctx.rng().below(10));
+            let writes = ctx.rng().below(10) < writes_of_ten;
             slots[slot] = (at, ctx.now_ns(), writes);
             if writes {
                 put_stamps(requests.buffer(slot), at);
@@ -263,9 +272,14 @@ mod tests {
     }
 
     #[test]
-    fn three_of_ten_requests_write() {
-        let Some(tried) = on_a_file(&BENCH, &[("access", "mixed"), ("depth", "4")]) else { return };
-        assert!(tried.proven("bytes that went to a disk, of those written") >= 0.99);
+    fn three_of_ten_requests_write_or_all() {
+        let read = "bytes that came from a disk, of those asked for";
+        for (access, reads) in [("mixed", true), ("write", false)] {
+            let Some(tried) = on_a_file(&BENCH, &[("access", access), ("depth", "4")]) else { return };
+            assert!(tried.proven("bytes that went to a disk, of those written") >= 0.99);
+            assert_eq!(!tried.held(read).is_empty(), reads, "{access}");
+        }
+        assert_eq!(["read", "mixed", "write"].map(writes_of_ten), [0, 3, 10]);
     }
 
     #[test]
@@ -275,7 +289,7 @@ mod tests {
             points.iter().filter(|p| p.word("access") == Some(access)).filter_map(|p| p.int("depth")).collect()
         };
         assert_eq!((depths("read", Tier::Standard).len(), depths("mixed", Tier::Standard)), (5, vec![16]));
-        assert_eq!((depths("read", Tier::Full).len(), depths("mixed", Tier::Full).len()), (5, 5));
+        assert_eq!(["read", "mixed", "write"].map(|access| depths(access, Tier::Full).len()), [5; 3]);
     }
 
     #[test]
@@ -315,7 +329,6 @@ mod tests {
             counted.end_if_enough(50, 10, 2);
             assert!(counted.over);
         }
-        assert_eq!((0..10).filter(|of_ten| is_write(*of_ten)).count(), 3);
     }
 
     /// The rate is of the requests that were counted, over the time in which they ended.
