@@ -86,13 +86,14 @@ fn has_samples(round: &Round) -> bool {
     round.outcome.result.output.series.iter().any(|series| !series.samples.is_empty())
 }
 
-/// Families whose other sides may be threads, or several.
-const WITH_THREADS: [&str; 3] = ["ctx", "lock", "vm"];
+/// Families and benchmarks whose other sides may be threads, or several.
+const WITH_THREADS: [&str; 4] = ["ctx", "lock", "vm", "signal.interrupt"];
 
 /// Whether its other side is one process that it forks.
 fn has_peer(round: &Round) -> bool {
     let placements = round.info.placements;
-    !WITH_THREADS.contains(&round.info.family()) && placements.iter().any(|place| PAIRS.contains(place))
+    let of_threads = [round.info.family(), round.info.id].iter().any(|name| WITH_THREADS.contains(name));
+    !of_threads && placements.iter().any(|place| PAIRS.contains(place))
 }
 
 fn counts_work(round: &Round) -> bool {
