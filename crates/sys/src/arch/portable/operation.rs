@@ -138,8 +138,9 @@ impl Reference {
     fn seed(&self, chain: usize, lane: usize) -> u64 {
         let n = (chain * 16 + lane) as u64;
         match (self.element, self.kind) {
-            // Far from 0 whatever is added in turn, and below 1 for roots.
+            // Even, and far from the smallest normal number, which is 1 << 52.
             (_, Kind::AddSubnormal | Kind::MulSubnormal) => (1 << 50) + 2 * n,
+            // Far from 0 whatever is added in turn, and below 1 for roots.
             (Element::F32 | Element::F64, Kind::Sqrt) => float(self.element, 0.5 + n as f64 / 1024.0),
             (Element::F32 | Element::F64, _) => float(self.element, 2.0 + n as f64 / 1024.0),
             // About the root of the dividend, so that quotients are as large as divisors.
