@@ -79,7 +79,6 @@ impl Load {
     /// Returns how often other tasks took the CPU from them.
     pub(super) fn stop(self, ctx: &mut Ctx) -> Result<u64, BenchError> {
         let tasks = self.children.len();
-        let lived_ns = (ctx.now_ns() - self.began_ns).max(1);
         let (mut busy_ns, mut ended, mut preempted) = (0, 0u32, 0);
         for child in self.children {
             let exit = child.stop().context("ending the load")?;
@@ -88,6 +87,8 @@ impl Load {
             busy_ns += exit.usage.user_ns + exit.usage.system_ns;
             preempted += exit.usage.involuntary;
         }
+        // While one task ends, another may have the CPU for its whole slice.
+        let lived_ns = (ctx.now_ns() - self.began_ns).max(1);
         if tasks > 0 {
             ctx.fact("load.cpus", format!("{:.2}", busy_ns as f64 / lived_ns as f64));
             let all = tasks as f64;
