@@ -98,7 +98,7 @@ fn benchmarks_and_sources_follow_from_the_commands() {
     assert_eq!(repeating("cyclictest"), ["timer.sleep", "sched.periodic"]);
     assert_eq!(repeating("slb"), ["mem.hammer_run", "mem.hammer"]);
     assert!(repeating("lmdd").is_empty());
-    assert_eq!(sources("disk.queue"), ["fio:randread", "fio:randrw"]);
+    assert_eq!(sources("disk.queue"), ["fio:randread", "fio:randrw", "fio:randwrite"]);
     // Two columns of a table are one source.
     assert_eq!(sources("rpc.null"), ["lmbench1996:table12", "lmbench1996:table13", "lmbench3:lat_rpc"]);
     assert!(sources("none").is_empty());
