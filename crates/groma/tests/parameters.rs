@@ -38,6 +38,7 @@ const SILENT: &[(&str, &str, &str)] = &[
     ("ipc.sendfile_bandwidth", "touch", "pages are read or not"),
     ("isolation.filter", "by", "the kernel reads the filter from memory"),
     ("isolation.landlock", "layers", "each layer is the same calls"),
+    ("lock.condition", "call", "both wake by the call that wakes for the mutex"),
     ("lock.contended", "section", "a member works without a call"),
     ("lock.contended", "think", "a member works without a call"),
     ("lock.rwlock", "section", "a member works without a call"),
