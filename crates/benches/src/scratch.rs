@@ -48,8 +48,7 @@ impl Scratch {
     /// that leftovers of what earlier rounds created and removed do not interfere.
     pub(crate) fn apart(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         let mut scratch = Scratch::new(ctx)?;
-        let apart = sys::files::scatter_below(&scratch.dir).is_ok();
-        ctx.fact("directory.apart", if apart { "yes" } else { "no" });
+        scatter(ctx, &scratch.dir);
         // The file system chooses the block group by the name.
         scratch.path.push(format!("{:016x}", ctx.rng().next_u64()));
         std::fs::create_dir(&scratch.path).context("making a directory")?;
@@ -61,8 +60,7 @@ impl Scratch {
     /// the file system as [`Scratch::apart`].
     pub(crate) fn shared(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         let work_dir = ctx.work_dir()?;
-        let apart = File::open(work_dir).and_then(|dir| sys::files::scatter_below(&dir)).is_ok();
-        ctx.fact("directory.apart", if apart { "yes" } else { "no" });
+        scatter(ctx, &File::open(work_dir).context("opening the work directory")?);
         let path = shared_below(work_dir);
         match std::fs::create_dir(&path) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
@@ -211,6 +209,12 @@ impl Drop for Scratch {
             Kind::Tmpfs(_) | Kind::Overlay(_) => {}
         }
     }
+}
+
+/// Has the file system put each directory below this one elsewhere, and states whether it does.
+fn scatter(ctx: &mut Ctx, dir: &File) {
+    let apart = sys::files::scatter_below(dir).is_ok();
+    ctx.fact("directory.apart", if apart { "yes" } else { "no" });
 }
 
 /// The directory that the members of a worker group share. Its name is that of no other round, as

@@ -170,23 +170,23 @@ fn calls_in(text: &str) -> Option<(u64, u64)> {
 /// TLB shootdowns that these CPUs received, from `/proc/interrupts`; `None` where the kernel counts
 /// none (on Arm they are not interrupts) or `/proc` is missing.
 pub fn tlb_shootdowns(cpus: &[u32]) -> Option<u64> {
-    shootdowns_in(&std::fs::read_to_string("/proc/interrupts").ok()?, cpus)
+    received("TLB:", cpus)
 }
 
 /// Interrupts by which other CPUs made these call a function, from `/proc/interrupts`; `None` as
 /// for [`tlb_shootdowns`].
 pub fn function_calls(cpus: &[u32]) -> Option<u64> {
-    row_in(&std::fs::read_to_string("/proc/interrupts").ok()?, "CAL:", cpus)
+    received("CAL:", cpus)
 }
 
 /// Interrupts by which other CPUs made these look for what there is to do, such as a signal, from
 /// `/proc/interrupts`; `None` where they have another name (Arm, RISC-V).
 pub fn reschedules(cpus: &[u32]) -> Option<u64> {
-    row_in(&std::fs::read_to_string("/proc/interrupts").ok()?, "RES:", cpus)
+    received("RES:", cpus)
 }
 
-fn shootdowns_in(text: &str, cpus: &[u32]) -> Option<u64> {
-    row_in(text, "TLB:", cpus)
+fn received(kind: &str, cpus: &[u32]) -> Option<u64> {
+    row_in(&std::fs::read_to_string("/proc/interrupts").ok()?, kind, cpus)
 }
 
 fn row_in(text: &str, name: &str, cpus: &[u32]) -> Option<u64> {
@@ -353,9 +353,9 @@ mod tests {
     fn shootdowns_are_those_of_the_named_cpus() {
         let text =
             "            CPU0       CPU2       CPU10\n  24:   1  2  4   IO-APIC\n TLB:   8  16  32   TLB shootdowns\n";
-        let of = |cpus: &[u32]| shootdowns_in(text, cpus);
+        let of = |cpus: &[u32]| row_in(text, "TLB:", cpus);
         assert_eq!((of(&[0]), of(&[10, 2]), of(&[1])), (Some(8), Some(48), Some(0)));
-        assert_eq!((shootdowns_in("CPU0\n", &[0]), shootdowns_in("", &[0])), (None, None));
+        assert_eq!((row_in("CPU0\n", "TLB:", &[0]), row_in("", "TLB:", &[0])), (None, None));
     }
 
     /// The CPU clocks differ too: other threads advance that of the process.

@@ -5,6 +5,7 @@ use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Row, Say, Select, first, least};
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CHAIN_UNROLL, add_chain, chain_added};
+use groma_harness::sys::counters::current_cpu;
 use groma_harness::sys::{affinity, process, rates};
 use std::io;
 
@@ -67,6 +68,28 @@ pub(crate) fn cpus_of_the_run() -> Result<Vec<u32>, BenchError> {
     affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).context("reading the allowed CPUs")
 }
 
+/// As many other CPUs of the run as are wanted, beginning with that of the peer. This thread stays
+/// where it is, whatever the placement.
+pub(crate) fn other_cpus(ctx: &Ctx, wanted: usize) -> Result<Vec<u32>, BenchError> {
+    let here = current_cpu();
+    affinity::pin(here).context("pinning the thread that measures")?;
+    if ctx.peer_cpu() == Some(here) {
+        return Err(BenchError::Unsupported("no other CPU runs a thread of this process".to_owned()));
+    }
+    others_than(here, ctx.peer_cpu(), &cpus_of_the_run()?, wanted)
+}
+
+/// As many of the allowed CPUs as are wanted: that of the peer, and others than this one.
+fn others_than(here: u32, peer: Option<u32>, allowed: &[u32], wanted: usize) -> Result<Vec<u32>, BenchError> {
+    let mut cpus: Vec<u32> = peer.into_iter().collect();
+    cpus.extend(allowed.iter().copied().filter(|cpu| *cpu != here && Some(*cpu) != peer));
+    if cpus.len() < wanted {
+        return Err(BenchError::Unsupported(format!("{wanted} other CPUs are not allowed, only {}", cpus.len())));
+    }
+    cpus.truncate(wanted);
+    Ok(cpus)
+}
+
 /// At most `most` of these CPUs, spread evenly, including the first and the last.
 pub(crate) fn evenly(cpus: &[u32], most: usize) -> Vec<u32> {
     if cpus.len() <= most || most < 2 {
@@ -117,6 +140,15 @@ mod tests {
 
     /// Interference only adds to the time of an instruction: the fastest tenth of the intervals
     /// excludes it, the median does not.
+    #[test]
+    fn other_cpus_are_told_once_each_from_that_of_the_peer_on() {
+        let on = |peer, wanted| others_than(2, peer, &[0, 2, 3, 5, 7], wanted).ok();
+        assert_eq!(on(Some(5), 1), Some(vec![5]));
+        assert_eq!(on(Some(5), 3), Some(vec![5, 0, 3]));
+        assert_eq!(on(None, 4), Some(vec![0, 3, 5, 7]));
+        assert_eq!([on(Some(5), 5), on(None, 5)], [None, None]);
+    }
+
     #[test]
     fn instructions_are_timed_by_their_fastest_intervals() {
         for bench in ALL.iter().filter(|bench| bench.info.timing != Timing::Stated) {

@@ -25,7 +25,7 @@
 //! **Sources:** The Go runtime preempts its threads so (`SIGURG`, since 1.14). See
 //! docs/methods/operating-system.md#signals.
 
-use crate::cpu::cpus_of_the_run;
+use crate::cpu::other_cpus;
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::rendezvous::{Control, LEAVE, Partners};
@@ -125,19 +125,8 @@ impl Sender<'_> {
     }
 }
 
-/// The CPU of the thread: that of the placement, or any other than this one.
-fn other_cpu(ctx: &Ctx) -> Result<u32, BenchError> {
-    let here = counters::current_cpu();
-    affinity::pin(here).context("pinning the one that sends")?;
-    let there = match ctx.peer_cpu() {
-        Some(cpu) => Some(cpu).filter(|cpu| *cpu != here),
-        None => cpus_of_the_run()?.into_iter().find(|cpu| *cpu != here),
-    };
-    there.ok_or_else(|| BenchError::Unsupported("there is no other CPU to interrupt".to_owned()))
-}
-
 fn run(ctx: &mut Ctx) -> Outcome {
-    let there = other_cpu(ctx)?;
+    let there = other_cpus(ctx, 1)?[0];
     signals::count_arrivals(USER_1).context("installing the handler")?;
     let runner = Runner { turns: Shared::new(1).context("sharing memory")?, target: OnceLock::new() };
     let runner = Arc::new(runner);

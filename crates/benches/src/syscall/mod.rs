@@ -3,9 +3,14 @@
 //! The `_libc` benchmarks show what libc adds. See
 //! docs/methods/operating-system.md#calls-by-number.
 
+use crate::scratch::Scratch;
+use crate::work::{self, ANSWERED};
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, first};
 use groma_harness::prelude::*;
+use groma_harness::sys::raw::StatRoom;
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
 
 mod invalid;
 mod getppid;
@@ -40,6 +45,21 @@ pub(crate) const ALL: &[&Benchmark] = listed!("syscall");
 
 /// How many names a path has below an open directory: Ousterhout's `foo` and `a/b/c/foo`.
 const DEPTH: Param = Param::count("depth", "names in the path, below an open directory").quick(&["1"]).full(&["4"]);
+
+/// Measures a call that tells the attributes of an empty file by its path, `depth` names long.
+fn attributes_by_path(
+    ctx: &mut Ctx,
+    what: &str,
+    ask: impl Fn(BorrowedFd<'_>, &CStr, &mut StatRoom) -> isize,
+) -> Outcome {
+    let scratch = Scratch::new(ctx)?;
+    let name = scratch.file_at_depth(ctx.int(DEPTH.name))?;
+    let dir = scratch.dir();
+    let mut room = StatRoom::new();
+    work::calls::<0>(ctx, what, ANSWERED, || ask(dir, &name, &mut room))?;
+    prove_filled(ctx, room.filled());
+    Ok(())
+}
 
 /// Proves that the kernel has filled the structure.
 fn prove_filled(ctx: &mut Ctx, filled: bool) {

@@ -20,11 +20,9 @@
 //! **Sources:** lmbench3 `lat_syscall stat`; CSE 221 "system call" (both through libc). The depths
 //! are those of Ousterhout 1990 table 9. See docs/methods/operating-system.md#calls-by-number.
 
-use super::{DEPTH, prove_filled};
-use crate::scratch::Scratch;
-use crate::work::{self, ANSWERED};
+use super::{DEPTH, attributes_by_path};
 use groma_harness::prelude::*;
-use groma_harness::sys::raw::{self, StatRoom};
+use groma_harness::sys::raw;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -39,13 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let scratch = Scratch::new(ctx)?;
-    let name = scratch.file_at_depth(ctx.int("depth"))?;
-    let dir = scratch.dir();
-    let mut room = StatRoom::new();
-    work::calls::<0>(ctx, "stat", ANSWERED, || raw::stat_at(dir, &name, &mut room))?;
-    prove_filled(ctx, room.filled());
-    Ok(())
+    attributes_by_path(ctx, "stat", raw::stat_at)
 }
 
 #[cfg(test)]

@@ -17,11 +17,9 @@
 //!
 //! **Sources:** See docs/methods/operating-system.md#calls-by-number.
 
-use super::{DEPTH, prove_filled};
-use crate::scratch::Scratch;
-use crate::work::{self, ANSWERED};
+use super::{DEPTH, attributes_by_path};
 use groma_harness::prelude::*;
-use groma_harness::sys::raw::{self, StatRoom};
+use groma_harness::sys::raw;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -37,11 +35,5 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let scratch = Scratch::new(ctx)?;
-    let name = scratch.file_at_depth(ctx.int("depth"))?;
-    let dir = scratch.dir();
-    let mut room = StatRoom::new();
-    work::calls::<0>(ctx, "statx", ANSWERED, || raw::statx_at(dir, &name, &mut room))?;
-    prove_filled(ctx, room.filled());
-    Ok(())
+    attributes_by_path(ctx, "statx", raw::statx_at)
 }

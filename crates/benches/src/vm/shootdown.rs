@@ -32,6 +32,7 @@
 //! **Sources:** See docs/methods/operating-system.md#tlb-shootdown.
 
 use super::walk::{Faults, write_each};
+use crate::cpu::other_cpus;
 use crate::{proofs, work};
 use groma_harness::prelude::*;
 use groma_harness::rendezvous::{Control, LEAVE, Partners};
@@ -172,31 +173,6 @@ fn start(round: Option<&Ctx>, cpus: &[u32], counters: &Arc<Counters>) -> Result<
     Ok(spinners)
 }
 
-/// The CPUs of the spinners, beginning with that of the placement.
-fn other_cpus(ctx: &Ctx) -> Result<Vec<u32>, BenchError> {
-    let wanted = ctx.int("threads") as usize;
-    // Whatever the placement, this thread stays where it is and the others are elsewhere.
-    let here = counters::current_cpu();
-    affinity::pin(here).context("pinning the one that changes pages")?;
-    if ctx.peer_cpu() == Some(here) {
-        return Err(BenchError::Unsupported("no other CPU runs a thread of this process".to_owned()));
-    }
-    // The worker itself is pinned, so its supervisor is asked for the allowed CPUs.
-    let allowed = affinity::allowed_to(process::parent_id()).context("reading the allowed CPUs")?;
-    chosen(here, ctx.peer_cpu(), &allowed, wanted)
-}
-
-/// As many of the allowed CPUs as are wanted: that of the peer, and others than this one.
-fn chosen(here: u32, peer: Option<u32>, allowed: &[u32], wanted: usize) -> Result<Vec<u32>, BenchError> {
-    let mut cpus: Vec<u32> = peer.into_iter().collect();
-    cpus.extend(allowed.iter().copied().filter(|cpu| *cpu != here && Some(*cpu) != peer));
-    if cpus.len() < wanted {
-        return Err(BenchError::Unsupported(format!("{wanted} other CPUs are not allowed, only {}", cpus.len())));
-    }
-    cpus.truncate(wanted);
-    Ok(cpus)
-}
-
 /// What was counted beside spinners of one kind.
 #[derive(Default)]
 struct Seen {
@@ -210,7 +186,8 @@ struct Seen {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     process::refuse_huge_pages();
-    let cpus = other_cpus(ctx)?;
+    // The CPUs of the spinners, beginning with that of the placement.
+    let cpus = other_cpus(ctx, ctx.int("threads") as usize)?;
     let spinning = Arc::new(Counters::new(cpus.len()).context("sharing memory")?);
     let spinners = start(Some(ctx), &cpus, &spinning)?;
     let call = ctx.word("call");
@@ -365,15 +342,6 @@ mod tests {
     use super::*;
     use groma_harness::sys::clock::{Clock, Monotonic};
     use groma_harness::testing::try_out;
-
-    #[test]
-    fn spinners_are_on_other_cpus_each_on_its_own() {
-        let on = |peer, wanted| chosen(2, peer, &[0, 2, 3, 5, 7], wanted).ok();
-        assert_eq!(on(Some(5), 1), Some(vec![5]));
-        assert_eq!(on(Some(5), 3), Some(vec![5, 0, 3]));
-        assert_eq!(on(None, 4), Some(vec![0, 3, 5, 7]));
-        assert_eq!([on(Some(5), 5), on(None, 5)], [None, None]);
-    }
 
     #[test]
     fn nobody_to_tell_is_said() {

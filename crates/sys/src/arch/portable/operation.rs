@@ -53,8 +53,6 @@ enum Kind {
     Fma,
     Popcnt,
     Crc32,
-    AddSubnormal,
-    MulSubnormal,
 }
 
 /// An operation as the table in [`operation`](super::super::operation) defines it.
@@ -84,7 +82,7 @@ references! {
     "i32.add" I32 1 Add; "i32.mul" I32 1 Mul; "i32.div" I32 1 Div; "i32.div_small" I32 1 DivSmall; "i32.mod" I32 1 Mod;
     "i32.mod_small" I32 1 ModSmall; "i32.xor" I32 1 Xor; "i32.shift" I32 1 Shift; "i32.rotate" I32 1 Rotate;
     "f64.add" F64 1 Add; "f64.mul" F64 1 Mul; "f64.div" F64 1 Div; "f64.sqrt" F64 1 Sqrt; "f64.fma" F64 1 Fma;
-    "f64.add_subnormal" F64 1 AddSubnormal; "f64.mul_subnormal" F64 1 MulSubnormal;
+    "f64.add_subnormal" F64 1 Add; "f64.mul_subnormal" F64 1 Mul;
     "f32.add" F32 1 Add; "f32.mul" F32 1 Mul; "f32.div" F32 1 Div; "f32.sqrt" F32 1 Sqrt; "f32.fma" F32 1 Fma;
     "f64x2.add" F64 2 Add; "f64x2.mul" F64 2 Mul; "f64x2.div" F64 2 Div; "f64x2.fma" F64 2 Fma;
     "f64x4.add" F64 4 Add; "f64x4.mul" F64 4 Mul; "f64x4.div" F64 4 Div; "f64x4.fma" F64 4 Fma;
@@ -114,9 +112,9 @@ impl Reference {
         let wide = self.element == Element::I64;
         match (self.element, self.kind) {
             // Their difference is the smallest number: no sum becomes normal within a day.
-            (_, Kind::AddSubnormal) => floats(3.0 * SMALLEST, -2.0 * SMALLEST, 0.0),
+            (_, Kind::Add) if self.is_subnormal() => floats(3.0 * SMALLEST, -2.0 * SMALLEST, 0.0),
             // No bit is lost: the seeds are even.
-            (_, Kind::MulSubnormal) => floats(0.5, 2.0, 0.0),
+            _ if self.is_subnormal() => floats(0.5, 2.0, 0.0),
             (Element::F32 | Element::F64, Kind::Add) => floats(1.0, -0.75, 0.0),
             // The product of the operands is 1 except for rounding.
             (Element::F32 | Element::F64, Kind::Mul | Kind::Div) => floats(1.5, 2.0 / 3.0, 0.0),
@@ -139,7 +137,7 @@ impl Reference {
         let n = (chain * 16 + lane) as u64;
         match (self.element, self.kind) {
             // Even, and far from the smallest normal number, which is 1 << 52.
-            (_, Kind::AddSubnormal | Kind::MulSubnormal) => (1 << 50) + 2 * n,
+            _ if self.is_subnormal() => (1 << 50) + 2 * n,
             // Far from 0 whatever is added in turn, and below 1 for roots.
             (Element::F32 | Element::F64, Kind::Sqrt) => float(self.element, 0.5 + n as f64 / 1024.0),
             (Element::F32 | Element::F64, _) => float(self.element, 2.0 + n as f64 / 1024.0),
@@ -166,9 +164,7 @@ impl Reference {
                 Kind::Rotate => x.rotate_right(7),
                 Kind::Popcnt => u64::from(x.count_ones()),
                 Kind::Crc32 => u64::from(y.to_le_bytes().into_iter().fold(x as u32, crc32c)),
-                Kind::Sqrt | Kind::Fma | Kind::AddSubnormal | Kind::MulSubnormal => {
-                    unreachable!("no such operation of integers")
-                }
+                Kind::Sqrt | Kind::Fma => unreachable!("no such operation of integers"),
             },
             Element::I32 => u64::from({
                 let (x, y, z) = (x as u32, y as u32, z as u32);
@@ -197,8 +193,8 @@ impl Reference {
             Element::F64 => {
                 let [x, y, z] = [x, y, z].map(f64::from_bits);
                 match self.kind {
-                    Kind::Add | Kind::AddSubnormal => (x + y).to_bits(),
-                    Kind::Mul | Kind::MulSubnormal => (x * y).to_bits(),
+                    Kind::Add => (x + y).to_bits(),
+                    Kind::Mul => (x * y).to_bits(),
                     Kind::Div => (x / y).to_bits(),
                     Kind::Sqrt => x.sqrt().to_bits(),
                     Kind::Fma => y.mul_add(z, x).to_bits(),
@@ -243,10 +239,7 @@ impl Reference {
 
     /// What its floating-point values are, from the first to the last.
     pub fn class(&self) -> FpCategory {
-        match self.kind {
-            Kind::AddSubnormal | Kind::MulSubnormal => FpCategory::Subnormal,
-            _ => FpCategory::Normal,
-        }
+        if self.is_subnormal() { FpCategory::Subnormal } else { FpCategory::Normal }
     }
 
     /// The number of floating-point values of the first `chains` that are of another
@@ -267,6 +260,10 @@ impl Reference {
     /// operands.
     pub fn kernel(&self) -> &'static str {
         self.name.trim_end_matches("_subnormal")
+    }
+
+    fn is_subnormal(&self) -> bool {
+        self.kernel() != self.name
     }
 }
 
