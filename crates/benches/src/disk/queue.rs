@@ -155,7 +155,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // Requests that would wait for something are made by other threads of this process.
     let [by_thread, by_process] = [Usage::thread().since(&before[0]), Usage::process().since(&before[1])];
     let used = if by_thread.blocks_in as f64 * BLOCK >= 0.99 * asked as f64 { by_thread } else { by_process };
-    if (if counted.reads > 0 { used.blocks_in } else { by_process.blocks_out }) == 0 {
+    let blocks = if counted.reads > 0 { used.blocks_in } else { by_process.blocks_out };
+    if blocks == 0 {
         return Err(BenchError::Unsupported(UNCOUNTED.to_owned()));
     }
     if counted.reads > 0 {
