@@ -184,8 +184,8 @@ mod tests {
     use super::*;
     use groma_harness::testing::try_out;
 
-    /// A handler that the caller itself ran would interrupt no CPU. Times do not tell: the other CPU
-    /// can be done before the call returns.
+    /// A handler that the caller itself ran would interrupt no CPU. Times do not tell: the other
+    /// CPU can be done before the call returns.
     #[test]
     fn the_handler_runs_on_the_other_cpu() {
         let tried = match try_out(&BENCH, &[], None) {
