@@ -364,7 +364,8 @@ fn several_runs_are_drawn_together() {
     let quick = || {
         until("a run with a line", || {
             let sizes = ["--param", "size=8K,16K,32K,64K"];
-            let args = [&["run", "mem.latency"][..], &sizes, &["--profile", "quick", "--rounds", "1", "--json"]].concat();
+            let args =
+                [&["run", "mem.latency"][..], &sizes, &["--profile", "quick", "--rounds", "1", "--json"]].concat();
             let run = place.json(&args);
             let metrics = run["metrics"].as_array().expect("metrics").iter();
             let drawn = metrics.filter(|record| record["id"] == "mem.latency" && has_value(record)).count();

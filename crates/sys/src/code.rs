@@ -37,6 +37,8 @@ pub enum Filler {
     Nothing,
     /// Additions to five registers in turn: each also takes a physical register.
     Additions,
+    /// Additions of what the load before them brings: each also waits in the scheduler.
+    Waiting,
     /// Loads of one word that is in the first-level cache: each also takes a place among the loads.
     Loads,
     /// Stores to one word: each also takes a place in the store buffer.
@@ -239,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_window_goes_along_both_rings() {
-        for filler in [Filler::Nothing, Filler::Additions, Filler::Loads, Filler::Stores] {
+        for filler in [Filler::Nothing, Filler::Additions, Filler::Waiting, Filler::Loads, Filler::Stores] {
             for count in [0, 1, 7, 500] {
                 let ring = |order: &[usize], apart| Ring::new(order, apart).expect("memory");
                 let (mut a, mut b) = (ring(&[0, 2, 1, 3], 64), ring(&[2, 1, 0], 128));

@@ -7,9 +7,11 @@
 //!   size.
 //! - `additions`: each also takes a physical register: the size of the register file, less those
 //!   that hold the program's own registers.
+//! - `waiting`: additions of what the first load brings, so each also waits in the scheduler: the
+//!   size of the integer scheduler.
 //! - `loads`, `stores`: each also takes a place in the load queue or the store buffer.
 //!
-//! **Does not measure:** The scheduler: instructions that wait for their operands.
+//! **Does not measure:** The schedulers of loads and of floating-point instructions.
 //!
 //! **Method:** Two rings of addresses in random order, each much larger than the caches. A turn
 //! follows one, then come the fillers, then it follows the other, then as many fillers. In the
@@ -45,10 +47,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[Param::word(
             "filler",
             "the instructions between the loads",
-            &["nothing", "additions", "loads", "stores"],
+            &["nothing", "additions", "waiting", "loads", "stores"],
         )
         .quick(&["nothing"])
-        .standard(&["additions", "loads", "stores"])],
+        .standard(&["additions", "waiting", "loads", "stores"])],
         scaling: Scaling::alone("copies would evict each other's lines"),
         target_half_width: 0.05,
         tier: Tier::Standard,
@@ -103,6 +105,7 @@ impl Rings {
 fn filler(word: &str) -> Filler {
     match word {
         "additions" => Filler::Additions,
+        "waiting" => Filler::Waiting,
         "loads" => Filler::Loads,
         "stores" => Filler::Stores,
         _ => Filler::Nothing,
@@ -187,21 +190,25 @@ mod tests {
     fn each_filler_is_the_one_that_is_named() {
         assert_eq!(filler("nothing"), Filler::Nothing);
         assert_eq!(filler("additions"), Filler::Additions);
+        assert_eq!(filler("waiting"), Filler::Waiting);
         assert_eq!(filler("loads"), Filler::Loads);
         assert_eq!(filler("stores"), Filler::Stores);
     }
 
-    /// No core holds more instructions than it has places for, and each store needs one of few.
+    /// No core holds more instructions than it has places for, and stores and instructions that
+    /// wait need one of few.
     #[test]
     fn a_window_ends() {
-        match try_failing(&BENCH, &[("filler", "stores")], None) {
-            Ok(tried) => {
-                if let Some(seen) = tried.stated("") {
-                    assert!((8.0..1000.0).contains(&seen), "{seen}");
+        for filler in ["stores", "waiting"] {
+            match try_failing(&BENCH, &[("filler", filler)], None) {
+                Ok(tried) => {
+                    if let Some(seen) = tried.stated("") {
+                        assert!((8.0..1000.0).contains(&seen), "{filler}: {seen}");
+                    }
                 }
+                Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
+                Err(e) => panic!("{e}"),
             }
-            Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
-            Err(e) => panic!("{e}"),
         }
     }
 }

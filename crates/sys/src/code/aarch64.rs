@@ -76,23 +76,26 @@ pub(super) fn window(count: usize, filler: Filler) -> Option<Vec<u8>> {
     let mut text = vec![0xf940_0028, 0xf940_0429];
     // ldr x8, [x8]
     text.push(0xf940_0108);
-    fill(&mut text, count, filler);
+    fill(&mut text, count, filler, 0);
     // ldr x9, [x9]
     text.push(0xf940_0129);
-    fill(&mut text, count, filler);
+    fill(&mut text, count, filler, 1);
     turn(&mut text, 2);
     // str x8, [x1]; str x9, [x1, #8]
     text.extend([0xf900_0028, 0xf900_0429, RETURN]);
     Some(bytes(&text))
 }
 
-fn fill(text: &mut Vec<u32>, count: usize, filler: Filler) {
+/// Behind the load of `x8` or, for a `ring` of 1, of `x9`.
+fn fill(text: &mut Vec<u32>, count: usize, filler: Filler, ring: u32) {
     for i in 0..count {
         let register = 10 + (i % 5) as u32;
         text.push(match filler {
             Filler::Nothing => NOP,
             // add xR, xR, #1
             Filler::Additions => 0x9100_0400 | register << 5 | register,
+            // add xR, xR, x8 or x9
+            Filler::Waiting => 0x8b00_0000 | (8 + ring) << 16 | register << 5 | register,
             // ldr x10, [x1, #16]
             Filler::Loads => 0xf940_082a,
             // str x10, [x1, #16]

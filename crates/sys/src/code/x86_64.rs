@@ -82,17 +82,18 @@ pub(super) fn window(count: usize, filler: Filler) -> Option<Vec<u8>> {
     let start = text.len();
     // mov r8, [r8]
     text.extend([0x4d, 0x8b, 0x00]);
-    fill(&mut text, count, filler);
+    fill(&mut text, count, filler, 0);
     // mov r9, [r9]
     text.extend([0x4d, 0x8b, 0x09]);
-    fill(&mut text, count, filler);
+    fill(&mut text, count, filler, 1);
     turn(&mut text, start);
     // mov [rsi], r8; mov [rsi + 8], r9
     text.extend([0x4c, 0x89, 0x06, 0x4c, 0x89, 0x4e, 0x08, RETURN]);
     Some(text)
 }
 
-fn fill(text: &mut Vec<u8>, count: usize, filler: Filler) {
+/// Behind the load of `r8` or, for a `ring` of 1, of `r9`.
+fn fill(text: &mut Vec<u8>, count: usize, filler: Filler, ring: u8) {
     for i in 0..count {
         match filler {
             Filler::Nothing => text.extend(NOP),
@@ -103,6 +104,14 @@ fn fill(text: &mut Vec<u8>, count: usize, filler: Filler) {
                 2 => [0x48, 0x83, 0xc2, 0x01],
                 3 => [0x49, 0x83, 0xc2, 0x01],
                 _ => [0x49, 0x83, 0xc3, 0x01],
+            }),
+            // the same registers, add of r8 or r9
+            Filler::Waiting => text.extend(match i % 5 {
+                0 => [0x4c, 0x01, 0xc0 | ring << 3],
+                1 => [0x4c, 0x01, 0xc1 | ring << 3],
+                2 => [0x4c, 0x01, 0xc2 | ring << 3],
+                3 => [0x4d, 0x01, 0xc2 | ring << 3],
+                _ => [0x4d, 0x01, 0xc3 | ring << 3],
             }),
             // mov rax, [rsi + 16]
             Filler::Loads => text.extend([0x48, 0x8b, 0x46, 0x10]),
