@@ -8,6 +8,8 @@
 use crate::entry;
 use groma_harness::model::FIRST;
 use groma_harness::prelude::*;
+use groma_harness::sys::arch;
+use groma_harness::sys::clock::{Clock, Monotonic};
 use std::cell::Cell;
 
 /// What an interactive program pays for a round trip: the median of the first trips of a fresh pair
@@ -51,6 +53,30 @@ impl Done {
 pub(crate) fn once_each(ctx: &mut Ctx, what: &str, seen: u64, credited: u64) {
     // Without credit the proof fails: 0 / 0 is NaN, which is in no range.
     ctx.prove(what, "exactly 1", seen as f64 / credited as f64, 1.0..=1.0);
+}
+
+/// Additions of a probe: about 50 us at 3 GHz.
+const PROBE: u64 = 150_016;
+/// Probes, of which the fastest counts.
+const PROBES: u32 = 20;
+
+/// The nanoseconds of an addition of [`arch::add_chain`] at this moment: what work of a given
+/// length is made of. Not of a loop in Rust, which the compiler lays out anew wherever it stands:
+/// one took 8 % less time where it worked than where it had been measured.
+pub(crate) fn addition_ns() -> f64 {
+    let one = |_| {
+        let from = Monotonic.now_ns();
+        arch::add_chain(PROBE);
+        Monotonic.now_ns() - from
+    };
+    (0..PROBES).map(one).min().unwrap_or(0).max(1) as f64 / arch::chain_ops(PROBE) as f64
+}
+
+/// The additions that take nearest to `ns` nanoseconds: a multiple of [`arch::CHAIN_UNROLL`], and
+/// none for 0 alone.
+pub(crate) fn additions_for(ns: u64, addition_ns: f64) -> u64 {
+    let turns = (ns as f64 / addition_ns / arch::CHAIN_UNROLL as f64).round() as u64;
+    if ns == 0 { 0 } else { turns.max(1).saturating_mul(arch::CHAIN_UNROLL) }
 }
 
 /// The proof of most loops of system calls.
@@ -219,6 +245,20 @@ mod tests {
         assert_eq!(least_of(4, 1, || answers.next().unwrap_or_default()), (-9, 2));
         let mut answers = [true, false, true, true].into_iter();
         assert_eq!(right_of(3, || answers.next().unwrap_or_default()), 2);
+    }
+
+    #[test]
+    fn work_is_as_long_as_it_is_to_be() {
+        assert_eq!([0, 1, 100, 1000].map(|ns| additions_for(ns, 0.25)), [0, 64, 384, 4032]);
+        // Of two stretches of the same length, the longer one was interrupted.
+        let additions = additions_for(100_000, addition_ns());
+        let took = |_| {
+            let from = Monotonic.now_ns();
+            arch::add_chain(additions);
+            Monotonic.now_ns() - from
+        };
+        let least = (0..100).map(took).min().expect("some") as f64 / 100_000.0;
+        assert!((0.5..2.0).contains(&least), "{least} of the time asked for");
     }
 
     #[test]

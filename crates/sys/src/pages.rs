@@ -102,6 +102,16 @@ impl Map {
         Ok(map)
     }
 
+    /// New private memory of `len` bytes, in reserved huge pages of `size`, a power of two.
+    ///
+    /// # Errors
+    /// `ENOMEM` when too few are reserved, `EINVAL` for a size that the kernel does not have.
+    pub fn reserved(len: usize, size: usize) -> io::Result<Map> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB;
+        let of_size = (size.trailing_zeros() as i32) << libc::MAP_HUGE_SHIFT;
+        Map::raw(len, 0, libc::PROT_READ | libc::PROT_WRITE, flags | of_size, -1, 0)
+    }
+
     /// New private memory of base pages between two inaccessible pages: a mapping that the kernel
     /// never merges with a neighbour.
     ///

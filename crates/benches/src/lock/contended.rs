@@ -16,8 +16,8 @@
 //! CPU from a member do not. In every second window each turn reads the clock three times, once
 //! with the lock held; waits and hand-overs come from these, without the cost of one reading, and
 //! the rest from the others. `section` and `think` are work of that length with and without the
-//! lock. Members take the CPUs of the placement in turn. Where there are more members than CPUs,
-//! windows last tens of milliseconds and all count.
+//! lock: dependent additions, in steps of 64. Members take the CPUs of the placement in turn. Where
+//! there are more members than CPUs, windows last tens of milliseconds and all count.
 //!
 //! `mutex` is libc's default kind, `pi` the one with priority inheritance, `spin` is
 //! `pthread_spin_lock`, `semaphore` a POSIX semaphore that is 1, `ticket` a ticket lock of our own,

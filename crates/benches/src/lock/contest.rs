@@ -444,7 +444,7 @@ pub(super) fn run<L: Lock>(
 ) -> Result<Option<[Times; Wait::ALL]>, BenchError> {
     let (members, key) = (members::count(ctx)?, members::key(ctx));
     let crowded = members::are_crowded(ctx, members)?;
-    let turns = Turns::new(ctx, writes)?;
+    let turns = Turns::new(ctx, writes);
     let lock = lock(key).context("making the lock")?;
     let contest = Arc::new(Contest::new(lock, turns, members).context("sharing memory with the members")?);
     let theirs = Arc::clone(&contest);

@@ -2,6 +2,7 @@
 
 use crate::work;
 use groma_harness::prelude::*;
+use groma_harness::sys::arch::add_chain;
 use std::hint::black_box;
 
 /// How long a member keeps the lock.
@@ -14,35 +15,29 @@ pub(super) const THINK: Param =
 /// What members do in a turn.
 #[derive(Clone, Copy)]
 pub(super) struct Turns {
-    /// Steps of work with the lock, and without it.
+    /// Additions of the work with the lock, and without it.
     pub(super) section: u64,
     pub(super) think: u64,
     /// How many of 100 turns hold the lock alone; the others share it.
     pub(super) writes: u64,
 }
 
-/// Steps of work whose time is measured once.
-const STEPS: u64 = 1000;
-
 /// Work that nobody else sees.
 #[inline(always)]
-pub(super) fn spend(steps: u64) {
-    let mut value = 1u64;
-    for _ in 0..steps {
-        value = black_box(value.wrapping_mul(3));
+pub(super) fn spend(additions: u64) {
+    // Without work, not even a call.
+    if additions > 0 {
+        black_box(add_chain(additions));
     }
 }
 
 impl Turns {
     /// What the parameters ask for; the work is measured while no member is at it.
-    pub(super) fn new(ctx: &mut Ctx, writes: u64) -> Result<Turns, BenchError> {
-        let cost = work::probe(ctx, 5, STEPS, |iters| {
-            (0..iters).for_each(|_| spend(STEPS));
-            Ok(iters * STEPS)
-        })?;
-        let step_ns = cost.seconds * 1e9 / STEPS as f64;
-        let steps = |ctx: &Ctx, name: &str| (ctx.int(name) as f64 / step_ns).round() as u64;
-        Ok(Turns { section: steps(ctx, SECTION.name), think: steps(ctx, THINK.name), writes })
+    pub(super) fn new(ctx: &Ctx, writes: u64) -> Turns {
+        let [section, think] = [SECTION, THINK].map(|param| ctx.int(param.name));
+        let addition_ns = if section > 0 || think > 0 { work::addition_ns() } else { 1.0 };
+        let [section, think] = [section, think].map(|ns| work::additions_for(ns, addition_ns));
+        Turns { section, think, writes }
     }
 
     /// Whether this turn of a member holds the lock alone. Members are at different points of the

@@ -23,6 +23,7 @@
 //!
 //! **Sources:** lmbench3 `lat_pmake`. See docs/methods/operating-system.md#mixes.
 
+use crate::work::addition_ns;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{self, chain_ops};
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -67,24 +68,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// The most jobs: enough for every CPU of a large machine, few enough for the limits of most users.
 const MOST_JOBS: u64 = 1024;
-/// Additions per probe: about 50 us at 3 GHz.
-const PROBE: u64 = 150_016;
-/// The number of probes, of which the fastest counts.
-const PROBES: u32 = 20;
 /// Additions of the smallest job: one pass through the unrolled chain.
 const FEWEST: u64 = arch::CHAIN_UNROLL;
 /// Stack size of a job that is a thread: it makes no calls.
 const STACK: usize = 128 << 10;
-
-/// Nanoseconds per addition of the chain, alone on this CPU at this moment.
-fn addition_ns() -> f64 {
-    let one = |_| {
-        let from = Monotonic.now_ns();
-        arch::add_chain(PROBE);
-        Monotonic.now_ns() - from
-    };
-    (0..PROBES).map(one).min().unwrap_or(1) as f64 / chain_ops(PROBE) as f64
-}
 
 /// The work of each job, in units of the mean job.
 fn parts(jobs: usize, heavy: bool) -> Vec<f64> {

@@ -55,10 +55,10 @@ const ZEROES: Part = Part { times: Times::Fixed(2_097_152.0), ..parts::ZEROES };
 
 /// Huge pages that are touched in turn: few, since a host may take milliseconds to back each one in
 /// the first pass.
-const PAGES: usize = 4;
-/// The largest supported huge page, in bytes. Larger ones (512 MiB with base pages of 64 KiB) take
-/// too much memory and time for a round.
-const LARGEST: usize = 64 << 20;
+pub(super) const PAGES: usize = 4;
+/// The largest huge page of which a round takes several, in bytes. Larger ones (512 MiB with base
+/// pages of 64 KiB) take much memory and time.
+pub(super) const LARGEST: usize = 64 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let huge = huge_page_size().ok_or_else(|| BenchError::Unsupported("no transparent huge pages here".to_owned()))?;
@@ -73,7 +73,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     area.populate();
     ctx.fact("first_pass.ns_per_page", ctx.now_ns().saturating_sub(before) / PAGES as u64);
     ctx.fact("huge_page", huge);
-    let base_pages = PAGES * huge / page_size();
     let got = area.huge_bytes();
     if got.is_some_and(|bytes| bytes < (PAGES * huge) as u64) {
         let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
@@ -83,10 +82,20 @@ fn run(ctx: &mut Ctx) -> Outcome {
             setting.trim()
         )));
     }
-    let mut walk = Walk::by(huge, &area);
+    area.drop_pages().context("giving the pages back")?;
+    touch_each(ctx, &mut area, huge)?;
+    if process::huge_pages_refused() {
+        return Err(BenchError::Unsupported("this process has refused huge pages meanwhile".to_owned()));
+    }
+    Ok(())
+}
+
+/// Times the first write to each page of `huge` bytes of an area that has none, and proves that
+/// each is one fault and brings the whole page.
+pub(super) fn touch_each(ctx: &mut Ctx, area: &mut Map, huge: usize) -> Outcome {
+    let mut walk = Walk::by(huge, area);
     let (mut faults, mut resident, mut touched) = (Faults::default(), 0, 0);
     let mut written = 0;
-    area.drop_pages().context("giving the pages back")?;
     let most = walk.most();
     let touch = Variant::staged("", |iters, watch| {
         let range = walk.on_or(iters, || area.drop_pages().context("giving the pages back"))?;
@@ -104,13 +113,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     });
     ctx.measure_variants(&mut [touch.max_iters(most)])?;
-    if process::huge_pages_refused() {
-        return Err(BenchError::Unsupported("this process has refused huge pages meanwhile".to_owned()));
-    }
     faults.prove_each_minor(ctx, ctx.iterations());
     work::once_each(ctx, "base pages that were written to, per touch credited", written as u64, ctx.iterations());
-    let whole = resident as f64 / touched.max(1) as f64 * base_pages as f64 / PAGES as f64;
-    let expected = base_pages as f64 / PAGES as f64;
+    let expected = (huge / page_size()) as f64;
+    let whole = resident as f64 / touched.max(1) as f64 * expected;
     // One in fifty may have met fragmented memory: that does not move the median.
     let range = 0.98 * expected..=expected;
     ctx.prove("base pages that each fault brought", &format!("{expected} (0.98 of it or more)"), whole, range);

@@ -6,6 +6,7 @@ use groma_harness::model::{Family, Param};
 
 mod fault;
 mod fault_huge;
+mod fault_hugetlb;
 mod fault_folio;
 mod collapse;
 mod fault_major;

@@ -42,8 +42,16 @@ const FLOOR: &str = "measured time / minimum possible time";
 const SCALING: &str = "time of 2k iterations over time of k";
 /// Benchmarks that could not run where the table was written, or not on a machine whose CPUs are
 /// never idle, and whose proofs it lacks.
-const UNKNOWN: [&str; 7] =
-    ["clock.offset", "cpu.energy", "cpu.idle_state", "mem.dram_page", "mem.numa", "vm.fault_folio", "vm.swap"];
+const UNKNOWN: [&str; 8] = [
+    "clock.offset",
+    "cpu.energy",
+    "cpu.idle_state",
+    "mem.dram_page",
+    "mem.numa",
+    "vm.fault_folio",
+    "vm.fault_hugetlb",
+    "vm.swap",
+];
 
 /// A proof or fact of a benchmark.
 #[derive(Clone, Debug, PartialEq)]

@@ -234,6 +234,12 @@ static double of_kernel(const char *name) {
         TIME(runnable_);
     }
     IS("collapse") { area = memory(2 << 20, 1); of = lower_quartile(collapse_, 1, 1); }
+    IS("reserved_fault") {
+        area = mmap(0, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, -1, 0);
+        CHECK(area != MAP_FAILED);
+        memset(area, 1, 8 << 20);
+        of = lower_quartile(huge_, 1, 1);
+    }
     IS("pagemap") {
         fd = open("/proc/self/pagemap", O_RDONLY), area = memory(4 << 20, 0);
         CHECK(fd >= 0 && madvise(area, 4 << 20, MADV_DONTNEED) == 0);

@@ -65,6 +65,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("kernel", "syscall.statx", "", "statx"),
     row("kernel", "signal.interrupt", "", "interrupt").in_run(Run::Apart).optional(),
     row("kernel", "vm.collapse", "", "collapse").optional(),
+    row("kernel", "vm.fault_hugetlb", "size=2097152", "reserved_fault").optional(),
     row("kernel", "vm.scan", "by=pagemap", "pagemap").optional(),
     row("kernel", "file.attribute", "call=get", "get_attribute").optional(),
     row("kernel", "isolation.control_group", "controller=unified", "control_group").optional(),
