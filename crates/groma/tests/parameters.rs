@@ -13,16 +13,14 @@
 
 use crate::common::{eight_at_a_time, trace};
 use groma_harness::Benchmark;
-use groma_harness::model::{Info, Param, ParamKind, Params, Placement, Tier, Value};
+use groma_harness::model::{Param, ParamKind, Params, Placement, Tier, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 /// Families that are not run.
 const SKIPPED: [&str; 4] = ["cpu", "mem", "mix", "selftest"];
-/// Values that replace a default, by family or benchmark: larger files of disks take seconds to
-/// write, and beside a traced system call a block in memory looks impossibly fast, so the call is
-/// measured a thousand times more.
-const CHOSEN: [(&str, &str, &str); 2] = [("disk", "size", "8M"), ("file.mmap_reread", "mode", "open_close")];
+/// The size of the files of disks: larger ones take seconds to write.
+const DISK_FILE: &str = "8M";
 /// How long a round samples.
 const LIMIT_MS: u64 = 4;
 /// The largest sizes in bytes and times in nanoseconds that are tried, and the largest counts:
@@ -78,15 +76,15 @@ struct Trial {
 impl Trial {
     /// All parameters.
     fn params(self) -> Option<Params> {
-        let info = &self.bench.info;
         let value = |param: &Param| {
             let text = match self.other {
                 Some((name, text)) if name == param.name => text,
-                _ => default(info, param)?,
+                _ if self.bench.info.family() == "disk" && param.name == "size" => DISK_FILE,
+                _ => small(param)?,
             };
             Some((param.name.to_owned(), param.parse(text).ok()?))
         };
-        info.params.iter().map(value).collect::<Option<_>>().map(Params)
+        self.bench.info.params.iter().map(value).collect::<Option<_>>().map(Params)
     }
 
     /// The calls of a new round; `None` where the benchmark cannot run.
@@ -109,21 +107,16 @@ fn is_small(param: &Param, text: &str) -> bool {
     param.parse(text).is_ok_and(|value| !matches!(value, Value::Int(n) if n > most))
 }
 
-/// The value that the others are compared with: that of [`CHOSEN`], else the default of the
-/// parameter or a smaller one where that takes long to set up.
-fn default(info: &Info, param: &Param) -> Option<&'static str> {
-    let replaces = |(of, name, _): &&(&str, &str, &str)| [info.family(), info.id].contains(of) && *name == param.name;
-    if let Some((.., text)) = CHOSEN.iter().find(replaces) {
-        return Some(text);
-    }
+/// The default value of a parameter, or a smaller one where it takes long to set up.
+fn small(param: &Param) -> Option<&'static str> {
     let is_small = |text: &&str| is_small(param, text);
     let usual = param.usual().filter(is_small);
     usual.or_else(|| param.values(Tier::Full).into_iter().rfind(is_small)).or(param.usual())
 }
 
 /// The other values that are tried: all words, or the largest of the small numbers.
-fn others(info: &Info, param: &Param) -> Vec<&'static str> {
-    let usual = default(info, param);
+fn others(param: &Param) -> Vec<&'static str> {
+    let usual = small(param);
     match param.kind {
         ParamKind::Text => Vec::new(),
         ParamKind::Word(words) => words.iter().copied().filter(|text| Some(*text) != usual).collect(),
@@ -239,7 +232,7 @@ fn every_value_leaves_a_trace() {
             let is_silent =
                 |param: &Param| SILENT.iter().any(|(id, name, _)| (*id, *name) == (bench.info.id, param.name));
             let params = bench.info.params.iter().filter(move |param| !is_silent(param));
-            let values = params.flat_map(|param| others(&bench.info, param).into_iter().map(|text| (param.name, text)));
+            let values = params.flat_map(|param| others(param).into_iter().map(|text| (param.name, text)));
             values.map(move |other| Trial { bench, other: Some(other) })
         })
         .collect();

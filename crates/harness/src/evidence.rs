@@ -6,7 +6,7 @@
 //! values before, and were `ok`. The bounds are loose on purpose. They find what is wrong by a
 //! factor, and must not fail on an unusual machine.
 
-use crate::instruments::Instruments;
+use crate::instruments::{ENTRY_CALLS, ENTRY_RUNS, Instruments};
 use crate::model::{Host, Info, Interference, Job, Placement, Proof, Quantity, Remark, RoundOutput, Series};
 use crate::sys::shared::Shared;
 use crate::sys::{affinity, counters};
@@ -34,9 +34,10 @@ const KERNEL_FAMILIES: [&str; 3] = ["ready", "signal", "syscall"];
 /// since a fault may enter the kernel more cheaply than a call does: user-mode kernels handle calls
 /// themselves and leave faults to the host.
 const ENTRY_SHARE: f64 = 0.25;
-/// How many more times the cheapest system call is measured if an operation seems impossible: 10 ms
-/// in all where a call takes 100 ns (docs/methods/timing.md#evidence-floors).
-const ENTRY_AGAIN: u32 = 1000;
+/// How long the cheapest system call is measured if an operation seems impossible, in nanoseconds
+/// that the calls themselves take: 5000 times where a call takes 100 ns, 20 under a tracer that
+/// makes it take 25 us (docs/methods/timing.md#evidence-floors).
+const ENTRY_AT_MOST_NS: f64 = 5e7;
 /// The shortest cycle of a core, in nanoseconds: the fastest clock ever reported was 9.1 GHz. Not
 /// the clock that the frequency probes saw: a round of three intervals has one of them, which may
 /// have been interrupted, and the bound would then be too high.
@@ -81,12 +82,11 @@ struct Bound {
 /// The time of the cheapest system call, in nanoseconds. It is measured again while it exceeds
 /// `most_ns`: load can only lengthen a measurement, so the least is the best.
 fn kernel_entry_ns(ins: &impl Instruments, most_ns: f64) -> f64 {
-    let mut least = ins.kernel_entry_ns();
-    for _ in 0..ENTRY_AGAIN {
-        if least <= most_ns {
-            break;
-        }
-        least = least.min(ins.kernel_entry_ns());
+    let (mut least, mut spent) = (f64::INFINITY, 0.0);
+    while least > most_ns && spent < ENTRY_AT_MOST_NS {
+        let entry = ins.kernel_entry_ns();
+        least = least.min(entry);
+        spent += entry * f64::from(ENTRY_RUNS * ENTRY_CALLS);
     }
     least
 }

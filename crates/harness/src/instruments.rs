@@ -59,9 +59,9 @@ pub trait Instruments: Clock {
 
 /// Runs of the cheapest system call, of which the fastest counts, and calls in each: 10 us where a
 /// call costs 100 ns.
-const ENTRY_RUNS: u32 = 6;
+pub(crate) const ENTRY_RUNS: u32 = 6;
 /// The number of calls in each run.
-const ENTRY_CALLS: u32 = 16;
+pub(crate) const ENTRY_CALLS: u32 = 16;
 
 /// Additions in one frequency probe: about 50 us at 3 GHz (docs/methods/timing.md#frequency-probe).
 pub const FREQUENCY_PROBE_OPS: u64 = 150_016;
