@@ -73,6 +73,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::pages::page_size;
     use groma_harness::testing::try_out;
 
     #[test]
@@ -80,7 +81,8 @@ mod tests {
         match try_out(&BENCH, &[("size", "2M")], None) {
             Ok(tried) => {
                 assert!(tried.proven("minor faults per touch") > 0.98);
-                assert_eq!(tried.proven("base pages that each fault brought"), 512.0);
+                let base_pages = (2 << 20) as f64 / page_size() as f64;
+                assert_eq!(tried.proven("base pages that each fault brought"), base_pages);
             }
             Err(BenchError::Unsupported(why)) => {
                 assert!(why.contains("nr_hugepages") || why.contains(SIZES), "{why}");
