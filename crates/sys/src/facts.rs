@@ -34,6 +34,7 @@ pub use redact::{HIDDEN, hide_addresses};
 pub use system::user;
 
 use crate::process::soft_limit;
+use crate::thread;
 use crate::topology::{Topology, allowed_cpus};
 use crate::tree::{self, Tree};
 use rustix::process::Resource;
@@ -194,6 +195,9 @@ pub fn killed_for_memory() -> Option<u64> {
 
 /// The limit that refused a task to this process, in words.
 pub fn task_limit() -> String {
+    if thread::mappings_used_up() {
+        return "vm.max_map_count".to_owned();
+    }
     let of_user = soft_limit(Resource::Nproc);
     task_limit_in(&Tree::at(Path::new("/")), of_user.filter(|_| user() != 0))
 }

@@ -5,11 +5,12 @@ use crate::refused;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 
-/// Threads started through [`spawn`] that have not ended: the fallback of the check where `/proc`
-/// is missing.
+/// Threads started through [`spawn`] that have not ended: held against [`MOST`], and the fallback
+/// of the check where `/proc` is missing.
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 struct Counted;
@@ -20,18 +21,41 @@ impl Drop for Counted {
     }
 }
 
+/// Threads whose mappings the kernel allows. One more fails where it is made, for want of a stack,
+/// or after its start, for want of a signal stack: then the standard library aborts.
+static MOST: LazyLock<usize> =
+    LazyLock::new(|| most(std::fs::read_to_string("/proc/sys/vm/max_map_count").ok().as_deref()));
+
+/// How many threads may live at once under this limit of mappings.
+fn most(limit: Option<&str>) -> usize {
+    /// A stack and a stack for signals, each with its guard page.
+    const EACH: usize = 4;
+    /// What the process has besides.
+    const OTHERS: usize = 500;
+    let limit = limit.and_then(|limit| limit.trim().parse::<usize>().ok());
+    limit.map_or(usize::MAX, |limit| limit.saturating_sub(OTHERS) / EACH)
+}
+
 /// Starts a thread with a stack of `stack` bytes.
 ///
 /// # Errors
-/// Those of thread creation: `EAGAIN` at a limit of tasks.
+/// Those of thread creation: `EAGAIN` at a limit of tasks or, by `vm.max_map_count`, of mappings.
 pub fn spawn<T: Send + 'static>(stack: usize, body: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
-    STARTED.fetch_add(1, Ordering::Relaxed);
+    let others = STARTED.fetch_add(1, Ordering::Relaxed);
     let counted = Counted;
+    if others >= *MOST {
+        return Err(refused::note(io::Error::from_raw_os_error(libc::EAGAIN)));
+    }
     let started = Builder::new().stack_size(stack).spawn(move || {
         let _counted = counted;
         body()
     });
     started.map_err(refused::note)
+}
+
+/// Whether another thread would be refused for its mappings.
+pub(crate) fn mappings_used_up() -> bool {
+    STARTED.load(Ordering::Relaxed) >= *MOST
 }
 
 /// How many threads this process has.
@@ -71,6 +95,11 @@ impl Watched {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_many_threads_as_the_limit_of_mappings_has_room_for() {
+        assert_eq!([Some("65530\n"), Some("100\n"), None].map(most), [16_257, 0, usize::MAX]);
+    }
 
     /// In a child, where no other thread starts threads.
     #[test]

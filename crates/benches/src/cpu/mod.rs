@@ -138,8 +138,6 @@ fn beside_cycles(
 mod tests {
     use super::*;
 
-    /// Interference only adds to the time of an instruction: the fastest tenth of the intervals
-    /// excludes it, the median does not.
     #[test]
     fn other_cpus_are_told_once_each_from_that_of_the_peer_on() {
         let on = |peer, wanted| others_than(2, peer, &[0, 2, 3, 5, 7], wanted).ok();
@@ -149,6 +147,8 @@ mod tests {
         assert_eq!([on(Some(5), 5), on(None, 5)], [None, None]);
     }
 
+    /// Interference only adds to the time of an instruction: the fastest tenth of the intervals
+    /// excludes it, the median does not.
     #[test]
     fn instructions_are_timed_by_their_fastest_intervals() {
         for bench in ALL.iter().filter(|bench| bench.info.timing != Timing::Stated) {

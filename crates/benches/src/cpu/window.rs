@@ -143,7 +143,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             ctx.unresolved("", &format!("two loads with nothing between them take {none:.2} times as long as one"));
         }
         End::At(last) => ctx.state(last as f64 + 1.0),
-        End::Moves => ctx.unresolved("", &format!("{SEARCHES} searches found no end that was there again")),
+        End::Moves => {
+            ctx.unresolved("", &format!("none of {SEARCHES} searches was confirmed: others keep memory busy"))
+        }
         End::Beyond => {
             let why = format!(
                 "with up to {MOST} instructions between them, two loads take less than 1.5 times as long as one"
@@ -161,7 +163,7 @@ enum End {
     At(usize),
     /// Beyond [`MOST`].
     Beyond,
-    /// Nowhere twice.
+    /// Elsewhere when it is measured again.
     Moves,
 }
 

@@ -9,9 +9,8 @@
 //!
 //! **Method:** An iteration is one block of 64 KiB, of a smaller file as many passes as make that
 //! many bytes, or the whole file where that is opened. Every sum has to be that of the block when
-//! it was written. The file and its proofs are those of
-//! `file.reread`. Whether the pages of a mapping came by faults is proven by the kernel's count of
-//! faults.
+//! it was written. The file and its proofs are those of `file.reread`. Whether the pages of a
+//! mapping came by faults is proven by the kernel's count of faults.
 //!
 //! **Pitfalls:**
 //! - A fault brings up to 16 pages or a large folio, so a kernel with these takes few faults for
@@ -70,7 +69,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let done = Done::new();
     if mode == "mapped" {
         let mut blocks = cached.map.chunks_exact(block).zip(&cached.sums).cycle();
-        // What takes less time than a system call would look impossible beside one.
+        // An iteration of a few hundred bytes would be shorter than the floor for benchmarks that
+        // fault (docs/methods/timing.md#evidence-floors).
         let passes = BLOCK.div_ceil(block);
         let bytes = (passes * block) as u64;
         let before = Usage::thread();

@@ -22,7 +22,7 @@
 
 use super::fault_huge::{self, LARGEST};
 use groma_harness::prelude::*;
-use groma_harness::sys::pages::{MADV_DONTNEED, MADV_POPULATE_WRITE, Map};
+use groma_harness::sys::pages::{MADV_POPULATE_WRITE, Map};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -61,12 +61,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let before = ctx.now_ns();
     // A control group may allow fewer pages than there are: a touch would end the process.
     match area.advise(MADV_POPULATE_WRITE) {
-        Err(error) if error.kind() != std::io::ErrorKind::InvalidInput => return Err(too_few(error)),
-        _ => area.populate(),
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => area.populate(),
+        Err(error) => return Err(too_few(error)),
     }
     ctx.fact("first_pass.ns_per_page", ctx.now_ns().saturating_sub(before) / pages as u64);
-    area.advise(MADV_DONTNEED)
-        .map_err(|e| BenchError::Unsupported(format!("giving the pages back needs Linux 5.18: {e}")))?;
+    area.drop_pages().map_err(|e| BenchError::Unsupported(format!("giving the pages back needs Linux 5.18: {e}")))?;
     fault_huge::touch_each(ctx, &mut area, size)
 }
 

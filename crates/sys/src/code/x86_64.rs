@@ -95,24 +95,14 @@ pub(super) fn window(count: usize, filler: Filler) -> Option<Vec<u8>> {
 /// Behind the load of `r8` or, for a `ring` of 1, of `r9`.
 fn fill(text: &mut Vec<u8>, count: usize, filler: Filler, ring: u8) {
     for i in 0..count {
+        // rax, rcx, rdx, r10, r11: the bit that extends the number, and its other three.
+        let (extended, register) = [(0, 0), (0, 1), (0, 2), (1, 2), (1, 3)][i % 5];
         match filler {
             Filler::Nothing => text.extend(NOP),
-            // add to rax, rcx, rdx, r10, r11
-            Filler::Additions => text.extend(match i % 5 {
-                0 => [0x48, 0x83, 0xc0, 0x01],
-                1 => [0x48, 0x83, 0xc1, 0x01],
-                2 => [0x48, 0x83, 0xc2, 0x01],
-                3 => [0x49, 0x83, 0xc2, 0x01],
-                _ => [0x49, 0x83, 0xc3, 0x01],
-            }),
-            // the same registers, add of r8 or r9
-            Filler::Waiting => text.extend(match i % 5 {
-                0 => [0x4c, 0x01, 0xc0 | ring << 3],
-                1 => [0x4c, 0x01, 0xc1 | ring << 3],
-                2 => [0x4c, 0x01, 0xc2 | ring << 3],
-                3 => [0x4d, 0x01, 0xc2 | ring << 3],
-                _ => [0x4d, 0x01, 0xc3 | ring << 3],
-            }),
+            // add register, 1
+            Filler::Additions => text.extend([0x48 | extended, 0x83, 0xc0 | register, 0x01]),
+            // add register, r8 or r9
+            Filler::Waiting => text.extend([0x4c | extended, 0x01, 0xc0 | ring << 3 | register]),
             // mov rax, [rsi + 16]
             Filler::Loads => text.extend([0x48, 0x8b, 0x46, 0x10]),
             // mov [rsi + 16], rax
