@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | the records of a point | [`summarise`] |
 //! | which of its samples do not count | [`drops`] |
+//! | how many of its rounds had a core of their own | [`rounds_of_own`] |
 //! | whether it needs more rounds, and how precise it is | [`is_precise`], [`half_width`] |
 //! | the value of each round | [`round_values`], [`values_by_round`] |
 //! | why values are imprecise | [`imprecise::by_cause`] |
@@ -52,5 +53,5 @@ mod worker_group;
 
 pub use precision::{half_width, is_precise};
 pub use round_value::{round_values, values_by_round};
-pub use samples::{drops, sample_value};
+pub use samples::{drops, rounds_of_own, sample_value};
 pub use summarise::{summarise, summarise_values};

@@ -68,6 +68,19 @@ pub(crate) fn counted<'p>(point: &'p Point, metric: &Metric, rounds: &[Round]) -
     Cow::Owned(Point { drops: point.drops.without(Label::Shared), ..point.clone() })
 }
 
+/// The number of rounds that count for all asked metrics of a point, beside those that only had
+/// samples next to a busy sibling thread: an interval needs rounds of the first kind.
+pub fn rounds_of_own(point: &Point, rounds: &[Round]) -> usize {
+    let is_own = |round: &&Round| {
+        let asked = point.metrics.iter().filter(|metric| !metric.detail);
+        asked.clone().all(|metric| {
+            number_of(Which::Shared, point, metric, round) == 0
+                || number_of(Which::Clean, point, metric, round) >= FEWEST
+        })
+    };
+    rounds.iter().filter(is_own).count()
+}
+
 /// The value of one sample in SI units, with the cost of reading the clock subtracted; `None` where
 /// the clock did not advance or no work was done.
 pub fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<f64> {

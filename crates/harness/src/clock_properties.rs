@@ -76,12 +76,9 @@ pub fn poll(clock: &impl Clock) -> Option<ClockFacts> {
     })
 }
 
-/// The interval of a single worker before the time slice is considered
-/// (docs/methods/timing.md#interval-length).
-const DEFAULT_NS: f64 = 200_000.0;
-/// No interval is shorter (docs/methods/timing.md#interval-length): quantisation and clock error
-/// stay below 0.1 % and 0.2 %.
-const FLOOR_NS: f64 = 100_000.0;
+/// The interval of a single worker where the clock allows it: so short that a neighbour who comes or
+/// goes within it is seen by the probes on both sides (docs/methods/neighbour.md#label).
+const SHORTEST_NS: f64 = 40_000.0;
 /// Steps of the clock in the shortest interval (docs/methods/timing.md#interval-length).
 const STEPS: f64 = 2000.0;
 /// Clock reads in the shortest interval (docs/methods/timing.md#interval-length).
@@ -90,15 +87,10 @@ const READS: f64 = 500.0;
 /// (docs/methods/timing.md#time-slice).
 pub const ASSUMED_TIMESLICE_NS: f64 = 4e6;
 
-/// The shortest interval that the clock allows, in nanoseconds.
-pub fn shortest_interval_ns(clock: &ClockFacts) -> f64 {
-    FLOOR_NS.max(STEPS * clock.step_ns).max(READS * clock.cost_ns)
-}
-
-/// The interval for one worker: the default, not longer than an eighth of the time slice, never
-/// below what the clock allows.
-pub fn interval_ns(clock: &ClockFacts, timeslice_ns: f64) -> f64 {
-    DEFAULT_NS.min(timeslice_ns / 8.0).max(shortest_interval_ns(clock))
+/// The interval for one worker, in nanoseconds: the shortest that the clock allows. Quantisation and
+/// clock error stay below 0.1 and 0.2 %.
+pub fn interval_ns(clock: &ClockFacts) -> f64 {
+    SHORTEST_NS.max(STEPS * clock.step_ns).max(READS * clock.cost_ns)
 }
 
 /// What is assumed where no preflight ran: a benchmark of a user's own, or a unit test.
@@ -113,7 +105,7 @@ pub(crate) fn assumed_with(facts: &ClockFacts) -> Host {
         clock_cost_ns: facts.cost_ns,
         timeslice_ns: ASSUMED_TIMESLICE_NS,
         timeslice_assumed: true,
-        interval_ns: interval_ns(facts, ASSUMED_TIMESLICE_NS),
+        interval_ns: interval_ns(facts),
         proportionality: None,
         counter_hz: None,
         // Four times a last cache of 32 MiB.
@@ -171,7 +163,7 @@ mod tests {
             assert!(within(facts.step_ns, shown, 0.1), "step {step}: {facts:?}");
             assert!(within(facts.cost_ns, 20.0, 0.1), "step {step}: {facts:?}");
             assert_eq!(facts.backwards, 0);
-            assert!(interval_ns(&facts, 4e6) >= 2000.0 * facts.step_ns, "step {step}");
+            assert!(interval_ns(&facts) >= 2000.0 * facts.step_ns, "step {step}");
         }
     }
 
@@ -203,15 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_respects_floor_clock_and_quantum() {
+    fn the_interval_is_as_short_as_the_clock_allows() {
         let fine = ClockFacts { step_ns: 10.0, cost_ns: 20.0, cost_p999_ns: 40.0, backwards: 0 };
-        assert_eq!(interval_ns(&fine, 4e6), 200_000.0);
-        assert_eq!(interval_ns(&fine, 1e6), 125_000.0);
-        assert_eq!(interval_ns(&fine, 1e5), 100_000.0);
-        let coarse = ClockFacts { step_ns: 1e3, ..fine };
-        assert_eq!(interval_ns(&coarse, 4e6), 2e6);
-        let slow = ClockFacts { cost_ns: 1200.0, ..fine };
-        assert_eq!(interval_ns(&slow, 4e6), 600_000.0);
+        assert_eq!(interval_ns(&fine), 40_000.0);
+        assert_eq!(interval_ns(&ClockFacts { step_ns: 1e3, ..fine }), 2e6);
+        assert_eq!(interval_ns(&ClockFacts { cost_ns: 1200.0, ..fine }), 600_000.0);
     }
 
     #[test]
@@ -249,7 +237,7 @@ mod tests {
     fn without_a_preflight_the_clock_is_probed() {
         let host = assumed_host(&Costs(Cell::new(0), Cell::new(0), &[50]));
         assert_eq!((host.clock_step_ns, host.clock_cost_ns), (50.0, 50.0));
-        assert_eq!((host.timeslice_ns, host.timeslice_assumed, host.interval_ns), (4e6, true, 200_000.0));
+        assert_eq!((host.timeslice_ns, host.timeslice_assumed, host.interval_ns), (4e6, true, 100_000.0));
         assert_eq!(assumed_host(&Costs(Cell::new(0), Cell::new(0), &[0])).clock_cost_ns, 50.0);
     }
 }

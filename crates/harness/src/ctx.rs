@@ -247,6 +247,7 @@ impl<'j> Ctx<'j> {
             clock_cost_ns: self.job.host.clock_cost_ns,
             counter_hz: self.job.host.counter_hz,
             core: self.job.host.core,
+            wait_ns: self.job.wait_ns,
         }
     }
 

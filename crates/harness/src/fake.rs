@@ -1,9 +1,10 @@
 //! A scripted machine for tests: its time passes and its counters grow only on
 //! request.
 
-use crate::instruments::{Instruments, Reading};
+use crate::instruments::{Instruments, PROBE_ADDITIONS, PROBE_TURNS, Reading};
 use crate::labels::Rules;
 use crate::model::{CoreProbe, Interference, Timing};
+use crate::sys::arch::ISSUE_UNROLL;
 use crate::sys::clock::Clock;
 use crate::sys::counters::Usage;
 use crate::sys::facts::HostCounters;
@@ -17,8 +18,13 @@ pub(crate) struct Fake {
     pub(crate) frequency_probe: Cell<u64>,
     pub(crate) frequency_probes: RefCell<Vec<u64>>,
     pub(crate) host: RefCell<HostCounters>,
-    /// What probes of the core say.
-    pub(crate) issue_rate: Cell<Option<f64>>,
+    /// Ticks of a block of the core probe, and of its chain. An idle core begins four operations a
+    /// cycle.
+    pub(crate) block_ticks: Cell<u64>,
+    /// See `block_ticks`.
+    pub(crate) chain_ticks: Cell<u64>,
+    /// From here on the core is idle, whatever `block_ticks` says.
+    pub(crate) idle_from: Cell<Option<u64>>,
     /// How many measurements of the kernel's entry to come are disturbed: 6000 ns and not 100.
     pub(crate) slow_entries: Cell<u32>,
 }
@@ -32,7 +38,9 @@ impl Fake {
             frequency_probe: Cell::new(50_000),
             frequency_probes: RefCell::new(Vec::new()),
             host: RefCell::new(HostCounters::default()),
-            issue_rate: Cell::new(Some(4.0)),
+            block_ticks: Cell::new(IDLE_BLOCK_TICKS),
+            chain_ticks: Cell::new(PROBE_ADDITIONS),
+            idle_from: Cell::new(None),
             slow_entries: Cell::new(0),
         }
     }
@@ -77,9 +85,17 @@ impl Instruments for Fake {
         self.frequency_probe.get()
     }
 
-    fn issue_rate(&self, _: &CoreProbe) -> Option<f64> {
-        self.run(3_000);
-        self.issue_rate.get()
+    fn block_ticks(&self, _: u32) -> u64 {
+        self.run(400);
+        if self.idle_from.get().is_some_and(|from| self.now.get() >= from) {
+            self.block_ticks.set(IDLE_BLOCK_TICKS);
+        }
+        self.block_ticks.get()
+    }
+
+    fn chain_ticks(&self, _: u32) -> u64 {
+        self.run(1_000);
+        self.chain_ticks.get()
     }
 
     fn kernel_entry_ns(&self) -> f64 {
@@ -91,6 +107,14 @@ impl Instruments for Fake {
     fn host(&self) -> HostCounters {
         self.host.borrow().clone()
     }
+}
+
+/// Four operations a tick.
+const IDLE_BLOCK_TICKS: u64 = PROBE_TURNS * ISSUE_UNROLL / 4;
+
+/// The probe of the fake core: 4 operations a cycle alone, shared below 3.5.
+pub(crate) fn core() -> CoreProbe {
+    CoreProbe { length: 1, step: 0.0, idle: 4.0, alone: true, shared_below: Some(3.5) }
 }
 
 pub(crate) fn rules() -> Rules {
@@ -109,5 +133,6 @@ pub(crate) fn rules() -> Rules {
         clock_cost_ns: 0.0,
         counter_hz: Some(1e9),
         core: None,
+        wait_ns: 0,
     }
 }

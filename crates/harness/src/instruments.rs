@@ -4,7 +4,6 @@
 //! A trait, so that the sampler's own tests run on fake ones and inject what no real machine does
 //! on demand.
 
-use crate::model::{CoreProbe, IssueBlock};
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::{self, Usage};
 use crate::sys::facts::{self, HostCounters};
@@ -25,9 +24,6 @@ pub struct Reading {
     pub cpu: u32,
     /// Usage counters of the kernel.
     pub usage: Usage,
-    /// Operations per cycle that the core began just now; `None` where that was not probed, or not
-    /// without a disturbance.
-    pub issue_rate: Option<f64>,
 }
 
 /// The sampler's instruments.
@@ -39,10 +35,16 @@ pub trait Instruments: Clock {
     /// nanoseconds they took.
     fn chain_ns(&self, ops: u64) -> u64;
 
-    /// How many operations the core begins in a cycle: about 3 us of a probe
-    /// (docs/methods/neighbour.md#probe). `None` where it was interrupted.
-    fn issue_rate(&self, _: &CoreProbe) -> Option<f64> {
-        None
+    /// Ticks of the cycle counter during [`PROBE_TURNS`] turns of independent operations, so many
+    /// times: 0.4 us on a core that nobody shares (docs/methods/neighbour.md#probe).
+    /// 0 where nothing counts.
+    fn block_ticks(&self, _length: u32) -> u64 {
+        0
+    }
+    /// Ticks during [`PROBE_ADDITIONS`] dependent additions, so many times: 1 us. 0 where nothing
+    /// counts.
+    fn chain_ticks(&self, _length: u32) -> u64 {
+        0
     }
 
     /// The time of the cheapest system call, in nanoseconds: the fastest of some short runs
@@ -66,35 +68,14 @@ pub(crate) const ENTRY_CALLS: u32 = 16;
 /// Additions in one frequency probe: about 50 us at 3 GHz (docs/methods/timing.md#frequency-probe).
 pub const FREQUENCY_PROBE_OPS: u64 = 150_016;
 
-/// The shortest probe of the core: turns of its block, and dependent additions on each side of it.
-/// Half of either makes the mode of a core of its own twice as wide, twice of either costs twice as
-/// much and narrows it by a third (docs/methods/neighbour.md#probe).
+/// The shortest probe of the core: turns of its block.
 pub(crate) const PROBE_TURNS: u64 = 200;
-/// See [`PROBE_TURNS`].
-const PROBE_ADDITIONS: u64 = 3200;
-/// Turns of the block that nobody times.
+/// The shortest chain that tells its clock. Half of it has two steps of 24 ticks (Zen 3) in 50, and
+/// the clock would be known to 2 % only.
+pub(crate) const PROBE_ADDITIONS: u64 = 3200;
+/// Turns of the block that nobody times: what was measured has taken its place in the instruction
+/// caches.
 const PROBE_FIRST: u64 = 4;
-/// Unless one of them was interrupted, the two chains beside the block agree within this factor.
-const PROBE_AGREE: f64 = 1.1;
-
-/// The kernel of a block.
-pub(crate) fn block_of(block: IssueBlock) -> fn(u64) -> u64 {
-    match block {
-        IssueBlock::Additions => arch::issue_additions,
-        IssueBlock::Moves => arch::issue_moves,
-        IssueBlock::Loads => arch::issue_loads,
-        IssueBlock::Mixed => arch::issue_mixed,
-    }
-}
-
-/// Operations per cycle, from the ticks of a chain, of the block and of another chain.
-fn issue_rate([before, block, after]: [u64; 3]) -> Option<f64> {
-    let (least, most) = (before.min(after), before.max(after));
-    let whole = least > 0 && block > 0 && most as f64 <= PROBE_AGREE * least as f64;
-    // A step of the chain takes a cycle.
-    let operations = (PROBE_TURNS * arch::ISSUE_UNROLL) as f64 / PROBE_ADDITIONS as f64;
-    whole.then(|| operations * least as f64 / block as f64)
-}
 
 /// The instruments of a real machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -116,7 +97,7 @@ impl Instruments for Real {
         // Clock and counter last and next to each other: the pair is compared with that of the
         // other end.
         let now_ns = Monotonic.now_ns();
-        Reading { now_ns, counter: arch::counter_start(), cpu_ns, family_cpu_ns, cpu, usage, issue_rate: None }
+        Reading { now_ns, counter: arch::counter_start(), cpu_ns, family_cpu_ns, cpu, usage }
     }
 
     fn chain_ns(&self, ops: u64) -> u64 {
@@ -125,20 +106,18 @@ impl Instruments for Real {
         self.now_ns() - start
     }
 
-    fn issue_rate(&self, probe: &CoreProbe) -> Option<f64> {
-        let block = block_of(probe.block);
-        let (turns, additions) = (PROBE_TURNS * u64::from(probe.length), PROBE_ADDITIONS * u64::from(probe.length));
-        // Into the instruction caches: what was measured has taken their place.
-        block(PROBE_FIRST);
+    fn block_ticks(&self, length: u32) -> u64 {
+        arch::issue_mixed(PROBE_FIRST);
+        let start = arch::counter_start();
+        arch::issue_mixed(PROBE_TURNS * u64::from(length));
+        arch::counter_start().wrapping_sub(start)
+    }
+
+    fn chain_ticks(&self, length: u32) -> u64 {
         arch::add_chain(arch::CHAIN_UNROLL);
         let start = arch::counter_start();
-        arch::add_chain(additions);
-        let from = arch::counter_start();
-        block(turns);
-        let to = arch::counter_start();
-        arch::add_chain(additions);
-        let end = arch::counter_start();
-        issue_rate([from.wrapping_sub(start), to.wrapping_sub(from), end.wrapping_sub(to)])
+        arch::add_chain(PROBE_ADDITIONS * u64::from(length));
+        arch::counter_start().wrapping_sub(start)
     }
 
     fn kernel_entry_ns(&self) -> f64 {
@@ -163,30 +142,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_real_rate_is_that_of_a_core_that_issues_several_operations_a_cycle() {
-        use crate::model::IssueBlock;
+    fn a_block_begins_several_operations_a_cycle_and_a_chain_one() {
         if arch::counter_usable().is_err() || !cfg!(target_arch = "x86_64") {
             return;
         }
-        // The best of many: whatever shares the core only lowers the rate. Every x86-64 CPU issues
-        // two additions or more in a cycle.
+        // The fastest of many: whatever shares the core only slows it. Every x86-64 CPU begins two
+        // operations or more in a cycle.
         for length in [1, 20] {
-            let probe = CoreProbe { block: IssueBlock::Additions, length, best: 0.0, shared_below: None };
-            let best = (0..2_000).filter_map(|_| Real.issue_rate(&probe)).fold(0.0, f64::max);
-            assert!(best > 1.5, "{best} operations in a cycle, at length {length}");
-        }
-    }
-
-    #[test]
-    fn the_rate_is_in_operations_per_cycle_of_the_undisturbed_chain() {
-        // 6400 operations in 1600 cycles, with a counter of any rate.
-        assert_eq!(issue_rate([3200, 1600, 3200]), Some(4.0));
-        assert_eq!(issue_rate([6400, 3200, 6400]), Some(4.0));
-        assert_eq!(issue_rate([3200, 1600, 3500]), Some(4.0));
-        assert_eq!(issue_rate([4800, 1600, 4800]), Some(6.0));
-        // One of the chains was interrupted, or a counter stands still.
-        for ticks in [[3200, 1600, 3600], [9000, 1600, 3200], [0, 0, 0], [3200, 0, 3200]] {
-            assert_eq!(issue_rate(ticks), None, "{ticks:?}");
+            let fastest = |ticks: &dyn Fn() -> u64| (0..2_000).map(|_| ticks()).min().expect("many") as f64;
+            let (block, chain) = (fastest(&|| Real.block_ticks(length)), fastest(&|| Real.chain_ticks(length)));
+            let rate = (PROBE_TURNS * arch::ISSUE_UNROLL) as f64 / PROBE_ADDITIONS as f64 * chain / block;
+            assert!((1.5..12.0).contains(&rate), "{rate} operations in a cycle, at length {length}");
         }
     }
 
@@ -215,6 +181,5 @@ mod tests {
         }
         let (more, most) = (seen.usage.since(&usage), Usage::thread().since(&usage));
         assert!(more.voluntary <= most.voluntary && more.minor_faults <= most.minor_faults, "{more:?} {most:?}");
-        assert_eq!(seen.issue_rate, None);
     }
 }

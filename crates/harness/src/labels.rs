@@ -1,7 +1,7 @@
 //! What a sample is labelled with, from counters that are read on both sides of it, outside the
 //! timed part.
 
-use crate::instruments::{Instruments, Reading};
+use crate::instruments::Reading;
 use crate::model::{CoreProbe, Label, Labels, Series, Timing};
 use crate::sys::facts::HostCounters;
 
@@ -37,21 +37,8 @@ pub struct Rules {
     pub counter_hz: Option<f64>,
     /// How to tell whether the core is shared; `None` where samples are not labelled with it.
     pub core: Option<CoreProbe>,
-}
-
-impl Rules {
-    /// Whether a core that answers with this rate is shared.
-    pub(crate) fn is_shared(&self, issue_rate: Option<f64>) -> bool {
-        let boundary = self.core.and_then(|core| core.shared_below);
-        boundary.zip(issue_rate).is_some_and(|(boundary, rate)| rate < boundary)
-    }
-}
-
-/// Reads everything that labels are derived from. The core is probed first: before a sample that is
-/// outside the counted stretch, after it it is CPU time of this thread, which changes no label.
-pub(crate) fn read(ins: &impl Instruments, rules: &Rules) -> Reading {
-    let issue_rate = rules.core.as_ref().and_then(|core| ins.issue_rate(core));
-    Reading { issue_rate, ..ins.reading() }
+    /// How long the round may wait for an idle core in all, in nanoseconds.
+    pub wait_ns: u64,
 }
 
 /// The share of an interval that a preemption may take without disqualifying it.
@@ -92,9 +79,6 @@ pub(crate) fn label(before: &Reading, after: &Reading, rules: &Rules) -> Labels 
     if !rules.blocks && !waited && lost as f64 > (0.02 * wall as f64).max(20_000.0) {
         labels.add(Label::Stolen);
     }
-    if rules.is_shared(before.issue_rate) || rules.is_shared(after.issue_rate) {
-        labels.add(Label::Shared);
-    }
     if after.now_ns < before.now_ns {
         labels.add(Label::Clock);
     } else if let Some(hz) = rules.counter_hz {
@@ -126,7 +110,7 @@ mod tests {
 
     /// A reading of a thread that has run for so long of so much, with these counts.
     fn reading(wall: u64, cpu: u64, usage: Usage) -> Reading {
-        Reading { now_ns: wall, counter: wall, cpu_ns: cpu, family_cpu_ns: cpu, cpu: 1, usage, issue_rate: None }
+        Reading { now_ns: wall, counter: wall, cpu_ns: cpu, family_cpu_ns: cpu, cpu: 1, usage }
     }
 
     /// The letters of a sample between the start of time and this reading.

@@ -26,6 +26,7 @@ mod benchmark;
 mod board;
 pub mod clock_properties;
 pub mod core_probe;
+pub mod core_watch;
 mod ctx;
 mod error;
 mod evidence;

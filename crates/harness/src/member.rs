@@ -1,12 +1,13 @@
 //! One member of a worker group: when it works, and how it takes its samples.
 
 use crate::board::{Board, MemberSample, PARKED, SLOT_SAMPLES, STOP, WARM};
+use crate::core_watch::CoreWatch;
 use crate::error::BenchError;
 use crate::instruments::Instruments;
 use crate::iterations::{batch, time_once};
-use crate::labels::{Rules, label, read};
-use crate::model::{Sample, Series, Timing};
-use crate::sampler::{GROUP, operations, preallocate, sample, stretched};
+use crate::labels::{Rules, label};
+use crate::model::{Label, Sample, Series, Timing};
+use crate::sampler::{GROUP, Shape, group, preallocate, stretched};
 use crate::variant::Variant;
 use groma_stats::rng::Rng;
 use std::sync::atomic::Ordering::SeqCst;
@@ -26,6 +27,8 @@ pub struct Timetable {
     pub crowded: bool,
 }
 
+/// The longest batch where single samples are kept: its two readings of the counters take 4 us.
+const LONGEST_BATCH_NS: f64 = 200_000.0;
 /// The longest interval (docs/methods/timing.md#intervals-of-a-worker-group).
 const LONGEST_NS: u64 = 30_000_000_000;
 
@@ -170,8 +173,9 @@ impl Member<'_> {
     ) -> Result<MemberSample, BenchError> {
         let ins = loops.ins;
         let mut singles = preallocate(Sample { iters: 1, ..Sample::default() }, 2 * GROUP as usize);
-        let before = read(ins, rules);
-        let mut last = before;
+        let mut watch = CoreWatch::new(ins, rules.core, 0);
+        let before = ins.reading();
+        let was_idle = watch.look();
         let t0 = ins.now_ns();
         let (mut elapsed, mut iters) = (0, 0);
         let mut t1 = t0;
@@ -180,14 +184,13 @@ impl Member<'_> {
                 let (loop_, total) = (&mut loops.variants[variant], &mut loops.total);
                 // The last one is the estimate of how long an operation takes.
                 singles.drain(..singles.len().saturating_sub(1));
-                let old = singles.len();
-                if rules.timing == Timing::Each {
-                    operations(ins, loop_, rules, total, (&mut last, Some(0)), &mut singles)?;
-                } else {
-                    let n = stretched(loops.batches[variant], loop_, rng);
-                    singles.push(sample(ins, loop_, n, rules, total, &mut last)?);
-                }
-                t1 = last.now_ns;
+                let (old, last_ns) = (singles.len(), singles.last().map_or(0, |single| single.elapsed_ns));
+                let (each, batch) = (rules.timing == Timing::Each, loops.batches[variant]);
+                // Of a batch each sample has labels of its own: in a group that shares CPUs, what
+                // happens to one says nothing of the next.
+                let shape = if each { Shape::single(Some(last_ns)) } else { Shape::batched(u64::MAX) };
+                let count = |loop_: &Variant<'_>| if each { 1 } else { stretched(batch, loop_, rng) };
+                t1 = group((ins, rules, &mut watch), loop_, shape, count, total, &mut singles)?;
                 for single in &singles[old..] {
                     elapsed += single.elapsed_ns;
                     iters += single.iters;
@@ -202,7 +205,11 @@ impl Member<'_> {
                 t1 = ins.now_ns();
             }
         }
-        let after = read(ins, rules);
+        let after = ins.reading();
+        let mut labels = label(&before, &after, rules);
+        if !(watch.look() && was_idle) {
+            labels.add(Label::Shared);
+        }
         let sample = Sample {
             worker: self.index,
             cpu: after.cpu,
@@ -210,7 +217,7 @@ impl Member<'_> {
             elapsed_ns: elapsed,
             iters,
             cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
-            labels: label(&before, &after, rules),
+            labels,
             margin_ns: None,
         };
         Ok(MemberSample { variant, t1_ns: t1, sample })
@@ -218,7 +225,7 @@ impl Member<'_> {
 
     /// The loops with the iterations of a batch of each. A batch is at most a hundredth of the
     /// interval, so that the phase is polled often enough (docs/methods/timing.md#worker-groups),
-    /// and no longer than the intervals of a worker that runs alone.
+    /// and no longer than [`LONGEST_BATCH_NS`].
     fn loops<'v, 'b, 'i, I: Instruments>(
         &self,
         ins: &'i I,
@@ -226,7 +233,7 @@ impl Member<'_> {
         variants: &'v mut [Variant<'b>],
     ) -> Result<Loops<'v, 'b, 'i, I>, BenchError> {
         let batch_ns = (self.timetable.interval_ns as f64 / 100.0).clamp(20_000.0, 500_000.0);
-        let batch_ns = if rules.rate { batch_ns } else { batch_ns.min(rules.interval_ns.max(20_000.0)) };
+        let batch_ns = if rules.rate { batch_ns } else { batch_ns.min(rules.interval_ns.max(LONGEST_BATCH_NS)) };
         let mut total = 0;
         let batches: Result<_, _> = variants.iter_mut().map(|v| batch(ins, v, batch_ns, &mut total)).collect();
         Ok(Loops { ins, batches: batches?, variants, total })

@@ -85,6 +85,7 @@ mod tests {
             seed: u64::MAX,
             intervals: 25,
             time_limit_ns: 40_000_000,
+            wait_ns: 0,
             warm_ns: 10_000_000,
             frozen: vec![(String::new(), 1234), ("control".into(), 99)],
             work_dir: Some(OsString::from_vec(b"/tmp/a dir\nwith a \\x41 line\xff \\".to_vec()).into()),

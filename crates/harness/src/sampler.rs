@@ -7,12 +7,12 @@
 //! [`crate::worker_group`].
 
 use crate::error::{BenchError, Outcome};
-use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments, Reading};
+use crate::core_watch::CoreWatch;
+use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments};
 use crate::iterations::{Count, choose_iterations, scaling, time_once};
-use crate::labels::{Rules, label, label_host, read};
-use crate::model::{CoreRates, FEWEST_CLEAN, FIRST, Label, Phase, Phases, Remark, RoundOutput, Sample, Series, Timing};
+use crate::labels::{Rules, label, label_host};
+use crate::model::{FEWEST_CLEAN, FIRST, Label, Labels, Phase, Phases, Remark, RoundOutput, Sample, Series, Timing};
 use crate::variant::Variant;
-use groma_stats::best_mode::log_bin;
 use groma_stats::rng::Rng;
 use groma_stats::{order, transient};
 use std::ops::Bound;
@@ -32,13 +32,15 @@ pub struct Samples {
     pub allowed: Vec<(Bound<f64>, Bound<f64>)>,
 }
 
-/// Samples between two frequency probes; of operations timed alone there is none between them
+/// Turns between two frequency probes; of operations timed alone there is none between them
 /// (docs/methods/timing.md#frequency-probe).
 const FREQUENCY_PROBE_EVERY: usize = 8;
+/// Frequency probes that differ by more ran at two clocks: hosts step theirs by 3 %.
+const CLOCK_CHANGED: f64 = 0.01;
 /// The fewest frequency probes of a round: of two, one that was interrupted decides the clock.
 const FEWEST_FREQUENCY_PROBES: usize = 3;
 
-/// Operations timed alone between two readings of the counters.
+/// Samples between two readings of the counters at most.
 pub(crate) const GROUP: u64 = 8;
 
 /// From here on an operation has readings of its own: their 4 us are then no more than 2 %.
@@ -54,8 +56,8 @@ const PATIENCE: u64 = 4;
 /// see a part of one turn only.
 const LEAST_PATIENCE_NS: u64 = 250_000_000;
 
-/// Operations timed alone for one interval asked for: 25 intervals become 500 operations a round.
-const OPS_PER_INTERVAL: u32 = 20;
+/// Operations timed alone for one interval asked for: 80 intervals become 400 operations a round.
+const OPS_PER_INTERVAL: u32 = 5;
 
 /// Turns of the warm-up that cannot pass without time: of 20 ns each, they take longer than the
 /// step of the coarsest clock.
@@ -82,57 +84,93 @@ const TOO_SHORT: f64 = 0.25;
 /// (docs/methods/timing.md#single-operations).
 const STREAM_NS: f64 = 5e6;
 
-/// Takes one batched sample, labels included. `last` is the reading before it, and becomes the one
-/// after it.
-pub(crate) fn sample(
-    ins: &impl Instruments,
-    variant: &mut Variant<'_>,
-    iters: u64,
-    rules: &Rules,
-    total: &mut u64,
-    last: &mut Reading,
-) -> Result<Sample, BenchError> {
-    let (t0_ns, elapsed_ns) = time_once(ins, variant, iters, total)?;
-    let before = std::mem::replace(last, read(ins, rules));
-    Ok(Sample {
-        worker: 0,
-        cpu: last.cpu,
-        t0_ns,
-        elapsed_ns,
-        iters,
-        cpu_ns: last.cpu_ns.saturating_sub(before.cpu_ns),
-        labels: label(&before, last, rules),
-        margin_ns: None,
-    })
+/// A stretch of single operations between two looks at the core: in one of 28 us no neighbour was
+/// missed, of those of 280 us a tenth was wrong (docs/methods/neighbour.md#label).
+const STRETCH_NS: u64 = 40_000;
+/// The time between two readings of the counters, which take 2 us.
+const GROUP_NS: u64 = 200_000;
+/// After a wait of this long a blocking operation is made once before it is timed: its partner's
+/// CPU has gone to sleep.
+const LONG_WAIT_NS: u64 = 50_000;
+
+/// What a group of samples of one loop is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shape {
+    /// Stretches, with a look at the core between them.
+    stretches: u64,
+    /// Samples in a stretch.
+    samples: u64,
 }
 
-/// Takes a group of operations, each timed alone, all with the labels of the group. `last` as of
-/// [`sample`]; `warm_ns` is how long one took before there were samples, and `None` for a loop that
-/// its controls slow, of which a group is always whole.
-pub(crate) fn operations(
-    ins: &impl Instruments,
+impl Shape {
+    /// Samples of this length: as many as fit into the time between two readings.
+    pub(crate) fn batched(sample_ns: u64) -> Shape {
+        Shape { stretches: (GROUP_NS / sample_ns.max(1)).clamp(1, GROUP), samples: 1 }
+    }
+
+    /// Operations timed alone. Those of a millisecond are labelled one by one: of eight in a row,
+    /// hardly any group would stay clean, and eight of 80 ms are longer than a round of a survey.
+    /// `None` is a loop that its controls slow, of which a group is always whole.
+    pub(crate) fn single(operation_ns: Option<u64>) -> Shape {
+        match operation_ns {
+            None => Shape { stretches: 1, samples: GROUP },
+            Some(ns) if ns > LONG_OPERATION_NS => Shape { stretches: 1, samples: 1 },
+            Some(ns) => {
+                let samples = (STRETCH_NS / ns.max(1)).clamp(1, GROUP);
+                Shape { stretches: GROUP / samples, samples }
+            }
+        }
+    }
+}
+
+/// Takes a group of samples between two readings of the counters, each with the labels of the
+/// whole group but for `N`: that a neighbour was there is told of each stretch. Waits for an idle
+/// core first; a group ends early when a neighbour comes and the round may wait once more. Returns
+/// when it ended. `iters` gives the iterations of the next sample.
+pub(crate) fn group<I: Instruments>(
+    (ins, rules, watch): (&I, &Rules, &mut CoreWatch<'_, I>),
     variant: &mut Variant<'_>,
-    rules: &Rules,
+    shape: Shape,
+    mut iters: impl FnMut(&Variant<'_>) -> u64,
     total: &mut u64,
-    (last, warm_ns): (&mut Reading, Option<u64>),
     into: &mut Vec<Sample>,
-) -> Result<(), BenchError> {
+) -> Result<u64, BenchError> {
+    watch.time_chain();
+    while watch.wait() > LONG_WAIT_NS && rules.blocks {
+        let n = iters(variant);
+        time_once(ins, variant, n, total)?;
+    }
     let first = into.len();
-    // Operations of a millisecond are labelled one by one: of eight in a row, hardly any group
-    // would stay clean, and eight of 80 ms are longer than a round of a survey.
-    let is_long = |warm_ns| into.last().map_or(warm_ns, |s| s.elapsed_ns) > LONG_OPERATION_NS;
-    let n = if warm_ns.is_some_and(is_long) { 1 } else { GROUP };
-    for _ in 0..n {
-        let (t0_ns, elapsed_ns) = time_once(ins, variant, 1, total)?;
-        into.push(Sample { t0_ns, elapsed_ns, iters: 1, ..Sample::default() });
+    let before = ins.reading();
+    let mut idle = watch.look();
+    for _ in 0..shape.stretches {
+        let from = into.len();
+        for _ in 0..shape.samples {
+            let n = iters(variant);
+            let (t0_ns, elapsed_ns) = time_once(ins, variant, n, total)?;
+            // A clock that ran back within a group may have made up for it at its end.
+            let labels = if elapsed_ns == 0 { Labels::of(&[Label::Clock]) } else { Labels::NONE };
+            into.push(Sample { t0_ns, elapsed_ns, iters: n, labels, ..Sample::default() });
+        }
+        // A CPU that slept has another clock for some microseconds.
+        if rules.blocks {
+            watch.time_anew();
+        }
+        let was_idle = std::mem::replace(&mut idle, watch.look());
+        if !(was_idle && idle) {
+            into[from..].iter_mut().for_each(|sample| sample.labels.add(Label::Shared));
+        }
+        if !idle && watch.is_patient() {
+            break;
+        }
     }
-    let before = std::mem::replace(last, read(ins, rules));
-    let labels = label(&before, last, rules);
-    let cpu_ns = last.cpu_ns.saturating_sub(before.cpu_ns) / n;
+    let after = ins.reading();
+    let labels = label(&before, &after, rules);
+    let cpu_ns = after.cpu_ns.saturating_sub(before.cpu_ns) / (into.len() - first) as u64;
     for sample in &mut into[first..] {
-        *sample = Sample { cpu: last.cpu, cpu_ns, labels, ..*sample };
+        *sample = Sample { cpu: after.cpu, cpu_ns, labels: sample.labels.and(labels), ..*sample };
     }
-    Ok(())
+    Ok(after.now_ns)
 }
 
 /// Up to 10 % more iterations than `iters`, at random, so that intervals cannot lock onto ticks
@@ -226,8 +264,8 @@ fn leave_out_transient(rules: &Rules, samples: &mut [Vec<Sample>]) -> bool {
         .unzip();
     let found = transient(&values);
     if found.len > 0 {
-        let from = turns[found.len];
-        samples.iter_mut().for_each(|series| drop(series.drain(..from)));
+        let from_ns = samples[0][turns[found.len]].t0_ns;
+        samples.iter_mut().for_each(|series| series.retain(|sample| sample.t0_ns >= from_ns));
     }
     found.ended
 }
@@ -249,8 +287,8 @@ impl<I: Instruments> Lap<'_, I> {
 ///
 /// # Errors
 /// Whatever a body returns; `Failed` when a body takes no time.
-pub fn alone(
-    ins: &impl Instruments,
+pub fn alone<I: Instruments>(
+    ins: &I,
     rules: &Rules,
     variants: &mut [Variant<'_>],
     frozen: &[(String, u64)],
@@ -341,22 +379,6 @@ pub fn alone(
     }
 }
 
-/// The part of its time limit that a round waits for a core of its own.
-const WAIT_SHARE: u64 = 4;
-
-/// Waits until the core is not shared, as long as a round may wait: what shares it comes and goes
-/// within milliseconds (docs/methods/neighbour.md#waiting).
-fn wait_for_own_core(ins: &impl Instruments, rules: &Rules, seen: &mut CoreRates) {
-    let Some(core) = rules.core.filter(|core| core.shared_below.is_some()) else { return };
-    let start = ins.now_ns();
-    let longest = rules.time_limit_ns / WAIT_SHARE;
-    let mut waited = 0;
-    while waited < longest && rules.is_shared(ins.issue_rate(&core)) {
-        waited = ins.now_ns().saturating_sub(start);
-    }
-    seen.waited_ns += waited;
-}
-
 /// Raises the counts whose undisturbed intervals were too short to time: the search saw nothing but
 /// interrupted ones (docs/methods/timing.md#choosing-iterations). Whether there was one.
 fn lengthen(
@@ -407,73 +429,90 @@ fn patience_ns(rules: &Rules) -> u64 {
     (PATIENCE * rules.time_limit_ns).max(LEAST_PATIENCE_NS)
 }
 
-/// Whether a loop still has fewer clean samples than the summary needs for a value. Samples beside
-/// a busy sibling count only where there are too few others.
+/// Whether a loop still has fewer clean samples than the summary needs for a value, whatever the
+/// neighbour did.
 fn lacks_clean_samples(samples: &[Sample], rules: &Rules, wanted: usize) -> bool {
-    let (clean, own) = clean(samples, rules).fold((0, 0), |(clean, own), s| (clean + 1, own + usize::from(is_own(s))));
-    let counted = if own >= FEWEST { own } else { clean };
-    counted < FEWEST || (clean < samples.len() && counted < FEWEST_CLEAN.min(wanted))
+    let clean = clean(samples, rules).count();
+    clean < FEWEST || (clean < samples.len() && clean < FEWEST_CLEAN.min(wanted))
 }
 
-/// Whether the probes saw no busy sibling beside this sample.
-fn is_own(sample: &Sample) -> bool {
-    !sample.labels.has(Label::Shared)
+/// The clean samples beside which no neighbour was seen.
+fn own(samples: &[Sample], rules: &Rules) -> usize {
+    clean(samples, rules).filter(|sample| !sample.labels.has(Label::Shared)).count()
 }
+
+/// A round's frequency probes: the number of samples of each series before one, and its time.
+type FrequencyProbes = Vec<(Vec<usize>, f64)>;
 
 #[expect(clippy::too_many_arguments, reason = "one caller; a struct would only rename the arguments")]
-fn sample_loop(
-    ins: &impl Instruments,
+fn sample_loop<I: Instruments>(
+    ins: &I,
     rules: &Rules,
     variants: &mut [Variant<'_>],
-    (iters, warm_ns): (&[u64], &[Option<u64>]),
+    (iters, lengths): (&[u64], &[Option<u64>]),
     wanted: usize,
     rng: &mut Rng,
     taken: &mut Samples,
     samples: &mut [Vec<Sample>],
 ) -> Outcome {
     let start = ins.now_ns();
-    let every = if rules.timing == Timing::Each { usize::MAX } else { FREQUENCY_PROBE_EVERY };
-    wait_for_own_core(ins, rules, &mut taken.output.core);
-    // The number of samples of each series before a probe, and its time. From the second probe on,
-    // all series have the same number.
-    let mut frequency_probes: Vec<(usize, f64)> = Vec::new();
+    let each = rules.timing == Timing::Each;
+    let mut watch = CoreWatch::new(ins, rules.core, rules.wait_ns);
+    let mut probes: FrequencyProbes = Vec::new();
+    let mut turns = 0;
     loop {
-        if frequency_probes.last().is_none_or(|(at, _)| samples[0].len() - at >= every) {
-            frequency_probes.push((samples[0].len(), ins.frequency_probe_ns() as f64));
+        if turns % FREQUENCY_PROBE_EVERY == 0 && (turns == 0 || !each) {
+            probes.push((samples.iter().map(Vec::len).collect(), ins.frequency_probe_ns() as f64));
         }
+        turns += 1;
         // Which variant goes first changes from turn to turn, so that no variant always follows the
         // frequency probe.
         let first = rng.below(variants.len() as u64) as usize;
+        let last_ns = |samples: &[Vec<Sample>], i: usize| {
+            samples[i].last().map(|sample: &Sample| sample.elapsed_ns).or(lengths[i])
+        };
+        // Loops that are compared have as many samples each.
+        let longest_ns = (0..variants.len()).filter_map(|i| last_ns(samples, i)).max().filter(|ns| *ns > 0);
+        let batched = Shape::batched(longest_ns.unwrap_or(GROUP_NS));
         for k in 0..variants.len() {
             let i = (first + k) % variants.len();
-            let (variant, total, mut last) = (&mut variants[i], &mut taken.iterations, read(ins, rules));
-            if rules.timing == Timing::Each {
-                operations(ins, variant, rules, total, (&mut last, warm_ns[i]), &mut samples[i])?;
-            } else {
-                let n = stretched(iters[i], variant, rng);
-                samples[i].push(sample(ins, variant, n, rules, total, &mut last)?);
-            }
-            if let Some(bin) = last.issue_rate.and_then(log_bin) {
-                taken.output.core.rates.count(bin, 1);
-            }
+            let shape = if each { Shape::single(lengths[i].and(last_ns(samples, i))) } else { batched };
+            let count = |variant: &Variant<'_>| if each { 1 } else { stretched(iters[i], variant, rng) };
+            let machine = (ins, rules, &mut watch);
+            group(machine, &mut variants[i], shape, count, &mut taken.iterations, &mut samples[i])?;
         }
-        let (fewest, most) =
-            samples.iter().map(Vec::len).fold((usize::MAX, 0), |(few, most), n| (few.min(n), most.max(n)));
-        let enough = samples.iter().all(|s| clean(s, rules).filter(|s| is_own(s)).count() >= wanted)
-            || most >= wanted * DIRTY_FACTOR;
-        let spent = ins.now_ns().saturating_sub(start);
+        let fewest = samples.iter().map(Vec::len).min().unwrap_or(0);
+        let most = samples.iter().map(Vec::len).max().unwrap_or(0);
+        let enough = samples.iter().all(|s| own(s, rules) >= wanted) || most >= wanted * DIRTY_FACTOR;
+        let spent = ins.now_ns().saturating_sub(start).saturating_sub(watch.seen.waited_ns);
         let lacks = samples.iter().any(|s| lacks_clean_samples(s, rules, wanted));
-        let limit_ns = if lacks { patience_ns(rules) } else { rules.time_limit_ns };
-        let late = spent >= limit_ns && fewest >= FEWEST;
-        if enough || late {
+        let shared = watch.is_patient() && samples.iter().any(|s| own(s, rules) < FEWEST_CLEAN.min(wanted));
+        let limit_ns = match (lacks, shared) {
+            (true, _) => patience_ns(rules),
+            (false, true) => PATIENCE * rules.time_limit_ns,
+            (false, false) => rules.time_limit_ns,
+        };
+        if enough || (spent >= limit_ns && fewest >= FEWEST) {
             break;
         }
     }
-    // The core's clock, by the same quantile of the frequency probes as the headline is of the
-    // samples: many hosts change the clock by percents within a round, and the fastest frequency
-    // probe would then belong to other samples than the median one (seen here: 6994 cycles for 6400
-    // additions).
-    let mut times: Vec<f64> = frequency_probes.iter().map(|(_, ns)| *ns).collect();
+    taken.output.core.add(&watch.seen);
+    judge_clock(ins, rules, &probes, taken, samples);
+    Ok(())
+}
+
+/// The core's clock, by the same quantile of the frequency probes as the headline is of the
+/// samples: many hosts change the clock by percents within a round, and the fastest frequency probe
+/// would then belong to other samples than the median one (seen here: 6994 cycles for 6400
+/// additions). Samples at another clock are labelled.
+fn judge_clock(
+    ins: &impl Instruments,
+    rules: &Rules,
+    probes: &FrequencyProbes,
+    taken: &mut Samples,
+    samples: &mut [Vec<Sample>],
+) {
+    let mut times: Vec<f64> = probes.iter().map(|(_, ns)| *ns).collect();
     while times.len() < FEWEST_FREQUENCY_PROBES {
         times.push(ins.frequency_probe_ns() as f64);
     }
@@ -481,21 +520,24 @@ fn sample_loop(
     if let Some(ns) = order::quantile(&times, which).filter(|ns| *ns > 0.0) {
         taken.output.core_hz = Some(FREQUENCY_PROBE_OPS as f64 / ns * 1e9);
     }
-    // Label what ran beside a frequency probe that is more than 1 % off the round's median. The one
-    // before operations timed alone says nothing of each of them.
-    if let Some(median) = order::median(&times).filter(|_| rules.timing != Timing::Each) {
-        for (k, (from, ns)) in frequency_probes.iter().enumerate() {
-            if (ns / median - 1.0).abs() > 0.01 {
-                for series in samples.iter_mut() {
-                    let to = frequency_probes.get(k + 1).map_or(series.len(), |(at, _)| *at);
-                    for sample in &mut series[*from..to] {
-                        sample.labels.add(Label::Frequency);
-                    }
-                }
-            }
+    // The probe before operations timed alone says nothing of each of them.
+    let Some(median) = order::median(&times).filter(|_| rules.timing != Timing::Each) else { return };
+    let is_off = |ns: f64| (ns / median - 1.0).abs() > CLOCK_CHANGED;
+    for (k, (from, ns)) in probes.iter().enumerate() {
+        // An interrupt or a neighbour holds up one chain. A clock that is slower is slower for the
+        // next one as well, and nothing but a faster clock makes one faster.
+        if !is_off(*ns) {
+            continue;
+        }
+        let next = || times.get(k + 1).copied().unwrap_or_else(|| ins.frequency_probe_ns() as f64);
+        if *ns > median && (next() / ns - 1.0).abs() > CLOCK_CHANGED {
+            continue;
+        }
+        for (i, series) in samples.iter_mut().enumerate() {
+            let to = probes.get(k + 1).map_or(series.len(), |(before, _)| before[i]);
+            series[from[i]..to].iter_mut().for_each(|sample| sample.labels.add(Label::Frequency));
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -301,6 +301,7 @@ pub(crate) fn idle_job() -> Job {
         seed: 1,
         intervals: 3,
         time_limit_ns: 20_000_000,
+        wait_ns: 0,
         warm_ns: 100_000,
         frozen: Vec::new(),
         work_dir: None,

@@ -3,9 +3,10 @@
 //! (docs/methods/neighbour.md#truth). Where a core shows one thread, `groma-stats` simulates it.
 
 use groma_harness::core_probe;
-use groma_harness::instruments::{Instruments, Real};
+use groma_harness::core_watch::CoreWatch;
+use groma_harness::instruments::Real;
 use groma_harness::model::{CoreProbe, RateCounts};
-use groma_harness::stats::best_mode::{best_mode, log_bin};
+use groma_harness::stats::idle_rate::{idle_rate, log_bin};
 use groma_harness::sys::topology::{Relation, Topology};
 use groma_harness::sys::{affinity, arch, counters};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,8 +29,10 @@ fn rates(cpu: u32, probe: CoreProbe) -> Vec<f64> {
         affinity::pin(cpu).expect("an allowed CPU");
         let start = Instant::now();
         let mut rates = Vec::new();
+        let mut watch = CoreWatch::new(&Real, Some(probe), 0);
         while start.elapsed() < PHASE {
-            rates.extend(Real.issue_rate(&probe));
+            watch.time_chain();
+            rates.extend(watch.rate());
         }
         rates
     });
@@ -45,7 +48,7 @@ fn rates_beside_a_loop(cpu: u32, sibling: u32, probe: CoreProbe) -> (Vec<f64>, f
             let (start, used) = (Instant::now(), counters::thread_cpu_ns());
             runs.store(true, Ordering::Relaxed);
             while !stop.load(Ordering::Relaxed) {
-                arch::issue_additions(1000);
+                arch::issue_mixed(1000);
             }
             let used = counters::thread_cpu_ns() - used;
             used as f64 / start.elapsed().as_nanos() as f64
@@ -76,7 +79,7 @@ fn a_loop_on_the_sibling_is_seen_and_nothing_else_is() {
         println!("not tested: no two threads of one core may be used here");
         return;
     };
-    let chosen = thread::spawn(move || core_probe::choose(&Real, &[cpu], 40_000_000)).join().expect("no panic");
+    let chosen = thread::spawn(move || core_probe::calibrate(&Real, &[cpu], 40_000_000)).join().expect("no panic");
     let Some(probe) = chosen else {
         println!("not tested: {:?}", arch::counter_usable());
         return;
@@ -96,7 +99,7 @@ fn a_loop_on_the_sibling_is_seen_and_nothing_else_is() {
         undisturbed += 1;
         let mut counts = RateCounts::default();
         busy.iter().chain(&free).filter_map(|rate| log_bin(*rate)).for_each(|bin| counts.count(bin, 1));
-        let boundary = best_mode(&counts.0).and_then(|found| found.ends_at).unwrap_or(0.0);
+        let boundary = idle_rate(&counts.0, probe.step).map_or(0.0, |found| found.shared_below);
         let shares = (share_below(&busy, boundary), share_below(&free, boundary));
         if shares.0 >= 0.99 && shares.1 <= 0.01 {
             return;

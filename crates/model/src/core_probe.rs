@@ -1,70 +1,66 @@
-//! The core probe: the operations per cycle that it measures, and the boundary between those of a
-//! shared core and others (docs/methods/neighbour.md#probe). Not here: the probe itself
-//! (`groma-harness`), and how modes are found (`groma-stats`).
+//! The core probe: the operations per cycle that it finds, and the boundary between a core that is
+//! shared and one that is not (docs/methods/neighbour.md#probe). Not here: the probe itself
+//! (`groma-harness`), and how the idle rate is found (`groma-stats`).
 
-/// The block of independent operations that a core probe times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum IssueBlock {
-    /// Additions to eight registers.
-    Additions,
-    /// Moves of a constant to eight registers.
-    Moves,
-    /// Loads of one word into eight registers.
-    Loads,
-    /// Additions, loads and moves in turn.
-    Mixed,
-}
-
-/// A probe of the operations that a core issues per cycle, and the meaning of its result.
+/// How to tell whether another hardware thread is busy on the same core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CoreProbe {
-    /// What it times.
-    pub block: IssueBlock,
     /// Its length as a multiple of the shortest, for counters with a large step.
     pub length: u32,
-    /// The best known rate of an unshared core, in operations per cycle.
-    pub best: f64,
-    /// The core is shared at rates below this; `None` until a slower mode was seen.
+    /// The step of the counter as a fraction of what it counts during a probe.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub step: f64,
+    /// The rate of an idle core, in operations per cycle: the best known one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub idle: f64,
+    /// Whether a core was ever seen alone; else `idle` is the best of one that always had company.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub alone: bool,
+    /// The core is shared at rates below this; `None` where nothing can be told.
     #[cfg_attr(feature = "serde", serde(default))]
     pub shared_below: Option<f64>,
 }
 
 impl CoreProbe {
-    /// Best modes within this factor are the same.
-    const SAME: f64 = 0.97;
+    /// Idle rates within this factor are the same.
+    const SAME: f64 = 0.99;
 
-    /// Adopts the best mode of all probes so far and its lower end, unless it is slower than the
-    /// best known rate: then the core was always shared.
-    pub fn learn(&mut self, best: f64, ends_at: Option<f64>) {
-        if best >= CoreProbe::SAME * self.best {
-            self.best = self.best.max(best);
-            self.shared_below = ends_at.or(self.shared_below);
+    /// Whether a core that answers with this rate is shared.
+    pub fn is_shared(&self, rate: f64) -> bool {
+        self.shared_below.is_some_and(|boundary| rate < boundary)
+    }
+
+    /// Adopts what more probes say of the idle core. A known rate is never lowered: what is slower
+    /// was shared.
+    pub fn learn(&mut self, found: &CoreProbe) {
+        let newer = match (self.alone, found.alone) {
+            (false, true) => true,
+            (true, true) => found.idle >= CoreProbe::SAME * self.idle,
+            (true, false) => false,
+            (false, false) => found.idle >= self.idle,
+        };
+        if newer {
+            (self.idle, self.alone, self.shared_below) = (found.idle, found.alone, found.shared_below);
         }
     }
 
-    /// Adopts a better rate on which two earlier runs on the same processor agree, or their
-    /// boundary if this run saw none: a core that is always shared has one mode, like an unshared
-    /// one.
+    /// Adopts the rate on which two earlier runs on the same processor agree, where it is better: a
+    /// sibling that is always busy leaves a core with one rate, like an idle one.
     pub fn recall(&mut self, earlier: &[CoreProbe]) {
-        let of_same_probe = |known: &&CoreProbe| (known.block, known.length) == (self.block, self.length);
-        let mut known: Vec<&CoreProbe> = earlier.iter().filter(of_same_probe).collect();
-        known.sort_by(|a, b| b.best.total_cmp(&a.best));
-        let agree = |pair: &&[&CoreProbe]| is_same(pair[1].best, pair[0].best);
-        let Some(best) = known.windows(2).find(agree).map(|pair| pair[1].best) else { return };
-        let boundary = known.iter().filter(|run| is_same(run.best, best)).find_map(|run| run.shared_below);
-        if is_same(self.best, best) {
-            self.shared_below = self.shared_below.or(boundary);
-        } else if self.best < best {
-            // If no run saw both modes, the boundary is halfway between them.
-            let between = boundary.filter(|at| *at > self.best).unwrap_or((self.best * best).sqrt());
-            (self.best, self.shared_below) = (best, Some(between));
+        let usable = |known: &&CoreProbe| known.alone && known.length == self.length;
+        let mut known: Vec<&CoreProbe> = earlier.iter().filter(usable).collect();
+        known.sort_by(|a, b| b.idle.total_cmp(&a.idle));
+        if let Some(pair) = known.windows(2).find(|pair| pair[1].idle >= CoreProbe::SAME * pair[0].idle) {
+            let best = pair[1];
+            if !self.alone || best.idle * CoreProbe::SAME > self.idle {
+                (self.idle, self.alone, self.shared_below) = (best.idle, true, best.shared_below);
+            }
         }
     }
 }
 
-/// A histogram of core probes: sorted pairs of 100 times the logarithm of the operations per cycle
+/// A histogram of core probes: sorted pairs of 400 times the logarithm of the operations per cycle
 /// and a number of probes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
@@ -96,9 +92,17 @@ impl RateCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CoreRates {
-    /// Their rates.
+    /// The rates of the probes beside samples. Those of a wait are not counted: they would say how
+    /// long it was busy, not how often.
     pub rates: RateCounts,
-    /// Nanoseconds that the round waited for an unshared core.
+    /// Groups of samples that began to be taken, and those of them that found the core idle without
+    /// waiting.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub looks: u32,
+    /// See `looks`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub idle: u32,
+    /// Nanoseconds that the round waited for an idle core.
     #[cfg_attr(feature = "serde", serde(default))]
     pub waited_ns: u64,
 }
@@ -112,64 +116,61 @@ impl CoreRates {
     /// Adds the results of other probes.
     pub fn add(&mut self, more: &CoreRates) {
         self.rates.add(&more.rates);
+        self.looks = self.looks.saturating_add(more.looks);
+        self.idle = self.idle.saturating_add(more.idle);
         self.waited_ns = self.waited_ns.saturating_add(more.waited_ns);
     }
-}
-
-/// Whether two rates belong to one mode.
-fn is_same(a: f64, b: f64) -> bool {
-    a.min(b) >= CoreProbe::SAME * a.max(b)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn probe(best: f64, shared_below: Option<f64>) -> CoreProbe {
-        CoreProbe { block: IssueBlock::Additions, length: 1, best, shared_below }
+    fn probe(idle: f64, alone: bool) -> CoreProbe {
+        let shared_below = Some(if alone { 0.97 } else { 1.1 } * idle);
+        CoreProbe { length: 1, step: 0.0, idle, alone, shared_below }
     }
 
     /// `now` after it has adopted earlier runs.
-    fn recalled(now: CoreProbe, earlier: &[CoreProbe]) -> (f64, Option<f64>) {
+    fn recalled(now: CoreProbe, earlier: &[CoreProbe]) -> CoreProbe {
         let mut core = now;
         core.recall(earlier);
-        (core.best, core.shared_below)
+        core
     }
 
     #[test]
     fn a_core_that_is_always_shared_is_recognised_by_earlier_runs() {
-        let shared = probe(2.4, None);
-        let (own, same) = (probe(3.72, Some(3.4)), probe(3.7, None));
-        assert_eq!(recalled(shared, &[own, same]), (3.7, Some(3.4)));
-        // One run is not enough, and the best of all may be an outlier.
-        assert_eq!(recalled(shared, &[own]), (2.4, None));
-        assert_eq!(recalled(shared, &[probe(4.4, None), own, same]), (3.7, Some(3.4)));
-        // Without a usable boundary, it is between the modes.
-        for earlier in [[same, same], [same, probe(3.72, Some(2.0))]] {
-            let (best, boundary) = recalled(shared, &earlier);
-            assert!(best > 3.6 && boundary.is_some_and(|at| (2.9..3.1).contains(&at)), "{boundary:?}");
+        let (own, same) = (probe(3.72, true), probe(3.7, true));
+        for shared in [probe(2.4, true), probe(2.4, false)] {
+            assert_eq!(recalled(shared, &[own, same]), same);
+            // One run is not enough, and the best of all may be an outlier.
+            assert_eq!(recalled(shared, &[own]), shared);
+            assert_eq!(recalled(shared, &[probe(4.4, true), own, same]), same);
+            // What never was alone knows no idle rate, and another length is another probe.
+            assert_eq!(recalled(shared, &[probe(4.4, false), probe(4.4, false)]), shared);
+            let other = [own, same].map(|known| CoreProbe { length: 3, ..known });
+            assert_eq!(recalled(shared, &other), shared);
         }
-    }
-
-    #[test]
-    fn an_unshared_core_keeps_its_own_boundary() {
-        let earlier = [probe(3.72, Some(3.4)), probe(3.7, Some(3.3))];
-        assert_eq!(recalled(probe(3.71, Some(3.5)), &earlier), (3.71, Some(3.5)));
-        assert_eq!(recalled(probe(3.71, None), &earlier), (3.71, Some(3.4)), "a boundary it had no need for");
-        assert_eq!(recalled(probe(5.0, None), &earlier), (5.0, None));
-        let other = earlier.map(|known| CoreProbe { block: IssueBlock::Loads, ..known });
-        assert_eq!(recalled(probe(2.4, None), &other), (2.4, None), "another block is another rate");
-        assert_eq!(recalled(probe(2.4, None), &[]), (2.4, None));
+        let now = probe(3.71, true);
+        assert_eq!(recalled(now, &[own, same]), now, "it has seen as much itself");
+        assert_eq!(recalled(probe(5.0, true), &[own, same]), probe(5.0, true));
     }
 
     #[test]
     fn slower_probes_change_nothing() {
-        let mut core = probe(3.7, Some(3.3));
-        core.learn(2.4, None);
-        assert_eq!(core, probe(3.7, Some(3.3)));
-        core.learn(3.72, Some(3.5));
-        assert_eq!(core, probe(3.72, Some(3.5)));
-        core.learn(3.65, None);
-        assert_eq!(core, probe(3.72, Some(3.5)));
+        let mut core = probe(2.0, false);
+        for (found, expected) in [
+            (probe(2.2, false), probe(2.2, false)),
+            (probe(2.1, false), probe(2.2, false)),
+            (probe(3.7, true), probe(3.7, true)),
+            (probe(3.9, false), probe(3.7, true)),
+            (probe(2.4, true), probe(3.7, true)),
+            (probe(3.69, true), probe(3.69, true)),
+        ] {
+            core.learn(&found);
+            assert_eq!(core, expected);
+        }
+        assert!(core.is_shared(3.5) && !core.is_shared(3.65));
+        assert!(!CoreProbe { shared_below: None, ..core }.is_shared(0.1));
     }
 }

@@ -141,6 +141,9 @@ pub struct Job {
     pub intervals: u32,
     /// The longest time to spend on sampling after set-up and warm-up, in nanoseconds.
     pub time_limit_ns: u64,
+    /// How long the round may wait for a core that nobody shares, in nanoseconds.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub wait_ns: u64,
     /// The shortest warm-up, in nanoseconds.
     pub warm_ns: u64,
     /// Iterations per interval, by series, chosen by an earlier round of the same point.

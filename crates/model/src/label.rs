@@ -100,6 +100,12 @@ impl Labels {
         self.0 |= label as u16;
     }
 
+    /// The labels of both sets.
+    #[must_use]
+    pub const fn and(self, other: Labels) -> Labels {
+        Labels(self.0 | other.0)
+    }
+
     /// The set without a label.
     #[must_use]
     pub const fn without(self, label: Label) -> Labels {

@@ -26,7 +26,7 @@ mod verdict;
 mod watch;
 
 pub use composition::{Composition, Part, Price, Spent, Times};
-pub use core_probe::{CoreProbe, CoreRates, IssueBlock, RateCounts};
+pub use core_probe::{CoreProbe, CoreRates, RateCounts};
 pub use cpu_limit::CpuLimit;
 pub use family::{Families, Family};
 pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing, is_metric_of};

@@ -6,8 +6,8 @@ use groma_stats::rounds::checkpoints;
 use std::time::Duration;
 
 /// Intervals of a round at most. A worker allocates the memory of all its samples before it begins,
-/// and a fork copies the page tables of that memory: 400 intervals of 20 operations that are timed
-/// one by one take 2 MiB.
+/// and a fork copies the page tables of that memory: 400 intervals of 5 operations that are timed
+/// one by one take 0.5 MiB.
 const MOST_INTERVALS: u32 = 400;
 
 /// The length of a round and the number of rounds.
@@ -59,8 +59,8 @@ pub fn complete_budget(points: usize) -> Duration {
 }
 
 impl Effort {
-    /// The effort of a profile (docs/methods/timing.md#effort: quick has 6 rounds of 11
-    /// intervals, standard 9 of 25).
+    /// The effort of a profile (docs/methods/timing.md#effort: quick has 6 rounds of 40
+    /// intervals, standard 9 of 80).
     pub(crate) fn of(profile: Profile) -> Effort {
         let ms = Duration::from_millis;
         let most_rounds = checkpoints()[checkpoints().len() - 1] as u32;
@@ -68,7 +68,7 @@ impl Effort {
             Profile::Quick => Effort {
                 rounds: 6,
                 most_rounds: 6,
-                intervals: 11,
+                intervals: 40,
                 sampling: ms(4),
                 warm_up: ms(1),
                 preflight: ms(400),
@@ -77,7 +77,7 @@ impl Effort {
             Profile::Standard => Effort {
                 rounds: 9,
                 most_rounds,
-                intervals: 25,
+                intervals: 80,
                 sampling: ms(40),
                 warm_up: ms(2),
                 preflight: ms(1500),
@@ -89,7 +89,7 @@ impl Effort {
             Profile::Rigorous => Effort {
                 rounds: 17,
                 most_rounds,
-                intervals: 25,
+                intervals: 80,
                 sampling: ms(60),
                 warm_up: ms(2),
                 preflight: ms(2000),
@@ -193,11 +193,11 @@ mod tests {
             let effort = Effort::of(profile).thinned(share);
             (effort.intervals, effort.sampling.as_millis(), effort.warm_up.as_millis(), effort.rounds)
         };
-        assert_eq!(thinned(Profile::Standard, 1.0), (25, 40, 2, 9));
-        assert_eq!(thinned(Profile::Standard, 0.5), (12, 20, 1, 9));
-        assert_eq!(thinned(Profile::Standard, 0.0), (11, 4, 1, 9));
-        assert_eq!(thinned(Profile::Standard, 2.0), (25, 40, 2, 9));
-        assert_eq!(thinned(Profile::Quick, 0.0), (11, 4, 1, 6));
+        assert_eq!(thinned(Profile::Standard, 1.0), (80, 40, 2, 9));
+        assert_eq!(thinned(Profile::Standard, 0.5), (40, 20, 1, 9));
+        assert_eq!(thinned(Profile::Standard, 0.0), (40, 4, 1, 9));
+        assert_eq!(thinned(Profile::Standard, 2.0), (80, 40, 2, 9));
+        assert_eq!(thinned(Profile::Quick, 0.0), (40, 4, 1, 6));
     }
 
     /// The table of docs/methods/timing.md#effort.
@@ -208,10 +208,10 @@ mod tests {
             let ms = [effort.sampling, effort.warm_up, effort.preflight, effort.budget].map(|time| time.as_millis());
             (effort.rounds, effort.most_rounds, effort.intervals, ms)
         };
-        assert_eq!(of(Profile::Quick), (6, 6, 11, [4, 1, 400, 10_000]));
-        assert_eq!(of(Profile::Standard), (9, 63, 25, [40, 2, 1500, 60_000]));
+        assert_eq!(of(Profile::Quick), (6, 6, 40, [4, 1, 400, 10_000]));
+        assert_eq!(of(Profile::Standard), (9, 63, 80, [40, 2, 1500, 60_000]));
         assert_eq!(of(Profile::Complete), of(Profile::Standard));
-        assert_eq!(of(Profile::Rigorous), (17, 63, 25, [60, 2, 2000, 600_000]));
+        assert_eq!(of(Profile::Rigorous), (17, 63, 80, [60, 2, 2000, 600_000]));
         assert_eq!(complete_budget(400), Duration::from_secs(360));
         assert_eq!([10, 50, 75, 1000].map(|points| fleet_budget(points).as_secs()), [20, 20, 30, 60]);
     }

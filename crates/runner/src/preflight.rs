@@ -100,6 +100,7 @@ pub(crate) fn preflight(
         seed,
         intervals: 0,
         time_limit_ns: time.as_nanos() as u64,
+        wait_ns: 0,
         warm_ns: 0,
         frozen: Vec::new(),
         work_dir: None,

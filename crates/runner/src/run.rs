@@ -11,7 +11,7 @@ use crate::plan::Planned;
 use crate::preflight::{NotMeasured, preflight};
 use crate::request::RunRequest;
 use crate::supervise::Supervisor;
-use crate::survey::{Observer, RunOutcome, Survey, fill_time};
+use crate::survey::{Neighbours, Observer, RunOutcome, Survey, fill_time};
 use crate::workdir::{Places, WorkDir};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -126,6 +126,7 @@ impl Prepared<'_> {
                 effort,
                 host,
                 core: CoreRates::default(),
+                neighbours: Neighbours::new(budget, plan.iter().filter(|planned| planned.unsupported.is_none()).count()),
                 seed,
                 chooser: Chooser::new(&found.lost),
                 started,

@@ -10,6 +10,7 @@
 //! Sources: docs/methods/timing.md#order-of-rounds, docs/methods/timing.md#budget,
 //! docs/methods/statistics.md#stopping.
 
+mod neighbours;
 mod progress;
 
 use crate::chooser::Chooser;
@@ -23,12 +24,13 @@ use crate::supervise::{Ended, Supervisor};
 use crate::workdir::WorkDir;
 use anyhow::Result;
 use groma_harness::Rng;
+use groma_harness::core_probe;
 use groma_harness::model::{
     CoreRates, CpuLimit, Fact, Host, Job, Point, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State,
 };
-use groma_harness::stats::best_mode::best_mode;
 use groma_harness::sys::affinity;
 use groma_harness::sys::load::{self, CpuTime};
+pub(crate) use neighbours::Neighbours;
 use progress::Progress;
 use std::time::{Duration, Instant};
 
@@ -59,6 +61,8 @@ pub(crate) struct Survey {
     pub(crate) host: Host,
     /// The results of all core probes so far.
     pub(crate) core: CoreRates,
+    /// What the rounds saw of the neighbours of each CPU lately.
+    pub(crate) neighbours: Neighbours,
     pub(crate) seed: u64,
     /// Draws the CPUs of single tasks.
     pub(crate) chooser: Chooser,
@@ -208,7 +212,8 @@ impl Survey {
         }
         let of = progress.points[i].target.max(round + 1);
         observer.next(&format!("round {}/{of}  {}", round + 1, planned.point.name()));
-        let job = match self.job(planned, progress.frozen(i), round, (&progress.warmed(i), progress.plan.len()), rng) {
+        let effort = (&progress.warmed(i), progress.set_up(i), progress.plan.len());
+        let job = match self.job(planned, progress.frozen(i), round, effort, rng) {
             Ok(job) => job,
             Err(e) => {
                 progress.points[i].close(i, round, State::Failed, format!("{e:#}"), keep)?;
@@ -236,12 +241,12 @@ impl Survey {
                 result.output.facts.push(Fact::new(ROUND_WALL, format!("{:.1}", took.as_secs_f64() * 1e3)));
                 let once = once(&result);
                 self.fill = self.fill.saturating_sub(once);
-                self.learn_of_core(&result.output.core);
+                self.learn_of_core(&job.cpus, &result.output.core);
                 let longer = progress.adapt(i);
                 progress.points[i].learn(&result, took.saturating_sub(once + longer));
                 let mut round = Round { round, result: *result };
                 keep(i, &mut round)?;
-                progress.points[i].rounds.push(round);
+                progress.points[i].add(&planned.point, round);
                 observer.measured(&planned.point, &progress.points[i].rounds, &self.host);
                 Step::Measured
             }
@@ -250,11 +255,18 @@ impl Survey {
         Ok(self.supervisor.signal().map_or(step, Step::Signal))
     }
 
-    /// Updates the boundary between an unshared and a shared core from all probes so far.
-    fn learn_of_core(&mut self, seen: &CoreRates) {
+    /// Learns from a round's probes: the rate of an idle core from those of all rounds, and how
+    /// busy the neighbours of its CPU are.
+    fn learn_of_core(&mut self, cpus: &[u32], seen: &CoreRates) {
         self.core.add(seen);
-        if let (Some(core), Some(found)) = (&mut self.host.core, best_mode(&self.core.rates.0)) {
-            core.learn(found.center, found.ends_at);
+        if let Some(core) = &mut self.host.core
+            && let Some(found) = core_probe::learned(core, &self.core.rates)
+        {
+            core.learn(&found);
+        }
+        // Of a pair the timed side looks, which runs on the first.
+        if let Some(cpu) = cpus.first() {
+            self.neighbours.saw(*cpu, seen, Instant::now());
         }
     }
 
@@ -275,7 +287,7 @@ impl Survey {
         planned: &Planned,
         frozen: &[(String, u64)],
         round: u32,
-        (effort, points): (&Effort, usize),
+        (effort, set_up, points): (&Effort, Duration, usize),
         rng: &mut Rng,
     ) -> Result<Job> {
         let point = &planned.point;
@@ -287,8 +299,12 @@ impl Survey {
         let cpus = match &planned.cpus {
             Cpus::Any => Vec::new(),
             Cpus::Each(cpus) => cpus.clone(),
-            Cpus::OneOf(site) => vec![self.chooser.pick(&site.cpus, &usable(), draw)],
+            Cpus::OneOf(site) => {
+                let near = self.chooser.least_busy(&site.cpus, &usable());
+                vec![self.neighbours.draw(&near, Instant::now(), draw as f64 / u64::MAX as f64)]
+            }
         };
+        let wait = self.neighbours.wait(&cpus, set_up, Instant::now());
         self.chooser.runs_on(&cpus);
         let sampling = if planned.group { self.group_sampling(effort, points) } else { effort.sampling };
         Ok(Job {
@@ -303,6 +319,8 @@ impl Survey {
             seed,
             intervals: effort.intervals,
             time_limit_ns: sampling.as_nanos() as u64,
+            // In a worker group neighbours are only counted.
+            wait_ns: if planned.group { 0 } else { wait.as_nanos() as u64 },
             warm_ns: effort.warm_up.as_nanos() as u64,
             frozen: frozen.to_vec(),
             run_file: self.run_file(work_dir.is_some()),

@@ -4,9 +4,10 @@
 //! Measures no benchmark and starts no worker. The probe itself is in `groma_harness`.
 
 use groma_harness::core_probe;
+use groma_harness::core_watch::CoreWatch;
 use groma_harness::instruments::{FREQUENCY_PROBE_OPS, Instruments, Real};
 use groma_harness::model::{CoreProbe, CpuShare, RateCounts, Second, Watched};
-use groma_harness::stats::best_mode::{best_mode, bin_rate, log_bin};
+use groma_harness::stats::idle_rate::{bin_rate, log_bin};
 use groma_harness::stats::median;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::facts::{host_counters, steal_by_cpu};
@@ -20,7 +21,9 @@ use std::time::{Duration, Instant};
 /// The period of the probes of a CPU. A probe takes 3 us and its wake-up 14 us (KVM guest): at 2
 /// ms, two CPUs would cost 3.4 % of one.
 const EVERY: Duration = Duration::from_millis(10);
-/// The time to choose the block of the probe, before the first second.
+/// Chains before a probe: the clock may have changed since the last one.
+const CHAINS: usize = 5;
+/// The time to find the rate of an idle core, before the first second.
 const TRIAL: Duration = Duration::from_millis(400);
 /// Stack of a probing thread, in bytes.
 const STACK: usize = 64 << 10;
@@ -79,7 +82,7 @@ impl Watch {
     pub fn begin() -> io::Result<Watch> {
         let cpus = affinity::allowed()?;
         let tried = cpus.clone();
-        let trial = thread::spawn(STACK, move || core_probe::choose(&Real, &tried, TRIAL.as_nanos() as u64))?;
+        let trial = thread::spawn(STACK, move || core_probe::calibrate(&Real, &tried, TRIAL.as_nanos() as u64))?;
         let probe = trial.join().ok().flatten().ok_or_else(|| io::Error::other("no cycle counter can be used here"))?;
         let stop = Arc::new(AtomicBool::new(false));
         let mut watch = Watch {
@@ -168,8 +171,8 @@ impl Watch {
     fn learn(&mut self) {
         let mut all = RateCounts::default();
         self.cpus.iter().for_each(|probed| all.add(&probed.counts));
-        if let Some(found) = best_mode(&all.0) {
-            self.probe.learn(found.center, found.ends_at);
+        if let Some(found) = core_probe::learned(&self.probe, &all) {
+            self.probe.learn(&found);
         }
     }
 
@@ -203,12 +206,14 @@ fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen
         return;
     }
     let every = EVERY.as_nanos() as u64;
+    let mut core = CoreWatch::new(&Real, Some(*probe), 0);
     let (mut next, mut clock_next) = (sleep::now_ns(), sleep::now_ns());
     while !stop.load(Relaxed) {
         // Missed probes are skipped: catching up would keep a CPU busy that others need.
         next = (next + every).max(sleep::now_ns());
         let _ = sleep::until(next);
-        let bin = Real.issue_rate(probe).and_then(log_bin);
+        (0..CHAINS).for_each(|_| core.time_chain());
+        let bin = core.rate().and_then(log_bin);
         let core_hz = (sleep::now_ns() >= clock_next).then(|| {
             clock_next = sleep::now_ns() + 1_000_000_000;
             FREQUENCY_PROBE_OPS as f64 * 1e9 / Real.frequency_probe_ns().max(1) as f64
@@ -312,9 +317,8 @@ mod tests {
     /// A watch of one CPU without a probing thread that began 100 s ago, and the results to feed
     /// it.
     fn watch_of_one() -> (Watch, Arc<Mutex<Seen>>) {
-        use groma_harness::model::IssueBlock;
         // The best rate is so high that the boundary is not updated.
-        let probe = CoreProbe { block: IssueBlock::Mixed, length: 1, best: 100.0, shared_below: Some(3.0) };
+        let probe = CoreProbe { length: 1, step: 0.0, idle: 100.0, alone: true, shared_below: Some(3.0) };
         let seen = Arc::new(Mutex::new(Seen::default()));
         let begun = Instant::now().checked_sub(Duration::from_secs(100)).unwrap_or_else(Instant::now);
         let watch = Watch {

@@ -13,13 +13,13 @@
 
 #![forbid(unsafe_code)]
 
-pub mod best_mode;
 pub mod change_points;
 pub mod clusters;
 pub mod comparison;
 pub mod crowd;
 pub mod drift;
 pub mod histogram;
+pub mod idle_rate;
 pub mod increments;
 pub mod interval;
 pub mod isotonic;

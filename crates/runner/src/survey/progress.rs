@@ -7,15 +7,17 @@ use crate::places::Cpus;
 use crate::plan::Planned;
 use crate::shares::{self, Share};
 use anyhow::Result;
-use groma_analysis::{half_width, is_precise};
+use groma_analysis::{half_width, is_precise, rounds_of_own};
 use groma_harness::Rng;
-use groma_harness::model::{Phase, Round, RoundResult, State};
+use groma_harness::model::{Phase, Point, Round, RoundResult, State};
 use groma_stats::need;
 use std::time::{Duration, Instant};
 
 /// The progress of one point.
 pub(super) struct PointProgress {
     pub(super) rounds: Vec<Round>,
+    /// Those of them that only had samples beside a busy sibling.
+    pub(super) beside: u32,
     /// Iterations per interval by series, from the first good round.
     pub(super) frozen: Vec<(String, u64)>,
     /// The wall time of its last round.
@@ -37,6 +39,9 @@ pub(super) struct PointProgress {
 /// A round with a costly set-up samples for at most so many times as long as another.
 const LONGEST: f64 = 10.0;
 
+/// Where the sibling is busy all the time, a point has this many rounds for each that is allocated.
+const MOST_PER_COUNTED: u32 = 3;
+
 /// The longest that one point may take in all rounds together (docs/methods/timing.md#budget).
 const POINT_CAP: Duration = Duration::from_secs(20);
 
@@ -51,6 +56,23 @@ impl PointProgress {
         }
         // One bad round decides the state of the metric; more would repeat it.
         self.settled = result.state != State::Ok;
+    }
+
+    /// Adds a round.
+    pub(super) fn add(&mut self, point: &Point, round: Round) {
+        self.beside += 1 - rounds_of_own(point, std::slice::from_ref(&round)) as u32;
+        self.rounds.push(round);
+    }
+
+    /// The rounds that count: those beside a busy sibling are made up for, as far as that goes.
+    fn done(&self) -> u32 {
+        let all = self.rounds.len() as u32;
+        (all - self.beside).max(all.div_ceil(MOST_PER_COUNTED))
+    }
+
+    /// The wall time for a round that counts.
+    fn cost_of_counted(&self) -> Duration {
+        self.cost.mul_f64(self.rounds.len() as f64 / f64::from(self.done().max(1)))
     }
 
     /// The wall time of its last round without sampling and warm-up.
@@ -124,6 +146,7 @@ impl<'p> Progress<'p> {
     pub(super) fn new(survey: &Survey, plan: &'p [Planned]) -> Progress<'p> {
         let fresh = |_| PointProgress {
             rounds: Vec::new(),
+            beside: 0,
             frozen: Vec::new(),
             cost: Duration::ZERO,
             spent: Duration::ZERO,
@@ -169,11 +192,14 @@ impl<'p> Progress<'p> {
     /// (docs/methods/timing.md#effort).
     fn length(&self, i: usize) -> Duration {
         let sampling = self.effort.sampling;
-        // Both sides of a pair alike.
-        let other = self.other_side(i).map_or(Duration::ZERO, |other| self.points[other].set_up());
-        let set_up = other.max(self.points[i].set_up());
-        let longer = (set_up.as_secs_f64() / sampling.as_secs_f64()).sqrt().clamp(1.0, LONGEST);
+        let longer = (self.set_up(i).as_secs_f64() / sampling.as_secs_f64()).sqrt().clamp(1.0, LONGEST);
         sampling.mul_f64(longer)
+    }
+
+    /// How long the last round of this point was set up, of a pair that of the longer side.
+    pub(super) fn set_up(&self, i: usize) -> Duration {
+        let other = self.other_side(i).map_or(Duration::ZERO, |other| self.points[other].set_up());
+        other.max(self.points[i].set_up())
     }
 
     /// Notes what a round of this point did to its CPUs. Returns how much longer it warmed up than
@@ -216,10 +242,10 @@ impl<'p> Progress<'p> {
         self.points.iter().enumerate().filter(|(_, point)| !point.settled).map(|(i, _)| i)
     }
 
-    /// The rounds of a point so far, of a pair those of the side with more: time may have run out
-    /// between the two.
+    /// The rounds of a point so far that count, of a pair those of the side with more: time may have
+    /// run out between the two.
     fn done(&self, i: usize) -> u32 {
-        let of = |i: usize| self.points[i].rounds.len() as u32;
+        let of = |i: usize| self.points[i].done();
         self.other_side(i).map_or(of(i), |other| of(i).max(of(other)))
     }
 
@@ -281,7 +307,8 @@ impl<'p> Progress<'p> {
             self.points.iter_mut().for_each(|point| point.most = point.affordable);
         }
         let share = |&i: &usize| {
-            let PointProgress { cost, most, need, .. } = self.points[i];
+            let PointProgress { most, need, .. } = self.points[i];
+            let cost = self.points[i].cost_of_counted();
             Share { cost, done: self.done(i), most, need }
         };
         let known: Vec<Share> = open.iter().map(share).collect();
@@ -297,7 +324,9 @@ impl<'p> Progress<'p> {
             self.points.iter_mut().for_each(|point| point.most = point.target);
         }
         let owed: Vec<(Duration, u32)> =
-            open.iter().map(|&i| (self.points[i].cost, self.points[i].target.saturating_sub(self.done(i)))).collect();
+            open.iter()
+                .map(|&i| (self.points[i].cost_of_counted(), self.points[i].target.saturating_sub(self.done(i))))
+                .collect();
         // Rounds beyond the allocated ones sample as long as the last of these: their cost is
         // known.
         if owed.iter().any(|(_, rounds)| *rounds > 0) {

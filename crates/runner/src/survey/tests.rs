@@ -36,6 +36,7 @@ fn planned(bench: &str, workers: u32) -> Planned {
 fn point_progress(frozen: Vec<(String, u64)>) -> PointProgress {
     PointProgress {
         rounds: Vec::new(),
+        beside: 0,
         frozen,
         cost: Duration::ZERO,
         spent: Duration::ZERO,
@@ -51,6 +52,7 @@ fn point_progress(frozen: Vec<(String, u64)>) -> PointProgress {
 fn survey(seed: u64, sides: usize) -> Survey {
     Survey {
         core: CoreRates::default(),
+        neighbours: Neighbours::new(Duration::from_secs(60), 1),
         launchers: vec![Launcher::default(); sides],
         supervisor: Supervisor::new().expect("a supervisor"),
         effort: Effort::of(Profile::Standard),
@@ -76,7 +78,7 @@ fn jobs(seed: u64, rounds: u32) -> Vec<Job> {
     let mut rng = Rng::new(survey.seed);
     (0..rounds)
         .flat_map(|round| points.iter().map(move |point| (round, point)))
-        .map(|(round, point)| survey.job(point, &frozen, round, (&effort, 3), &mut rng).expect("a job"))
+        .map(|(round, point)| survey.job(point, &frozen, round, (&effort, Duration::ZERO, 3), &mut rng).expect("a job"))
         .collect()
 }
 
@@ -145,7 +147,7 @@ fn a_job_follows_the_plan() {
         assert_eq!((job.round, job.workers), ([0, 1][i / 3], [1, 1, 4][i % 3]));
         assert_eq!((job.id.as_str(), &job.placement), (["a.one", "a.two", "a.two"][i % 3], &Placement::SameCpu));
         assert_eq!((job.cpus.as_slice(), job.frozen.as_slice()), (&[3, 3][..], &[("a".to_owned(), 12)][..]));
-        assert_eq!((job.intervals, job.warm_ns, job.worker_kind), (25, 2_000_000, WorkerKind::Threads));
+        assert_eq!((job.intervals, job.warm_ns, job.worker_kind), (80, 2_000_000, WorkerKind::Threads));
         assert_eq!((job.host.timeslice_ns, job.work_dir.as_ref()), (7.0, None));
         // The sampling time of a worker group: 60 s / 12 / 3 points.
         assert_eq!(job.time_limit_ns, if job.workers == 1 { 40_000_000 } else { 1_666_666_666 });
@@ -322,7 +324,7 @@ fn a_single_task_draws_one_of_its_cpus_for_each_round() {
     let mut rng = Rng::new(survey.seed);
     let mut drawn = |cpus: Cpus| {
         let planned = Planned { cpus, ..planned("a.one", 1) };
-        let jobs = (0..60).map(|round| survey.job(&planned, &[], round, (&effort, 1), &mut rng).expect("a job").cpus);
+        let jobs = (0..60).map(|round| survey.job(&planned, &[], round, (&effort, Duration::ZERO, 1), &mut rng).expect("a job").cpus);
         jobs.collect::<BTreeSet<Vec<u32>>>().into_iter().collect::<Vec<_>>()
     };
     assert_eq!(drawn(Cpus::OneOf(site)), [[70_000], [70_001], [70_002]]);
@@ -332,19 +334,20 @@ fn a_single_task_draws_one_of_its_cpus_for_each_round() {
 
 /// The probes of one round alone are too few.
 #[test]
-fn the_boundary_of_a_shared_core_comes_from_the_probes_of_all_rounds() {
-    use groma_harness::model::{CoreProbe, IssueBlock, RateCounts};
-    use groma_harness::stats::best_mode::log_bin;
+fn the_rate_of_an_idle_core_comes_from_the_probes_of_all_rounds() {
+    use groma_harness::model::{CoreProbe, RateCounts};
+    use groma_harness::stats::idle_rate::log_bin;
     let mut survey = survey(1, 1);
-    survey.host.core = Some(CoreProbe { block: IssueBlock::Mixed, length: 1, best: 3.9, shared_below: None });
+    survey.host.core = Some(CoreProbe { length: 1, step: 0.0, idle: 0.0, alone: false, shared_below: None });
     let counts = [(2.0, 24), (4.0, 36)].map(|(rate, probes)| (log_bin(rate).expect("a rate"), probes));
-    let seen = CoreRates { rates: RateCounts(counts.into()), waited_ns: 0 };
+    let seen = CoreRates { rates: RateCounts(counts.into()), looks: 60, idle: 36, waited_ns: 0 };
     let boundary = |survey: &Survey| survey.host.core.and_then(|core| core.shared_below);
-    survey.learn_of_core(&seen);
+    survey.learn_of_core(&[3], &seen);
     assert_eq!(boundary(&survey), None);
-    survey.learn_of_core(&seen);
+    survey.learn_of_core(&[3], &seen);
     assert_eq!(survey.core.rates.total(), 120);
     assert!(boundary(&survey).is_some_and(|at| (2.1..3.9).contains(&at)), "{:?}", survey.host.core);
+    assert!(survey.neighbours.idle(3, Instant::now()) > survey.neighbours.idle(4, Instant::now()));
 }
 
 /// It is counted if it was an allocated one.
@@ -461,7 +464,7 @@ fn a_round_has_a_directory_and_the_shared_file_only_if_it_needs_them() {
     let mut rng = Rng::new(1);
     let mut job = |work_dir| {
         let planned = Planned { work_dir, ..planned("a.one", 1) };
-        survey.job(&planned, &[], 0, (&effort, 1), &mut rng).expect("a job")
+        survey.job(&planned, &[], 0, (&effort, Duration::ZERO, 1), &mut rng).expect("a job")
     };
     let (without, with, next) = (job(false), job(true), job(true));
     assert!(without.work_dir.is_none() && without.run_file.is_none());

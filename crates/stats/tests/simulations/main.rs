@@ -3,7 +3,7 @@
 //!
 //! `cargo test -p groma-stats --test simulations -- --nocapture` prints the tables.
 
-mod best_mode;
+mod idle_rate;
 mod change_points;
 mod distributions;
 mod intervals;

@@ -7,7 +7,6 @@ use crate::fake::{Fake, rules};
 use crate::instruments::FREQUENCY_PROBE_OPS;
 use crate::iterations::SEARCH_CAP_NS;
 use crate::labels::*;
-use crate::model::*;
 use crate::stopwatch::Stopwatch;
 use std::cell::Cell;
 
@@ -46,10 +45,10 @@ fn groups_of_loops_of_different_length_keep_them_apart() {
     // Of the long one each has a reading of its own, of the others eight share one; the turns end
     // when any series is full.
     assert_eq!(a.samples.len(), b.samples.len());
-    assert_eq!((a.samples.len() / 8, c.samples.len()), (c.samples.len(), 188));
+    assert_eq!((a.samples.len() / 8, c.samples.len()), (c.samples.len(), 47));
     let turned = each_with(&Fake::new(), 4_000_000_000, &[700_000, 3_000], |_, _, _| {});
-    assert_eq!(turned.output.series[1].samples.len(), 1504);
-    let most = 500 * DIRTY_FACTOR + GROUP as usize;
+    assert_eq!(turned.output.series[1].samples.len(), 376);
+    let most = 125 * DIRTY_FACTOR + GROUP as usize;
     assert!(turned.output.series.iter().all(|s| s.samples.len() <= most), "more than there is room for");
     let starts = |s: &Series| s.samples.iter().map(|s| s.t0_ns).collect::<Vec<_>>();
     assert!(starts(a).windows(2).all(|w| w[0] < w[1]) && starts(c).windows(2).all(|w| w[0] < w[1]));
