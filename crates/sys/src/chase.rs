@@ -45,6 +45,9 @@ pub struct Chain<'a> {
     marked: *const u8,
     nodes: usize,
     span: usize,
+    /// Some of the nodes: their places in the chain, ascending from 0, and their addresses. A proof
+    /// need not follow what lies between them.
+    landmarks: Vec<(usize, *const u8)>,
     buffer: PhantomData<&'a mut [u8]>,
 }
 
@@ -98,6 +101,7 @@ impl<'a> Chain<'a> {
         // The nodes of one group: few enough to stay in a cache, however large the buffer.
         let mut group = Vec::with_capacity(group_pages.saturating_mul(page / spacing).min(span / spacing + 1));
         let groups = pages.len().div_ceil(group_pages);
+        let mut landmarks = Vec::with_capacity(groups);
         for i in 0..groups {
             group.clear();
             for &page_start in &pages[i * pages.len() / groups..(i + 1) * pages.len() / groups] {
@@ -106,6 +110,7 @@ impl<'a> Chain<'a> {
                 group.extend((page_start..room).step_by(spacing));
             }
             shuffle(&mut group, &mut below);
+            landmarks.extend(group.first().map(|node| (nodes, start.cast_const().wrapping_add(*node))));
             nodes += group.len();
             for &node in &group {
                 // SAFETY: `node` is a multiple of the spacing (`check`: of a pointer's size) and
@@ -121,7 +126,7 @@ impl<'a> Chain<'a> {
         // SAFETY: as above. This closes the cycle; `entry` was written through `open` and is read
         // the same way.
         unsafe { open.write((&raw const entry).read()) };
-        Ok(Self { start, here: entry, marked: entry, nodes, span, buffer: PhantomData })
+        Ok(Self { start, here: entry, marked: entry, nodes, span, landmarks, buffer: PhantomData })
     }
 
     /// A chain through nodes `spacing` bytes apart in random order.
@@ -165,7 +170,7 @@ impl<'a> Chain<'a> {
             // SAFETY: as above, and both have been written.
             unsafe { core::ptr::swap(node(i), node(j)) };
         }
-        Ok(Self { start, here: start, marked: start, nodes, span, buffer: PhantomData })
+        Ok(Self { start, here: start, marked: start, nodes, span, landmarks: Vec::new(), buffer: PhantomData })
     }
 
     /// A chain from the start of the buffer to its end by a fixed `stride`, and back to the start:
@@ -186,7 +191,7 @@ impl<'a> Chain<'a> {
             // SAFETY: both are nodes, in a buffer that is borrowed for writing.
             unsafe { node(i).write(node((i + 1) % nodes).cast()) };
         }
-        Ok(Self { start, here: start, marked: start, nodes, span, buffer: PhantomData })
+        Ok(Self { start, here: start, marked: start, nodes, span, landmarks: Vec::new(), buffer: PhantomData })
     }
 
     /// A chain through the nodes at these offsets from the start of the buffer, in this order, and
@@ -225,7 +230,8 @@ impl<'a> Chain<'a> {
             unsafe { node(at).write(node(next).cast()) };
         }
         let first = node(first).cast_const().cast();
-        Ok(Self { start, here: first, marked: first, nodes: offsets.len(), span, buffer: PhantomData })
+        let (nodes, landmarks) = (offsets.len(), Vec::new());
+        Ok(Self { start, here: first, marked: first, nodes, span, landmarks, buffer: PhantomData })
     }
 
     /// Follows the chain from where the last walk stopped, and returns the number of loads: `loads`
@@ -272,14 +278,32 @@ impl<'a> Chain<'a> {
 
     /// Whether `loads` loads lead from the mark (the first node, if none was set) to the current
     /// position: evidence of the loads made in between, up to whole laps. Follows the chain itself,
-    /// at most one lap.
+    /// from the mark to the next landmark and from the last one before the end: to follow all of it
+    /// took as long as the walk. Without landmarks, at most one lap.
     pub fn leads_here(&self, loads: u64) -> bool {
-        let mut at = self.marked;
-        for _ in 0..loads % self.nodes as u64 {
-            // SAFETY: a node of a closed cycle of nodes that nothing else can write to.
-            at = unsafe { at.cast::<*const u8>().read() };
+        let mut by_address: Vec<(*const u8, usize)> = self.landmarks.iter().map(|&(place, at)| (at, place)).collect();
+        by_address.sort_unstable();
+        let (mut at, mut left) = (self.marked, (loads % self.nodes as u64) as usize);
+        while left > 0 {
+            if let Ok(found) = by_address.binary_search_by_key(&at, |&(at, _)| at) {
+                let end = (by_address[found].1 + left) % self.nodes;
+                let last = self.landmarks.partition_point(|&(place, _)| place <= end) - 1;
+                let (place, landmark) = self.landmarks[last];
+                return self.after(landmark, end - place) == self.here;
+            }
+            (at, left) = (self.after(at, 1), left - 1);
         }
         at == self.here
+    }
+
+    /// The node so many steps after this one.
+    fn after(&self, mut at: *const u8, steps: usize) -> *const u8 {
+        for _ in 0..steps {
+            // SAFETY: a node of a closed cycle of nodes that nothing else can write to; only nodes
+            // come here.
+            at = unsafe { at.cast::<*const u8>().read() };
+        }
+        at
     }
 }
 
@@ -331,6 +355,32 @@ mod tests {
         for (span, spacing) in [(8, 64), (4096, 64), (4104, 64), (4160, 64), (64 << 10, 256), (60_000, 4160)] {
             let nodes = Chain::strided(&mut bytes[..span], spacing).expect("nodes").nodes();
             assert_eq!(lines_of(span, spacing), nodes, "{span} bytes, {spacing} apart");
+        }
+    }
+
+    /// The landmarks of a chain are places of its own, and what lies between them is not skipped: a
+    /// proof with them says what one without them says, wherever it begins and ends.
+    #[test]
+    fn landmarks_shorten_a_proof_and_change_no_answer() {
+        let mut bytes = crate::pages::Map::anonymous(64 << 12, crate::pages::Policy::Base).expect("memory");
+        let mut n = 0u64;
+        let below = |limit: u64| {
+            n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (n >> 33) % limit
+        };
+        let mut chain = Chain::translation_amortised(&mut bytes, 256, 8, 4096, below).expect("nodes");
+        assert_eq!((chain.nodes(), chain.landmarks.len()), (1024, 8));
+        for (place, landmark) in chain.landmarks.clone() {
+            assert_eq!(chain.after(chain.marked, place), landmark);
+        }
+        for walked in [0, 64, 128, 192, 512, 960, 1024, 1088, 5056] {
+            for marked in [0, 64, 448] {
+                chain.walk(marked);
+                chain.mark();
+                let loads = chain.walk(walked);
+                let seen = [0, 1, 2, 127, 128, 1023, 1024].map(|more| chain.leads_here(loads + more));
+                assert_eq!(seen, [true, false, false, false, false, false, true], "{walked} after {marked}");
+            }
         }
     }
 
