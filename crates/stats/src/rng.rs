@@ -39,10 +39,10 @@ impl Rng {
         if n == 0 {
             return 0;
         }
-        let unfair = n.wrapping_neg() % n;
         loop {
             let product = u128::from(self.next_u64()) * u128::from(n);
-            if product as u64 >= unfair {
+            // The limit is below `n`, so that hardly any number needs the division for it.
+            if product as u64 >= n || product as u64 >= n.wrapping_neg() % n {
                 return (product >> 64) as u64;
             }
         }
