@@ -51,7 +51,7 @@ impl Laps {
 
 /// Follows a chain of `nodes` nodes until two laps in a row agree, or `limit_ns` have passed.
 /// `walk(n)` makes `n` loads or a few more and returns how many. Chains of few nodes are gone over
-/// several times for what is called a lap here. Of a chain of more nodes than `uncached`, of which
+/// several times for what is called a lap here. Of a chain of `uncached` nodes or more, of which
 /// the caches hold hardly any by the time that a walk comes round to them, a lap is an eighth as
 /// many loads as that: no load finds what an earlier one has left.
 pub(super) fn laps(
@@ -60,7 +60,7 @@ pub(super) fn laps(
     now_ns: impl Fn() -> u64,
     mut walk: impl FnMut(u64) -> u64,
 ) -> Laps {
-    let nodes = if nodes > uncached { (uncached / 8).max(LEAST_PIECE) } else { nodes };
+    let nodes = if nodes >= uncached { (uncached / 8).max(LEAST_PIECE) } else { nodes };
     let start = now_ns();
     // Makes the code of the loop present: that took 3 us of the first lap through 64 KiB, of 8 in
     // all, in one of two builds.
@@ -138,7 +138,7 @@ mod tests {
             laps((nodes, 1 << 19), u64::MAX, || made.get() * 100, walk);
             made.get()
         };
-        assert_eq!([1 << 18, 1 << 19, (1 << 19) + 1, 1 << 24].map(loads), [1 << 19, 1 << 20, 1 << 17, 1 << 17]);
+        assert_eq!([1 << 18, (1 << 19) - 1, 1 << 19, 1 << 24].map(loads), [1 << 19, (1 << 20) - 2, 1 << 17, 1 << 17]);
     }
 
     #[test]
