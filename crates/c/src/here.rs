@@ -99,7 +99,7 @@ impl Found {
     fn take(&mut self, measured: &groma::Found, is_disturbed: bool) -> String {
         const NS: f64 = 1e9;
         let record = &measured.record;
-        let Some(value) = record.value.filter(|_| matches!(record.state, State::Ok | State::Noisy)) else {
+        let Some(value) = record.measured() else {
             return format!("{}: {}", record.state.word(), record.reason);
         };
         self.ns = value * NS;
@@ -117,6 +117,7 @@ impl Found {
                 "disturbed: others had the CPU in every interval, and the time that they took is in it".to_owned()
             }
             State::Noisy => format!("noisy: {}", record.reason),
+            State::Unresolved => format!("disturbed: {}", record.reason),
             _ => String::new(),
         }
     }
@@ -141,7 +142,8 @@ fn measure(here: &Here) -> Result<(groma::Found, bool), String> {
         }
         // Others took the CPU in every interval, or its iterations are longer than a time slice: a
         // value with their time in it, which says so, is more than none.
-        measure_as(here, id, summary, Interference::Blocking).map(|found| (found, true))
+        let again = measure_as(here, id, summary, Interference::Blocking)?;
+        Ok(if again.record.measured().is_some() { (again, true) } else { (found, false) })
     });
     CURRENT.set(None);
     found

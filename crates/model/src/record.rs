@@ -4,8 +4,8 @@
 //! `groma-analysis`), for a live run and a stored one alike.
 
 use crate::{
-    Better, CpuLimit, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Remark, RoundResult,
-    State, Tag, Timing, Unit, WorkerKind,
+    Better, CpuLimit, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Reason, Remark,
+    RoundResult, State, Tag, Timing, Unit, WorkerKind,
 };
 use std::collections::BTreeSet;
 
@@ -290,6 +290,17 @@ impl Record {
     /// [`Self::half_width`].
     pub fn precision(&self) -> Option<f64> {
         self.at_one_clock.as_ref().map(|at| at.half_width).or_else(|| self.half_width())
+    }
+
+    /// The value, if one was measured: also where too few samples were undisturbed to rely on it,
+    /// but not a difference that cannot be told from zero, nor what some rounds did not determine.
+    pub fn measured(&self) -> Option<f64> {
+        let is_measured = match self.state {
+            State::Ok | State::Noisy => true,
+            State::Unresolved => Reason::is_too_few_clean(&self.reason),
+            _ => false,
+        };
+        self.value.filter(|_| is_measured)
     }
 
     /// The value of a fact.

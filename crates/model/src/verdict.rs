@@ -179,6 +179,16 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// Whether this is the text of [`Reason::TooFewClean`].
+    pub fn is_too_few_clean(text: &str) -> bool {
+        let counts = text.strip_prefix("only ").and_then(|rest| rest.strip_suffix(" samples were undisturbed"));
+        counts
+            .and_then(|counts| counts.split_once(" of "))
+            .is_some_and(|(clean, taken)| [clean, taken].iter().all(|count| count.parse::<usize>().is_ok()))
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -213,6 +223,17 @@ mod tests {
         for other in ["drift: +3.1 %", "", "2 modes: within rounds, 62 %", "2 modes: x, a % at 1e-6"] {
             assert_eq!(Flag::modes_of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn too_few_clean_samples_are_read_back_from_their_text() {
+        assert!(Reason::is_too_few_clean(&Reason::TooFewClean { clean: 5, taken: 11 }.to_string()));
+        let rounds = Reason::Rounds { same: 1, of: 2, reason: "only 5 of 11 samples were undisturbed".to_owned() };
+        for other in [Reason::FewClean { clean: 5, taken: 11 }, Reason::NotDistinctFromZero, Reason::NotReached, rounds]
+        {
+            assert!(!Reason::is_too_few_clean(&other.to_string()), "{other}");
+        }
+        assert!(!Reason::is_too_few_clean("only some of 11 samples were undisturbed"));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "64 dependent loads",
         timing: Timing::Floor,
         outputs: OUTPUTS,
-        version: 2,
+        version: 3,
         needs: &[Need::EndOfCaches],
         params: &[
             Param::size("size", "working set of the chain in bytes")

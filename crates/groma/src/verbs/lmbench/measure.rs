@@ -79,12 +79,15 @@ impl Found {
             return None;
         };
         let params = if record.params_text.is_empty() { String::new() } else { format!(" ({})", record.params_text) };
-        let Some(value) = record.value.filter(|_| matches!(record.state, State::Ok | State::Noisy)) else {
+        // As there, what took samples has a line, however busy the machine: scripts expect it.
+        let Some(value) = record.measured() else {
             let why = if record.reason.is_empty() { "there is no value" } else { &record.reason };
             call.absent(&format!("{}{params}: {why}", record.state.word()));
             return None;
         };
-        if let Some(half) = record.precision().filter(|half| *half > IMPRECISE) {
+        if record.state == State::Unresolved {
+            call.tell(&format!("disturbed{params}: {}", record.reason));
+        } else if let Some(half) = record.precision().filter(|half| *half > IMPRECISE) {
             call.imprecise.borrow_mut().push((params.clone(), half));
         }
         if call.copies().is_ok_and(|n| n > 1) && not_parallel(record) {
