@@ -241,6 +241,7 @@ impl<'j> Ctx<'j> {
             drops: class.drops(),
             faults_expected: matches!(self.info.interference, Interference::Faults | Interference::Tasks),
             blocks: matches!(self.info.interference, Interference::Blocking | Interference::Tasks),
+            sleeps: self.job.cpus.iter().any(|cpu| *cpu != self.job.cpus[0]) || self.job.cpus.is_empty(),
             tasks: self.info.interference == Interference::Tasks,
             first: self.info.outputs.iter().any(|output| output.suffix == FIRST),
             rate: self.info.outputs.first().map_or(self.info.quantity, |o| self.info.quantity_of(o)).is_rate(),

@@ -127,6 +127,7 @@ pub(crate) fn rules() -> Rules {
         drops: Interference::Cpu.drops(),
         faults_expected: false,
         blocks: false,
+        sleeps: false,
         tasks: false,
         first: false,
         rate: false,

@@ -24,6 +24,8 @@ pub struct Rules {
     pub faults_expected: bool,
     /// Blocking belongs to the operation.
     pub blocks: bool,
+    /// Its sides may run on several CPUs, which sleep while the other side works.
+    pub sleeps: bool,
     /// The operation creates processes or threads that work while it waits: their CPU time counts
     /// as its own.
     pub tasks: bool,

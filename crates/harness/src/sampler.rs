@@ -152,8 +152,10 @@ pub(crate) fn group<I: Instruments>(
             let labels = if elapsed_ns == 0 { Labels::of(&[Label::Clock]) } else { Labels::NONE };
             into.push(Sample { t0_ns, elapsed_ns, iters: n, labels, ..Sample::default() });
         }
-        // A CPU that slept has another clock for some microseconds.
-        if rules.blocks {
+        // A CPU that slept has another clock for some microseconds. Where both sides share a CPU,
+        // the chains would only make the timed one the greedier, which the scheduler makes up for
+        // (docs/methods/timing.md#frequency-probe).
+        if rules.blocks && rules.sleeps {
             watch.time_anew();
         }
         let was_idle = std::mem::replace(&mut idle, watch.look());
