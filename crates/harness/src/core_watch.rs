@@ -40,8 +40,15 @@ impl<'i, I: Instruments> CoreWatch<'i, I> {
     /// A watch by this probe, which may wait for so long in all. Without a probe it sees nothing,
     /// and calls every core idle.
     pub fn new(ins: &'i I, probe: Option<CoreProbe>, patience_ns: u64) -> CoreWatch<'i, I> {
-        let mut watch =
-            CoreWatch { ins, probe, chains: [u64::MAX; CHAINS], next: 0, timed_ns: 0, patience_ns, seen: CoreRates::default() };
+        let mut watch = CoreWatch {
+            ins,
+            probe,
+            chains: [u64::MAX; CHAINS],
+            next: 0,
+            timed_ns: 0,
+            patience_ns,
+            seen: CoreRates::default(),
+        };
         watch.time_chain();
         watch
     }

@@ -6,8 +6,8 @@
 //! its labels: which of them count is for the statistics to say. Worker groups are in
 //! [`crate::worker_group`].
 
-use crate::error::{BenchError, Outcome};
 use crate::core_watch::CoreWatch;
+use crate::error::{BenchError, Outcome};
 use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments};
 use crate::iterations::{Count, choose_iterations, scaling, time_once};
 use crate::labels::{Rules, label, label_host};

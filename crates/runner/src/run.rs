@@ -126,7 +126,10 @@ impl Prepared<'_> {
                 effort,
                 host,
                 core: CoreRates::default(),
-                neighbours: Neighbours::new(budget, plan.iter().filter(|planned| planned.unsupported.is_none()).count()),
+                neighbours: Neighbours::new(
+                    budget,
+                    plan.iter().filter(|planned| planned.unsupported.is_none()).count(),
+                ),
                 seed,
                 chooser: Chooser::new(&found.lost),
                 started,

@@ -384,6 +384,7 @@ fn labels_of_a_member_reach_the_coordinator() {
         drops: Labels::NONE,
         faults_expected: false,
         blocks: false,
+        sleeps: false,
         tasks: false,
         first: false,
         rate: false,

@@ -323,10 +323,10 @@ impl<'p> Progress<'p> {
         if costs_known || widths_known {
             self.points.iter_mut().for_each(|point| point.most = point.target);
         }
-        let owed: Vec<(Duration, u32)> =
-            open.iter()
-                .map(|&i| (self.points[i].cost_of_counted(), self.points[i].target.saturating_sub(self.done(i))))
-                .collect();
+        let owed: Vec<(Duration, u32)> = open
+            .iter()
+            .map(|&i| (self.points[i].cost_of_counted(), self.points[i].target.saturating_sub(self.done(i))))
+            .collect();
         // Rounds beyond the allocated ones sample as long as the last of these: their cost is
         // known.
         if owed.iter().any(|(_, rounds)| *rounds > 0) {

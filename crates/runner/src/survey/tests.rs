@@ -324,7 +324,8 @@ fn a_single_task_draws_one_of_its_cpus_for_each_round() {
     let mut rng = Rng::new(survey.seed);
     let mut drawn = |cpus: Cpus| {
         let planned = Planned { cpus, ..planned("a.one", 1) };
-        let jobs = (0..60).map(|round| survey.job(&planned, &[], round, (&effort, Duration::ZERO, 1), &mut rng).expect("a job").cpus);
+        let jobs = (0..60)
+            .map(|round| survey.job(&planned, &[], round, (&effort, Duration::ZERO, 1), &mut rng).expect("a job").cpus);
         jobs.collect::<BTreeSet<Vec<u32>>>().into_iter().collect::<Vec<_>>()
     };
     assert_eq!(drawn(Cpus::OneOf(site)), [[70_000], [70_001], [70_002]]);
