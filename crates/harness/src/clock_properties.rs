@@ -76,8 +76,8 @@ pub fn poll(clock: &impl Clock) -> Option<ClockFacts> {
     })
 }
 
-/// The interval of a single worker where the clock allows it: so short that a neighbour who comes or
-/// goes within it is seen by the probes on both sides (docs/methods/neighbour.md#label).
+/// The interval of a single worker where the clock allows it: so short that a neighbour who comes
+/// or goes within it is seen by the probes on both sides (docs/methods/neighbour.md#label).
 const SHORTEST_NS: f64 = 40_000.0;
 /// Steps of the clock in the shortest interval (docs/methods/timing.md#interval-length).
 const STEPS: f64 = 2000.0;
@@ -87,8 +87,8 @@ const READS: f64 = 500.0;
 /// (docs/methods/timing.md#time-slice).
 pub const ASSUMED_TIMESLICE_NS: f64 = 4e6;
 
-/// The interval for one worker, in nanoseconds: the shortest that the clock allows. Quantisation and
-/// clock error stay below 0.1 and 0.2 %.
+/// The interval for one worker, in nanoseconds: the shortest that the clock allows. Quantisation
+/// and clock error stay below 0.1 and 0.2 %.
 pub fn interval_ns(clock: &ClockFacts) -> f64 {
     SHORTEST_NS.max(STEPS * clock.step_ns).max(READS * clock.cost_ns)
 }

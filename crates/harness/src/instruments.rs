@@ -35,13 +35,13 @@ pub trait Instruments: Clock {
     /// nanoseconds they took.
     fn chain_ns(&self, ops: u64) -> u64;
 
-    /// Ticks of the cycle counter during [`PROBE_TURNS`] turns of independent operations, so many
+    /// Ticks of the cycle counter during `PROBE_TURNS` turns of independent operations, so many
     /// times: 0.4 us on a core that nobody shares (docs/methods/neighbour.md#probe).
     /// 0 where nothing counts.
     fn block_ticks(&self, _length: u32) -> u64 {
         0
     }
-    /// Ticks during [`PROBE_ADDITIONS`] dependent additions, so many times: 1 us. 0 where nothing
+    /// Ticks during `PROBE_ADDITIONS` dependent additions, so many times: 1 us. 0 where nothing
     /// counts.
     fn chain_ticks(&self, _length: u32) -> u64 {
         0

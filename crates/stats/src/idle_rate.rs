@@ -79,7 +79,8 @@ pub fn idle_rate(counts: &[(i16, u32)], step: f64) -> Option<IdleRate> {
     let half = f64::from(top - best) / BINS;
     let slower = SLOWER.max(1.5 * half + 0.01).max(1.2 * step).min(MOST_SLOWER.max(1.2 * step));
     let end = best - bins(slower);
-    // An idle core's rates are a peak, also where they are rare. A continuum is thinnest at its top.
+    // An idle core's rates are a peak, also where they are rare. A continuum is thinnest at its
+    // top.
     let width = bins(PEAK.max(0.6 * step));
     let peak = between(best - width, best + width + 1) as f64;
     let below = between(end - 2 * (2 * width + 1), end) as f64 / 2.0;

@@ -242,8 +242,8 @@ impl<'p> Progress<'p> {
         self.points.iter().enumerate().filter(|(_, point)| !point.settled).map(|(i, _)| i)
     }
 
-    /// The rounds of a point so far that count, of a pair those of the side with more: time may have
-    /// run out between the two.
+    /// The rounds of a point so far that count, of a pair those of the side with more: time may
+    /// have run out between the two.
     fn done(&self, i: usize) -> u32 {
         let of = |i: usize| self.points[i].done();
         self.other_side(i).map_or(of(i), |other| of(i).max(of(other)))

@@ -75,8 +75,8 @@ fn shared_cores_are_recognised_however_rarely_they_are_idle() {
                 for seed in 0..6 {
                     let seen = probes(&core, 40_000, &mut Rng::new(seed));
                     let is_idle = seen.iter().filter(|(idle, _)| *idle).count();
-                    // A core that happened to be hardly ever idle is another case; where the counter
-                    // shows three rates between idle and 8 % slower, 2 % are too few.
+                    // A core that happened to be hardly ever idle is another case; where the
+                    // counter shows three rates between idle and 8 % slower, 2 % are too few.
                     if is_idle < if step > 0.01 { 1_200 } else { 400 } {
                         continue;
                     }

@@ -42,7 +42,7 @@ fn a_round_with_a_costly_set_up_samples_longer() {
         [0, 4, 16, 100, 100_000].map(|ms| sampling(ms, 1)[0]),
         [(4, 40), (4, 40), (8, 80), (20, 200), (40, 400)]
     );
-    assert_eq!(sampling(16, 2), [(8, 22); 2], "both sides of a pair alike");
+    assert_eq!(sampling(16, 2), [(8, 80); 2], "both sides of a pair alike");
     // What a round samples is no set-up.
     let (survey, plan) = (Survey { effort, ..survey(1, 1) }, [planned("a.one", 1)]);
     let mut progress = Progress::new(&survey, &plan);
