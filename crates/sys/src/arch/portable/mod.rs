@@ -29,5 +29,5 @@ pub use call::calls;
 pub use chain::{ADD_TAKES_ONE_CYCLE, add_chain, mul_chain, rotate_chain};
 pub use chase::chase;
 pub use counter::{COUNTER_NAME, counter_start, counter_stop, counter_usable};
-pub use issue::{issue_additions, issue_loads, issue_mixed, issue_moves};
+pub use issue::issue_mixed;
 pub use syscall::{clone3_call, syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6};
