@@ -2,6 +2,7 @@
 //! program ends, the state of before is there again. The state is an ordinary file.
 
 use crate::common::{Ended, Place, Running, until};
+use serde_json::Value;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,6 +59,21 @@ fn started(place: &Place, file: &Path, when: When) -> Running {
     running
 }
 
+/// Measures in turns, and compares the two runs as if nothing had disturbed them: a busy machine
+/// may leave a side without a value.
+fn in_turns(place: &Place, args: &[&str]) -> Value {
+    let said = place.groma(&[&["ab"], args].concat());
+    assert!(is_well(&said), "{said:?}");
+    place.calm();
+    let [a, b] = &place.runs()[..] else { panic!("{said:?}") };
+    place.json(&["compare", a, b, "--format", "json"])
+}
+
+/// Whether both sides were measured, and compared unless that was too noisy.
+fn is_well(ended: &Ended) -> bool {
+    matches!(ended.code, Some(0 | 3))
+}
+
 fn short(place: &Place, args: &[&str]) -> Ended {
     place.groma(&[&["ab", "syscall.getppid", "--budget", "5s", "--rounds", "6"], args].concat())
 }
@@ -77,12 +93,10 @@ fn each_side_sees_its_own_value_in_every_round_and_both_runs_say_so() {
         other.display(),
         log = log.display()
     );
-    // The other benchmark has a value also where no sample of a command is undisturbed.
-    let select = ["ab", "mix.command", "syscall.getppid", "--param", &command];
-    let args = [&select[..], &["--rounds", "6", "--budget", "12s", "--format", "json"]].concat();
+    let args = ["mix.command", "--param", &command, "--rounds", "6", "--budget", "12s"];
     let sets = ["--set-a", &a, "--set-b", &b, "--set-b", &of_b];
     let behind = ["--", "sh", "-c", &side_a, "--", "sh", "-c", &side_b];
-    let json = place.json(&[&args[..], &sets, &behind].concat());
+    let json = in_turns(&place, &[&args[..], &sets, &behind].concat());
     let mut rounds: Vec<(String, usize)> = Vec::new();
     for line in read(&log).lines() {
         match (line, rounds.last_mut()) {
@@ -94,9 +108,10 @@ fn each_side_sees_its_own_value_in_every_round_and_both_runs_say_so() {
             (seen, None) => panic!("{seen} without a side"),
         }
     }
-    // The first of each are those that were only tried, and in others the other benchmark ran.
+    // The first of each are those that were only tried.
     let measured = |name: &str| rounds.iter().filter(|(side, count)| side == name && *count > 0).count();
-    assert!(measured("A") >= 3 && measured("A") == measured("B"), "{rounds:?}");
+    // The budget may end between the two sides of a pair.
+    assert!(measured("A") >= 3 && measured("A").abs_diff(measured("B")) <= 1, "{rounds:?}");
     assert_eq!((read(&file).as_str(), read(&other).as_str()), ("before", "17\n"));
     assert_eq!(journal(&place).1, None);
 
@@ -119,8 +134,8 @@ fn each_run_has_the_facts_of_the_machine_in_its_own_state() {
     let other = (before.parse::<u64>().expect("a number") + 1).to_string();
     let place = Place::new();
     let (a, b) = (set(setting, &before), set(setting, &other));
-    let args = ["ab", "syscall.getppid", "--budget", "5s", "--rounds", "6", "--format", "json"];
-    let json = place.json(&[&args[..], &["--set-a", &a, "--set-b", &b]].concat());
+    let args = ["syscall.getppid", "--budget", "5s", "--rounds", "6", "--set-a", &a, "--set-b", &b];
+    let json = in_turns(&place, &args);
     let differences = json["others"][0]["differences"].as_array().expect("differences");
     let fact = differences.iter().find(|of| of["key"] == "sys.aio_max_nr");
     let seen = fact.map(|of| [of["a"].clone(), of["b"].clone()]);
@@ -175,7 +190,7 @@ fn the_next_start_restores_what_a_killed_run_changed_and_leaves_alone_what_a_liv
 fn a_journal_that_is_not_ours_is_not_followed() {
     let place = Place::new();
     let file = state(&place);
-    assert_eq!(short(&place, &["--set-b", &set(&file, "b")]).code, Some(0));
+    assert!(is_well(&short(&place, &["--set-b", &set(&file, "b")])));
     let (dir, _) = journal(&place);
     let (left, elsewhere) = (dir.join("changed"), place.path("elsewhere"));
     let forged = format!("groma changed 1\0boot\0write\0{}\0forged\0end\0", file.display());
@@ -262,6 +277,6 @@ fn where_nothing_differs_nothing_is_written() {
     let (at, value) = (written(), set(&file, "before"));
     assert_eq!(short(&place, &["--set-a", &value, "--set-b", &value]).code, Some(2), "--same is missing");
     let same = short(&place, &["--same", "--set-a", &value, "--set-b", &value]);
-    assert_eq!(same.code, Some(0), "{}", same.err);
+    assert!(is_well(&same), "{}", same.err);
     assert_eq!((written(), journal(&place).1), (at, None));
 }

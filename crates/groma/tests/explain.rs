@@ -7,6 +7,7 @@ fn with_a_run() -> Place {
     let place = Place::new();
     let run = ["run", "signal.catch", "syscall.getppid", "syscall.read", "--profile", "quick", "--rounds", "3"];
     assert_eq!(place.groma(&run).code, Some(0));
+    place.calm();
     place
 }
 

@@ -244,6 +244,7 @@ fn several_runs_and_parts_of_them() {
     let place = measured();
     let quick = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "2", "--json"];
     let second = place.json(&quick)["run"]["run"].as_str().expect("an id").to_owned();
+    place.calm();
     let args = ["export", "one", "latest", "--format", "csv", "--select", "syscall"];
     let both = place.groma(&args);
     assert_eq!(both.code, Some(0), "{both:?}");

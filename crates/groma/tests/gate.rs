@@ -10,6 +10,7 @@ use std::process::Command;
 fn baseline(place: &Place) -> String {
     let ran = place.groma(&["run", "syscall.getppid", "--profile", "quick", "--tag", "main"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    place.calm();
     let file = place.path("base.ndjson").to_str().expect("a path").to_owned();
     let set = place.groma(&["baseline", "set", &file, "main"]);
     assert!(set.code == Some(0) && set.out.contains("1 metric of 1 run"), "{set:?}");

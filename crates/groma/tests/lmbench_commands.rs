@@ -230,8 +230,11 @@ fn a_line_has_the_measured_value_by_the_definition_of_lmbench() {
         let words: Vec<&str> = [&["lmbench"], words.split(' ').collect::<Vec<_>>().as_slice()].concat();
         let ended = place.groma(&words);
         assert_eq!(ended.code, Some(0), "{words:?}: {ended:?}");
+        // What is told goes to the other stream, and begins with the program's name.
+        let program = words[1..].iter().find(|word| !word.starts_with('-')).expect("a program");
+        let told = format!("{program}: ");
         let line =
-            [&ended.out, &ended.err].into_iter().flat_map(|text| text.lines()).rfind(|line| !line.contains(" \u{b1} "));
+            [&ended.out, &ended.err].into_iter().flat_map(|text| text.lines()).rfind(|line| !line.starts_with(&told));
         let line = line.unwrap_or_else(|| panic!("{words:?}: no line: {ended:?}"));
         let numbers: Vec<&str> = line.split_ascii_whitespace().collect();
         let printed: f64 = numbers[numbers.len() - 1 - from_end].parse().unwrap_or_else(|e| panic!("{line}: {e}"));

@@ -62,6 +62,7 @@ fn published_tables_stand_beside_the_runs() {
         let ended = place.groma(&["run", "syscall.stat", "--profile", "quick", "--rounds", "2", "--tag", tag]);
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
     }
+    place.calm();
     let with = ["--with", "cse221", "--with", "lmbench1996", "--with", "cse221"];
     let ended = place.groma(&[&["report", "before", "after"][..], &with].concat());
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{ended:?}");

@@ -13,6 +13,7 @@ fn reports(place: &Place) -> [std::path::PathBuf; 3] {
         let ended = place.groma(&run);
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
     }
+    place.calm();
     let write = |name: &str, runs: &[&str]| {
         let file = place.path(name);
         let text = file.display().to_string();

@@ -87,7 +87,7 @@ fn a_run_is_complete_in_every_form() {
     assert!(place.left_behind().is_empty());
 }
 
-/// The rounds of a run in the order of measurement, as (metric, round).
+/// The first two rounds of each point in the order of measurement, as (metric, round).
 fn order(run: &Value) -> Vec<(String, u64)> {
     let mut seen = Vec::new();
     for m in run["metrics"].as_array().expect("metrics") {
@@ -98,24 +98,20 @@ fn order(run: &Value) -> Vec<(String, u64)> {
         }
     }
     seen.sort();
-    seen.into_iter().map(|(_, what)| what).collect()
+    // More rounds make up for those beside a busy sibling thread.
+    seen.into_iter().map(|(_, what)| what).filter(|(_, round)| *round < 2).collect()
 }
 
 #[test]
 fn the_seed_determines_the_order() {
     let place = Place::new();
     let run = |seed: &str| {
-        let args =
-            ["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--seed", seed, "--samples", "--json"];
-        order(&place.json(&args))
+        let brief = ["--profile", "quick", "--rounds", "2", "--budget", "60s", "--no-store", "--samples", "--json"];
+        order(&place.json(&[&["run", "syscall", "ipc.pipe_rtt", "--seed", seed][..], &brief].concat()))
     };
-    // A round waits while its core is shared, and another is taken first: two runs that met no
-    // neighbour are in the same order, which chance does not bring about.
-    let first = until("two runs in the same order", || {
-        let [one, two] = [run("7"), run("7")];
-        (one == two).then_some(one)
-    });
+    let first = run("7");
     assert!(first.len() >= 12, "{first:?}");
+    assert_eq!(first, run("7"));
     assert_ne!(first, run("8"));
 }
 
@@ -124,12 +120,14 @@ fn each_metric_gets_the_rounds_of_the_profile_in_fresh_processes() {
     let place = Place::new();
     let run = place.json(&["run", "syscall.getppid", "--profile", "quick", "--samples", "--json"]);
     let m = metric(&run, "syscall.getppid");
-    assert_eq!(m["rounds"], 6);
     let rounds = m["round_samples"].as_array().expect("rounds");
+    // Up to three for each that a quick run has, where a sibling thread was busy.
+    let most = if m["labels"]["N"].is_null() { 6 } else { 18 };
+    assert!((6..=most).contains(&rounds.len()), "{} rounds, {}", rounds.len(), m["labels"]);
     let mut pids: Vec<u64> = rounds.iter().filter_map(|r| r["result"]["pid"].as_u64()).collect();
     pids.sort_unstable();
     pids.dedup();
-    assert_eq!(pids.len(), 6, "each round is a fresh process");
+    assert_eq!(pids.len(), rounds.len(), "each round is a fresh process");
     // The iteration count is determined once and frozen for the run.
     let counts: BTreeMap<u64, usize> =
         rounds.iter().filter_map(|r| r["result"]["series"][0]["iters"].as_u64()).fold(BTreeMap::new(), |mut all, n| {
@@ -203,25 +201,28 @@ fn a_run_and_show_print_the_same() {
 #[test]
 fn a_value_that_contradicts_earlier_runs_says_so() {
     let place = Place::new();
+    // Those that are flagged, and those that have a value that can be.
     let flagged = |args: &[&str]| {
         let records = place.json(args)["metrics"].as_array().expect("metrics").clone();
         let flags =
             |r: &Value| r["flags"].as_array().expect("flags").iter().any(|f| f.to_string().contains("contradicts"));
-        (records.iter().filter(|r| flags(r)).count(), records.len())
+        [flags, has_value].map(|is_it| records.iter().filter(|r| is_it(r)).count())
     };
     let run = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "3", "--json"];
     for _ in 0..3 {
-        assert_eq!(flagged(&run).0, 0, "fewer than three runs are no rule");
+        assert_eq!(flagged(&run)[0], 0, "fewer than three runs are no rule");
     }
     // As if an iteration had been many operations.
     let store = rusqlite::Connection::open(place.store()).expect("a store");
     store
         .execute_batch("UPDATE rounds SET result = replace(result, '\"per_iter\":', '\"per_iter\":9')")
         .expect("rounds");
-    let (contradicting, all) = flagged(&run);
-    assert!(contradicting > 0 && contradicting == all, "{contradicting} of {all}");
+    let [contradicting, all] = flagged(&run);
+    assert_eq!(contradicting, all);
     // Whoever looks at it later sees the same.
-    assert_eq!(flagged(&["show", "--format", "json"]).0, contradicting);
+    assert_eq!(flagged(&["show", "--format", "json"]), [contradicting, all]);
+    place.calm();
+    assert_eq!(flagged(&["show", "--format", "json"]), [1, 1]);
     let shown = place.groma(&["show"]).out;
     assert!(shown.contains("contradicts"), "{shown}");
 }
@@ -234,6 +235,7 @@ fn a_metric_is_shown_on_a_card_with_what_it_was_before() {
         let ended = place.groma(&run);
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
+    place.calm();
     let card = place.groma(&["show", "syscall.getppid"]);
     assert_eq!(card.code, Some(0), "{card:?}");
     for part in ["  value", "  rounds", "in 1 run of this machine", "again     groma run syscall.getppid\n"] {
@@ -303,6 +305,7 @@ fn plot_and_show_take_the_latest_run_that_has_the_metric() {
     };
     let with = quick(&["mem.latency"]);
     let without = quick(&["syscall.getppid"]);
+    place.calm();
     for args in [&["plot", "mem.latency"][..], &["show", "--select", "mem.latency"]] {
         let shown = place.groma(args);
         assert_eq!(shown.code, Some(0), "{shown:?}");
@@ -360,19 +363,13 @@ fn show_takes_names_of_metrics_and_of_other_tools() {
 #[test]
 fn several_runs_are_drawn_together() {
     let place = Place::new();
-    // Two of these sizes make a line, and on a busy machine a run may have a value of one or none.
     let quick = || {
-        until("a run with a line", || {
-            let sizes = ["--param", "size=8K,16K,32K,64K"];
-            let args =
-                [&["run", "mem.latency"][..], &sizes, &["--profile", "quick", "--rounds", "1", "--json"]].concat();
-            let run = place.json(&args);
-            let metrics = run["metrics"].as_array().expect("metrics").iter();
-            let drawn = metrics.filter(|record| record["id"] == "mem.latency" && has_value(record)).count();
-            (drawn >= 2).then(|| run["run"]["run"].as_str().expect("an id").to_owned())
-        })
+        let args = ["--param", "size=8K,16K,32K,64K", "--profile", "quick", "--rounds", "1", "--json"];
+        let run = place.json(&[&["run", "mem.latency"][..], &args].concat());
+        run["run"]["run"].as_str().expect("an id").to_owned()
     };
     let (first, second) = (quick(), quick());
+    place.calm();
     let svg = place.path("both.svg").display().to_string();
     let both = place.groma(&["plot", "mem.latency", "--run", &first, "--run", &second, "-o", &svg]);
     assert_eq!((both.code, both.err.as_str()), (Some(0), ""), "{both:?}");
@@ -440,6 +437,7 @@ fn lists_explanations_plots_and_completions_come_from_the_catalogue() {
     assert!(machine["facts"].as_object().is_some_and(|f| f.len() > 10), "{machine}");
 
     place.groma(&["run", "mem.latency", "--profile", "quick", "--rounds", "1"]);
+    place.calm();
     let svg = place.path("curve.svg");
     let plotted = place.groma(&["plot", "mem.latency", "-o", &svg.display().to_string()]);
     assert_eq!(plotted.code, Some(0), "{plotted:?}");

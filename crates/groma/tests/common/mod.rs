@@ -91,6 +91,18 @@ impl Place {
         serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {ended:?}"))
     }
 
+    /// The runs in the store, in the order in which they began; of two in turns, side by side.
+    pub(crate) fn runs(&self) -> Vec<String> {
+        let store = rusqlite::Connection::open(self.store()).expect("a store");
+        let mut runs = store.prepare("SELECT run FROM runs ORDER BY rowid").expect("a statement");
+        runs.query_map([], |row| row.get(0)).expect("runs").map(|run| run.expect("an id")).collect()
+    }
+
+    /// Makes the samples in the store undisturbed.
+    pub(crate) fn calm(&self) {
+        calm(&self.store());
+    }
+
     /// Starts the program without waiting for it.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
         Running { child: self.command(args).spawn().expect("the program starts") }
@@ -225,6 +237,22 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 pub(crate) fn write_program(path: &Path, script: &str) {
     std::fs::write(path, script).expect("a file");
     std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("its mode");
+}
+
+/// Makes the samples in a store undisturbed. A busy machine withholds values; what is made of them
+/// can be tested there all the same, because records are recomputed from the samples.
+pub(crate) fn calm(store: &Path) {
+    /// No benchmark has more.
+    const SERIES: usize = 16;
+    let paths = (0..SERIES).map(|i| format!(", '$.series[{i}].labels', '$.series[{i}].spans.labels'"));
+    let calm = format!("UPDATE rounds SET result = json_remove(result{})", paths.collect::<String>());
+    rusqlite::Connection::open(store).expect("a store").execute(&calm, []).expect("rounds");
+}
+
+/// Whether a record was measured, whatever others did to its samples meanwhile.
+pub(crate) fn was_measured(record: &Value) -> bool {
+    let is_determined = has_value(record) || record["state"] == "unresolved";
+    is_determined && record["value"].as_f64().is_some_and(|value| value > 0.0)
 }
 
 /// Whether a record's value can be relied on. One that is `unresolved` may have one in JSON; tables
