@@ -40,6 +40,7 @@ fn errors_name_the_input_and_what_was_expected() {
     refuses(&["report", "-o", "x.docx"], "--output: expected a file that ends in .html, .md or .pdf, or --format");
     refuses(&["trend", "syscall.getppid", "--last", "0"], "0 is not in 1..");
     refuses(&["watch", "--for", "0s"], "expected a time above zero, such as 30s");
+    refuses(&["watch", "--record", "/nonexistent/x"], "--record /nonexistent/x: ");
     refuses(&["gate", "--baseline", "main"], "groma: --baseline main: ");
     refuses(&["__worker"], "is for groma's own use");
     let both = "--json and --out - both write to standard output";

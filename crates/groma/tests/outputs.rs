@@ -4,6 +4,7 @@
 
 use crate::common::{Ended, Place, ended, is_executable, until};
 use groma_benches::all;
+use groma_harness::course::Course;
 use groma_harness::model::Tier;
 use groma_harness::sys::facts::free_space;
 use groma_harness::sys::process::is_root;
@@ -85,6 +86,19 @@ fn a_full_output_ends_no_run() {
     if !watch.err.contains("cannot be watched") {
         assert!(watch.code == FAILED && watch.err.contains("--out: No space left"), "{watch:?}");
         assert!(!watch.out.is_empty(), "{watch:?}");
+    }
+}
+
+#[test]
+fn a_recorded_course_can_be_read() {
+    let place = Place::new();
+    let file = place.path("host.course");
+    let watch = place.groma(&["watch", "--for", "1s", "--record", file.to_str().expect("UTF-8")]);
+    if watch.code == Some(0) {
+        let course = Course::read(&std::fs::read(file).expect("it was written")).expect("a course");
+        assert!(course.rates(0).flatten().next().is_some(), "{:?}", course.head);
+    } else {
+        assert!(watch.err.contains("cannot be watched"), "{watch:?}");
     }
 }
 

@@ -27,6 +27,7 @@ mod board;
 pub mod clock_properties;
 pub mod core_probe;
 pub mod core_watch;
+pub mod course;
 mod ctx;
 mod error;
 mod evidence;

@@ -1,10 +1,15 @@
 //! Watches how much of each core other threads use, second by second: a thread on each CPU probes
 //! the core every 10 ms (docs/methods/neighbour.md#watch).
 //!
-//! Measures no benchmark and starts no worker. The probe itself is in `groma_harness`.
+//! Measures no benchmark and starts no worker. The probe itself is in `groma_harness`; a recording
+//! of some ten thousand probes a second is in `recorder`.
 
+mod recorder;
+
+use crate::watch::recorder::Recorder;
 use groma_harness::core_probe;
 use groma_harness::core_watch::CoreWatch;
+use groma_harness::course::Head;
 use groma_harness::instruments::{FREQUENCY_PROBE_OPS, Instruments, Real};
 use groma_harness::model::{CoreProbe, CpuShare, RateCounts, Second, Watched};
 use groma_harness::stats::idle_rate::{bin_rate, log_bin};
@@ -55,6 +60,21 @@ struct Probed {
 }
 
 impl Probed {
+    /// A CPU without a thread.
+    fn new(cpu: u32, seen: Arc<Mutex<Seen>>, stolen: Option<u64>) -> Probed {
+        Probed {
+            cpu,
+            seen,
+            thread: None,
+            counts: RateCounts::default(),
+            clocks: Vec::new(),
+            streak: 0,
+            longest: 0,
+            stolen_first: stolen,
+            stolen_last: stolen,
+        }
+    }
+
     /// The share of time stolen since the last call, from the current count of ticks.
     fn stolen(&mut self, ticks: Option<u64>, wall_s: f64) -> Option<f64> {
         let before = std::mem::replace(&mut self.stolen_last, ticks);
@@ -72,6 +92,7 @@ pub struct Watch {
     last: Instant,
     waiting_us: Option<u64>,
     used: Usage,
+    recorder: Option<Recorder>,
 }
 
 impl Watch {
@@ -81,37 +102,70 @@ impl Watch {
     /// When there is no cycle counter, or no thread can be started.
     pub fn begin() -> io::Result<Watch> {
         let cpus = affinity::allowed()?;
-        let tried = cpus.clone();
-        let trial = thread::spawn(STACK, move || core_probe::calibrate(&Real, &tried, TRIAL.as_nanos() as u64))?;
-        let probe = trial.join().ok().flatten().ok_or_else(|| io::Error::other("no cycle counter can be used here"))?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut watch = Watch {
+        let probe = trial(&cpus)?;
+        let mut watch = Watch::new(probe, None);
+        let stolen = steal_by_cpu();
+        for cpu in cpus {
+            let work = move |stop: &AtomicBool, seen: &Mutex<Seen>| probe_until(stop, cpu, &probe, seen);
+            watch.start(cpu, stolen.get(&cpu).copied(), work)?;
+        }
+        Ok(watch)
+    }
+
+    /// Begins to record one CPU of each core, four at most, and keeps them busy: a second thread of
+    /// a core would only find the first one.
+    ///
+    /// # Errors
+    /// As [`begin`](Watch::begin), and when the trial found no rate of an idle core.
+    pub fn record() -> io::Result<Watch> {
+        let cpus = recorder::cpus();
+        let probe = trial(&cpus)?;
+        let begun = Recorder::new(&cpus, &probe).ok_or_else(|| io::Error::other("no rate of an idle core was found"));
+        let (recorder, lanes) = begun?;
+        let mut watch = Watch::new(probe, Some(recorder));
+        let stolen = steal_by_cpu();
+        for lane in lanes {
+            let ticks = stolen.get(&lane.cpu).copied();
+            watch.start(lane.cpu, ticks, move |stop, seen| recorder::record_until(stop, &lane, &probe, seen))?;
+        }
+        Ok(watch)
+    }
+
+    fn new(probe: CoreProbe, recorder: Option<Recorder>) -> Watch {
+        Watch {
             probe,
-            cpus: Vec::with_capacity(cpus.len()),
-            stop,
+            cpus: Vec::new(),
+            stop: Arc::new(AtomicBool::new(false)),
             started: Instant::now(),
             last: Instant::now(),
             waiting_us: host_counters().psi_cpu_total_us,
             used: Usage::process(),
-        };
-        let stolen = steal_by_cpu();
-        for cpu in cpus {
-            let (seen, stop) = (Arc::new(Mutex::new(Seen::default())), watch.stop.clone());
-            let (mine, stolen) = (seen.clone(), stolen.get(&cpu).copied());
-            let thread = thread::spawn(STACK, move || probe_until(&stop, cpu, &probe, &mine))?;
-            watch.cpus.push(Probed {
-                cpu,
-                seen,
-                thread: Some(thread),
-                counts: RateCounts::default(),
-                clocks: Vec::new(),
-                streak: 0,
-                longest: 0,
-                stolen_first: stolen,
-                stolen_last: stolen,
-            });
+            recorder,
         }
-        Ok(watch)
+    }
+
+    /// Starts the thread of a CPU, from which so many ticks were stolen before.
+    fn start(
+        &mut self,
+        cpu: u32,
+        stolen: Option<u64>,
+        work: impl FnOnce(&AtomicBool, &Mutex<Seen>) + Send + 'static,
+    ) -> io::Result<()> {
+        let (seen, stop) = (Arc::new(Mutex::new(Seen::default())), self.stop.clone());
+        let mine = seen.clone();
+        let thread = thread::spawn(STACK, move || work(&stop, &mine))?;
+        self.cpus.push(Probed { thread: Some(thread), ..Probed::new(cpu, seen, stolen) });
+        Ok(())
+    }
+
+    /// The first line of the recording, if this is one.
+    pub fn head(&self) -> Option<&Head> {
+        self.recorder.as_ref().map(|recorder| &recorder.head)
+    }
+
+    /// The bytes that were recorded since the last call, of whole places.
+    pub fn recorded(&mut self) -> Vec<u8> {
+        self.recorder.as_mut().map(Recorder::drain).unwrap_or_default()
     }
 
     /// The state of the CPUs since the last call.
@@ -189,6 +243,13 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.stop_threads();
     }
+}
+
+/// The rate of an idle core, found on these CPUs by a thread of its own.
+fn trial(cpus: &[u32]) -> io::Result<CoreProbe> {
+    let cpus = cpus.to_vec();
+    let trial = thread::spawn(STACK, move || core_probe::calibrate(&Real, &cpus, TRIAL.as_nanos() as u64))?;
+    trial.join().ok().flatten().ok_or_else(|| io::Error::other("no cycle counter can be used here"))
 }
 
 /// The results since the last call, and the number of probes by rate.
@@ -291,24 +352,9 @@ mod tests {
         assert_eq!(cost(&used, 2.0), 0.25);
     }
 
-    /// A CPU without a probing thread.
-    fn unprobed(seen: &Arc<Mutex<Seen>>, stolen: Option<u64>) -> Probed {
-        Probed {
-            cpu: 0,
-            seen: Arc::clone(seen),
-            thread: None,
-            counts: RateCounts::default(),
-            clocks: Vec::new(),
-            streak: 0,
-            longest: 0,
-            stolen_first: stolen,
-            stolen_last: stolen,
-        }
-    }
-
     #[test]
     fn stolen_time_is_counted_in_its_second() {
-        let mut probed = unprobed(&Arc::default(), Some(100));
+        let mut probed = Probed::new(0, Arc::default(), Some(100));
         assert_eq!(probed.stolen(Some(150), 1.0), Some(0.5));
         assert_eq!(probed.stolen(Some(150), 1.0), Some(0.0));
         assert_eq!(probed.stolen(Some(160), 1.0), Some(0.1));
@@ -321,15 +367,9 @@ mod tests {
         let probe = CoreProbe { length: 1, step: 0.0, idle: 100.0, alone: true, shared_below: Some(3.0) };
         let seen = Arc::new(Mutex::new(Seen::default()));
         let begun = Instant::now().checked_sub(Duration::from_secs(100)).unwrap_or_else(Instant::now);
-        let watch = Watch {
-            probe,
-            cpus: vec![unprobed(&seen, None)],
-            stop: Arc::new(AtomicBool::new(false)),
-            started: begun,
-            last: begun,
-            waiting_us: None,
-            used: Usage::process(),
-        };
+        let mut watch = Watch::new(probe, None);
+        watch.cpus.push(Probed::new(0, seen.clone(), None));
+        (watch.started, watch.last, watch.waiting_us) = (begun, begun, None);
         (watch, seen)
     }
 

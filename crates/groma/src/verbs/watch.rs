@@ -12,9 +12,9 @@ use groma_report as report;
 use groma_runner::signals::{exit_code, watch_signals};
 use groma_runner::watch::Watch;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const HELP: &str = "\
@@ -24,9 +24,14 @@ kernel shows it. A probe of 3 us, 100 times a second on each CPU, does; it takes
 percent of each. Beside it stand the time that the host stole, the core's clock, and, as \
 'waiting', the share of the time in which some task of this machine waited for a CPU.
 
+--record keeps the course of the host, for simulations: on one CPU of each core, at most four, a \
+thread probes every 10 us, for each of them, and never sleeps. It writes 6 MB a minute \
+(docs/records.md), and what other work on those CPUs takes from it is marked.
+
 Examples:
   groma watch                                 until Ctrl-C
   groma watch --for 10m --out shared.ndjson   and keep every second
+  groma watch --for 30s --record host.course  keep the course of the host
   groma watch --for 10s --openmetrics > groma.prom
       for a collector";
 
@@ -42,6 +47,10 @@ pub(crate) struct WatchArgs {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
+    /// Probe without a pause, and write what each probe found: 6 MB a minute
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
     /// Print nothing but the summary, as OpenMetrics text
     #[arg(long, requires = "time")]
     openmetrics: bool,
@@ -50,17 +59,44 @@ pub(crate) struct WatchArgs {
 /// The interval between lines.
 const EVERY: Duration = Duration::from_secs(1);
 
+/// A file that every second is added to. The summary is of all of them, also of those that a full
+/// disk does not take.
+#[derive(Default)]
+struct Kept {
+    option: &'static str,
+    file: Option<File>,
+    lost: bool,
+}
+
+impl Kept {
+    fn open(option: &'static str, path: Option<&Path>) -> Result<Kept> {
+        let mut kept = Kept { option, ..Kept::default() };
+        if let Some(path) = path {
+            let made = File::create(path).with_context(|| format!("{option} {}", path.display()));
+            kept.file = opened_or_told(made, &mut kept.lost)?;
+        }
+        Ok(kept)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(Err(e)) = self.file.as_mut().map(|file| file.write_all(bytes)) {
+            warn!("{}: {e}; what follows is not kept there", self.option);
+            (self.file, self.lost) = (None, true);
+        }
+    }
+}
+
 /// Watches until the time is over or a signal arrives, and prints the summary.
 pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
-    let mut lost = false;
-    let opened = args.out.as_deref().map(|path| {
-        let made = File::create(path).with_context(|| format!("--out {}", path.display()));
-        opened_or_told(made, &mut lost)
-    });
-    let mut out = opened.transpose()?.flatten().map(BufWriter::new);
+    let mut out = Kept::open("--out", args.out.as_deref())?;
+    let mut course = Kept::open("--record", args.record.as_deref())?;
     let style = style(false);
     let signals = watch_signals()?;
-    let mut watch = Watch::begin().context("the CPUs cannot be watched")?;
+    let begun = if args.record.is_some() { Watch::record() } else { Watch::begin() };
+    let mut watch = begun.context("the CPUs cannot be watched")?;
+    if let Some(head) = watch.head() {
+        course.write(format!("{}\n", head.line()).as_bytes());
+    }
     let started = Instant::now();
     let end = args.time.map(|time| started + time);
     let mut next = started + EVERY;
@@ -73,14 +109,9 @@ pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
         }
         next += EVERY;
         let second = watch.second();
-        if let Some(file) = &mut out {
-            let line = serde_json::to_string(&second).context("--out")?;
-            // The summary is of every second, also of those that are not kept.
-            if let Err(e) = writeln!(file, "{line}").and_then(|()| file.flush()) {
-                warn!("--out: {e}; what follows is not kept there");
-                (out, lost) = (None, true);
-            }
-        }
+        let line = serde_json::to_string(&second).context("--out")?;
+        out.write(format!("{line}\n").as_bytes());
+        course.write(&watch.recorded());
         if !args.openmetrics {
             if lines % report::WATCH_HEAD_EVERY == 0 {
                 shown = shown.and_then(|()| print(&report::watch_head(&second, &style)));
@@ -93,9 +124,11 @@ pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
             return Ok(0);
         }
     }
+    // What came after the last whole second.
+    course.write(&watch.recorded());
     let watched = watch.end();
     let summary =
         if args.openmetrics { report::watch_openmetrics(&watched) } else { report::watched(&watched, &style) };
-    lost |= !print_measured(&summary);
+    let lost = !print_measured(&summary) || out.lost || course.lost;
     Ok(signal.map_or(if lost { exit::FAILED } else { 0 }, exit_code))
 }
