@@ -61,17 +61,22 @@ pub fn calibrate(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<C
         if affinity::pin(*cpu).is_err() {
             continue;
         }
-        let start = ins.now_ns();
-        let mut watch = CoreWatch::new(ins, Some(probe), 0);
-        while ins.now_ns().saturating_sub(start) < time_ns / tried.len() as u64 {
-            watch.time_chain();
-            for _ in 0..PROBES {
-                watch.look();
-            }
-        }
-        rates.add(&watch.seen.rates);
+        rates.add(&rates_of(ins, probe, time_ns / tried.len() as u64));
     }
     Some(learned(&probe, &rates).unwrap_or(probe))
+}
+
+/// The rates that this probe finds where the thread is, for so long.
+pub(crate) fn rates_of(ins: &impl Instruments, probe: CoreProbe, time_ns: u64) -> RateCounts {
+    let start = ins.now_ns();
+    let mut watch = CoreWatch::new(ins, Some(probe), 0);
+    while ins.now_ns().saturating_sub(start) < time_ns {
+        watch.time_chain();
+        for _ in 0..PROBES {
+            watch.look();
+        }
+    }
+    watch.seen.rates
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The sampler on a scripted machine: every label is injected and found, no sample
 //! is lost, and a broken clock never gives a negative or huge time.
 
+mod courses;
 mod loops;
 mod neighbour;
 
