@@ -55,17 +55,17 @@ fn sum(point: &Point, metric: &Metric, result: &RoundResult, name: &str) -> Opti
 /// The stated values of a series, or those of its samples that count.
 fn all_values(point: &Point, quantity: Quantity, series: &Series, which: Which) -> Vec<f64> {
     if !series.values.is_empty() {
-        return series.values.clone();
+        return if is_of(which, point, series.value_labels) { series.values.clone() } else { Vec::new() };
     }
     let value = |s: &Sample| sample_value(quantity, series, s);
-    let counts = |s: &&Sample| is_of(which, point, s);
+    let counts = |s: &&Sample| is_of(which, point, s.labels);
     series.samples.iter().filter(counts).filter_map(value).collect()
 }
 
 /// The value of a series in one round.
 fn series_value(point: &Point, quantity: Quantity, result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
     if !series.values.is_empty() {
-        return median(&series.values);
+        return median(&all_values(point, quantity, series, which));
     }
     let is_rate = quantity.is_rate();
     if is_rate && (point.workers > 1 || !series.spans.is_empty()) {

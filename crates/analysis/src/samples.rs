@@ -4,7 +4,7 @@
 //! to themselves; otherwise all count, and a flag says so (docs/methods/neighbour.md#headline).
 
 use groma_model::{
-    Derivation, Host, Label, LabelCounts, Labels, Metric, Point, Quantity, Round, Sample, Series, State,
+    Derivation, Host, Label, LabelCounts, Labels, Metric, Point, Quantity, Round, Sample, Series, State, Timing,
 };
 use groma_stats::{interference, order, sorted};
 use std::borrow::Cow;
@@ -22,28 +22,28 @@ pub(crate) enum Which {
     Shared,
 }
 
-/// Whether a sample belongs to the selection.
-pub(crate) fn is_of(which: Which, point: &Point, sample: &Sample) -> bool {
+/// Whether a sample, or a stated value, with these labels belongs to the selection.
+pub(crate) fn is_of(which: Which, point: &Point, labels: Labels) -> bool {
     match which {
-        Which::Clean => is_clean(point, sample),
+        Which::Clean => !labels.meets(point.drops),
         Which::All => true,
-        Which::Shared => sample.labels.has(Label::Shared) && !sample.labels.meets(point.drops.without(Label::Shared)),
+        Which::Shared => labels.has(Label::Shared) && !labels.meets(point.drops.without(Label::Shared)),
     }
 }
 
-/// Number of samples in the selection for a metric in a round.
-pub(crate) fn number_of(which: Which, point: &Point, metric: &Metric, round: &Round) -> usize {
-    let series = round.result.series(metric.derivation.source());
-    series.map_or(0, |series| series.samples.iter().filter(|sample| is_of(which, point, sample)).count())
+/// Number of samples, or of stated values, in the selection for a metric in a round.
+fn number_of(which: Which, point: &Point, metric: &Metric, round: &Round) -> usize {
+    let Some(series) = round.result.series(metric.derivation.source()) else { return 0 };
+    let stated = if is_of(which, point, series.value_labels) { series.values.len() } else { 0 };
+    stated + series.samples.iter().filter(|sample| is_of(which, point, sample.labels)).count()
 }
 
-/// Whether the sample counts for the headline.
-pub(crate) fn is_clean(point: &Point, sample: &Sample) -> bool {
-    !sample.labels.meets(point.drops)
+/// Whether the selection gives a metric a value in a round: of samples it takes three.
+pub(crate) fn suffices(which: Which, point: &Point, metric: &Metric, round: &Round) -> bool {
+    let is_stated = |series: &Series| !series.values.is_empty();
+    let fewest = if round.result.series(metric.derivation.source()).is_some_and(is_stated) { 1 } else { 3 };
+    number_of(which, point, metric, round) >= fewest
 }
-
-/// A round needs this many samples to have a value.
-pub(crate) const FEWEST: usize = 3;
 
 /// The labels that exclude a sample of this metric in these rounds.
 pub fn drops(point: &Point, metric: &Metric, rounds: &[Round]) -> Labels {
@@ -51,18 +51,19 @@ pub fn drops(point: &Point, metric: &Metric, rounds: &[Round]) -> Labels {
 }
 
 /// The point with the labels that exclude a sample of this metric: the benchmark's, without
-/// `Shared` where too few rounds had the core to themselves.
+/// `Shared` where too few rounds had the core to themselves. One is enough for what is stated: its
+/// search has asked again, and an average with what siblings leave is neither.
 pub(crate) fn counted<'p>(point: &'p Point, metric: &Metric, rounds: &[Round]) -> Cow<'p, Point> {
     if !point.drops.has(Label::Shared) {
         return Cow::Borrowed(point);
     }
-    let of = |which: Which, round: &Round| number_of(which, point, metric, round);
     let good = || rounds.iter().filter(|round| round.result.state == State::Ok);
-    if good().all(|round| of(Which::Shared, round) == 0) {
+    if good().all(|round| number_of(Which::Shared, point, metric, round) == 0) {
         return Cow::Borrowed(point);
     }
-    let own = good().filter(|round| of(Which::Clean, round) >= FEWEST).count();
-    if own >= ROUNDS_FOR_INTERVAL.min(good().count()) {
+    let own = good().filter(|round| suffices(Which::Clean, point, metric, round)).count();
+    let enough = if point.timing == Timing::Stated { 1 } else { ROUNDS_FOR_INTERVAL };
+    if own >= enough.min(good().count()) {
         return Cow::Borrowed(point);
     }
     Cow::Owned(Point { drops: point.drops.without(Label::Shared), ..point.clone() })
@@ -74,8 +75,7 @@ pub fn rounds_of_own(point: &Point, rounds: &[Round]) -> usize {
     let is_own = |round: &&Round| {
         let asked = point.metrics.iter().filter(|metric| !metric.detail);
         asked.clone().all(|metric| {
-            number_of(Which::Shared, point, metric, round) == 0
-                || number_of(Which::Clean, point, metric, round) >= FEWEST
+            number_of(Which::Shared, point, metric, round) == 0 || suffices(Which::Clean, point, metric, round)
         })
     };
     rounds.iter().filter(is_own).count()
@@ -100,7 +100,7 @@ pub(crate) struct Samples {
     pub(crate) clean: usize,
     /// All samples and stated values.
     pub(crate) taken: usize,
-    /// Those that are unclean only because of a busy sibling thread.
+    /// Those of them that are unclean only because of a busy sibling thread.
     pub(crate) shared: usize,
     /// One clock step relative to the shortest sample.
     pub(crate) finest_step: f64,
@@ -128,14 +128,18 @@ impl Samples {
         for round in good {
             let Some(series) = round.result.series(metric.derivation.source()) else { continue };
             let mut own = Vec::new();
-            for sample in &series.samples {
+            let stated = vec![series.value_labels; series.values.len()];
+            for labels in series.samples.iter().map(|sample| sample.labels).chain(stated) {
                 all.taken += 1;
-                all.shared += usize::from(!is_clean(point, sample) && is_of(Which::Shared, point, sample));
+                let is_clean = is_of(Which::Clean, point, labels);
+                all.shared += usize::from(!is_clean && is_of(Which::Shared, point, labels));
                 for (count, label) in all.labels.iter_mut().zip(Label::ALL) {
-                    *count += u64::from(sample.labels.has(label));
+                    *count += u64::from(labels.has(label));
                 }
+            }
+            for sample in &series.samples {
                 let Some(value) = sample_value(metric.quantity, series, sample) else { continue };
-                if is_clean(point, sample) {
+                if is_of(Which::Clean, point, sample.labels) {
                     all.clean += 1;
                     all.clean_values.push(value);
                 }
@@ -143,8 +147,9 @@ impl Samples {
                 all.finest_step = all.finest_step.max(host.clock_step_ns / sample.elapsed_ns.max(1) as f64);
             }
             own.extend(&series.values);
-            all.taken += series.values.len();
-            all.clean += series.values.len();
+            if is_of(Which::Clean, point, series.value_labels) {
+                all.clean += series.values.len();
+            }
             all.by_round.push(own);
         }
         all.pooled = sorted(&all.by_round.concat());

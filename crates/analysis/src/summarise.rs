@@ -10,7 +10,7 @@ use groma_stats::median;
 
 use crate::one_clock::{at_one_clock, by_clock};
 use crate::round_value::{head, round_value, values_of};
-use crate::samples::{FEWEST, Samples, Which, counted, number_of};
+use crate::samples::{Samples, Which, counted, suffices};
 use crate::verdict::{flags, verdict};
 use crate::{merged, worker_group};
 
@@ -94,7 +94,7 @@ fn shared(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) ->
     }
     let values: Vec<f64> = good
         .iter()
-        .filter(|round| number_of(Which::Shared, point, metric, round) >= FEWEST)
+        .filter(|round| suffices(Which::Shared, point, metric, round))
         .filter_map(|round| round_value(point, metric, &round.result, Which::Shared))
         .collect();
     let share = labelled as f64 / samples.taken.max(1) as f64;

@@ -4,7 +4,7 @@ use groma_model::{Fact, Label, Labels, Metric, Point, Round, RoundResult, Series
 use groma_stats::{median, sorted};
 use std::collections::BTreeMap;
 
-use crate::samples::{Which, is_clean, sample_value};
+use crate::samples::{Which, is_of, sample_value};
 
 /// Labels that exclude samples from the rate of a worker group. Waiting for a CPU (`P` and others)
 /// is part of it.
@@ -117,7 +117,8 @@ pub(crate) fn fairness(point: &Point, metric: &Metric, rounds: &[&Round]) -> Vec
     let mut members: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for round in rounds {
         let Some(series) = round.result.series(metric.derivation.source()) else { continue };
-        for sample in series.samples.iter().filter(|s| is_clean(point, s) && s.worker < point.workers) {
+        for sample in series.samples.iter().filter(|s| is_of(Which::Clean, point, s.labels) && s.worker < point.workers)
+        {
             if let Some(value) = sample_value(metric.quantity, series, sample) {
                 members.entry(sample.worker).or_default().push(value);
             }

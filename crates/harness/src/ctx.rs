@@ -3,6 +3,7 @@
 //! A benchmark does not time, print, parse, choose repetitions, or know statistics. Set-up is the
 //! code before a measuring verb, clean-up is `Drop`.
 
+use crate::core_watch::CoreWatch;
 use crate::error::{BenchError, Outcome};
 use crate::evidence::{self, PeerPlace, Peers};
 use crate::instruments::{Instruments, Real};
@@ -10,8 +11,8 @@ use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
 use crate::model::{
-    FIRST, Fact, Info, Interference, Job, Need, Params, Phase, Placement, Proof, Remark, Remote, RoundOutput, RunFile,
-    Series,
+    FIRST, Fact, Info, Interference, Job, Label, Need, Params, Phase, Placement, Proof, Remark, Remote, RoundOutput,
+    RunFile, Series,
 };
 use crate::mutation;
 use crate::probe::Cost;
@@ -43,6 +44,8 @@ pub struct Ctx<'j> {
     measured_ns: Option<u64>,
     /// The same by loop, for those that [`Ctx::measure_variants`] ran.
     by_loop: Vec<(&'static str, u64)>,
+    /// The watch of all probes, which share what the round may wait.
+    watch: Option<CoreWatch<'static, Real>>,
 }
 
 impl<'j> Ctx<'j> {
@@ -60,12 +63,16 @@ impl<'j> Ctx<'j> {
             iterations: 0,
             by_loop: Vec::new(),
             measured_ns: None,
+            watch: None,
         }
     }
 
     /// What the round brought, with what the harness itself proves of it.
     pub(crate) fn conclude(self, ins: &impl Instruments) -> Samples {
         let mut output = self.output;
+        if let Some(watch) = &self.watch {
+            output.core.add(&watch.seen);
+        }
         evidence::of_time(ins, self.info, &self.job.host, &mut output);
         evidence::of_place(self.job, &mut output, Some(&self.peers));
         if let Some(measured_ns) = self.measured_ns {
@@ -309,7 +316,9 @@ impl<'j> Ctx<'j> {
     /// because it is short, and the fastest counts because interference only adds. The core's clock
     /// is taken on both sides of each window, so that costs can be compared in cycles where the
     /// clock hops; windows in which it changed or the kernel took the CPU away count only when
-    /// there are no others.
+    /// there are no others, and those beside a busy sibling thread only when none was alone. Each
+    /// begins when the sibling rests, as long as the round may wait
+    /// (docs/methods/neighbour.md#what-is-stated).
     ///
     /// # Errors
     /// What `body` returns; `Failed` when it takes no time.
@@ -330,7 +339,8 @@ impl<'j> Ctx<'j> {
     ) -> Result<Cost, BenchError> {
         let (body, least_ns) = (mutation::mutilated(body), self.job.host.interval_ns / 4.0);
         let begun = Real.now_ns();
-        let cost = crate::probe::probe(&Real, windows, least_ns, most, body, &mut self.iterations)?;
+        let watch = self.watch.get_or_insert_with(|| CoreWatch::new(&Real, self.job.host.core, self.job.wait_ns));
+        let cost = crate::probe::probe((&Real, watch), windows, least_ns, most, body, &mut self.iterations)?;
         self.sampled_since(begun);
         self.output.core_hz = Some(cost.core_hz);
         Ok(cost)
@@ -353,9 +363,20 @@ impl<'j> Ctx<'j> {
 
     /// States a value of a named series.
     pub fn state_as(&mut self, series: &str, value: f64) {
-        match self.output.series.iter_mut().find(|s| s.name == series) {
-            Some(s) => s.values.push(value),
-            None => self.output.series.push(Series::stated(series, vec![value])),
+        self.state_seen(series, value, true);
+    }
+
+    /// As [`Ctx::state_as`], of what probes found. Unless it was seen `alone` ([`Cost::alone`]), it
+    /// is what a busy sibling thread leaves, and labelled so.
+    pub fn state_seen(&mut self, series: &str, value: f64, alone: bool) {
+        let at = self.output.series.iter().position(|s| s.name == series).unwrap_or_else(|| {
+            self.output.series.push(Series::stated(series, Vec::new()));
+            self.output.series.len() - 1
+        });
+        let series = &mut self.output.series[at];
+        series.values.push(value);
+        if !alone {
+            series.value_labels.add(Label::Shared);
         }
     }
 

@@ -5,6 +5,7 @@
 //! is what a search over sizes or strides asks a hundred times a round, and what is kept is what
 //! the search found.
 
+use crate::core_watch::CoreWatch;
 use crate::error::{BenchError, Outcome};
 use crate::instruments::Instruments;
 use crate::iterations;
@@ -22,6 +23,9 @@ pub struct Cost {
     /// Windows in which neither the clock changed nor the kernel took the CPU away; 0 when there
     /// was none, and the fastest of the others counts.
     pub clean: u32,
+    /// Whether the sibling thread rested in that window and in the one before it. A busy one
+    /// divides buffers and takes room in caches, so that a cost beside it says what it leaves.
+    pub alone: bool,
 }
 
 /// Additions of the clock's sample beside each window: 10 us at 3 GHz, of which a clock step of 30
@@ -30,28 +34,39 @@ const CLOCK_OPS: u64 = chain_ops(32_000);
 /// The clock did not change when its samples on both sides of a window agree within this: hops are
 /// 3 % and more.
 const SAME_CLOCK: f64 = 0.01;
+/// Where no window was alone and the round may wait, up to so many times as many are taken: a
+/// sibling that works in short stretches comes during most of them.
+const AGAIN: u32 = 3;
+/// Windows in a row without company before one counts as alone: the first fills what the sibling
+/// has evicted.
+const IN_A_ROW: u32 = 2;
 
 /// See [`crate::Ctx::probe`].
-pub(crate) fn probe(
-    ins: &impl Instruments,
+pub(crate) fn probe<I: Instruments>(
+    (ins, watch): (&I, &mut CoreWatch<'_, I>),
     windows: u32,
     least_ns: f64,
     most: u64,
     mut body: impl FnMut(u64) -> Outcome,
     done: &mut u64,
 ) -> Result<Cost, BenchError> {
-    let mut window = |iters: u64| -> Result<f64, BenchError> {
+    // Windows up to now that followed each other without company.
+    let mut in_a_row = 0;
+    let mut window = |iters: u64, watch: &mut CoreWatch<'_, I>| -> Result<(f64, bool), BenchError> {
+        watch.time_chain();
+        let was_idle = watch.look();
         let start = ins.now_ns();
         body(iters)?;
         let ns = ins.now_ns().saturating_sub(start) as f64;
         *done += iters;
-        Ok(ns)
+        in_a_row = if watch.look() && was_idle { in_a_row + 1 } else { 0 };
+        Ok((ns, in_a_row >= IN_A_ROW))
     };
     // The first window warms up what the body needs, and the count grows until a window is long
     // enough, or has `most` iterations.
     let mut iters = 1u64;
     loop {
-        let ns = window(iters)?;
+        let (ns, _) = window(iters, watch)?;
         if ns >= least_ns || iters >= most {
             break;
         }
@@ -64,11 +79,15 @@ pub(crate) fn probe(
         iters = (wanted as u64).clamp(iters + 1, iters * 8).min(most);
     }
     let mut best: Option<(bool, Cost)> = None;
-    let mut clean = 0;
+    let (mut clean, mut taken) = (0, 0);
     let mut hz_before = clock_hz(ins);
-    for _ in 0..windows.max(1) {
+    loop {
+        if watch.wait() > 0 {
+            window(iters, watch)?;
+            hz_before = clock_hz(ins);
+        }
         let before = ins.reading().usage;
-        let ns = window(iters)?;
+        let (ns, alone) = window(iters, watch)?;
         let after = ins.reading().usage;
         let hz_after = clock_hz(ins);
         let undisturbed = before.involuntary == after.involuntary
@@ -77,15 +96,19 @@ pub(crate) fn probe(
         clean += u32::from(undisturbed);
         let core_hz = (hz_before + hz_after) / 2.0;
         let seconds = ns.max(1.0) * 1e-9 / iters as f64;
-        let cost = Cost { seconds, cycles: seconds * core_hz, core_hz, clean: 0 };
-        // Undisturbed before disturbed, then the fewer cycles: at another clock the same work takes
-        // another time.
-        let better =
-            best.is_none_or(|(was, seen)| if undisturbed == was { cost.cycles < seen.cycles } else { undisturbed });
-        if better {
+        let cost = Cost { seconds, cycles: seconds * core_hz, core_hz, clean: 0, alone };
+        // Undisturbed before disturbed, alone before shared, then the fewer cycles: at another
+        // clock the same work takes another time.
+        let rank = |undisturbed: bool, cost: &Cost| (undisturbed, cost.alone, -cost.cycles);
+        if best.is_none_or(|(was, seen)| rank(undisturbed, &cost) > rank(was, &seen)) {
             best = Some((undisturbed, cost));
         }
         hz_before = hz_after;
+        taken += 1;
+        let found = best.is_some_and(|(undisturbed, cost)| undisturbed && cost.alone);
+        if taken >= windows && (found || !watch.is_patient() || taken >= AGAIN * windows) {
+            break;
+        }
     }
     match best {
         Some((_, cost)) => Ok(Cost { clean, ..cost }),
@@ -166,6 +189,18 @@ mod tests {
         }
     }
 
+    /// [`probe`] where nothing tells of a sibling.
+    fn unwatched(
+        fake: &Fake,
+        windows: u32,
+        least_ns: f64,
+        most: u64,
+        body: impl FnMut(u64) -> Outcome,
+        done: &mut u64,
+    ) -> Result<Cost, BenchError> {
+        probe((fake, &mut CoreWatch::new(fake, None, 0)), windows, least_ns, most, body, done)
+    }
+
     /// Probes a loop of this many cycles an iteration; `event(n)` happens in the n-th window.
     fn probed(fake: &Fake, cycles: f64, mut event: impl FnMut(&Fake, u32)) -> (Cost, u64) {
         let (mut windows, mut done) = (0, 0);
@@ -175,7 +210,7 @@ mod tests {
             fake.cycles(cycles * iters as f64);
             Ok(())
         };
-        let cost = probe(fake, 9, 50_000.0, u64::MAX, body, &mut done).expect("the body does not fail");
+        let cost = unwatched(fake, 9, 50_000.0, u64::MAX, body, &mut done).expect("the body does not fail");
         (cost, done)
     }
 
@@ -219,9 +254,9 @@ mod tests {
     #[test]
     fn a_body_without_work_and_one_that_stops_are_errors() {
         let fake = Fake::new();
-        let none = probe(&fake, 3, 50_000.0, u64::MAX, |_| Ok(()), &mut 0);
+        let none = unwatched(&fake, 3, 50_000.0, u64::MAX, |_| Ok(()), &mut 0);
         assert_eq!(none, Err(BenchError::Failed("the loop takes no time".to_owned())));
-        let stop = probe(&fake, 3, 50_000.0, u64::MAX, |_| Err(BenchError::Unsupported("no".to_owned())), &mut 0);
+        let stop = unwatched(&fake, 3, 50_000.0, u64::MAX, |_| Err(BenchError::Unsupported("no".to_owned())), &mut 0);
         assert_eq!(stop, Err(BenchError::Unsupported("no".to_owned())));
     }
 
@@ -234,7 +269,7 @@ mod tests {
             fake.cycles(30.0 * iters as f64);
             Ok(())
         };
-        probe(&fake, 3, 1e6, 20, body, &mut 0).expect("a cost");
+        unwatched(&fake, 3, 1e6, 20, body, &mut 0).expect("a cost");
         assert_eq!(windows, [1, 8, 20, 20, 20, 20]);
     }
 
@@ -248,6 +283,56 @@ mod tests {
             }
         });
         assert_eq!(cost.clean, 8);
+    }
+
+    /// What a core does beside a sibling that comes during every third window and works for 60 us
+    /// more. A window costs half as much beside it, and twice as much right after it.
+    fn visited(patience_ns: u64) -> (Cost, u32) {
+        let fake = crate::fake::Fake::new();
+        let (mut n, mut was_there) = (0, false);
+        let mut watch = CoreWatch::new(&fake, Some(crate::fake::core()), patience_ns);
+        let body = |iters: u64| {
+            n += 1;
+            let is_there = fake.block_ticks.get() > BUSY - 1 || n % 3 == 2;
+            fake.run(iters * if is_there { 10 } else { 20 } * if was_there { 2 } else { 1 });
+            if n % 3 == 2 {
+                fake.block_ticks.set(BUSY);
+                fake.idle_from.set(Some(fake.now.get() + 60_000));
+            }
+            was_there = is_there;
+            Ok(())
+        };
+        let cost = probe((&fake, &mut watch), 1, 10_000.0, u64::MAX, body, &mut 0).expect("a cost");
+        (cost, n)
+    }
+
+    /// Ticks of a block beside a busy sibling: more than twice those of an idle core.
+    const BUSY: u64 = 4_000;
+
+    #[test]
+    fn a_window_counts_that_was_alone_and_followed_one_that_was() {
+        let (cost, _) = visited(1_000_000);
+        assert!(cost.alone && (cost.seconds * 1e9 / 20.0 - 1.0).abs() < 1e-6, "{cost:?}");
+    }
+
+    #[test]
+    fn beside_a_sibling_that_never_rests_the_cost_is_what_it_leaves() {
+        for (patience_ns, windows) in [(0, 3..=3), (100_000, 3..=9)] {
+            let fake = crate::fake::Fake::new();
+            fake.block_ticks.set(BUSY);
+            let mut watch = CoreWatch::new(&fake, Some(crate::fake::core()), patience_ns);
+            let mut long = 0;
+            let body = |iters: u64| {
+                fake.run(20 * iters);
+                long += u32::from(20 * iters >= 10_000);
+                Ok(())
+            };
+            let cost = probe((&fake, &mut watch), 3, 10_000.0, u64::MAX, body, &mut 0).expect("a cost");
+            assert!(!cost.alone && !watch.is_patient(), "{cost:?}");
+            assert_eq!(watch.seen.waited_ns > 0, patience_ns > 0);
+            // One more determined the number of iterations, and one followed the wait.
+            assert!(windows.contains(&(long - 1 - u32::from(patience_ns > 0))), "{long}");
+        }
     }
 
     /// Of the two chains that tell the clock, one may be interrupted.

@@ -143,12 +143,14 @@ mod tests {
                             Span::default(),
                         ],
                         values: vec![],
+                        value_labels: Labels::NONE,
                     },
                     Series {
                         name: String::new(),
                         iters: 1,
                         per_iter: 1.0,
                         values: vec![1e-9, 0.1 + 0.2],
+                        value_labels: Labels::of(&[Label::Shared]),
                         ..Series::default()
                     },
                 ],

@@ -69,6 +69,8 @@ pub struct Series {
     /// Values in SI units that the benchmark computes itself, because its result is not a time per
     /// iteration (a clock step).
     pub values: Vec<f64>,
+    /// What happened while these values were found.
+    pub value_labels: Labels,
 }
 
 impl Series {
@@ -123,6 +125,8 @@ mod columns {
         per_iter: f64,
         #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_nan::numbers")]
         values: Vec<f64>,
+        #[serde(default, skip_serializing_if = "no_labels")]
+        value_labels: Labels,
         #[serde(default, skip_serializing_if = "nothing", deserialize_with = "null_as_nan::number")]
         clock: f64,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -157,6 +161,10 @@ mod columns {
         labels: Vec<u16>,
     }
 
+    fn no_labels(labels: &Labels) -> bool {
+        *labels == Labels::NONE
+    }
+
     fn nothing(number: &f64) -> bool {
         *number == 0.0
     }
@@ -179,6 +187,7 @@ mod columns {
                 iters: s.iters,
                 per_iter: s.per_iter,
                 values: s.values,
+                value_labels: s.value_labels,
                 clock: s.clock_ns,
                 t0: column(all, |s| s.t0_ns),
                 dt: column(all, |s| s.elapsed_ns),
@@ -228,8 +237,8 @@ mod columns {
                     labels: Labels(at(&c.spans.labels, i)),
                 })
                 .collect();
-            let Columns { name, iters, per_iter, clock, values, .. } = c;
-            Series { name, iters, per_iter, clock_ns: clock, samples, spans, values }
+            let Columns { name, iters, per_iter, clock, values, value_labels, .. } = c;
+            Series { name, iters, per_iter, clock_ns: clock, samples, spans, values, value_labels }
         }
     }
 }

@@ -180,6 +180,31 @@ fn too_few_rounds_on_an_unshared_core_are_flagged() {
     assert!(close(beside_a_neighbour(&[5, 0, 5], 20).value, 130e-9));
 }
 
+/// Rounds that state these values, had alone or beside a busy sibling thread.
+fn found(rounds: &[(f64, bool)]) -> Record {
+    let mut point = point(Timing::Stated, metric(Quantity::Count, Derivation::Series("")));
+    point.drops.add(Label::Shared);
+    let rounds = rounds.iter().enumerate().map(|(r, (value, alone))| {
+        let value_labels = if *alone { Labels::NONE } else { Labels::of(&[Label::Shared]) };
+        round(r as u32, vec![Series { value_labels, ..Series::stated("", vec![*value]) }])
+    });
+    one(&point, &rounds.collect::<Vec<_>>())
+}
+
+#[test]
+fn what_a_round_found_alone_is_the_core_s_whatever_the_others_found() {
+    let (own, share) = ((256.0, true), (127.0, false));
+    let record = found(&[share, share, own, share, share, own, share]);
+    assert_eq!((record.value, record.state, record.rounds), (Some(256.0), State::Ok, 2));
+    assert_eq!((record.samples, record.clean, record.labels), (7, 2, LabelCounts(vec![('N', 5)])));
+    assert_eq!(record.shared.and_then(|shared| shared.value), Some(127.0));
+    assert!(!record.flags.iter().any(|flag| flag.starts_with("shared core")), "{:?}", record.flags);
+    let never = found(&[share; 6]);
+    assert_eq!((never.value, never.state), (Some(127.0), State::Ok));
+    assert!(has(&never, "shared core: the sibling thread was busy in 100 % of the samples"), "{:?}", never.flags);
+    assert_eq!(found(&[own; 6]).shared, None);
+}
+
 #[test]
 fn too_few_clean_samples_are_noisy_then_unresolved() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));

@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(generated_bytes(900 << 20, 3), 300 << 20);
         assert_eq!(generated_bytes((900 << 20) + 3, 3), 302 << 20);
         assert_eq!(generated_bytes(900 << 20, 300), GENERATED);
-        let turn = Cost { seconds: 6.4e-6, cycles: 19_200.0, core_hz: 3e9, clean: 5 };
+        let turn = Cost { seconds: 6.4e-6, cycles: 19_200.0, core_hz: 3e9, clean: 5, alone: true };
         assert!((of_a_load(&turn) * 1e9 - 100.0).abs() < 1e-6);
         assert_eq!([100e-9, 130e-9, 1.0].map(loads_in_a_window), [63, 49, 1].map(|turns| turns * CHASE_UNROLL));
         // Cycles are those after each KiB, and a piece has four.
