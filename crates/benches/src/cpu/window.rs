@@ -20,7 +20,8 @@
 //! number of fillers with which it takes less than 1.5 times as long is found by doubling and
 //! bisection, and the value is one more: the load itself takes a place. A sixteenth below and above
 //! the end the two loads are measured once more; unless they overlap below and not above, the
-//! search is made again. The code is written at run time.
+//! search is made again. So it is where the sibling thread was busy at the end: what no search finds
+//! alone is the sibling's share, and labelled. The code is written at run time.
 //!
 //! **Proofs:** Both rings have gone on by the credited number of places. Where two loads do not
 //! overlap without fillers, or no search is confirmed, because others keep memory busy, there is no
@@ -29,7 +30,6 @@
 //! **Pitfalls:**
 //! - Some cores fuse an instruction that does nothing with the one before it: the window then looks
 //!   up to twice as large.
-//! - A busy sibling thread halves the window: the buffers are divided.
 //! - Where memory answers faster than the fillers are executed, nothing can be seen.
 //!
 //! **Sources:** Wong, "Measuring Reorder Buffer Capacity" (2013). See
@@ -74,6 +74,16 @@ const TURNS: u64 = 2000;
 const SERIAL: f64 = 1.5;
 /// Searches that are made until one is confirmed.
 const SEARCHES: u32 = 3;
+/// How often a question is asked that the core answers beside a busy sibling thread.
+const TRIES: u32 = 8;
+
+/// Whether two loads overlap.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    holds: bool,
+    /// Whether the sibling thread rested meanwhile.
+    alone: bool,
+}
 
 struct Rings {
     a: Ring,
@@ -84,13 +94,14 @@ struct Rings {
 }
 
 impl Rings {
-    /// How many times as long a turn with so many fillers takes as the one whose second load hits.
-    fn ratio(&mut self, ctx: &mut Ctx, fillers: usize, filler: Filler) -> Result<f64, BenchError> {
+    /// How many times as long a turn with so many fillers takes as the one whose second load hits,
+    /// and whether the sibling thread rested in both.
+    fn ratio(&mut self, ctx: &mut Ctx, fillers: usize, filler: Filler) -> Result<(f64, bool), BenchError> {
         let window = super::written(Window::new(fillers, filler))?;
-        let mut seconds = [f64::INFINITY; 2];
+        let mut best = [(false, f64::INFINITY); 2];
         // In turns, so that both see the same machine.
         for _ in 0..WINDOWS {
-            for (i, least) in seconds.iter_mut().enumerate() {
+            for (i, best) in best.iter_mut().enumerate() {
                 let second = if i == 0 { &mut self.b } else { &mut self.single };
                 let before = ctx.iterations();
                 let cost = ctx.probe_at_most(1, TURNS, |turns| {
@@ -99,10 +110,12 @@ impl Rings {
                 })?;
                 let credited = ctx.iterations() - before;
                 self.turns = [self.turns[0] + credited, self.turns[1] + if i == 0 { credited } else { 0 }];
-                *least = least.min(cost.seconds);
+                if (cost.alone, -cost.seconds) > (best.0, -best.1) {
+                    *best = (cost.alone, cost.seconds);
+                }
             }
         }
-        Ok(seconds[0] / seconds[1])
+        Ok((best[0].1 / best[1].1, best[0].0 && best[1].0))
     }
 }
 
@@ -131,8 +144,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     });
     let ring = |order: &[usize]| Ring::new(order, APART).context("mapping a ring");
     let mut rings = Rings { a: ring(&of_a)?, b: ring(&of_b)?, single: ring(&[0])?, turns: [0; 2] };
-    let none = rings.ratio(ctx, 0, filler)?;
-    let found = confirmed(|fillers| Ok(rings.ratio(ctx, fillers, filler)? < SERIAL))?;
+    let (none, _) = rings.ratio(ctx, 0, filler)?;
+    let found = confirmed(|fillers| {
+        let (ratio, alone) = rings.ratio(ctx, fillers, filler)?;
+        Ok(Answer { holds: ratio < SERIAL, alone })
+    })?;
     for (ring, order, turns) in [(&rings.a, &of_a, rings.turns[0]), (&rings.b, &of_b, rings.turns[1])] {
         let there = ring.place() == order[(turns % PLACES as u64) as usize];
         ctx.prove("a ring stands where the credited turns lead", "1", f64::from(u8::from(there)), 1.0..=1.0);
@@ -142,7 +158,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ if none >= SERIAL => {
             ctx.unresolved("", &format!("two loads with nothing between them take {none:.2} times as long as one"));
         }
-        End::At(last) => ctx.state(last as f64 + 1.0),
+        End::At { last, alone } => ctx.state_seen("", last as f64 + 1.0, alone),
         End::Moves => {
             ctx.unresolved("", &format!("none of {SEARCHES} searches was confirmed: others keep memory busy"))
         }
@@ -159,8 +175,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
 /// Where a window ends.
 #[derive(Debug, PartialEq)]
 enum End {
-    /// After this many.
-    At(usize),
+    /// After the `last`, as the core itself shows; beside a busy sibling, unless `alone`.
+    At { last: usize, alone: bool },
     /// Beyond [`MOST`].
     Beyond,
     /// Elsewhere when it is measured again.
@@ -168,71 +184,131 @@ enum End {
 }
 
 /// The end that a search finds, if it is still there afterwards: whatever else uses memory may have
-/// changed the answer to any one of its questions.
-fn confirmed(mut holds: impl FnMut(usize) -> Result<bool, BenchError>) -> Result<End, BenchError> {
+/// changed the answer to any one of its questions. The largest of those beside a busy sibling where
+/// none was had alone.
+fn confirmed(mut look: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<End, BenchError> {
+    let mut ask = |n: usize| {
+        let mut answer = look(n)?;
+        for _ in 1..TRIES {
+            if !answer.alone {
+                answer = look(n)?;
+            }
+        }
+        Ok(answer)
+    };
+    let mut share = None;
     for _ in 0..SEARCHES {
-        let Some(end) = last(&mut holds)? else { return Ok(End::Beyond) };
+        let Some((end, alone)) = last(&mut ask)? else { return Ok(End::Beyond) };
         // Where registers are renamed in groups, the end itself is not sharp.
-        if holds(end - end / 16)? && !holds(end + end / 16 + 2)? {
-            return Ok(End::At(end));
+        if !ask(end - end / 16)?.holds {
+            continue;
+        }
+        match ask(end + end / 16 + 2)? {
+            Answer { holds: true, .. } => {}
+            above if alone && above.alone => return Ok(End::At { last: end, alone: true }),
+            _ => share = share.max(Some(end)),
         }
     }
-    Ok(End::Moves)
+    Ok(share.map_or(End::Moves, |last| End::At { last, alone: false }))
 }
 
-/// The largest number for which `holds`, which 0 does; `None` where the powers of two up to
-/// [`MOST`] all do. From the smallest power on: a long way beyond the end, the fillers take longer
-/// than memory, and nothing is seen.
-fn last(mut holds: impl FnMut(usize) -> Result<bool, BenchError>) -> Result<Option<usize>, BenchError> {
+/// The largest number for which the answer is yes, as it is for 0, and whether the next one was
+/// refused alone; `None` where the powers of two up to [`MOST`] all hold. From the smallest power
+/// on: a long way beyond the end, the fillers take longer than memory, and nothing is seen.
+fn last(mut ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<Option<(usize, bool)>, BenchError> {
     let (mut low, mut high) = (0, 8);
-    while holds(high)? {
+    let mut alone = loop {
+        let answer = ask(high)?;
+        if !answer.holds {
+            break answer.alone;
+        }
         (low, high) = (high, 2 * high);
         if high > MOST {
             return Ok(None);
         }
-    }
+    };
     while high - low > 1 {
         let middle = low.midpoint(high);
-        if holds(middle)? {
+        let answer = ask(middle)?;
+        if answer.holds {
             low = middle;
         } else {
-            high = middle;
+            (high, alone) = (middle, answer.alone);
         }
     }
-    Ok(Some(low))
+    Ok(Some((low, alone)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::Rng;
     use groma_harness::testing::try_failing;
+
+    fn alone(holds: bool) -> Result<Answer, BenchError> {
+        Ok(Answer { holds, alone: true })
+    }
+
+    fn found(ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> End {
+        confirmed(ask).expect("no error")
+    }
 
     #[test]
     fn the_last_that_holds_is_found() {
         for end in [0, 1, 7, 8, 223, 511, 2047] {
-            assert_eq!(last(|n| Ok(n <= end)).expect("no error"), Some(end));
+            assert_eq!(last(|n| alone(n <= end)).expect("no error"), Some((end, true)));
         }
-        assert_eq!(last(|_| Ok(true)).expect("no error"), None);
+        assert_eq!(last(|_| alone(true)).expect("no error"), None);
         // Beyond twice the end it seems to hold again.
-        assert_eq!(last(|n| Ok(n <= 100 || n > 500)).expect("no error"), Some(100));
+        assert_eq!(last(|n| alone(n <= 100 || n > 500)).expect("no error"), Some((100, true)));
+    }
+
+    /// A busy sibling leaves half of the places. It is there for half of the questions, each time
+    /// for up to so many in a row.
+    #[test]
+    fn an_end_is_that_of_the_core_or_called_a_share() {
+        for (most, least_told) in [(1, 100), (3, 100), (9, 80), (40, 90)] {
+            let (mut rng, mut told) = (Rng::new(most), 0);
+            for _ in 0..100 {
+                let (mut busy, mut left) = (rng.below(2) == 0, 0);
+                let end = found(|n| {
+                    if left == 0 {
+                        (busy, left) = (!busy, 1 + rng.below(most));
+                    }
+                    left -= 1;
+                    Ok(Answer { holds: n <= if busy { 127 } else { 255 }, alone: !busy })
+                });
+                match end {
+                    End::At { last, alone: true } => {
+                        assert_eq!(last, 255);
+                        told += 1;
+                    }
+                    End::At { last, .. } => assert!((127..=255).contains(&last), "{last}"),
+                    other => assert_eq!(other, End::Moves),
+                }
+            }
+            assert!(told >= least_told, "in spells of {most}: {told}");
+        }
+        let never = found(|n| Ok(Answer { holds: n <= 127, alone: false }));
+        assert_eq!(never, End::At { last: 127, alone: false });
     }
 
     #[test]
     fn an_end_is_one_that_is_there_again() {
-        assert_eq!(confirmed(|n| Ok(n <= 102)).expect("no error"), End::At(102));
-        assert_eq!(confirmed(|_| Ok(true)).expect("no error"), End::Beyond);
+        assert_eq!(found(|n| alone(n <= 102)), End::At { last: 102, alone: true });
+        assert_eq!(found(|_| alone(true)), End::Beyond);
         // One answer of the first search is wrong: too early an end, and too late a one.
         for (wrong, asked_of) in [(false, 8), (true, 128)] {
             let mut first = true;
-            let holds = |n| Ok(if n == asked_of && std::mem::take(&mut first) { wrong } else { n <= 102 });
-            assert_eq!(confirmed(holds).expect("no error"), End::At(102), "{wrong}");
+            let ask = |n| alone(if n == asked_of && std::mem::take(&mut first) { wrong } else { n <= 102 });
+            assert_eq!(found(ask), End::At { last: 102, alone: true }, "{wrong}");
         }
         let mut asked = 0;
         let by_chance = |_| {
             asked += 1;
-            Ok(asked % 2 == 0)
+            alone(asked % 2 == 0)
         };
-        assert_eq!(confirmed(by_chance).expect("no error"), End::Moves);
+        assert_eq!(found(by_chance), End::Moves);
     }
 
     #[test]
