@@ -295,7 +295,7 @@ mod tests {
                 let distance = distances.next().expect("a look for each distance");
                 let first = slots.map(|slot| slot + 64);
                 assert_eq!(nodes, first.map(|at| [at, at + distance]).as_flattened());
-                Ok(Load { cycles: distance as f64 + more, hz: 3e9, clean: true })
+                Ok(Load { cycles: distance as f64 + more, hz: 3e9, clean: true, alone: true })
             });
             assert_eq!((looked, distances.len()), (Ok(()), 0));
         }

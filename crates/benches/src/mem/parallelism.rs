@@ -115,6 +115,8 @@ struct Point {
     chains: usize,
     seconds: f64,
     cycles: f64,
+    /// Whether the sibling thread rested meanwhile.
+    alone: bool,
 }
 
 /// The result of a curve over numbers of chains.
@@ -129,12 +131,16 @@ struct Found {
     /// Whether no number of chains overlaps more loads than it has. Otherwise the lines of the
     /// single chain came from another level.
     one_level: bool,
+    /// Whether all points were had alone: a busy sibling takes miss buffers, and any of them may
+    /// then be too slow to be the best.
+    alone: bool,
 }
 
-/// Takes a point into the curve: of several sweeps the better one, since noise only adds cycles.
+/// Takes a point into the curve: of several sweeps one that was had alone, and of these the better
+/// one, since noise only adds cycles.
 fn keep_best(curve: &mut Vec<Point>, i: usize, point: Point) {
     match curve.get_mut(i) {
-        Some(before) if before.cycles <= point.cycles => {}
+        Some(before) if (before.alone, -before.cycles) >= (point.alone, -point.cycles) => {}
         Some(before) => *before = point,
         None => curve.push(point),
     }
@@ -151,7 +157,8 @@ fn read_curve(curve: &[Point]) -> Option<Found> {
         point.cycles < beyond.fold(f64::INFINITY, f64::min) * GAIN
     });
     let one_level = curve.iter().all(|point| first.cycles / point.cycles <= point.chains as f64 * TOO_GOOD);
-    Some(Found { best, parallelism: first.cycles / best.cycles, plateau: plateau.map(|i| curve[i].chains), one_level })
+    let (parallelism, plateau) = (first.cycles / best.cycles, plateau.map(|i| curve[i].chains));
+    Some(Found { best, parallelism, plateau, one_level, alone: curve.iter().all(|point| point.alone) })
 }
 
 /// What limits the plateau. `bytes` is the bytes per cycle of the lines at best and of the stream,
@@ -232,8 +239,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Ok(chains.walk(here, iters * PARALLEL_CHASE_UNROLL))
         })?;
         let loads = (PARALLEL_CHASE_UNROLL * link.chains as u64) as f64;
-        let point = Point { chains: link.chains, seconds: cost.seconds / loads, cycles: cost.cycles / loads };
-        keep_best(&mut curve, i, point);
+        let (seconds, cycles) = (cost.seconds / loads, cost.cycles / loads);
+        keep_best(&mut curve, i, Point { chains: link.chains, seconds, cycles, alone: cost.alone });
         Ok(())
     };
     for _ in 0..if cached { SWEEPS } else { 1 } {
@@ -270,7 +277,7 @@ fn state(ctx: &mut Ctx, curve: &[Point], most: usize, stream: f64) -> Outcome {
     ctx.fact("curve.ns", in_ns.join(" "));
     let in_cycles: Vec<String> = curve.iter().map(|p| format!("{}={:.2}", p.chains, p.cycles)).collect();
     ctx.fact("curve.cycles", in_cycles.join(" "));
-    ctx.state_as("rate", 1.0 / found.best.seconds);
+    ctx.state_seen("rate", 1.0 / found.best.seconds, found.alone);
     if found.one_level {
         ctx.prove(
             "loads that overlap at best",
@@ -278,9 +285,9 @@ fn state(ctx: &mut Ctx, curve: &[Point], most: usize, stream: f64) -> Outcome {
             found.parallelism,
             1.0..=most as f64 * TOO_GOOD,
         );
-        ctx.state(found.parallelism);
+        ctx.state_seen("", found.parallelism, found.alone);
         match found.plateau {
-            Some(chains) => ctx.state_as("chains", chains as f64),
+            Some(chains) => ctx.state_seen("chains", chains as f64, found.alone),
             None => ctx.unresolved("chains", &format!("no plateau up to {most} chains: the value is a lower bound")),
         }
     } else {
@@ -290,7 +297,7 @@ fn state(ctx: &mut Ctx, curve: &[Point], most: usize, stream: f64) -> Outcome {
         );
     }
     if ctx.int("size") > Topology::read().first_cache().unwrap_or(ASSUMED_FIRST) {
-        ctx.state_as("bandwidth", line as f64 / found.best.seconds);
+        ctx.state_seen("bandwidth", line as f64 / found.best.seconds, found.alone);
     } else {
         ctx.unresolved("bandwidth", "no line moves: the first-level cache holds them all");
     }
@@ -345,20 +352,27 @@ mod tests {
     fn core(latency: f64, buffers: f64, most: usize, noise: impl Fn(usize) -> f64) -> Vec<Point> {
         let point = |&chains: &usize| {
             let cycles = latency / (chains as f64).min(buffers) * noise(chains);
-            Point { chains, seconds: cycles / 3e9, cycles }
+            Point { chains, seconds: cycles / 3e9, cycles, alone: true }
         };
         PARALLEL_CHASES.iter().filter(|n| **n <= most).map(point).collect()
     }
 
     #[test]
     fn of_several_sweeps_the_better_point_counts() {
-        let point = |chains: usize, cycles: f64| Point { chains, seconds: cycles / 3e9, cycles };
+        let point = |chains: usize, cycles: f64| Point { chains, seconds: cycles / 3e9, cycles, alone: true };
         let mut curve = Vec::new();
         for (first, second) in [(90.0, 50.0), (100.0, 60.0), (80.0, 70.0)] {
             keep_best(&mut curve, 0, point(1, first));
             keep_best(&mut curve, 1, point(2, second));
         }
+        // Beside a busy sibling no point replaces one that was had alone.
+        keep_best(&mut curve, 0, Point { alone: false, ..point(1, 70.0) });
         assert_eq!(curve.iter().map(|point| (point.chains, point.cycles)).collect::<Vec<_>>(), [(1, 80.0), (2, 50.0)]);
+        assert!(read_curve(&curve).is_some_and(|found| found.alone));
+        curve[1].alone = false;
+        assert!(read_curve(&curve).is_some_and(|found| !found.alone));
+        keep_best(&mut curve, 1, point(2, 55.0));
+        assert_eq!((curve[1].cycles, curve[1].alone), (55.0, true));
     }
 
     #[test]
@@ -450,7 +464,7 @@ mod tests {
     /// Ten loads overlap on twelve chains at a clock of 3 GHz, and sixteen chains add nothing; a
     /// load of the same loop in the first-level cache takes far less than their 30 cycles.
     fn told(ctx: &mut Ctx, stream_over_lines: f64) -> Outcome {
-        let point = |(chains, cycles): (usize, f64)| Point { chains, seconds: cycles / 3e9, cycles };
+        let point = |(chains, cycles): (usize, f64)| Point { chains, seconds: cycles / 3e9, cycles, alone: true };
         let curve = [(1, 300.0), (8, 40.0), (12, 30.0), (16, 31.0)].map(point);
         state(ctx, &curve, 16, stream_over_lines * super::super::line_size() as f64 / 30.0)
     }

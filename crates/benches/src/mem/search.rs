@@ -28,6 +28,33 @@ pub(super) struct Load {
     pub(super) hz: f64,
     /// Whether it comes from a window without any disturbance.
     pub(super) clean: bool,
+    /// Whether the sibling thread rested meanwhile.
+    pub(super) alone: bool,
+}
+
+/// An answer to a question of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Held, which disturbances cannot feign.
+    Yes,
+    /// Not held.
+    No,
+    /// Not held beside a busy sibling thread, which takes its share.
+    Beside,
+    /// The look was disturbed.
+    Unknown,
+}
+
+impl Answer {
+    /// What a look says that had this cost or less, or more.
+    pub(super) fn of(holds: bool, clean: bool, alone: bool) -> Answer {
+        match (clean, holds, alone) {
+            (false, _, _) => Answer::Unknown,
+            (_, true, _) => Answer::Yes,
+            (_, _, true) => Answer::No,
+            _ => Answer::Beside,
+        }
+    }
 }
 
 /// The cost of a load along a chain through these nodes of the buffer, in this order.
@@ -35,15 +62,16 @@ pub(super) fn load(ctx: &mut Ctx, buffer: &mut [u8], nodes: &[usize]) -> Result<
     let mut chain = Chain::through(buffer, nodes).map_err(BenchError::Failed)?;
     chain.walk((2 * nodes.len() as u64).min(WARM_LOADS));
     let cost = work::probe(ctx, WINDOWS, CHASE_UNROLL, |iters| Ok(chain.walk(iters * CHASE_UNROLL)))?;
-    Ok(Load { cycles: cost.cycles / CHASE_UNROLL as f64, hz: cost.core_hz, clean: cost.clean > 0 })
+    Ok(Load { cycles: cost.cycles / CHASE_UNROLL as f64, hz: cost.core_hz, clean: cost.clean > 0, alone: cost.alone })
 }
 
-/// The lowest cost of several looks at the same chain, preferring undisturbed ones.
+/// The lowest cost of several looks at the same chain, preferring undisturbed ones, and of these
+/// such as were had alone.
 pub(super) fn lowest(looks: u32, mut look: impl FnMut() -> Result<Load, BenchError>) -> Result<Load, BenchError> {
     let mut best = look()?;
     for _ in 1..looks {
         let next = look()?;
-        if (next.clean, -next.cycles) > (best.clean, -best.cycles) {
+        if (next.clean, next.alone, -next.cycles) > (best.clean, best.alone, -best.cycles) {
             best = next;
         }
     }
@@ -72,38 +100,53 @@ impl std::fmt::Display for Reach {
     }
 }
 
+/// Where a search ended. Of several the largest is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Found {
+    pub(super) reach: Reach,
+    /// Whether what lies beyond was refused without a busy sibling thread; else the core itself may
+    /// reach further.
+    pub(super) alone: bool,
+}
+
 /// The largest number from `first` to `last`, in steps of `step`, for which `holds` returns
-/// `Some(true)`. A `Some(true)` is believed at once; `None` is no answer.
+/// `Yes`. That is believed at once; `Beside` and `Unknown` are asked again.
 pub(super) fn reach(
     first: usize,
     last: usize,
     step: usize,
-    mut holds: impl FnMut(usize) -> Result<Option<bool>, BenchError>,
-) -> Result<Reach, BenchError> {
-    let mut ask = |n: usize, tries: u32| -> Result<bool, BenchError> {
-        let mut refused = 0;
+    mut holds: impl FnMut(usize) -> Result<Answer, BenchError>,
+) -> Result<Found, BenchError> {
+    // Whether the last refusal was had alone.
+    let mut alone = true;
+    let mut ask = |n: usize, tries: u32, alone: &mut bool| -> Result<bool, BenchError> {
+        let (mut refused, mut beside) = (0, 0);
         for _ in 0..3 * tries {
             match holds(n)? {
-                Some(true) => return Ok(true),
-                Some(false) if refused + 1 == tries => break,
-                Some(false) => refused += 1,
-                None => {}
+                Answer::Yes => return Ok(true),
+                Answer::No => refused += 1,
+                Answer::Beside => beside += 1,
+                Answer::Unknown => {}
+            }
+            if refused == tries {
+                break;
             }
         }
+        *alone = refused == tries || beside == 0;
         Ok(false)
     };
     let value = |i: usize| first + i * step;
     let end = last.saturating_sub(first) / step;
     // Everything depends on the first number.
-    if !ask(first, 3 * TRIES)? {
-        return Ok(Reach::Nowhere);
+    if !ask(first, 3 * TRIES, &mut alone)? {
+        return Ok(Found { reach: Reach::Nowhere, alone });
     }
     // Doubling, then halving: `low` holds, `high` does not.
     let mut low = 0;
     let mut high = end + 1;
     while low < end {
         let next = (low + value(low).div_ceil(step)).min(end);
-        if !ask(value(next), TRIES)? {
+        if !ask(value(next), TRIES, &mut alone)? {
             high = next;
             break;
         }
@@ -111,7 +154,7 @@ pub(super) fn reach(
     }
     while high - low > 1 {
         let middle = low.midpoint(high);
-        if ask(value(middle), TRIES)? {
+        if ask(value(middle), TRIES, &mut alone)? {
             low = middle;
         } else {
             high = middle;
@@ -119,16 +162,19 @@ pub(super) fn reach(
     }
     // The number that was refused may have been disturbed throughout: ask again, and for the next
     // one too.
-    let mut ahead = 1;
+    let (mut ahead, mut next_alone) = (1, true);
     while ahead <= 2 && low + ahead <= end {
-        if ask(value(low + ahead), TRIES)? {
+        if ask(value(low + ahead), TRIES, &mut alone)? {
             low += ahead;
             ahead = 1;
         } else {
+            // The refusal of the next number decides.
+            next_alone = if ahead == 1 { alone } else { next_alone };
             ahead += 1;
         }
     }
-    Ok(if low == end { Reach::Everywhere } else { Reach::To(value(low)) })
+    let reach = if low == end { Reach::Everywhere } else { Reach::To(value(low)) };
+    Ok(Found { reach, alone: next_alone || low == end })
 }
 
 #[cfg(test)]
@@ -152,6 +198,37 @@ mod tests {
     use groma_harness::sys::pages::{Map, Policy};
     use groma_harness::testing::{stating, try_out};
 
+    fn said(holds: bool) -> Answer {
+        Answer::of(holds, true, true)
+    }
+
+    fn alone(reach: Reach) -> Result<Found, BenchError> {
+        Ok(Found { reach, alone: true })
+    }
+
+    /// A busy sibling leaves half of what is searched.
+    #[test]
+    fn a_reach_is_that_of_the_core_if_the_sibling_rests_now_and_then() {
+        let mut rng = Rng::new(3);
+        for edge in (8..=200).step_by(7) {
+            // Spells of several questions, and half of all.
+            let (mut busy, mut left) = (false, 0);
+            let found = reach(2, 256, 1, |n| {
+                if left == 0 {
+                    (busy, left) = (!busy, 1 + rng.below(9));
+                }
+                left -= 1;
+                Ok(Answer::of(n <= if busy { edge / 2 } else { edge }, true, !busy))
+            });
+            assert_eq!(found.map(|found| found.reach), Ok(Reach::To(edge)));
+            let share = reach(2, 256, 1, |n| Ok(Answer::of(n <= edge / 2, true, false)));
+            assert_eq!(share, Ok(Found { reach: Reach::To(edge / 2), alone: false }));
+            // That all numbers were held needs no witness.
+            let whole = reach(2, edge, 1, |_| Ok(Answer::of(true, true, false)));
+            assert_eq!(whole, alone(Reach::Everywhere));
+        }
+    }
+
     #[test]
     fn the_reach_is_found_wherever_it_is() {
         for step in [1, 4] {
@@ -160,16 +237,16 @@ mod tests {
                 let found = reach(4, 256, step, |n| {
                     asked += 1;
                     assert!((4..=256).contains(&n) && (n - 4).is_multiple_of(step), "{n}");
-                    Ok(Some(n <= edge))
+                    Ok(said(n <= edge))
                 });
                 let expected = if edge + step > 256 { Reach::Everywhere } else { Reach::To(edge) };
-                assert_eq!(found, Ok(expected), "{edge} by {step}");
+                assert_eq!(found, alone(expected), "{edge} by {step}");
                 assert!(asked < 50, "{asked} questions");
             }
         }
-        assert_eq!(reach(4, 256, 1, |_| Ok(Some(false))), Ok(Reach::Nowhere));
-        assert_eq!(reach(4, 4, 1, |_| Ok(Some(true))), Ok(Reach::Everywhere));
-        assert_eq!(reach(4, 256, 1, |_| Ok(None)), Ok(Reach::Nowhere));
+        assert_eq!(reach(4, 256, 1, |_| Ok(Answer::No)), alone(Reach::Nowhere));
+        assert_eq!(reach(4, 4, 1, |_| Ok(Answer::Yes)), alone(Reach::Everywhere));
+        assert_eq!(reach(4, 256, 1, |_| Ok(Answer::Unknown)), alone(Reach::Nowhere));
         let stop = BenchError::Failed("why".to_owned());
         assert_eq!(reach(4, 256, 1, |_| Err(stop.clone())), Err(stop));
     }
@@ -182,9 +259,9 @@ mod tests {
             let edge = 8 + rng.below(120) as usize;
             let found = reach(2, 256, 1, |n| {
                 let price = made_up::noisy(&mut rng, 3, if n <= edge { 5.05 } else { 5.5 });
-                Ok(Some(price <= 5.25))
+                Ok(said(price <= 5.25))
             });
-            match found {
+            match found.map(|found| found.reach) {
                 Ok(Reach::To(n)) => {
                     assert!(n <= edge, "too high");
                     right += usize::from(n == edge);
@@ -202,11 +279,11 @@ mod tests {
         let found = reach(2, 256, 1, |n| {
             if n == 72 && bad > 0 {
                 bad -= 1;
-                return Ok(Some(false));
+                return Ok(Answer::No);
             }
-            Ok(Some(n <= 72))
+            Ok(said(n <= 72))
         });
-        assert_eq!(found, Ok(Reach::To(72)));
+        assert_eq!(found, alone(Reach::To(72)));
     }
 
     /// A load from the first-level cache takes a few cycles: less than a miss, and more than an
@@ -232,11 +309,12 @@ mod tests {
 
     #[test]
     fn an_undisturbed_price_counts_before_a_lower_one() {
-        let looks = [(5.0, false), (5.4, true), (5.2, true), (5.3, true)];
+        let looks = [(5.0, false, true), (5.4, true, true), (5.2, true, true), (5.1, true, false)];
         let mut i = 0;
         let best = lowest(4, || {
             i += 1;
-            Ok(Load { cycles: looks[i - 1].0, hz: 3e9, clean: looks[i - 1].1 })
+            let (cycles, clean, alone) = looks[i - 1];
+            Ok(Load { cycles, hz: 3e9, clean, alone })
         });
         assert_eq!(best.map(|l| l.cycles), Ok(5.2));
     }

@@ -31,7 +31,7 @@
 //!
 //! **Sources:** lmbench3 `tlb`. See docs/methods/memory.md#tlb.
 
-use super::search::{self, Load, Reach, reach};
+use super::search::{self, Answer, Found, Load, Reach, reach};
 use groma_harness::check_memory;
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
@@ -111,22 +111,30 @@ struct Price {
     dense: f64,
     hz: f64,
     clean: bool,
+    /// Whether the sibling thread rested during both looks.
+    alone: bool,
 }
 
 impl Price {
     /// Of a load from a line of each page, beside one from as many lines side by side.
     fn of(load: Load, dense: Load) -> Price {
         let longer = load.cycles - dense.cycles;
-        Price { longer, dense: dense.cycles, hz: load.hz, clean: load.clean && dense.clean }
+        let (clean, alone) = (load.clean && dense.clean, load.alone && dense.alone);
+        Price { longer, dense: dense.cycles, hz: load.hz, clean, alone }
     }
 
     fn seconds(self) -> f64 {
         self.longer / self.hz
     }
 
-    /// Whether the first level holds all pages; `None` where a look was disturbed.
-    fn first_level_holds(self) -> Option<bool> {
-        self.clean.then_some(self.longer <= self.dense * (TOLERANCE - 1.0))
+    /// Whether the first level holds all pages.
+    fn first_level_holds(self) -> Answer {
+        self.within(self.dense * (TOLERANCE - 1.0))
+    }
+
+    /// Whether it costs no more than this.
+    fn within(self, longer: f64) -> Answer {
+        Answer::of(self.longer <= longer, self.clean, self.alone)
     }
 }
 
@@ -134,14 +142,16 @@ impl Price {
 #[derive(Debug, Default)]
 struct Beyond {
     hit: Option<Price>,
-    l2: Option<usize>,
+    /// The reach of the second level, and whether the core was alone where it ends.
+    l2: Option<(usize, bool)>,
     /// At 2, 4 and 8 times `l2`.
     walks: [Option<Price>; 3],
     /// Pages and cycles, in the order of the looks.
     curve: Vec<(usize, f64)>,
 }
 
-/// The lowest cost of several looks, preferring undisturbed ones.
+/// The lowest cost of several looks, preferring undisturbed ones, and of these such as were had
+/// alone.
 fn lowest(
     looks: u32,
     pages: usize,
@@ -150,7 +160,7 @@ fn lowest(
     let mut best = look(pages)?;
     for _ in 1..looks {
         let next = look(pages)?;
-        if (next.clean, -next.longer) > (best.clean, -best.longer) {
+        if (next.clean, next.alone, -next.longer) > (best.clean, best.alone, -best.longer) {
             best = next;
         }
     }
@@ -191,17 +201,14 @@ fn beyond(
         }
         let Some((low, high, limit)) = knee(&found.curve, hit.longer) else { continue };
         let step = (low / 64).max(1);
-        let end = reach(low, high, step, |k| {
-            let price = look(k)?;
-            Ok(price.clean.then_some(price.longer <= limit))
-        })?;
-        if let Reach::To(k) = end {
-            found.l2 = Some(k);
+        let end = reach(low, high, step, |k| Ok(look(k)?.within(limit)))?;
+        if let Reach::To(k) = end.reach {
+            found.l2 = Some((k, end.alone));
             break;
         }
         // Both ends hold, or neither: the level ends elsewhere, or not at all.
     }
-    if let Some(l2) = found.l2 {
+    if let Some((l2, _)) = found.l2 {
         for (walk, times) in found.walks.iter_mut().zip([2, 4, 8]) {
             if l2 * times <= most {
                 let price = lowest(LOOKS, l2 * times, &mut look)?;
@@ -258,7 +265,10 @@ impl<'b> Pages<'b> {
                 let mut nodes = self.side_by_side(pages);
                 ctx.rng().shuffle(&mut nodes);
                 let dense = search::lowest(2, || search::load(ctx, self.buffer, &nodes))?;
-                self.dense.insert(pages, dense);
+                // Beside a busy sibling it may be too high, and a level would seem to hold more.
+                if dense.alone {
+                    self.dense.insert(pages, dense);
+                }
                 dense
             }
         };
@@ -279,14 +289,14 @@ impl<'b> Pages<'b> {
 
     /// How many pages the first level holds, up to `last`: the better of two searches, since
     /// whatever shares the core may occupy entries during all of one.
-    fn first_level(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, BenchError> {
+    fn first_level(&mut self, ctx: &mut Ctx, last: usize) -> Result<Found, BenchError> {
         better_of_two(|| self.search(ctx, last))
     }
 
-    fn search(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, BenchError> {
+    fn search(&mut self, ctx: &mut Ctx, last: usize) -> Result<Found, BenchError> {
         reach(FIRST[0], last.min(self.most()), 1, |k| {
             let price = self.price(ctx, k)?;
-            if price.first_level_holds() != Some(true) {
+            if price.first_level_holds() != Answer::Yes {
                 // The look side by side may have been the disturbed one.
                 self.dense.remove(&k);
             }
@@ -296,7 +306,7 @@ impl<'b> Pages<'b> {
 }
 
 /// The better of two searches, neither of which can end too high.
-fn better_of_two(mut search: impl FnMut() -> Result<Reach, BenchError>) -> Result<Reach, BenchError> {
+fn better_of_two(mut search: impl FnMut() -> Result<Found, BenchError>) -> Result<Found, BenchError> {
     Ok(search()?.max(search()?))
 }
 
@@ -327,12 +337,14 @@ fn first_level_of(kind: &str, held: Reach, scattered: Reach) -> FirstLevel {
 }
 
 /// The number of base pages of the buffer's first huge page at which the TLB runs out, walked in
-/// steps of base pages; `None` where it does not, because the TLB holds the huge page as one.
-pub(super) fn fractured_at(ctx: &mut Ctx, huge: &mut [u8]) -> Result<Option<usize>, BenchError> {
+/// steps of base pages, and whether the core was alone there; `None` where it does not, because the
+/// TLB holds the huge page as one.
+pub(super) fn fractured_at(ctx: &mut Ctx, huge: &mut [u8]) -> Result<Option<(usize, bool)>, BenchError> {
     let in_one = huge_page_size().unwrap_or(page_size()).min(huge.len());
     let mut parts = Pages::new(&mut huge[..in_one], page_size(), 1);
-    match parts.first_level(ctx, FIRST[1])? {
-        Reach::To(entries) => Ok(Some(entries)),
+    let found = parts.first_level(ctx, FIRST[1])?;
+    match found.reach {
+        Reach::To(entries) => Ok(Some((entries, found.alone))),
         Reach::Everywhere => Ok(None),
         Reach::Nowhere => Err(BenchError::Failed("the first eight pages cost as much as misses".to_owned())),
     }
@@ -408,13 +420,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             ctx.fact("declared.page", huge);
             match fractured_at(ctx, &mut buffer)? {
-                Some(entries) => Reach::To(entries),
+                Some((entries, alone)) => Found { reach: Reach::To(entries), alone },
                 // The TLB holds whole huge pages.
                 None => return effective(ctx, &mut buffer, huge),
             }
         }
     };
     declare(ctx, base);
+    let alone = held.alone && scattered.alone;
+    let (held, scattered) = (held.reach, scattered.reach);
     let seen = first_level_of(kind, held, scattered);
     if let (Reach::To(held), Reach::To(scattered)) = (held, scattered) {
         ctx.fact("tlb.reach", held * base);
@@ -425,9 +439,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.unresolved("", &format!("the first level ends {held} of {} to {} pages", FIRST[0], FIRST[1]));
         return Ok(());
     };
-    ctx.state(entries as f64);
+    ctx.state_seen("", entries as f64, alone);
     match seen.in_one {
-        Some(many) => ctx.state_as("page", (many * base) as f64),
+        Some(many) => ctx.state_seen("page", (many * base) as f64, alone),
         None => ctx.unresolved("page", &format!("scattered pages end {scattered}")),
     }
     let mut pages = Pages::new(&mut buffer, base, apart);
@@ -444,19 +458,20 @@ fn effective(ctx: &mut Ctx, buffer: &mut Map, huge: usize) -> Outcome {
     ctx.state_as("page", huge as f64);
     let mut pages = Pages::new(buffer, huge, 1);
     let most = pages.most();
-    let held = if most > FIRST[0] { pages.first_level(ctx, most)? } else { Reach::Everywhere };
-    match held {
+    let whole = Found { reach: Reach::Everywhere, alone: true };
+    let held = if most > FIRST[0] { pages.first_level(ctx, most)? } else { whole };
+    match held.reach {
         Reach::To(entries) => {
-            ctx.state(entries as f64);
+            ctx.state_seen("", entries as f64, held.alone);
             match missing_first(entries, most) {
                 Some(pages_of_hit) => {
                     let hit = lowest(LOOKS, pages_of_hit, &mut |k| pages.price(ctx, k))?;
-                    ctx.state_as("l2_hit", hit.seconds());
+                    ctx.state_seen("l2_hit", hit.seconds(), hit.alone);
                 }
                 None => ctx.unresolved("l2_hit", "too few huge pages"),
             }
         }
-        _ => ctx.unresolved("", &format!("the first level ends {held} of {} to {most} pages", FIRST[0])),
+        held => ctx.unresolved("", &format!("the first level ends {held} of {} to {most} pages", FIRST[0])),
     }
     for name in ["l2", "walk2", "walk4", "walk8"] {
         ctx.unresolved(name, "gigabytes of huge pages would be needed");
@@ -480,16 +495,16 @@ fn declare(ctx: &mut Ctx, page: usize) {
 
 fn state_beyond(ctx: &mut Ctx, found: &Beyond, most: usize) {
     match found.hit {
-        Some(hit) => ctx.state_as("l2_hit", hit.seconds()),
+        Some(hit) => ctx.state_seen("l2_hit", hit.seconds(), hit.alone),
         None => ctx.unresolved("l2_hit", &format!("more than {most} pages")),
     }
     match found.l2 {
-        Some(l2) => ctx.state_as("l2", l2 as f64),
+        Some((l2, alone)) => ctx.state_seen("l2", l2 as f64, alone),
         None => ctx.unresolved("l2", &format!("no end up to {most} pages")),
     }
     for (walk, name) in found.walks.iter().zip(["walk2", "walk4", "walk8"]) {
         match walk {
-            Some(price) => ctx.state_as(name, price.seconds()),
+            Some(price) => ctx.state_seen(name, price.seconds(), price.alone),
             None => ctx.unresolved(name, &format!("more than {most} pages, or no second level")),
         }
     }

@@ -24,7 +24,7 @@
 //! **Sources:** lmbench3 `cache`, which finds sizes only, by exchanging pages. See
 //! docs/methods/memory.md#associativity.
 
-use super::search::{self, Load, Reach, reach};
+use super::search::{self, Answer, Load, Reach, reach};
 use super::tlb;
 use groma_harness::Rng;
 use groma_harness::prelude::*;
@@ -138,7 +138,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if !whole_huge {
             return Err(BenchError::Unsupported("the kernel gave no huge pages for the whole buffer".to_owned()));
         }
-        if let Some(entries) = tlb::fractured_at(ctx, &mut buffer)? {
+        if let Some((entries, _)) = tlb::fractured_at(ctx, &mut buffer)? {
             return Err(BenchError::Unsupported(format!(
                 "not determinable: huge pages are fractured (the TLB ran out at {entries} base pages of one of them), so \
                  lines of one set cannot be chosen"
@@ -153,17 +153,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
             // Twice as many lines as one set of the first level holds, far fewer than the second
             // level holds.
             let held = reach(2, 64, 1, |n| within(look(ctx, STRIDES[1][0], n)?, first * TOLERANCE[0]))?;
-            let Reach::To(ways) = held else {
+            let Reach::To(ways) = held.reach else {
                 return Err(BenchError::Unsupported("the first level does not end".to_owned()));
             };
             search::lowest(4, || look(ctx, STRIDES[0][2], 2 * ways))?.cycles
         }
     };
     let least = if level == 0 { 2 } else { 4 };
-    let mut held = Vec::new();
+    let (mut held, mut alone) = (Vec::new(), true);
     for stride in STRIDES[level] {
         let most = (span / stride).min(MOST_LINES);
-        match reach(least, most, 1, |lines| within(look(ctx, stride, lines)?, base * TOLERANCE[level]))? {
+        let found = reach(least, most, 1, |lines| within(look(ctx, stride, lines)?, base * TOLERANCE[level]))?;
+        alone &= found.alone;
+        match found.reach {
             Reach::To(lines) => held.push((stride, lines)),
             Reach::Nowhere if level == 0 => held.push((stride, 1)),
             Reach::Nowhere | Reach::Everywhere => {}
@@ -176,25 +178,25 @@ fn run(ctx: &mut Ctx) -> Outcome {
     for (stride, lines) in &held {
         ctx.fact(&format!("ways.lines_at_{stride}"), lines);
     }
-    state(ctx, &held);
+    state(ctx, &held, alone);
     Ok(())
 }
 
-/// States what the largest number of lines at each stride shows.
-fn state(ctx: &mut Ctx, held: &[(usize, usize)]) {
+/// States what the largest number of lines at each stride shows, and whether all were had alone.
+fn state(ctx: &mut Ctx, held: &[(usize, usize)], alone: bool) {
     match read(held) {
         Ok((ways, way)) => {
-            ctx.state(ways as f64);
-            ctx.state_as("way_size", way as f64);
+            ctx.state_seen("", ways as f64, alone);
+            ctx.state_seen("way_size", way as f64, alone);
             ctx.fact("ways.size", ways * way);
         }
         Err(why) => ctx.unresolved("", &why),
     }
 }
 
-/// Whether the cost is within the limit; `None` where the look was disturbed.
-fn within(load: Load, limit: f64) -> Result<Option<bool>, BenchError> {
-    Ok(load.clean.then_some(load.cycles <= limit))
+/// Whether the cost is within the limit.
+fn within(load: Load, limit: f64) -> Result<Answer, BenchError> {
+    Ok(Answer::of(load.cycles <= limit, load.clean, load.alone))
 }
 
 #[cfg(test)]
@@ -212,9 +214,9 @@ mod tests {
             let found = reach(2, (SPAN[0] / stride).min(MOST_LINES), 1, |n| {
                 // One line more costs at least one miss per lap over the set.
                 let price = if n <= fit { 5.0 } else { 5.0 + 11.0 / ways as f64 };
-                Ok(Some(noisy(rng, one_in, price) <= 5.0 * TOLERANCE[0]))
+                Ok(Answer::of(noisy(rng, one_in, price) <= 5.0 * TOLERANCE[0], true, true))
             });
-            match found {
+            match found.map(|found| found.reach) {
                 Ok(Reach::To(lines)) => held.push((stride, lines)),
                 Ok(Reach::Nowhere) => held.push((stride, 1)),
                 _ => {}
@@ -251,12 +253,14 @@ mod tests {
     #[test]
     fn the_ways_and_their_size_have_their_names() {
         fn stated(ctx: &mut Ctx) -> Outcome {
-            state(ctx, &[(1024, 48), (2048, 24), (4096, 12), (8192, 12), (16_384, 12)]);
+            state(ctx, &[(1024, 48), (2048, 24), (4096, 12), (8192, 12), (16_384, 12)], false);
             Ok(())
         }
         let tried = try_out(&Benchmark { info: BENCH.info, run: Run::Here(stated) }, &[], None).expect("values");
         let value = |name: &str| tried.stated(name);
         assert_eq!((value(""), value("way_size")), (Some(12.0), Some(4096.0)));
+        let labels = ["", "way_size"].map(|name| tried.result.series(name).expect("a value").value_labels.letters());
+        assert_eq!(labels, ["N", "N"]);
         assert_eq!(tried.result.fact("ways.size"), Some("49152"));
     }
 
@@ -292,9 +296,10 @@ mod tests {
     /// A cost at the limit is within it; one that was disturbed is no answer.
     #[test]
     fn only_an_undisturbed_look_says_whether_the_level_holds_the_lines() {
-        let look = |cycles, clean| within(Load { cycles, hz: 3e9, clean }, 5.25);
-        let seen = [look(5.25, true), look(5.26, true), look(5.0, false), look(9.0, false)];
-        assert_eq!(seen, [Ok(Some(true)), Ok(Some(false)), Ok(None), Ok(None)]);
+        let look = |cycles, clean, alone| within(Load { cycles, hz: 3e9, clean, alone }, 5.25);
+        let seen = [look(5.25, true, false), look(5.26, true, true), look(5.26, true, false), look(5.0, false, true)];
+        let answers = [Answer::Yes, Answer::No, Answer::Beside, Answer::Unknown];
+        assert_eq!(seen, answers.map(Ok));
     }
 
     #[test]

@@ -51,13 +51,14 @@ fn core(first: usize, sets: usize, second: usize, rng: &mut Rng, one_in: u64, pa
     let past = ((pages as f64 / second as f64).log2() + 0.5).clamp(0.0, 1.0);
     let far = (pages as f64 / second as f64).max(1.0).log2();
     let cost = 5.0 + 7.0 * missing + past * (45.0 + 6.0 * far);
-    Price { longer: noisy(rng, one_in, cost) - 5.0, dense: 5.0, hz: 3e9, clean: true }
+    Price { longer: noisy(rng, one_in, cost) - 5.0, dense: 5.0, hz: 3e9, clean: true, alone: true }
 }
 
 fn first_of(sizes: (usize, usize, usize), rng: &mut Rng, one_in: u64) -> Reach {
     let (first, sets, second) = sizes;
     reach(FIRST[0], FIRST[1], 1, |k| Ok(core(first, sets, second, rng, one_in, k).first_level_holds()))
         .expect("nothing stops it")
+        .reach
 }
 
 #[test]
@@ -71,7 +72,7 @@ fn tlbs_of_all_sizes_are_told_through_noise() {
         assert!(right >= 85, "{sizes:?}: {right} of 100");
 
         let found = beyond(first, MOST, |k| Ok(core(first, sets, second, &mut rng, 3, k))).expect("prices");
-        let l2 = found.l2.expect("an end") as f64 / second as f64;
+        let l2 = found.l2.expect("an end").0 as f64 / second as f64;
         assert!((0.7..=1.1).contains(&l2), "{sizes:?}: {l2}");
         let hit = found.hit.expect("a price").longer;
         assert!((hit - 7.0).abs() < 0.2, "{hit}");
@@ -86,6 +87,7 @@ fn the_second_end_is_the_same_again_and_again() {
     let mut rng = Rng::new(10);
     let mut ends: Vec<usize> = (0..50)
         .filter_map(|_| beyond(96, MOST, |k| Ok(core(96, 16, 2048, &mut rng, 4, k))).expect("prices").l2)
+        .map(|(l2, _)| l2)
         .collect();
     ends.sort_unstable();
     assert!(ends.len() >= 48 && ends[45] - ends[5] <= ends[25] / 16, "{ends:?}");
@@ -93,7 +95,7 @@ fn the_second_end_is_the_same_again_and_again() {
 
 #[test]
 fn without_an_end_there_is_none() {
-    let price = |longer| Price { longer, dense: 5.0, hz: 3e9, clean: true };
+    let price = |longer| Price { longer, dense: 5.0, hz: 3e9, clean: true, alone: true };
     let flat = beyond(96, MOST, |_| Ok(price(7.0))).expect("prices");
     assert!(flat.l2.is_none() && flat.walks.iter().all(Option::is_none) && flat.hit.is_some());
     // A bump where the lines leave the first-level cache is no end.
@@ -103,7 +105,7 @@ fn without_an_end_there_is_none() {
     assert!(beyond(96, 100, |_| Ok(price(7.0))).expect("prices").hit.is_none());
     // Walks that would need more pages than there are, are missing.
     let small = beyond(96, 5000, |k| Ok(price(if k <= 2000 { 7.0 } else { 60.0 }))).expect("prices");
-    assert!(small.l2.is_some_and(|l2| (1900..=2000).contains(&l2)), "{small:?}");
+    assert!(small.l2.is_some_and(|(l2, _)| (1900..=2000).contains(&l2)), "{small:?}");
     assert!(small.walks[0].is_some() && small.walks[1].is_none() && small.walks[2].is_none());
 }
 
@@ -188,19 +190,24 @@ fn of_two_searches_the_one_that_got_further_counts() {
     for pair in steps.windows(2) {
         for both in [[pair[0], pair[1]], [pair[1], pair[0]]] {
             let mut searches = both.into_iter();
-            let found = better_of_two(|| Ok(searches.next().expect("two searches")));
-            assert_eq!((found, searches.len()), (Ok(pair[1]), 0));
+            let mut next = || searches.next().expect("two searches");
+            let found = better_of_two(|| Ok(Found { reach: next(), alone: true }));
+            assert_eq!((found.map(|found| found.reach), searches.len()), (Ok(pair[1]), 0));
         }
     }
+    // As far once alone is as far as it goes.
+    let mut alone = [true, false].into_iter();
+    let found = better_of_two(|| Ok(Found { reach: Reach::To(8), alone: alone.next().expect("two searches") }));
+    assert_eq!(found, Ok(Found { reach: Reach::To(8), alone: true }));
 }
 
 /// The clock is that of the pages' look; one disturbed look of the two makes the difference wrong.
 #[test]
 fn a_price_is_what_a_load_takes_longer_than_side_by_side() {
-    for (clean, dense_clean) in [(true, true), (true, false), (false, true), (false, false)] {
-        let load = Load { cycles: 21.0, hz: 2e9, clean };
-        let price = Price::of(load, Load { cycles: 5.0, hz: 3e9, clean: dense_clean });
-        assert_eq!((price.longer, price.dense, price.clean), (16.0, 5.0, clean && dense_clean));
+    for (one, other) in [(true, true), (true, false), (false, true), (false, false)] {
+        let load = Load { cycles: 21.0, hz: 2e9, clean: one, alone: other };
+        let price = Price::of(load, Load { cycles: 5.0, hz: 3e9, clean: other, alone: true });
+        assert_eq!((price.longer, price.dense, price.clean, price.alone), (16.0, 5.0, one && other, other));
         assert!((price.seconds() * 1e9 - 8.0).abs() < 1e-9);
     }
 }
@@ -232,8 +239,9 @@ fn lines_side_by_side_leave_no_room_between_them() {
 #[test]
 fn walks_are_at_two_four_and_eight_times_the_reach() {
     let cost = |pages: usize| if pages <= 2000 { 7.0 } else { 40.0 + pages as f64 / 100.0 };
-    let found = beyond(96, MOST, |k| Ok(Price { longer: cost(k), dense: 5.0, hz: 3e9, clean: true })).expect("prices");
-    let l2 = found.l2.expect("an end");
+    let found = beyond(96, MOST, |k| Ok(Price { longer: cost(k), dense: 5.0, hz: 3e9, clean: true, alone: true }))
+        .expect("prices");
+    let (l2, _) = found.l2.expect("an end");
     assert_eq!(found.walks.map(|walk| walk.map(|price| price.longer)), [2, 4, 8].map(|times| Some(cost(times * l2))));
     assert_eq!(found.hit.map(|hit| hit.longer), Some(7.0));
 }
@@ -247,14 +255,16 @@ fn a_second_level_of_huge_pages_is_hit_at_twice_the_first_and_more() {
 #[test]
 fn each_finding_beyond_the_first_level_has_its_name() {
     fn stated(ctx: &mut Ctx) -> Outcome {
-        let price = |longer| Some(Price { longer, dense: 5.0, hz: 2e9, clean: true });
+        let price = |longer| Some(Price { longer, dense: 5.0, hz: 2e9, clean: true, alone: true });
         let walks = [price(20.0), None, price(60.0)];
-        state_beyond(ctx, &Beyond { hit: price(8.0), l2: Some(1500), walks, curve: vec![(384, 8.0)] }, 8000);
+        state_beyond(ctx, &Beyond { hit: price(8.0), l2: Some((1500, false)), walks, curve: vec![(384, 8.0)] }, 8000);
         Ok(())
     }
     let tried = try_out(&Benchmark { info: BENCH.info, run: Run::Here(stated) }, &[], None).expect("values");
     let value = |name: &str| tried.stated(name).map(|seconds| (seconds * 1e9).round());
     assert_eq!(["l2_hit", "walk2", "walk4", "walk8"].map(value), [Some(4.0), Some(10.0), None, Some(30.0)]);
     assert_eq!(value("l2"), Some(1500.0 * 1e9));
+    let labels = ["l2", "l2_hit"].map(|name| tried.result.series(name).expect("a value").value_labels.letters());
+    assert_eq!(labels, ["N", ""]);
     assert!(tried.unresolved("walk4").is_some());
 }
