@@ -10,7 +10,7 @@ use groma_model::{Machine, Record, State};
 
 use crate::curve::Rank;
 use crate::matrix::Matrix;
-use crate::point::{measured, of_first_class};
+use crate::point::{is_of_shared_core, measured, of_first_class};
 use caches::{caches, memory, snaps};
 
 mod caches;
@@ -159,6 +159,8 @@ pub enum Note {
     },
     /// Laps through a chain of this many bytes, less than the declared cache, did not agree.
     Unsettled(f64),
+    /// The sibling thread of the core was busy, so that this is the share that it left.
+    Beside,
     /// Base pages fill a physically indexed cache unevenly; the metric may be measured on huge
     /// pages.
     BasePages(String),
@@ -414,6 +416,7 @@ fn one(
     let same = record.round_values.iter().filter(|v| **v == value).count();
     // A value that most rounds did not find contradicts nothing.
     let (verdict, note) = match agrees {
+        Some(false) if is_of_shared_core(record) => (Some(Verdict::NotDeterminable), Note::Beside),
         Some(false) if of > 1 => {
             let verdict = if 2 * same > of { Verdict::Disagree } else { Verdict::NotDeterminable };
             (Some(verdict), Note::Rounds { declared: declared.clone(), same, of, measured: amount(value) })

@@ -277,6 +277,32 @@ mod tests {
         assert!(!text.contains(shared) && text.contains(unsettled), "{text}");
     }
 
+    /// What is small beside a busy sibling thread contradicts nothing, and has another reason than
+    /// base pages.
+    #[test]
+    fn a_small_count_or_cache_of_a_shared_core_is_called_its_share() {
+        let (mut run, records) = fixtures::guest();
+        let l1 = run.environment.facts.iter_mut().find(|fact| fact.key == "cache.l1d.size").expect("a fact");
+        l1.value = "128 KiB".to_owned();
+        let page = |change: &dyn Fn(Record) -> Record| {
+            shown((run.clone(), records.iter().cloned().map(change).collect()), &Style::plain(120))
+        };
+        let (why, base_pages) = ("shared core: the sibling thread was busy", "base pages fill");
+        let text = page(&|r| r);
+        assert!(text.contains(base_pages) && !text.contains(why), "{text}");
+        for (share, told) in [(0.05, false), (0.5, true)] {
+            let shared = groma_model::SharedCore { value: None, share, round_values: Vec::new() };
+            let text = page(&|r| if r.id == "mem.latency" { Record { shared: Some(shared.clone()), ..r } } else { r });
+            assert_eq!((text.contains(base_pages), text.contains(why)), (!told, told), "{text}");
+        }
+        let flag = groma_model::Flag::SharedCore { share: 1.0 }.to_string();
+        for (flags, told) in [(vec![], false), (vec![flag], true)] {
+            let halved = |r: Record| Record { value: Some(6.0), round_values: vec![6.0; 9], flags: flags.clone(), ..r };
+            let text = page(&|r| if r.id == "mem.ways" { halved(r) } else { r });
+            assert_eq!((text.contains("9 of 9 rounds found 6"), text.contains(why)), (!told, told), "{text}");
+        }
+    }
+
     #[test]
     fn a_run_without_a_survey_has_no_page() {
         let records = [fixtures::record("syscall.getppid", "", groma_model::Quantity::Latency, 1e-7)];

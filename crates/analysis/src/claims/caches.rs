@@ -25,7 +25,14 @@ pub struct Hierarchy<'a> {
     largest: f64,
     /// Sizes in bytes at which laps through the chain did not agree.
     unsettled: Vec<f64>,
+    /// Sizes in bytes that were measured beside a busy sibling thread.
+    beside: Vec<f64>,
 }
+
+/// The share of the samples beside a busy sibling from which on a chain may never have filled the
+/// cache: the samples that it left alone follow those in which it took lines away
+/// (docs/methods/neighbour.md#what-is-stated).
+const BUSY: f64 = 0.1;
 
 /// The fact of a chain whose last two laps took about the same time.
 const SETTLED: &str = "chain.laps";
@@ -43,7 +50,9 @@ pub fn hierarchies<'a>(rows: &[&'a Row], seen: &Seen<'a>) -> Vec<Hierarchy<'a>> 
             let largest = curve.measured().last()?.0;
             let unsettled = curve.points.iter().filter(|(_, r)| measured(r).is_none() || r.fact(SETTLED).is_none());
             let unsettled = unsettled.map(|(size, _)| *size as f64).collect();
-            Some(Hierarchy { id, pages, levels: levels(curve), largest, unsettled })
+            let busy = |r: &Record| r.shared.as_ref().is_some_and(|shared| shared.share >= BUSY);
+            let beside = curve.points.iter().filter(|(_, r)| busy(r)).map(|(size, _)| *size as f64).collect();
+            Some(Hierarchy { id, pages, levels: levels(curve), largest, unsettled, beside })
         })
         .collect();
     all.sort_by_key(|h| ["hugetlb", "huge"].iter().position(|p| *p == h.pages).unwrap_or(2));
@@ -165,6 +174,10 @@ fn cache(
         // An apparently smaller cache may be a chain that was not cached yet.
         claim.verdict = Some(Verdict::NotDeterminable);
         claim.note = Note::Unsettled(size);
+        return claim;
+    }
+    if index < 2 && capacity < declared && hierarchy.beside.iter().any(|size| rise.contains(size)) {
+        (claim.verdict, claim.note) = (Some(Verdict::NotDeterminable), Note::Beside);
         return claim;
     }
     claim.note = match (index, capacity < declared) {

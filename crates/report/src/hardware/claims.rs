@@ -105,6 +105,7 @@ pub(super) fn note(claim: &Claim) -> String {
         Note::Unsettled(bytes) => {
             format!("laps through {} never agreed, so where the cache ends is unknown", size(*bytes))
         }
+        Note::Beside => "shared core: the sibling thread was busy, and this is the share that it left".to_owned(),
         Note::BasePages(metric) => {
             format!("base pages fill a physically indexed cache unevenly (try {metric} --param pages=huge)")
         }
