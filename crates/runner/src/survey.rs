@@ -212,7 +212,7 @@ impl Survey {
         }
         let of = progress.points[i].target.max(round + 1);
         observer.next(&format!("round {}/{of}  {}", round + 1, planned.point.name()));
-        let effort = (&progress.warmed(i), progress.set_up(i), progress.plan.len());
+        let effort = (&progress.warmed(i), progress.worth_waiting(i), progress.plan.len());
         let job = match self.job(planned, progress.frozen(i), round, effort, rng) {
             Ok(job) => job,
             Err(e) => {
@@ -287,7 +287,7 @@ impl Survey {
         planned: &Planned,
         frozen: &[(String, u64)],
         round: u32,
-        (effort, set_up, points): (&Effort, Duration, usize),
+        (effort, worth, points): (&Effort, Duration, usize),
         rng: &mut Rng,
     ) -> Result<Job> {
         let point = &planned.point;
@@ -304,7 +304,7 @@ impl Survey {
                 vec![self.neighbours.draw(&near, Instant::now(), draw as f64 / u64::MAX as f64)]
             }
         };
-        let wait = self.neighbours.wait(&cpus, set_up, Instant::now());
+        let wait = self.neighbours.wait(&cpus, worth, Instant::now());
         self.chooser.runs_on(&cpus);
         let sampling = if planned.group { self.group_sampling(effort, points) } else { effort.sampling };
         Ok(Job {

@@ -9,7 +9,7 @@ use crate::shares::{self, Share};
 use anyhow::Result;
 use groma_analysis::{half_width, is_precise, rounds_of_own};
 use groma_harness::Rng;
-use groma_harness::model::{Phase, Point, Round, RoundResult, State};
+use groma_harness::model::{Phase, Point, Round, RoundResult, State, Timing};
 use groma_stats::need;
 use std::time::{Duration, Instant};
 
@@ -79,6 +79,15 @@ impl PointProgress {
     fn set_up(&self) -> Duration {
         let phases = self.rounds.last().map(|round| round.result.output.phases).unwrap_or_default();
         self.cost.saturating_sub(Duration::from_nanos(phases.of(Phase::Sampling) + phases.of(Phase::WarmUp)))
+    }
+
+    /// How long its last round needed its core: of what is stated, as long as its search looked.
+    fn searched(&self, planned: &Planned) -> Duration {
+        let Some(round) = self.rounds.last().filter(|_| planned.point.timing == Timing::Stated) else {
+            return Duration::ZERO;
+        };
+        let output = &round.result.output;
+        Duration::from_nanos(output.phases.of(Phase::Sampling).saturating_sub(output.core.waited_ns))
     }
 
     /// Ends the point with a round that holds the reason and no measurement.
@@ -200,6 +209,12 @@ impl<'p> Progress<'p> {
     pub(super) fn set_up(&self, i: usize) -> Duration {
         let other = self.other_side(i).map_or(Duration::ZERO, |other| self.points[other].set_up());
         other.max(self.points[i].set_up())
+    }
+
+    /// How long the next round of this point may wait whatever the idle share: as long as its set-up
+    /// took, and what it looked for (docs/methods/neighbour.md#what-is-stated).
+    pub(super) fn worth_waiting(&self, i: usize) -> Duration {
+        self.set_up(i) + self.points[i].searched(&self.plan[i])
     }
 
     /// Notes what a round of this point did to its CPUs. Returns how much longer it warmed up than
