@@ -49,6 +49,7 @@ mod command_line;
 mod directory;
 mod earlier;
 mod entry;
+mod features;
 mod here;
 mod measure;
 mod out_file;

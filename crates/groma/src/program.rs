@@ -133,6 +133,7 @@ impl Program {
 
     /// The command line for shell completions, which propose groups and ids where benchmarks are
     /// named. Not for parsing, which also accepts patterns and names of other tools.
+    #[cfg(feature = "completions")]
     pub(crate) fn for_completions(&self) -> clap::Command {
         let ids = self.benchmarks.iter().map(|b| b.info.id);
         let names: BTreeSet<&str> = ids.flat_map(|id| [id.split('.').next().unwrap_or(id), id]).collect();

@@ -20,6 +20,7 @@ mod dd;
 mod documents;
 mod environments;
 mod explain;
+#[cfg(feature = "parquet")]
 mod export;
 mod fleet;
 mod fleet_pairs;

@@ -6,6 +6,7 @@
 
 mod cells;
 mod csv;
+#[cfg(feature = "parquet")]
 mod parquet;
 
 use std::io;
@@ -118,6 +119,7 @@ pub fn csv_table<'w>(table: Table, out: impl io::Write + 'w) -> io::Result<Box<d
 ///
 /// # Errors
 /// Those of the output.
+#[cfg(feature = "parquet")]
 pub fn parquet_table<'w>(table: Table, out: impl io::Write + Send + 'w) -> io::Result<Box<dyn TableWriter + 'w>> {
     Ok(Box::new(parquet::Parquet::new(table, out)?))
 }

@@ -80,7 +80,9 @@ pub use card::{Beside, card};
 pub use compare::{CompareFormat, Compared, Relative, Side, compare, letter};
 pub use composition::{composition, compositions};
 pub use explain::{explain, measures};
-pub use export::{Cell, Exported, Kind, Table, TableWriter, csv_table, csv_text, parquet_table, write_rows};
+#[cfg(feature = "parquet")]
+pub use export::parquet_table;
+pub use export::{Cell, Exported, Kind, Table, TableWriter, csv_table, csv_text, write_rows};
 pub use fleet::{FleetFormat, FleetReport, fleet};
 pub use floors::floors;
 pub use format::{Format, render};

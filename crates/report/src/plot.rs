@@ -11,6 +11,7 @@ mod heat;
 mod histogram;
 mod interactive;
 mod marks;
+#[cfg(feature = "png")]
 mod png;
 mod published;
 mod relative;
@@ -368,6 +369,7 @@ impl Chart {
     ///
     /// # Errors
     /// The encoder's message on failure.
+    #[cfg(feature = "png")]
     pub fn png(&self, scale: f32) -> Result<Vec<u8>, String> {
         png::png(&drawing::draw(self, drawing::Media::File), scale)
     }

@@ -1,6 +1,6 @@
 //! `groma completions`.
 
-use crate::print::{name, print_own};
+use crate::features::Feature;
 use crate::program::Program;
 use anyhow::Result;
 use clap::Args;
@@ -9,12 +9,25 @@ use clap::Args;
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell
-    shell: clap_complete::Shell,
+    #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
+    shell: String,
 }
 
 pub(super) fn run(program: &Program, args: &CompletionsArgs) -> Result<u8> {
-    let mut out = Vec::new();
-    clap_complete::generate(args.shell, &mut program.for_completions(), name(), &mut out);
-    print_own(&String::from_utf8_lossy(&out))?;
+    Feature::COMPLETIONS.require()?;
+    generate(program, &args.shell)?;
     Ok(0)
+}
+
+#[cfg(feature = "completions")]
+fn generate(program: &Program, shell: &str) -> Result<()> {
+    let shell: clap_complete::Shell = shell.parse().map_err(anyhow::Error::msg)?;
+    let mut out = Vec::new();
+    clap_complete::generate(shell, &mut program.for_completions(), crate::print::name(), &mut out);
+    crate::print::print_own(&String::from_utf8_lossy(&out))
+}
+
+#[cfg(not(feature = "completions"))]
+fn generate(_: &Program, _: &str) -> Result<()> {
+    Ok(())
 }

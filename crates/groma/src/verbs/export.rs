@@ -2,6 +2,7 @@
 
 use crate::args::{StoreArgs, selects};
 use crate::directory;
+use crate::features::Feature;
 use crate::measure::count;
 use crate::out_file::OutFile;
 use crate::parse::one_of;
@@ -116,6 +117,9 @@ impl ExportFormat {
 /// Writes the runs.
 pub(super) fn run(program: &Program, args: &ExportArgs) -> Result<u8> {
     let format = format_of(args)?;
+    if format == ExportFormat::Parquet {
+        Feature::PARQUET.require()?;
+    }
     let table = table_of(format, args.table)?;
     let to_stdout = args.output.as_os_str() == "-";
     if directory::is_named(&args.output) {
@@ -268,9 +272,12 @@ fn write_table(
     out: &mut OutFile,
     of_file: &impl Fn() -> String,
 ) -> Result<()> {
-    let writer =
-        if format == ExportFormat::Csv { report::csv_table(table, out) } else { report::parquet_table(table, out) };
-    let mut writer = writer.with_context(of_file)?;
+    let mut writer = match format {
+        #[cfg(feature = "parquet")]
+        ExportFormat::Parquet => report::parquet_table(table, out),
+        _ => report::csv_table(table, out),
+    }
+    .with_context(of_file)?;
     for run in runs {
         report::write_rows(table, &exported(&run?), writer.as_mut()).with_context(of_file)?;
     }

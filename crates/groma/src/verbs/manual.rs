@@ -1,6 +1,7 @@
 //! `groma manual`.
 
-use crate::print::{name, print_own};
+use crate::features::Feature;
+use crate::print::name;
 use crate::program::Program;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -13,6 +14,7 @@ pub(crate) struct ManualArgs {
 }
 
 pub(super) fn run(program: &Program, args: &ManualArgs) -> Result<u8> {
+    Feature::MANUAL.require()?;
     let mut groma = program.command();
     // Only this fills in global arguments and usage lines.
     groma.build();
@@ -23,9 +25,19 @@ pub(super) fn run(program: &Program, args: &ManualArgs) -> Result<u8> {
             found.with_context(|| format!("there is no verb '{verb}' ({} --help lists them)", name()))?
         }
     };
+    print_page(page)?;
+    Ok(0)
+}
+
+#[cfg(feature = "manual")]
+fn print_page(page: clap::Command) -> Result<()> {
     let mut out = Vec::new();
     let title = page.get_display_name().unwrap_or(name()).to_owned();
     clap_mangen::Man::new(page).title(title).render(&mut out)?;
-    print_own(&String::from_utf8_lossy(&out))?;
-    Ok(0)
+    crate::print::print_own(&String::from_utf8_lossy(&out))
+}
+
+#[cfg(not(feature = "manual"))]
+fn print_page(_: clap::Command) -> Result<()> {
+    Ok(())
 }

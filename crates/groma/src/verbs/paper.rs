@@ -8,6 +8,7 @@ mod repeats;
 mod values;
 
 use crate::args::StoreArgs;
+use crate::features::Feature;
 use crate::measure::{Outputs, carry_out};
 use crate::out_file::Named;
 use crate::parse::one_of;
@@ -100,6 +101,9 @@ pub(super) fn run(program: &Program, args: &PaperArgs) -> Result<u8> {
     let repeats = wanted.repeats(program);
     let points: Vec<&Planned> = repeats.points();
     let picture = args.output.as_deref().filter(|file| ends_in(file, &["svg", "png"]));
+    if picture.is_some_and(|file| ends_in(file, &["png"])) {
+        Feature::PNG.require()?;
+    }
     // Errors of the output come before minutes of measuring.
     let without = || wanted.beside(&repeats, &[]);
     match picture {
@@ -263,7 +267,7 @@ fn drawn(papers: &Papers<'_>, file: &Path) -> Result<Vec<u8>> {
         })?,
         _ => bail!("{}: a picture shows one figure, such as lmbench1996 figure1", of_file()),
     };
-    if ends_in(file, &["png"]) { chart.png(2.0).map_err(anyhow::Error::msg) } else { Ok(chart.svg().into_bytes()) }
+    if ends_in(file, &["png"]) { super::plot::png(&chart) } else { Ok(chart.svg().into_bytes()) }
 }
 
 fn ends_in(file: &Path, endings: &[&str]) -> bool {

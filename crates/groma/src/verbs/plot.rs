@@ -2,6 +2,7 @@
 
 use super::exit;
 use crate::args::{StoreArgs, WhichPoints};
+use crate::features::Feature;
 use crate::out_file::Named;
 use crate::print::{name, print, style};
 use crate::program::Program;
@@ -112,16 +113,37 @@ impl PlotFile {
     /// When its extension is not that of a plot, or it cannot be written.
     pub(super) fn new(path: &Path) -> Result<PlotFile> {
         match path.extension().and_then(|ending| ending.to_str()) {
-            Some(ending @ ("svg" | "png")) => Ok(PlotFile { out: Named::open("-o", path)?, is_png: ending == "png" }),
+            Some(ending @ ("svg" | "png")) => {
+                let is_png = ending == "png";
+                if is_png {
+                    Feature::PNG.require()?;
+                }
+                Ok(PlotFile { out: Named::open("-o", path)?, is_png })
+            }
             _ => bail!("-o {}: a plot's file ends in .svg or .png", path.display()),
         }
     }
 
     /// Writes the plot.
     pub(super) fn write(self, chart: &Chart) -> Result<()> {
-        let bytes = if self.is_png { chart.png(2.0).map_err(anyhow::Error::msg)? } else { chart.svg().into_bytes() };
+        let bytes = if self.is_png { png(chart)? } else { chart.svg().into_bytes() };
         self.out.write(&bytes)
     }
+}
+
+/// A plot for high-density screens.
+///
+/// # Errors
+/// When this build has no PNG, or the encoder fails.
+#[cfg(feature = "png")]
+pub(super) fn png(chart: &Chart) -> Result<Vec<u8>> {
+    chart.png(2.0).map_err(anyhow::Error::msg)
+}
+
+#[cfg(not(feature = "png"))]
+pub(super) fn png(_: &Chart) -> Result<Vec<u8>> {
+    Feature::PNG.require()?;
+    Ok(Vec::new())
 }
 
 /// Reads a run that holds the metric.

@@ -173,3 +173,6 @@ fn push_text(texts: &mut Vec<ByteArray>, text: &str) {
     let same = texts.last().filter(|last| last.data() == text.as_bytes()).cloned();
     texts.push(same.unwrap_or_else(|| ByteArray::from(text)));
 }
+
+#[cfg(test)]
+mod tests;

@@ -292,6 +292,7 @@ fn a_histogram_shows_headline_modes_and_equal_bars_in_every_format() {
     assert!(text.contains("◄ beyond: headline 9.00 µs"), "{text}");
 }
 
+#[cfg(feature = "png")]
 #[test]
 fn png_is_valid() {
     // GROMA_PLOTS=dir keeps the pictures for inspection.

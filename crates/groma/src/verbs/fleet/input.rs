@@ -116,7 +116,7 @@ impl Input {
 
     #[cfg(not(feature = "postgres"))]
     fn of_server(&mut self, _: &str) -> Result<()> {
-        bail!("{}", crate::verbs::push::NOT_BUILT);
+        crate::features::Feature::POSTGRES.require()
     }
 
     /// Parses streams on several threads, and takes them in their order.

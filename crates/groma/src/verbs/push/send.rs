@@ -1,11 +1,11 @@
 //! Sends streams, one run after the other, and tries again while the server is away.
 
 use super::super::exit;
-use super::{NOT_SERVER, PushArgs, is_server};
+use super::PushArgs;
 use crate::directory::with_ending;
 use crate::print::print;
 use crate::store::stored;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use groma_store::Ndjson;
 use groma_store::postgres::{Pushed, Server, ServerError, Streamed, runs_of};
 use std::path::{Path, PathBuf};
@@ -37,9 +37,6 @@ struct Counts {
 
 /// See [`super::run`].
 pub(super) fn push(args: &PushArgs) -> Result<u8> {
-    if !is_server(&args.url) {
-        bail!("{NOT_SERVER}");
-    }
     let files = files(args)?;
     let mut line = Line { url: &args.url, server: None, until: Instant::now() + args.wait.unwrap_or_default() };
     let mut counts = Counts::default();
