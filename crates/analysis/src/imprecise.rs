@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use groma_model::Record;
+use groma_model::{Label, Record};
 use groma_stats::median;
 
 use crate::point::{family, is_between_cpus, is_of_shared_core};
@@ -17,10 +17,10 @@ const SLOWEST_BESIDE: f64 = 1.55;
 /// Why a value is imprecise, in the order in which causes are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause<'r> {
+    /// Fewer than half of the samples counted: most of the others bear this label.
+    Dropped(Label),
     /// Too few rounds for an interval.
     FewRounds,
-    /// Fewer than half of the samples counted.
-    Dropped,
     /// Its two sides ran on two CPUs, and rounds differ.
     BetweenCpus,
     /// It was measured beside a busy sibling thread, and rounds differ by no more than that
@@ -33,14 +33,44 @@ pub enum Cause<'r> {
 impl<'r> Cause<'r> {
     /// The cause of an imprecise record.
     fn of(record: &'r Record) -> Cause<'r> {
-        match record.precision() {
-            None => Cause::FewRounds,
-            Some(_) if record.clean * 2 < record.samples => Cause::Dropped,
-            Some(_) if is_between_cpus(record) => Cause::BetweenCpus,
-            Some(half) if is_of_shared_core(record) && half <= (SLOWEST_BESIDE - 1.0) / 2.0 => Cause::Beside,
-            Some(_) => Cause::Family(family(&record.id)),
+        let dropped = if record.clean * 2 < record.samples { dropped_by(record) } else { None };
+        match (dropped, record.precision()) {
+            // Rounds without a clean sample do not count, so this comes before too few rounds.
+            (Some(label), _) => Cause::Dropped(label),
+            (None, None) => Cause::FewRounds,
+            (None, Some(_)) if is_between_cpus(record) => Cause::BetweenCpus,
+            (None, Some(half)) if is_of_shared_core(record) && half <= (SLOWEST_BESIDE - 1.0) / 2.0 => Cause::Beside,
+            (None, Some(_)) => Cause::Family(family(&record.id)),
         }
     }
+}
+
+/// The labels that dropped samples of a record, with their numbers of samples.
+///
+/// A record does not hold which labels drop a sample of its benchmark. A label that more samples
+/// bear than were dropped does not, and preemptions only do where blocking does
+/// (docs/methods/timing.md#labels).
+pub fn dropping(record: &Record) -> impl DoubleEndedIterator<Item = (Label, u64)> {
+    let count = |label: Label| {
+        let of = record.labels.0.iter().find(|(letter, _)| *letter == label.letter());
+        of.map_or(0, |(_, n)| *n)
+    };
+    let dropped = record.samples.saturating_sub(record.clean);
+    let drops = move |label: Label| match label {
+        Label::Frequency | Label::Host => false,
+        // Of worker groups it is counted only.
+        Label::Shared => record.shared.is_some() && !is_of_shared_core(record),
+        Label::Preempted => count(Label::Voluntary) <= dropped,
+        _ => true,
+    };
+    let all = Label::ALL.into_iter().map(move |label| (label, count(label)));
+    all.filter(move |(label, n)| (1..=dropped).contains(n) && drops(*label))
+}
+
+/// The label that most of the dropped samples bear; `None` if none was dropped.
+fn dropped_by(record: &Record) -> Option<Label> {
+    // Of equal ones the first of `Label::ALL`.
+    dropping(record).rev().max_by_key(|(_, n)| *n).map(|(label, _)| label)
 }
 
 /// The imprecise values with one cause.
@@ -82,7 +112,7 @@ fn grouped<'r, K: Ord>(records: &[&'r Record], key: impl Fn(&'r Record) -> K) ->
 mod tests {
     use super::*;
     use crate::fixtures;
-    use groma_model::{Flag, Placement, Quantity};
+    use groma_model::{Flag, LabelCounts, Placement, Quantity, SharedCore};
 
     /// A record with an interval of this half-width.
     fn wide(id: &str, half: f64) -> Record {
@@ -98,16 +128,47 @@ mod tests {
         Record { placement, ..record }
     }
 
+    /// A record of 100 samples, of which so many are clean, with these labels.
+    fn labelled(clean: u64, labels: &[(char, u64)], record: Record) -> Record {
+        Record { clean, labels: LabelCounts(labels.to_vec()), ..record }
+    }
+
+    #[test]
+    fn samples_are_dropped_by_the_label_that_most_of_them_bear() {
+        let shared = |record| Record {
+            shared: Some(SharedCore { value: None, share: 0.6, round_values: Vec::new() }),
+            ..record
+        };
+        let by = |record: &Record| dropped_by(record);
+        let most = labelled(30, &[('P', 9), ('S', 2), ('N', 60)], wide("cpu.a", 0.2));
+        assert_eq!(by(&shared(most.clone())), Some(Label::Shared));
+        // Of a worker group it is counted only; and with the flag these samples count.
+        assert_eq!(by(&most), Some(Label::Preempted));
+        assert_eq!(by(&beside(shared(most))), Some(Label::Preempted));
+        // Nothing is dropped by a change of the clock or of the host, nor by what more samples
+        // bear.
+        let counted = [('V', 71), ('C', 70), ('H', 70), ('S', 1)];
+        assert_eq!(by(&labelled(30, &counted, wide("cpu.a", 0.2))), Some(Label::Stolen));
+        // Where blocking drops nothing, preemption does not either.
+        assert_eq!(by(&labelled(30, &[('P', 70), ('V', 71), ('M', 1)], wide("ipc.a", 0.2))), Some(Label::Migrated));
+        assert_eq!(by(&labelled(100, &[('V', 100)], wide("ipc.a", 0.2))), None);
+    }
+
     #[test]
     fn the_first_cause_that_a_record_shows_is_its_own() {
-        let few = Record { ci_display: None, clean: 10, ..beside(wide("mem.a", 0.0)) };
-        let dropped = Record { clean: 49, ..at(Placement::SameLlc, wide("ipc.a", 0.2)) };
-        let half = Record { clean: 50, ..wide("mem.a", 0.2) };
+        let few = Record { ci_display: None, clean: 50, ..beside(wide("mem.a", 0.0)) };
+        let by_faults = |clean, record| labelled(clean, &[('F', 50)], record);
+        let dropped = by_faults(49, at(Placement::SameLlc, wide("ipc.a", 0.2)));
+        let all_rounds = Record { ci_display: None, ..by_faults(10, wide("mem.a", 0.0)) };
+        let half = by_faults(50, wide("mem.a", 0.2));
         let pair = |cpus: &[u32]| at(Placement::List(cpus.to_vec()), wide("cpu.a", 0.2));
         let group = Record { workers: 2, ..pair(&[0, 1]) };
         for (record, cause) in [
             (few, Cause::FewRounds),
-            (dropped, Cause::Dropped),
+            (dropped, Cause::Dropped(Label::Faulted)),
+            (all_rounds, Cause::Dropped(Label::Faulted)),
+            // Without a label, the clock did not advance.
+            (labelled(49, &[], wide("mem.a", 0.2)), Cause::Family("mem")),
             (half, Cause::Family("mem")),
             (at(Placement::SameLlc, beside(wide("ipc.a", 0.2))), Cause::BetweenCpus),
             (at(Placement::SameCpu, beside(wide("ipc.a", 0.2))), Cause::Beside),

@@ -13,6 +13,7 @@
 //! | whether it needs more rounds, and how precise it is | [`is_precise`], [`half_width`] |
 //! | the value of each round | [`round_values`], [`values_by_round`] |
 //! | why values are imprecise | [`imprecise::by_cause`] |
+//! | how much of the spread of rounds busy siblings explain | [`explained::explained`], [`explained::of_run`] |
 //! | records that differ in one number | [`curve::curves`] |
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
 //! | whether a value contradicts earlier runs, and their values | [`earlier::contradiction`], [`earlier::values`] |
@@ -30,6 +31,7 @@ pub mod compare;
 pub mod composition;
 pub mod curve;
 pub mod earlier;
+pub mod explained;
 pub mod fleet;
 pub mod floors;
 pub mod gate;

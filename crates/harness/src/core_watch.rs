@@ -85,11 +85,16 @@ impl<'i, I: Instruments> CoreWatch<'i, I> {
         (block > 0).then(|| operations * fastest as f64 / block as f64)
     }
 
-    /// Whether the core is idle but for this thread. The faster of two blocks, since the first
-    /// finds its code and the predictions of its branches gone: behind a sleep it takes 5 % longer.
-    /// Counts the probe.
+    /// The rate beside which nothing else was just now: that of the faster of two blocks, since the
+    /// first finds its code and the predictions of its branches gone. Behind a sleep it takes 5 %
+    /// longer.
+    pub fn warm_rate(&self) -> Option<f64> {
+        self.rate().into_iter().chain(self.rate()).reduce(f64::max)
+    }
+
+    /// Whether the core is idle but for this thread. Counts the probe.
     pub fn look(&mut self) -> bool {
-        let rate = self.rate().into_iter().chain(self.rate()).reduce(f64::max);
+        let rate = self.warm_rate();
         if let Some(bin) = rate.and_then(log_bin) {
             self.seen.rates.count(bin, 1);
         }

@@ -2,7 +2,7 @@
 //! region; docs/methods/timing.md#labels gives the thresholds.
 
 /// An event during a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u16)]
 pub enum Label {
     /// `P`: preempted (involuntary context switches grew).

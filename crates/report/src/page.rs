@@ -5,9 +5,8 @@
 //! metric with its interval (`table`), and why one has no value (`summary`).
 
 use groma_analysis::imprecise::{Cause, Group, by_cause};
-use groma_analysis::point::is_of_shared_core;
 use groma_model::page::{Block, Line, On, Shown};
-use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
+use groma_model::{End, Families, Label, Pages, Record, RunHeader};
 use groma_stats::median;
 
 use crate::compare::capital;
@@ -17,17 +16,15 @@ use crate::layout::{
 };
 use crate::limits::limits;
 use crate::machine::host;
+use crate::others::{are_busy, others};
 use crate::runs::minute;
 use crate::style::{Ink, Style, wrap_behind};
-use crate::summary::shared_share;
 use crate::units;
 
 /// The system page needs this fraction of its lines.
 const ENOUGH: f64 = 0.5;
 /// The widest page: in a wider one names would be far from their values.
 const WIDEST: usize = 100;
-/// With this share of samples next to a busy sibling thread, the values are rough.
-const CROWDED: f64 = 0.25;
 /// This many causes of imprecise values are named.
 const NAMED: usize = 3;
 /// The narrowest terminal with both pages side by side.
@@ -67,8 +64,7 @@ pub(crate) fn pages(
         out.push('\n');
     }
     out.push('\n');
-    let is_crowded = shared_share(records).unwrap_or(0.0) > CROWDED;
-    out += &footer(&shown, is_crowded, &whole);
+    out += &footer(&shown, are_busy(records), &whole);
     Some(out)
 }
 
@@ -112,8 +108,8 @@ fn in_columns(blocks: &[&Block], records: &[Record], style: &Style) -> Vec<Strip
 fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&End>, style: &Style) -> String {
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
     out += &wrap_behind("", &style.text(&identity(run, end, " survey")), style.width);
-    out += &wrap_behind("", &style.text(&trust(run, records, shown, end).join(" ")), style.width);
-    for text in [Some(legend(shown)), causes(shown)].into_iter().flatten() {
+    let trust = Some(trust(run, records, shown, end).join(" ")).filter(|text| !text.is_empty());
+    for text in [trust, Some(legend(shown)), causes(shown)].into_iter().flatten() {
         out += &wrap_behind("", &style.text(&text), style.width);
     }
     out
@@ -126,15 +122,11 @@ pub(crate) fn identity(run: &RunHeader, end: Option<&End>, what: &str) -> String
     format!("{when} UTC, groma {}, {}{what}{took}, run {}", run.groma, run.profile.word(), run.run)
 }
 
-/// How far to trust the values, in sentences.
+/// How far to trust the values, in sentences; none where nothing is to be said.
 pub(crate) fn trust(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&End>) -> Vec<String> {
-    let share = shared_share(records).unwrap_or(0.0);
     // What limits of its own took comes before what others took: it is no reason to wait for them.
     let mut trust: Vec<String> = limits(run, end).iter().map(|text| format!("{}.", capital(text))).collect();
-    match share > CROWDED {
-        true => trust.push(crowded(run, share, shown)),
-        false => trust.extend([Some(verdict(run)), neighbours(records, shown)].into_iter().flatten()),
-    }
+    trust.extend(others(run, records, shown));
     trust.extend(clock(shown));
     match end {
         None => trust.push("The run has not ended, or was killed.".to_owned()),
@@ -142,30 +134,6 @@ pub(crate) fn trust(run: &RunHeader, records: &[Record], shown: &[&Record], end:
         Some(_) => {}
     }
     trust
-}
-
-/// The first thing to know if neighbours were busy most of the time.
-fn crowded(run: &RunHeader, share: f64, shown: &[&Record]) -> String {
-    let beside = shown.iter().filter(|r| is_of_shared_core(r)).count();
-    let lost = run.noise_lost.map(|lost| format!(", and took {} of its time", units::percent(lost)));
-    format!(
-        "Take the values as rough: others were at work on the other thread of its cores in {} of the samples{}. {beside} \
-         of {} values were measured beside them and are slower than on a core to themselves.",
-        units::percent(share),
-        lost.unwrap_or_default(),
-        shown.len()
-    )
-}
-
-/// How much of the cores others took, and how many of the values that affects.
-fn neighbours(records: &[Record], shown: &[&Record]) -> Option<String> {
-    let percent = units::percent(shared_share(records)?);
-    let which = match shown.iter().filter(|r| is_of_shared_core(r)).count() {
-        0 => "the values were measured on a core to themselves".to_owned(),
-        1 => "one value was measured beside a busy sibling thread, the others on a core to themselves".to_owned(),
-        n => format!("{n} values were measured beside a busy sibling thread, the others on a core to themselves"),
-    };
-    Some(format!("Others used the core's other thread in {percent} of the samples; {which}."))
 }
 
 /// The range of the core's clock, if it would make values imprecise that are precise at a constant
@@ -176,25 +144,6 @@ fn clock(shown: &[&Record]) -> Option<String> {
         moved.filter_map(|r| r.at_one_clock.as_ref()).map(|at| (at.hz[0] / 1e9, at.hz[1] / 1e9)).unzip();
     let (least, most) = (median(&least)?, median(&most)?);
     Some(format!("The core's clock moved between {least:.2} and {most:.2} GHz, and times with it; ~ leaves that out."))
-}
-
-/// How noisy the host was before the run, and what that means for the numbers.
-fn verdict(run: &RunHeader) -> String {
-    let lost = run.noise_lost.map(|lost| format!(" ({} of its time went to others)", units::percent(lost)));
-    let lost = lost.unwrap_or_default();
-    match run.noise {
-        None => "How noisy the host was is not known.".to_owned(),
-        Some(NoiseVerdict::Quiet) => format!("The host was quiet{lost}."),
-        Some(NoiseVerdict::Fine) => format!("The host was nearly idle{lost}."),
-        Some(NoiseVerdict::Noisy) => {
-            format!(
-                "The host was busy{lost}: computation is right, what waits for other tasks may be slower than alone."
-            )
-        }
-        Some(NoiseVerdict::Hostile) => {
-            format!("The host was very busy{lost}: computation is right, do not quote what waits for other tasks.")
-        }
-    }
 }
 
 /// The signs in use, with their meanings and counts.
@@ -211,7 +160,8 @@ pub(crate) fn legend(shown: &[&Record]) -> String {
     format!("{} values, with those of curves: {} good{marked}. ≠ is not as declared.", marks.len(), count(Mark::None))
 }
 
-fn imprecise<'r>(shown: &[&'r Record]) -> Vec<&'r Record> {
+/// The values with the sign of imprecise ones.
+pub(crate) fn imprecise<'r>(shown: &[&'r Record]) -> Vec<&'r Record> {
     shown.iter().copied().filter(|r| Mark::of(r) == Mark::Imprecise).collect()
 }
 
@@ -246,20 +196,36 @@ fn cause(group: &Group<'_>) -> String {
     let differ = || format!("rounds differ by ± {}", units::percent(group.half_width.unwrap_or(f64::NAN)));
     match group.cause {
         Cause::FewRounds => format!("{n} with too few rounds ({of_family} of {family})"),
-        Cause::Dropped => format!("{n} with over half of the samples dropped"),
+        Cause::Dropped(label) => format!("{n} by {} (most samples dropped)", dropped_by(label)),
         Cause::BetweenCpus => format!("{n} between two CPUs ({})", differ()),
-        Cause::Beside => format!("{n} beside a busy sibling thread"),
+        Cause::Beside => format!("{n} measured beside a busy sibling thread"),
         Cause::Family(family) => format!("{n} of {family} ({})", differ()),
     }
 }
 
-/// Where to find more.
-fn footer(shown: &[&Record], crowded: bool, style: &Style) -> String {
+/// What dropped samples with this label.
+fn dropped_by(label: Label) -> &'static str {
+    match label {
+        Label::Shared => "a busy sibling thread",
+        Label::Preempted => "other tasks on the CPU",
+        Label::Voluntary => "waiting",
+        Label::Migrated => "moves to another CPU",
+        Label::Faulted => "page faults",
+        Label::Stolen => "stolen time or interrupts",
+        Label::Clock => "clocks that disagree",
+        Label::Overlap => "members that did not work together",
+        // These drop nothing.
+        Label::Frequency | Label::Host => label.meaning(),
+    }
+}
+
+/// Where to find more. `busy` neighbours have to rest before another run helps.
+fn footer(shown: &[&Record], busy: bool, style: &Style) -> String {
     let name = style.program;
     let mut out = format!("Every value with its ±: {name} show --all. ");
     // Not `run FAMILY`: that measures the whole family, two or three times what the page shows.
     match shown.iter().any(|r| Mark::of(r) == Mark::Imprecise) {
-        true if crowded => out += &format!("When the neighbours rest: {name} watch; then {name} run again. "),
+        true if busy => out += &format!("When the neighbours rest: {name} watch; then {name} run again. "),
         true => out += &format!("To narrow the ~, in 3 minutes: {name} run --budget 3m. "),
         false => {}
     }
@@ -279,7 +245,7 @@ mod tests {
     use crate::fixtures;
     use crate::style::columns;
     use groma_analysis::point::family;
-    use groma_model::{AtOneClock, Placement, State};
+    use groma_model::{AtOneClock, LabelCounts, Placement, SharedCore, State};
 
     fn page(records: &[Record], style: &Style) -> Option<String> {
         pages(fixtures::families(), &fixtures::survey().0, records, Some(&fixtures::end(records)), style)
@@ -446,27 +412,38 @@ mod tests {
     }
 
     #[test]
-    fn time_taken_by_neighbours_is_reported() {
-        let (_, mut records) = fixtures::survey();
-        let share = |value| groma_model::SharedCore { value, share: 0.2, round_values: Vec::new() };
-        records.iter_mut().filter(|r| r.workers == 1).for_each(|r| r.shared = Some(share(None)));
-        let text = |records: &[Record]| {
-            let page = page(records, &Style::plain(170)).expect("a survey");
-            page.split_whitespace().collect::<Vec<_>>().join(" ")
+    fn a_consequence_is_grouped_by_its_reason() {
+        let (_, records) = fixtures::survey();
+        let wide = |r: &Record| r.value.map(|v| [0.8 * v, 1.2 * v]);
+        let labels = [vec![('N', 60)], vec![('N', 60)], vec![('P', 3), ('S', 90)]];
+        let dropped = |(r, labels): (&Record, Vec<(char, u64)>)| Record {
+            ci_display: wide(r),
+            at_one_clock: None,
+            samples: 100,
+            clean: 5,
+            shared: Some(SharedCore { value: None, share: 0.6, round_values: Vec::new() }),
+            labels: LabelCounts(labels),
+            ..r.clone()
         };
-        assert!(text(&records).contains("20 % of the samples; the values were measured on a core to themselves."));
-        let flag = "shared core: the sibling thread was busy in 90 % of the samples";
-        records.iter_mut().filter(|r| family(&r.id) == "syscall").for_each(|r| r.flags.push(flag.to_owned()));
-        assert!(
-            text(&records).contains("; 6 values were measured beside a busy sibling thread,"),
-            "{}",
-            text(&records)
-        );
-        records.iter_mut().filter_map(|r| r.shared.as_mut()).for_each(|shared| shared.share = 0.7);
-        let crowded = text(&records);
-        assert!(crowded.contains("Take the values as rough: others were at work") && crowded.contains(" 70 % of the"));
-        assert!(crowded.contains(". 6 of ") && crowded.contains("groma watch"), "{crowded}");
-        assert!(!crowded.contains("host was quiet") && !crowded.contains("nearly idle"), "{crowded}");
+        let some = records.iter().filter(|r| r.workers == 1 && r.value.is_some_and(|v| v > 0.0));
+        let all: Vec<Record> = some.zip(labels).map(dropped).collect();
+        let text = causes(&all.iter().collect::<Vec<_>>());
+        let by_two = "2 by a busy sibling thread (most samples dropped)";
+        let by_one = "1 by stolen time or interrupts (most samples dropped)";
+        assert_eq!(text, Some(format!("Why imprecise: {by_two}, {by_one}.")));
+    }
+
+    #[test]
+    fn who_has_to_wait_is_told_for_what() {
+        let (run, mut records) = fixtures::survey();
+        let text = |records: &[Record]| page(records, &Style::plain(170)).expect("a survey").replace('\n', " ");
+        let share = |share| SharedCore { value: None, share, round_values: Vec::new() };
+        for (of, waits) in [(0.7, false), (0.95, true)] {
+            records.iter_mut().filter(|r| r.workers == 1).for_each(|r| r.shared = Some(share(of)));
+            assert_eq!(text(&records).contains("groma watch; then groma run again"), waits, "{of}");
+            let sentences = trust(&run, &records, &shown(fixtures::families().pages, &records), None);
+            assert!(sentences[0].starts_with("Others worked on") && sentences.len() == 2, "{sentences:?}");
+        }
     }
 
     #[test]

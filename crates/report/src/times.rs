@@ -1,15 +1,74 @@
-//! Where a run's time went: the time of each benchmark's rounds, including worker processes. It
-//! uses rounds, not results.
+//! Where a run's time went: the time of each benchmark's rounds, including worker processes; and
+//! what of the spread between rounds busy sibling threads explain. It uses rounds, not results.
 
 use std::collections::BTreeMap;
 
-use groma_model::{Phase, Phases, Point, ROUND_WALL, Round};
+use groma_analysis::explained::{Explained, explained, of_run};
+use groma_model::{Metric, Phase, Phases, Point, ROUND_WALL, Round};
 use serde::{Serialize, Serializer};
 
 use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
-use crate::style::{Ink, Style};
-use crate::units;
+use crate::layout::PRECISE;
+use crate::style::{Ink, Style, wrap_behind};
+use crate::units::{self, percent};
+
+/// Rounds that differ by more without a busy sibling thread were slowed by something else: the
+/// limit of an imprecise value.
+const MUCH: f64 = PRECISE;
+
+/// Where the time of a run went, and what made its rounds differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Times {
+    /// The times of its benchmarks, the longest first.
+    pub benchmarks: Vec<BenchTime>,
+    /// How its rounds differ; `None` if no metric has rounds enough.
+    pub label_n: Option<LabelN>,
+}
+
+/// How the rounds of a run differ with and without the samples that bear `N`
+/// (docs/methods/neighbour.md#what-the-label-explains).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LabelN {
+    /// Number of CPU-bound metrics behind the medians.
+    pub metrics: usize,
+    /// The medians.
+    #[serde(flatten)]
+    pub spread: Spread,
+    /// The spread of each metric of which `N` drops samples, CPU-bound or not.
+    pub by_metric: Vec<MetricSpread>,
+}
+
+/// The spread of rounds, as fractions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// Over samples with and without `N`.
+    pub spread: f64,
+    /// Over those without.
+    pub spread_without: Option<f64>,
+    /// The part of the spread that `N` explains.
+    pub explained: Option<f64>,
+}
+
+/// The spread of the rounds of one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricSpread {
+    /// The metric's id.
+    pub metric: String,
+    /// Its parameters for people.
+    pub params: String,
+    /// Its placement.
+    pub placement: String,
+    /// The spread.
+    #[serde(flatten)]
+    pub spread: Spread,
+}
+
+impl From<Explained> for Spread {
+    fn from(of: Explained) -> Spread {
+        Spread { spread: of.all, spread_without: of.own, explained: of.share }
+    }
+}
 
 /// The time of a benchmark in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -32,9 +91,32 @@ fn by_phase<S: Serializer>(phases: &Phases, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_map(Phase::ALL.map(|phase| (phase.word(), phases.of(phase) as f64 * 1e-9)))
 }
 
+impl Times {
+    /// The times of a run by its rounds.
+    pub fn of(points: &[(Point, Vec<Round>)]) -> Times {
+        Times { benchmarks: bench_times(points), label_n: label_n(points) }
+    }
+}
+
+fn label_n(points: &[(Point, Vec<Round>)]) -> Option<LabelN> {
+    let (run, metrics) = of_run(points)?;
+    let of_point = |(point, rounds): &(Point, Vec<Round>)| -> Vec<MetricSpread> {
+        let of_metric = |metric: &Metric| {
+            Some(MetricSpread {
+                metric: metric.id.clone(),
+                params: point.params_text.clone(),
+                placement: point.placement.to_string(),
+                spread: explained(point, metric, rounds)?.into(),
+            })
+        };
+        point.metrics.iter().filter_map(of_metric).collect()
+    };
+    Some(LabelN { metrics, spread: run.into(), by_metric: points.iter().flat_map(of_point).collect() })
+}
+
 /// The times of a run's benchmarks, the longest first. Points that never ran (`unsupported` in the
 /// plan) took none.
-pub fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
+fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
     let mut all: BTreeMap<&str, BenchTime> = BTreeMap::new();
     for (point, rounds) in points {
         let walls = rounds.iter().filter_map(|r| r.result.fact(ROUND_WALL)?.parse::<f64>().ok());
@@ -54,8 +136,8 @@ pub fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
     all
 }
 
-/// The times, one line each, their sum, and what it was spent on.
-pub fn times(times: &[BenchTime], style: &Style) -> String {
+/// The times, one line each, their sum, what it was spent on, and what made rounds differ.
+pub fn times(times: &Times, style: &Style) -> String {
     use Align::{Left, Right};
     let mut grid = Grid::new(&[Left, Right, Right, Right, Right, Right], style);
     grid.row(
@@ -73,7 +155,7 @@ pub fn times(times: &[BenchTime], style: &Style) -> String {
         ]
     };
     let mut sum = BenchTime::default();
-    for time in times {
+    for time in &times.benchmarks {
         grid.row(row(&time.benchmark, time));
         sum.points += time.points;
         sum.rounds += time.rounds;
@@ -81,7 +163,28 @@ pub fn times(times: &[BenchTime], style: &Style) -> String {
         sum.phases.append(&time.phases);
     }
     grid.row(row("together", &sum));
-    grid.render() + &spent(&sum.phases)
+    let differ = times.label_n.as_ref().map(differ).unwrap_or_default();
+    grid.render() + &spent(&sum.phases) + &wrap_behind("", &style.text(&differ), style.width)
+}
+
+/// How rounds differ, and whether the label `N` says why.
+fn differ(of: &LabelN) -> String {
+    let Spread { spread, spread_without, explained } = &of.spread;
+    let metrics = units::counted(of.metrics, "CPU-bound metric");
+    let mut text = format!("Rounds of {metrics} differ by {}", percent(*spread));
+    match (spread_without, explained) {
+        (None, _) => text += "; too few have samples beside an idle sibling thread to tell whether label N says why.",
+        (Some(_), None) => text += ": nothing that label N would have to explain.",
+        (Some(without), Some(share)) => {
+            let without = percent(*without);
+            text +=
+                &format!(", without the samples with N by {without}: the label explains {} of it.", percent(*share));
+        }
+    }
+    if spread_without.is_some_and(|without| without > MUCH) {
+        text += " Something that no label shows slows this run.";
+    }
+    text
 }
 
 /// Part of a whole in percent; nothing where the whole is unknown.
@@ -104,16 +207,16 @@ fn spent(phases: &Phases) -> String {
     format!("\n{sampled} of the time of rounds was sampled:\n  {}\n", known.join("\n  "))
 }
 
-/// The times as a JSON array.
-pub fn times_json(times: &[BenchTime]) -> String {
-    pretty(&times)
+/// The times as JSON.
+pub fn times_json(times: &Times) -> String {
+    pretty(times)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures;
-    use groma_model::{Fact, RoundResult, State};
+    use groma_model::{Fact, Label, RoundResult, State};
 
     fn rounds(walls: &[f64]) -> Vec<Round> {
         let round = |(i, ms): (usize, &f64)| {
@@ -134,11 +237,54 @@ mod tests {
             (fixtures::point("a.short"), rounds(&[8.0])),
             (fixtures::point("c.never"), Vec::new()),
         ];
-        let all = bench_times(&points);
+        let times_of = Times::of(&points);
+        let all = &times_of.benchmarks;
         assert_eq!(all.len(), 2);
         assert_eq!((all[0].benchmark.as_str(), all[0].points, all[0].rounds), ("b.long", 1, 3));
         assert_eq!((all[1].benchmark.as_str(), all[1].points, all[1].rounds), ("a.short", 2, 3));
         assert!((all[1].wall_s - 0.030).abs() < 1e-12);
-        insta::assert_snapshot!(times(&all, &Style::plain(80)));
+        insta::assert_snapshot!(times(&times_of, &Style::plain(80)));
+        assert_eq!(times_of.label_n, None);
+    }
+
+    #[test]
+    fn a_label_that_explains_nothing_is_told() {
+        let text = |spread, spread_without, explained| {
+            let spread = Spread { spread, spread_without, explained };
+            differ(&LabelN { metrics: 41, spread, by_metric: Vec::new() })
+        };
+        let differ = "Rounds of 41 CPU-bound metrics differ by";
+        let without = |text: &str| format!("{differ} 21 %, without the samples with N by {text} of it.");
+        assert_eq!(text(0.21, Some(0.02), Some(0.9)), without("2.0 %: the label explains 90 %"));
+        let other = without("20 %: the label explains 5.0 %") + " Something that no label shows slows this run.";
+        assert_eq!(text(0.21, Some(0.2), Some(0.05)), other);
+        assert_eq!(
+            text(0.003, Some(0.003), None),
+            format!("{differ} 0.3 %: nothing that label N would have to explain.")
+        );
+        assert!(text(0.4, None, None).ends_with(
+            " differ by 40 %; too few have samples beside an idle sibling thread to tell whether label N says why."
+        ));
+    }
+
+    #[test]
+    fn each_metric_of_which_the_label_drops_samples_is_in_the_json() {
+        let (mut point, rounds) = fixtures::sampled_point();
+        assert_eq!(
+            Times::of(&[(point.clone(), [&rounds[..], &rounds].concat())]).label_n,
+            None,
+            "N drops none of its samples"
+        );
+        point.drops.add(Label::Shared);
+        // Six rounds have a spread; three do not.
+        assert_eq!(Times::of(&[(point.clone(), rounds.clone())]).label_n, None);
+        let all = Times::of(&[(point, [&rounds[..], &rounds].concat())]);
+        let json: serde_json::Value = serde_json::from_str(&times_json(&all)).expect("JSON");
+        let (run, one) = (&json["label_n"], &json["label_n"]["by_metric"][0]);
+        assert_eq!(run["metrics"], 1);
+        assert_eq!(one["metric"], fixtures::sampled().id);
+        for key in ["spread", "spread_without", "explained"] {
+            assert!(run[key] == one[key] && (key == "explained" || run[key].as_f64().is_some()), "{key}: {json}");
+        }
     }
 }

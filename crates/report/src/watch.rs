@@ -10,6 +10,9 @@ use crate::units::{self, NONE};
 /// Seconds between headings, as in `vmstat`: a terminal always shows one.
 pub const WATCH_HEAD_EVERY: usize = 20;
 
+/// A smaller share is what interrupts look like.
+const HARDLY: f64 = 0.005;
+
 /// The heading.
 pub fn watch_head(second: &Second, style: &Style) -> String {
     let heads: String = fields(second, style.width).iter().map(|field| field.right(&field.head)).collect();
@@ -48,7 +51,7 @@ fn fields(second: &Second, width: usize) -> Vec<Field> {
     let share = |head: &str, share, widest| Field::new(head, text(share), widest);
     let mut all = vec![
         Field::new("time", format!("{:.0} s", second.at_s), "9999 s"),
-        share("core shared", mean(cpus.iter().filter_map(|cpu| cpu.shared)), "100 %"),
+        share("core shared", second.shared(), "100 %"),
         share("stolen", mean(cpus.iter().filter_map(|cpu| cpu.stolen)), "< 0.01 %"),
         share("waiting", second.waiting, "< 0.01 %"),
         Field::new("clock", clock(cpus).unwrap_or_else(|| NONE.to_owned()), "3.80–3.96 GHz"),
@@ -70,21 +73,7 @@ fn fields(second: &Second, width: usize) -> Vec<Field> {
 /// The summary of all seconds: the conclusion, and a line per CPU.
 pub fn watched(watched: &Watched, style: &Style) -> String {
     use Align::Right;
-    let time = units::wall(watched.wall_s);
-    let head = match watched.shared() {
-        None => {
-            // A core that was shared all the time also has only one speed.
-            format!(
-                "{time}: the cores had one speed, so nobody came or went on their other threads: they were free all \
-                 the time, or used all the time. 'groma run syscall.getppid' beside an earlier run tells which."
-            )
-        }
-        Some(share) => format!(
-            "{time}: others used the cores' other threads {} of the time. \
-             Meanwhile most operations take 1.1 to 1.5 times as long.",
-            units::percent(share)
-        ),
-    };
+    let head = format!("{}: {}", units::wall(watched.wall_s), found(watched));
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&head)), style.width);
     out.push('\n');
     let mut grid = Grid::new(&[Right; 6], style);
@@ -108,6 +97,29 @@ pub fn watched(watched: &Watched, style: &Style) -> String {
     );
     out += &wrap_behind("", &style.text(&cost), style.width);
     out
+}
+
+/// What the watch found and what follows.
+fn found(watched: &Watched) -> String {
+    let Some(share) = watched.shared() else {
+        return "whether others used the cores' other threads cannot be told: there were too few probes, or the \
+                counter is too coarse. Watch for 10 s or longer."
+            .to_owned();
+    };
+    if !watched.alone {
+        return "no core was ever alone: others used their other threads all the time. What is measured now is of a \
+                shared core, where most operations take 1.1 to 1.5 times as long. Watch at another hour, or move to \
+                a host whose cores nobody shares."
+            .to_owned();
+    }
+    let used = format!("others used the cores' other threads {} of the time.", units::percent(share));
+    if share < HARDLY {
+        return format!(
+            "{used} One who is always there at the same pace looks like nobody: 'groma run syscall.getppid' beside an \
+             earlier run tells which."
+        );
+    }
+    format!("{used} Meanwhile most operations take 1.1 to 1.5 times as long.")
 }
 
 /// The summary as OpenMetrics text.
@@ -159,7 +171,7 @@ mod tests {
     }
 
     fn of(cpus: Vec<CpuShare>) -> Watched {
-        Watched { wall_s: 600.4, cpus, cost: 0.0061 }
+        Watched { wall_s: 600.4, cpus, alone: true, cost: 0.0061 }
     }
 
     #[test]
@@ -168,5 +180,17 @@ mod tests {
         insta::assert_snapshot!(watched(&two, &Style::plain(80)));
         insta::assert_snapshot!(watched(&of(vec![cpu(0, None)]), &Style::plain(80)));
         insta::assert_snapshot!(watch_openmetrics(&two));
+        let head = |watched: &Watched| found(watched);
+        let never = Watched { alone: false, ..of(vec![cpu(0, Some(1.0))]) };
+        assert!(head(&never).starts_with("no core was ever alone") && head(&never).contains("another hour"));
+        assert!(head(&of(vec![cpu(0, Some(0.001))])).contains("looks like nobody"));
+    }
+
+    /// One of two CPUs was hardly probed.
+    #[test]
+    fn a_line_counts_each_probe_once() {
+        let cpus = vec![CpuShare { probes: 90, ..cpu(0, Some(0.1)) }, CpuShare { probes: 10, ..cpu(1, Some(1.0)) }];
+        assert!(line(cpus.clone()).contains("  19 %  "), "{}", line(cpus.clone()));
+        assert!(found(&of(cpus)).contains(" 19 % of the time"));
     }
 }

@@ -51,6 +51,10 @@ struct Probed {
     thread: Option<JoinHandle<()>>,
     /// All probes of the whole watch.
     counts: RateCounts,
+    /// Those that were judged by a boundary in their second, and those of them that found the core
+    /// shared.
+    judged: u64,
+    shared: u64,
     clocks: Vec<f64>,
     /// The current and the longest series of probes in a row that found the core shared.
     streak: u64,
@@ -67,12 +71,23 @@ impl Probed {
             seen,
             thread: None,
             counts: RateCounts::default(),
+            judged: 0,
+            shared: 0,
             clocks: Vec::new(),
             streak: 0,
             longest: 0,
             stolen_first: stolen,
             stolen_last: stolen,
         }
+    }
+
+    /// Judges the probes of a second, and gives the share that found the core shared. They keep
+    /// that verdict: the sum is that of the lines, whatever later probes teach.
+    fn judge(&mut self, counts: &RateCounts, boundary: Option<f64>) -> Option<f64> {
+        let (all, shared) = (counts.total(), shared(counts, boundary?));
+        self.judged += all;
+        self.shared += shared;
+        share(shared, all)
     }
 
     /// The share of time stolen since the last call, from the current count of ticks.
@@ -190,7 +205,7 @@ impl Watch {
             CpuShare {
                 cpu: probed.cpu,
                 probes: counts.total(),
-                shared: shared(&counts, boundary),
+                shared: probed.judge(&counts, boundary),
                 stolen: probed.stolen(ticks, wall_s),
                 core_hz: seen.core_hz,
                 longest_s: longest as f64 * EVERY.as_secs_f64(),
@@ -208,17 +223,16 @@ impl Watch {
         self.second();
         self.stop_threads();
         let wall_s = self.started.elapsed().as_secs_f64();
-        let boundary = self.probe.shared_below;
         let cpus = self.cpus.iter().map(|probed| CpuShare {
             cpu: probed.cpu,
             probes: probed.counts.total(),
-            shared: shared(&probed.counts, boundary),
+            shared: share(probed.shared, probed.judged),
             stolen: share_of_ticks(probed.stolen_first, probed.stolen_last, wall_s),
             core_hz: median(&probed.clocks),
             longest_s: probed.longest as f64 * EVERY.as_secs_f64(),
         });
         let cost = cost(&Usage::process().since(&self.used), wall_s);
-        Watched { wall_s, cpus: cpus.collect(), cost }
+        Watched { wall_s, cpus: cpus.collect(), alone: self.probe.alone, cost }
     }
 
     /// Updates the boundary from all probes of all CPUs so far.
@@ -274,7 +288,7 @@ fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen
         next = (next + every).max(sleep::now_ns());
         let _ = sleep::until(next);
         (0..CHAINS).for_each(|_| core.time_chain());
-        let bin = core.rate().and_then(log_bin);
+        let bin = core.warm_rate().and_then(log_bin);
         let core_hz = (sleep::now_ns() >= clock_next).then(|| {
             clock_next = sleep::now_ns() + 1_000_000_000;
             FREQUENCY_PROBE_OPS as f64 * 1e9 / Real.frequency_probe_ns().max(1) as f64
@@ -294,11 +308,13 @@ fn is_shared(bin: i16, boundary: Option<f64>) -> bool {
     boundary.is_some_and(|boundary| bin_rate(bin) < boundary)
 }
 
-/// The share of probes below the boundary.
-fn shared(counts: &RateCounts, boundary: Option<f64>) -> Option<f64> {
-    let all = counts.total();
-    let below: u64 = counts.0.iter().filter(|(bin, _)| is_shared(*bin, boundary)).map(|(_, n)| u64::from(*n)).sum();
-    (boundary.is_some() && all > 0).then(|| below as f64 / all as f64)
+/// The number of probes below the boundary.
+fn shared(counts: &RateCounts, boundary: f64) -> u64 {
+    counts.0.iter().filter(|(bin, _)| is_shared(*bin, Some(boundary))).map(|(_, n)| u64::from(*n)).sum()
+}
+
+fn share(part: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| part as f64 / all as f64)
 }
 
 /// The share of the time in the ticks counted between two readings.
@@ -338,9 +354,10 @@ mod tests {
     #[test]
     fn shares_are_those_below_the_boundary() {
         let counts = RateCounts([(2.0, 30), (3.8, 70)].map(|(rate, n)| (log_bin(rate).expect("a rate"), n)).into());
-        assert_eq!(shared(&counts, Some(3.0)), Some(0.3));
-        assert_eq!(shared(&counts, None), None);
-        assert_eq!(shared(&RateCounts::default(), Some(3.0)), None);
+        let judged = |counts, boundary| Probed::new(0, Arc::default(), None).judge(counts, boundary);
+        assert_eq!(judged(&counts, Some(3.0)), Some(0.3));
+        assert_eq!(judged(&counts, None), None);
+        assert_eq!(judged(&RateCounts::default(), Some(3.0)), None);
         assert_eq!(share_of_ticks(Some(100), Some(150), 2.0), Some(0.25));
         assert_eq!(share_of_ticks(None, Some(150), 2.0), None);
         // Steal time can run backwards when a guest is migrated.
@@ -392,6 +409,28 @@ mod tests {
         let watched = watch.end();
         let cpu = &watched.cpus[0];
         assert_eq!((cpu.probes, cpu.shared, cpu.core_hz), (10, Some(0.2), Some(3e9)));
+    }
+
+    /// Also where the boundary became known late, and where a faster core was met later.
+    #[test]
+    fn the_sum_is_that_of_the_lines() {
+        let (mut watch, seen) = watch_of_one();
+        let mut found = (0.0, 0);
+        for (boundary, rates) in
+            [(None, [4.0, 2.0]), (Some(3.0), [4.0, 2.0]), (Some(5.0), [4.0, 6.0]), (Some(7.0), [6.0, 6.0])]
+        {
+            watch.probe.shared_below = boundary;
+            seen.lock().expect("one thread").bins = rates.map(|rate| log_bin(rate).expect("a rate")).repeat(5);
+            let second = watch.second();
+            assert_eq!(second.shared(), second.cpus[0].shared);
+            if let Some(shared) = second.shared() {
+                found = (found.0 + shared * second.cpus[0].probes as f64, found.1 + second.cpus[0].probes);
+            }
+        }
+        assert_eq!(found, (20.0, 30));
+        watch.probe.alone = false;
+        let watched = watch.end();
+        assert_eq!((watched.shared(), watched.alone), (Some(20.0 / 30.0), false));
     }
 
     #[test]

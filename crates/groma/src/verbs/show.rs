@@ -56,7 +56,8 @@ pub(crate) struct ShowArgs {
     /// Only which values are not good, grouped by the reason
     #[arg(long, conflicts_with_all = ["samples", "hardware", "all", "times"])]
     states: bool,
-    /// Only where the time went: what the rounds of each benchmark took (table and json)
+    /// Only where the time went: what the rounds of each benchmark took, and what busy sibling
+    /// threads explain of their differences (table and json)
     #[arg(long, conflicts_with_all = ["samples", "hardware", "all"])]
     times: bool,
     /// With the raw samples (json and csv)
@@ -243,13 +244,13 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
     Ok(0)
 }
 
-/// Shows how long the rounds of each benchmark took.
+/// Shows how long the rounds of each benchmark took, and how they differ.
 fn show_times(args: &ShowArgs) -> Result<u8> {
     let mut run = stored(&args.store, &args.run)?;
     if !args.select.is_empty() {
         run.points.retain(|(point, _)| args.select.iter().any(|s| names_metric(s, &point.bench)));
     }
-    let times = report::bench_times(&run.points);
+    let times = report::Times::of(&run.points);
     print(&match args.format {
         Format::Table => report::times(&times, &style(false)),
         Format::Json => report::times_json(&times),

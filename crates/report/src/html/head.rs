@@ -47,9 +47,10 @@ fn of_run(report: &Report<'_>, i: usize, run: &ReportRun<'_>, out: &mut Markup) 
     if !tags.is_empty() {
         out.say_of("p", "id", &format!("tags: {}", tags.join(", ")));
     }
-    out.with("p", &[("class", "trust")], |p| {
-        p.text(&trust(run.head, run.records, &shown, run.end).join(" "));
-    });
+    let trust = trust(run.head, run.records, &shown, run.end).join(" ");
+    if !trust.is_empty() {
+        out.say_of("p", "trust", &trust);
+    }
     if !shown.is_empty() {
         for text in [Some(legend(&shown)), causes(&shown)].into_iter().flatten() {
             out.say_of("p", "trust", &text);
