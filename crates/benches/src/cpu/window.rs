@@ -20,8 +20,8 @@
 //! number of fillers with which it takes less than 1.5 times as long is found by doubling and
 //! bisection, and the value is one more: the load itself takes a place. A sixteenth below and above
 //! the end the two loads are measured once more; unless they overlap below and not above, the
-//! search is made again. So it is where the sibling thread was busy at the end: what no search finds
-//! alone is the sibling's share, and labelled. The code is written at run time.
+//! search is made again. So it is where the sibling thread was busy at the end: what no search
+//! finds alone is the share that the sibling left, and labelled. The code is written at run time.
 //!
 //! **Proofs:** Both rings have gone on by the credited number of places. Where two loads do not
 //! overlap without fillers, or no search is confirmed, because others keep memory busy, there is no

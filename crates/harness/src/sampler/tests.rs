@@ -9,7 +9,6 @@ use super::*;
 use crate::fake::{Fake, rules};
 use crate::instruments::FREQUENCY_PROBE_OPS;
 use crate::labels::*;
-use crate::model::*;
 use crate::sys::facts::HostCounters;
 use std::cell::Cell;
 

@@ -211,8 +211,8 @@ impl<'p> Progress<'p> {
         other.max(self.points[i].set_up())
     }
 
-    /// How long the next round of this point may wait whatever the idle share: as long as its set-up
-    /// took, and what it looked for (docs/methods/neighbour.md#what-is-stated).
+    /// How long the next round of this point may wait whatever the idle share: as long as its
+    /// set-up took, and what it looked for (docs/methods/neighbour.md#what-is-stated).
     pub(super) fn worth_waiting(&self, i: usize) -> Duration {
         self.set_up(i) + self.points[i].searched(&self.plan[i])
     }
