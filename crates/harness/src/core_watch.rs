@@ -15,6 +15,9 @@ use groma_stats::idle_rate::log_bin;
 const CHAINS: usize = 5;
 /// Chains that suffice after a pause.
 const FRESH: usize = 3;
+/// Blocks after a pause before one counts: behind a sleep of 10 ms on a Zen 3 the first finds 100 %
+/// of the cores shared and the second 97 %, the third and the 200th alike 69 to 72 %.
+const WARM: usize = 2;
 /// Chains that are older tell another clock: a host changes it within milliseconds, and that of a
 /// CPU that slept has changed.
 const OLD_NS: u64 = 500_000;
@@ -65,13 +68,16 @@ impl<'i, I: Instruments> CoreWatch<'i, I> {
         self.timed_ns = now;
     }
 
-    /// Times the clock without regard to what it was.
+    /// Times the clock without regard to what it was, and warms the block up.
     pub fn time_anew(&mut self) {
         let Some(probe) = &self.probe else { return };
         self.chains = [u64::MAX; CHAINS];
         for k in 0..FRESH {
             self.chains[k] = self.ins.chain_ticks(probe.length);
         }
+        (0..WARM).for_each(|_| {
+            self.ins.block_ticks(probe.length);
+        });
         (self.next, self.timed_ns) = (FRESH, self.ins.now_ns());
     }
 

@@ -192,7 +192,10 @@ mod tests {
         let of = |lost, records: &[Record]| said(&run(Some(true), Some(lost)), records).expect("a sentence");
         let stolen = value(80, &[('P', 5), ('S', 15)]);
         let slower = "what waits for other tasks may be slower than alone";
-        assert_eq!(of(0.06, &[stolen.clone()]), format!("The host took 6.0 % of its CPUs before it began: {slower}."));
+        assert_eq!(
+            of(0.06, std::slice::from_ref(&stolen)),
+            format!("The host took 6.0 % of its CPUs before it began: {slower}.")
+        );
         let tasks = value(80, &[('P', 15), ('S', 5)]);
         let quote = "Other tasks of this machine took 30 % of its CPUs before it began: do not quote what waits for \
                      other tasks; end these tasks and run again.";

@@ -7,6 +7,7 @@ use super::*;
 use crate::core_probe::{learned, rates_of};
 use crate::course::Course;
 use crate::fake::rules;
+use crate::model::{CoreProbe, RateCounts};
 use groma_stats::idle_rate::log_bin;
 use groma_stats::{headline, median};
 use host::{Busy, CYCLES, Host, Way, simulated, steal};
@@ -102,7 +103,7 @@ fn clean_samples_of_a_recorded_host_are_those_of_its_idle_core() {
     for (name, course) in recorded() {
         let way = Way::recorded(&course, 0);
         let found = rounds(&way, learned_on(&way, course.head.step), 100);
-        expect_truth(name, &found, 20);
+        expect_truth(name, &found, 15);
     }
 }
 
@@ -167,6 +168,6 @@ fn intervals_of_rounds_beside_neighbours_cover() {
         }
         let share = covered as f64 / judged as f64;
         println!("idle {idle}: {:.1} % of {judged} runs of {RUNS}", 100.0 * share);
-        assert!(judged > RUNS * 9 / 10 && (0.92..=0.98).contains(&share), "idle {idle}: {share} of {judged}");
+        assert!(judged > RUNS * 4 / 5 && (0.92..=0.98).contains(&share), "idle {idle}: {share} of {judged}");
     }
 }
