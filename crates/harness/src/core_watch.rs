@@ -111,6 +111,11 @@ impl<'i, I: Instruments> CoreWatch<'i, I> {
         self.probe.zip(rate).is_some_and(|(probe, rate)| probe.is_shared(rate))
     }
 
+    /// Ends all waiting: the round has what it needs.
+    pub(crate) fn hurry(&mut self) {
+        self.patience_ns = 0;
+    }
+
     /// Whether the round may wait any longer.
     pub(crate) fn is_patient(&self) -> bool {
         self.patience_ns > 0 && self.probe.is_some_and(|probe| probe.alone)

@@ -90,11 +90,11 @@ impl Neighbours {
     }
 
     /// How long a round on these CPUs may wait that is worth waiting for so long: as long as it
-    /// takes to have what it needs at the share of late, or what it is worth.
+    /// takes to have what it needs at the share of late, or a quarter of what it is worth.
     pub(crate) fn wait(&self, cpus: &[u32], worth: Duration, now: Instant) -> Duration {
         let least = cpus.iter().map(|cpu| self.idle(*cpu, now)).fold(1.0, f64::min);
         let wait = if least < SPELL { self.longest / IN_A_SPELL } else { NEEDED.div_f64(least).min(self.longest) };
-        wait.max(SHORTEST).max(worth.min(BOUNDS[1]))
+        wait.max(SHORTEST).max((worth / 4).min(BOUNDS[1]))
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
         neighbours.saw(1, &seen(0, 1, Duration::from_secs(1)), now);
         let longest = Duration::from_secs(1) / PART;
         assert_eq!(wait(&neighbours, Duration::ZERO), longest / IN_A_SPELL);
-        assert_eq!(wait(&neighbours, 2 * longest), 2 * longest);
+        assert_eq!(wait(&neighbours, 8 * longest), 2 * longest);
         // Both CPUs of a pair must be idle.
         assert_eq!(neighbours.wait(&[8, 1], Duration::ZERO, now), longest / IN_A_SPELL);
     }

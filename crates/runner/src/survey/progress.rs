@@ -41,6 +41,8 @@ const LONGEST: f64 = 10.0;
 
 /// Where the sibling is busy all the time, a point has this many rounds for each that is allocated.
 const MOST_PER_COUNTED: u32 = 3;
+/// Only cheap rounds are made up for: longer ones took a tenth of a minute for three values.
+const CHEAP: Duration = Duration::from_millis(50);
 
 /// The longest that one point may take in all rounds together (docs/methods/timing.md#budget).
 const POINT_CAP: Duration = Duration::from_secs(20);
@@ -67,6 +69,9 @@ impl PointProgress {
     /// The rounds that count: those beside a busy sibling are made up for, as far as that goes.
     fn done(&self) -> u32 {
         let all = self.rounds.len() as u32;
+        if self.cost > CHEAP {
+            return all;
+        }
         (all - self.beside).max(all.div_ceil(MOST_PER_COUNTED))
     }
 

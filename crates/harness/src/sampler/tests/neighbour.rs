@@ -24,8 +24,8 @@ fn samples_beside_a_busy_sibling_are_labelled_and_more_are_taken() {
     assert_eq!((rates.total() as usize, rates.0.len()), (2 * samples.len(), 2));
 }
 
-/// With what a round may wait, nearly every sample has the core to itself: it is begun when the
-/// neighbour has just left.
+/// With what a round may wait, nearly every sample has the core to itself, since it is begun when
+/// the neighbour has just left. That ends when a dozen have.
 #[test]
 fn a_sample_begins_when_the_sibling_rests() {
     let shared = |wait_ns| {
@@ -36,14 +36,13 @@ fn a_sample_begins_when_the_sibling_rests() {
             fake.block_ticks.set(if n % 4 == 0 { 2 * idle } else { fake.block_ticks.get() });
             fake.idle_from.set(Some(fake.now.get() + 1_000_000));
         });
-        let samples = &taken.output.series[0].samples;
-        let shared = samples.iter().filter(|s| s.labels.has(Label::Shared)).count();
-        (shared as f64 / samples.len() as f64, taken.output.core.waited_ns)
+        let samples = &taken.output.series[0].samples[..16];
+        (samples.iter().filter(|s| s.labels.has(Label::Shared)).count(), taken.output.core.waited_ns)
     };
     let (waiting, waited_ns) = shared(1_000_000_000);
-    assert!((waiting - 0.25).abs() < 0.05 && waited_ns > 5_000_000, "{waiting}, {waited_ns} ns");
+    assert!((3..=5).contains(&waiting) && (3_000_000..6_000_000).contains(&waited_ns), "{waiting}, {waited_ns} ns");
     let (not, waited_ns) = shared(0);
-    assert!(not > 0.9 && waited_ns == 0, "{not}, {waited_ns} ns");
+    assert!(not >= 14 && waited_ns == 0, "{not}, {waited_ns} ns");
 }
 
 /// A group ends with the sample during which the neighbour came; those before it are its own.
