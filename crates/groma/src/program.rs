@@ -2,13 +2,11 @@
 
 use crate::print::name;
 use crate::verbs::{Cli, EXIT_CODES};
-use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, FromArgMatches};
 use groma_harness::Benchmark;
 use groma_harness::model::{Families, Family, Pages, Tier};
 use groma_harness::remote::Service;
 use groma_runner::UnknownBenchmark;
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 /// A benchmark program: its benchmarks and its name.
@@ -136,8 +134,9 @@ impl Program {
     #[cfg(feature = "completions")]
     pub(crate) fn for_completions(&self) -> clap::Command {
         let ids = self.benchmarks.iter().map(|b| b.info.id);
-        let names: BTreeSet<&str> = ids.flat_map(|id| [id.split('.').next().unwrap_or(id), id]).collect();
-        let proposed = PossibleValuesParser::new(names);
+        let names: std::collections::BTreeSet<&str> =
+            ids.flat_map(|id| [id.split('.').next().unwrap_or(id), id]).collect();
+        let proposed = clap::builder::PossibleValuesParser::new(names);
         // `show` takes a run or a metric.
         let names_benchmarks = |arg: &clap::Arg| match arg.get_id().as_str() {
             "select" | "metric" => true,
