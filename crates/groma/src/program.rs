@@ -1,7 +1,7 @@
 //! A benchmark program: its benchmarks, its name and its command line.
 
 use crate::print::name;
-use crate::verbs::{Cli, EXIT_CODES};
+use crate::verbs::{Cli, EXIT_CODES, grouped};
 use clap::{CommandFactory, FromArgMatches};
 use groma_harness::Benchmark;
 use groma_harness::model::{Families, Family, Pages, Tier};
@@ -113,6 +113,10 @@ impl Program {
 
     /// The command line: that of groma, or one adapted to other benchmarks.
     pub(crate) fn command(&self) -> clap::Command {
+        grouped(self.adapted())
+    }
+
+    fn adapted(&self) -> clap::Command {
         let groma = Cli::command();
         if self.with_groma && name() == "groma" {
             return groma;

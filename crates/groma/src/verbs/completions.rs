@@ -5,17 +5,25 @@ use crate::program::Program;
 use anyhow::Result;
 use clap::Args;
 
-/// Print completions for a shell
+/// The shells that have completions.
+pub(super) const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
+
+/// Print completions for a shell (groma manual --completions SHELL)
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell
-    #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
+    #[arg(value_parser = SHELLS)]
     shell: String,
 }
 
 pub(super) fn run(program: &Program, args: &CompletionsArgs) -> Result<u8> {
+    print_for(program, &args.shell)
+}
+
+/// Prints the completions for a shell, one of [`SHELLS`].
+pub(super) fn print_for(program: &Program, shell: &str) -> Result<u8> {
     Feature::COMPLETIONS.require()?;
-    generate(program, &args.shell)?;
+    generate(program, shell)?;
     Ok(0)
 }
 

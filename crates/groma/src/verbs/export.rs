@@ -1,5 +1,6 @@
 //! `groma export`: writes stored runs in formats of other programs.
 
+use super::push::{self, PushArgs};
 use crate::args::{StoreArgs, selects};
 use crate::directory;
 use crate::features::Feature;
@@ -18,6 +19,7 @@ use groma_store::{HOST_NAME, Ndjson};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 const HELP: &str = "Examples:
   groma export -o run.parquet         the records of the latest run, a row each
@@ -33,6 +35,8 @@ const HELP: &str = "Examples:
   groma export -o groma.prom          for node_exporter's textfile collector
   groma export --format lmbench -o vm.0
       a result file of lmbench, which its scripts and groma import read
+  groma export --to postgres://groma@db/fleet /var/spool/groma/ --wait 10m
+      every stream of a directory to a server; what it has is moved to sent/
 
 docs/exports.md has the columns, and a query for each format.";
 
@@ -42,7 +46,7 @@ docs/exports.md has the columns, and a query for each format.";
 pub(crate) struct ExportArgs {
     /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, or files of streams
     #[arg(default_value = "latest", value_name = "RUN")]
-    runs: Vec<String>,
+    pub(super) runs: Vec<String>,
     /// Write this file, in the format of its ending (.csv, .json, .ndjson, .parquet, .prom). It is
     /// written beside and renamed; '-' is standard output. In DIR/, each run becomes a file of its
     /// own, in directories by date and by group of equal hosts
@@ -52,6 +56,16 @@ pub(crate) struct ExportArgs {
     /// ending]
     #[arg(long, value_parser = |text: &str| one_of(text, &ExportFormat::ALL, ExportFormat::word))]
     format: Option<ExportFormat>,
+    /// Send the runs to this PostgreSQL server instead, where fleet judge reads those of all hosts:
+    /// postgres://user@host:port/name
+    #[arg(long, value_name = "URL", conflicts_with_all = ["output", "format", "table", "select"])]
+    to: Option<String>,
+    /// With --to, how long to try again while the server is away, as in 10m
+    #[arg(long, value_name = "TIME", value_parser = crate::parse::parse_time, requires = "to")]
+    pub(super) wait: Option<Duration>,
+    /// With --to, leave the files of a directory where they are
+    #[arg(long, requires = "to")]
+    pub(super) keep: bool,
     /// What a row is: of records a metric, of rounds a metric in one round, of samples one timed
     /// interval [default: records, and all of it in ndjson]
     #[arg(long, value_parser = |text: &str| one_of(text, &Table::ALL, Table::word))]
@@ -60,7 +74,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     select: Vec<String>,
     #[command(flatten)]
-    store: StoreArgs,
+    pub(super) store: StoreArgs,
 }
 
 /// A format for other programs.
@@ -116,6 +130,9 @@ impl ExportFormat {
 
 /// Writes the runs.
 pub(super) fn run(program: &Program, args: &ExportArgs) -> Result<u8> {
+    if let Some(url) = &args.to {
+        return push::run(program, &PushArgs::of_export(url, args));
+    }
     let format = format_of(args)?;
     if format == ExportFormat::Parquet {
         Feature::PARQUET.require()?;

@@ -1,4 +1,4 @@
-//! `groma forget`: removes runs from the store.
+//! `groma runs forget`: removes runs from the store.
 
 use super::runs;
 use crate::args::StoreArgs;
@@ -13,10 +13,10 @@ use groma_report::{self as report, RunLine};
 use groma_store::{Filter, RunRow, RunStatus, Store};
 
 const HELP: &str = "Examples:
-  groma forget latest                   what would be removed
-  groma forget latest --yes             remove it
-  groma forget --tag trial --yes        all runs with this tag
-  groma forget --host db1 --until 90d
+  groma runs forget latest                   what would be removed
+  groma runs forget latest --yes             remove it
+  groma runs forget --tag trial --yes        all runs with this tag
+  groma runs forget --host db1 --until 90d
       those of one machine that are older than 90 days
 
 A run that is still being written stays.";

@@ -1,10 +1,12 @@
-//! `groma import`: result files of lmbench become runs of the store.
+//! `groma import`: runs of streams, of other stores (`merge.rs`) and of result files of lmbench
+//! become runs of the store.
 //!
 //! The file is read in `groma_published::results`; a run of it becomes one of groma in
 //! `import/stored.rs`.
 
 mod stored;
 
+use super::merge;
 use crate::args::StoreArgs;
 use crate::print::print;
 use crate::program::Program;
@@ -20,12 +22,17 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
+A file is a store (SQLite), what groma run --out FILE --samples has written, or a result file of \
+lmbench. Files are not changed, and importing one again adds nothing: a run that is there already \
+is not taken twice. import ends at the first error; the runs before it are kept.
+
 A result file is what lmbench 2 or 3 writes to results/OS/HOST.0; it may hold several runs. Each \
 becomes a run of that machine and time, which all other verbs take. A value has one round and no \
 interval. What cannot be a value (zero, negative, cut off) is kept without one, and its reason \
-says what the file has there. Importing a file again adds nothing.
+says what the file has there.
 
 Examples:
+  groma import db1.db db2.ndjson       collect the runs of two machines
   groma import results/x86_64-linux-gnu/db1.0
   groma import results/*/*.0 --store old.db
   groma summary host:db1 latest        beside this machine
@@ -34,22 +41,42 @@ Examples:
 /// The key of a fact of an imported run: what measured it.
 pub(crate) const IMPORTED: &str = groma_report::LMBENCH_IMPORTED;
 
-/// Take result files of lmbench 2 and 3 into the store, as runs
+/// Take runs into the store: of streams with samples, of other stores, of lmbench's result files
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ImportArgs {
-    /// Result files of lmbench
+    /// Stores, streams with samples, and result files of lmbench 2 and 3
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-/// Imports one file after the other and prints a line for each run. Stops at a file without any;
-/// runs of the files before it stay.
+/// Imports one file after the other. Stops at the first error; runs of the files before it stay.
 pub(super) fn run(program: &Program, args: &ImportArgs) -> Result<u8> {
+    for files in args.files.chunk_by(|a, b| is_of_groma(a) == is_of_groma(b)) {
+        if is_of_groma(&files[0]) {
+            merge::merge(&args.store, files)?;
+        } else {
+            of_lmbench(program, args, files)?;
+        }
+    }
+    Ok(0)
+}
+
+/// Whether a file is a store or a stream, by how it begins. One that cannot be read is not: the
+/// importer of the other kind says why.
+fn is_of_groma(path: &Path) -> bool {
+    let mut begins = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut begins));
+    let text = begins.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&begins).trim_ascii_start();
+    read.is_ok() && (begins == b"SQLite format 3\0" || text.starts_with(b"{"))
+}
+
+/// Prints a line for each run.
+fn of_lmbench(program: &Program, args: &ImportArgs, files: &[PathBuf]) -> Result<()> {
     let mut store = None;
-    for path in &args.files {
+    for path in files {
         let bytes = bytes(path)?;
         let read = results::read(&bytes);
         let name = path.display();
@@ -73,7 +100,7 @@ pub(super) fn run(program: &Program, args: &ImportArgs) -> Result<u8> {
             import(program, store, path, run)?;
         }
     }
-    Ok(0)
+    Ok(())
 }
 
 /// The largest file that is read: the largest that is known has 48 MB, nearly all of it messages.

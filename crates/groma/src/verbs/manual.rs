@@ -1,19 +1,32 @@
 //! `groma manual`.
 
+use super::completions::{self, SHELLS};
 use crate::features::Feature;
 use crate::print::name;
 use crate::program::Program;
 use anyhow::{Context, Result};
 use clap::Args;
 
-/// Print a manual page (troff): of groma, or of one verb such as run
+const HELP: &str = "Examples:
+  groma manual > groma.1
+  groma manual run | man -l -           of one verb
+  groma manual --completions bash > ~/.local/share/bash-completion/completions/groma";
+
+/// Print a manual page (troff), of groma or of one verb, or completions for a shell
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct ManualArgs {
     /// The verb
     verb: Option<String>,
+    /// Print completions for this shell instead
+    #[arg(long, value_name = "SHELL", value_parser = SHELLS, conflicts_with = "verb")]
+    completions: Option<String>,
 }
 
 pub(super) fn run(program: &Program, args: &ManualArgs) -> Result<u8> {
+    if let Some(shell) = &args.completions {
+        return completions::print_for(program, shell);
+    }
     Feature::MANUAL.require()?;
     let mut groma = program.command();
     // Only this fills in global arguments and usage lines.

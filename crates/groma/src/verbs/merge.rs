@@ -1,4 +1,4 @@
-//! `groma merge`: copies runs of other stores and of streams into the store.
+//! `groma import` of stores and streams, also by its old name `groma merge`: copies runs of other stores and of streams into the store.
 
 use super::runs::is_written;
 use crate::args::StoreArgs;
@@ -66,13 +66,18 @@ enum Read {
     Runs(Vec<Result<StoredRun, StoreError>>),
 }
 
+/// The same as `import`, of stores and streams.
+pub(super) fn run(_: &Program, args: &MergeArgs) -> Result<u8> {
+    merge(&args.store, &args.files)
+}
+
 /// Merges one file after the other and prints a line for each; streams are parsed meanwhile, on
 /// several threads. Stops at the first error; runs that were merged before it stay.
-pub(super) fn run(_: &Program, args: &MergeArgs) -> Result<u8> {
-    let store = Store::open(&store_path(&args.store)?)?;
+pub(super) fn merge(store: &StoreArgs, files: &[PathBuf]) -> Result<u8> {
+    let store = Store::open(&store_path(store)?)?;
     let mut done = Ok(0);
     in_order(
-        &args.files,
+        files,
         |file| read(file),
         |file, read| {
             let mut counts = Counts::default();

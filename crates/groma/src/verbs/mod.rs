@@ -42,13 +42,16 @@ use anyhow::Result;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
-/// Defines [`Command`], and how each of its variants is run.
+/// Defines [`Command`], how each of its variants is run, and the groups of `--help`. What is under
+/// `old` is the same as a newer form, and hidden.
 macro_rules! verbs {
-    ($($verb:ident: $variant:ident($args:ident),)*) => {
-        // Not a doc comment: clap would show it. `--help` lists the verbs in this order.
+    ($($group:literal: [$($verb:ident: $variant:ident($args:ident), $line:literal;)*],)*
+     old: [$($old:ident: $old_variant:ident($old_args:ident);)*],) => {
+        // Not a doc comment: clap would show it.
         #[derive(Debug, Subcommand)]
         pub(crate) enum Command {
-            $($variant($verb::$args),)*
+            $($($variant($verb::$args),)*)*
+            $(#[command(hide = true)] $old_variant($old::$old_args),)*
         }
 
         impl Command {
@@ -58,45 +61,85 @@ macro_rules! verbs {
             /// Usage errors, and output that cannot be written.
             pub(crate) fn run(&self, program: &Program) -> Result<u8> {
                 match self {
-                    $(Command::$variant(args) => $verb::run(program, args),)*
+                    $($(Command::$variant(args) => $verb::run(program, args),)*)*
+                    $(Command::$old_variant(args) => $old::run(program, args),)*
                 }
             }
         }
+
+        /// The verbs with half a line each, as `--help` groups them.
+        const GROUPS: &[(&str, &[(&str, &str)])] =
+            &[$(($group, &[$((stringify!($verb), $line),)*]),)*];
     };
 }
 
 verbs! {
-    run: Run(RunArgs),
-    serve: Serve(ServeArgs),
-    list: List(ListArgs),
-    explain: Explain(ExplainArgs),
-    machine: Machine(MachineArgs),
-    watch: Watch(WatchArgs),
-    show: Show(ShowArgs),
-    runs: Runs(RunsArgs),
-    tag: Tag(TagArgs),
-    forget: Forget(ForgetArgs),
-    merge: Merge(MergeArgs),
-    import: Import(ImportArgs),
-    push: Push(PushArgs),
-    export: Export(ExportArgs),
-    ab: Ab(AbArgs),
-    compare: Compare(CompareArgs),
-    gate: Gate(GateArgs),
-    fleet: Fleet(FleetArgs),
-    baseline: Baseline(BaselineArgs),
-    calibrate: Calibrate(CalibrateArgs),
-    trend: Trend(TrendArgs),
-    summary: Summary(SummaryArgs),
-    paper: Paper(PaperArgs),
-    predict: Predict(PredictArgs),
-    plot: Plot(PlotArgs),
-    report: Report(ReportArgs),
-    dd: Dd(DdArgs),
-    hammer: Hammer(HammerArgs),
-    lmbench: Lmbench(LmbenchArgs),
-    completions: Completions(CompletionsArgs),
-    manual: Manual(ManualArgs),
+    "Measure": [
+        run: Run(RunArgs), "a survey of this machine in a minute, or what you name";
+        list: List(ListArgs), "what there is to measure";
+        explain: Explain(ExplainArgs), "what a benchmark measures and how, or a word of the results";
+        ab: Ab(AbArgs), "two conditions in turns: what a sandbox costs, a new kernel setting";
+        predict: Predict(PredictArgs), "what the kernel costs an application, from its counts";
+        watch: Watch(WatchArgs), "how much of each CPU others take";
+    ],
+    "Look at results": [
+        show: Show(ShowArgs), "a run again, or one metric with its rounds and proofs";
+        plot: Plot(PlotArgs), "a curve, a matrix or a distribution";
+        report: Report(ReportArgs), "everything of a run in one file for a browser";
+        machine: Machine(MachineArgs), "what this machine declares of itself";
+        runs: Runs(RunsArgs), "the runs in the store; tag and forget them";
+    ],
+    "Compare": [
+        compare: Compare(CompareArgs), "runs: what is slower or faster, and what else differs";
+        gate: Gate(GateArgs), "exit code 1 if something became slower, for CI";
+        baseline: Baseline(BaselineArgs), "what runs found, as a small file for version control";
+        calibrate: Calibrate(CalibrateArgs), "how much runs differ although nothing has changed";
+        trend: Trend(TrendArgs), "a metric over the runs of a machine, and its changes";
+        paper: Paper(PaperArgs), "the tables of 1990 to 2014, with this machine in them";
+    ],
+    "Share": [
+        export: Export(ExportArgs), "CSV, JSON, Parquet, Prometheus, lmbench; to PostgreSQL";
+        import: Import(ImportArgs), "runs of streams, other stores, lmbench's result files";
+    ],
+    "Many machines": [
+        fleet: Fleet(FleetArgs), "the slow hosts and links of many that should be equal";
+        serve: Serve(ServeArgs), "the peers of network benchmarks, for another machine";
+    ],
+    "For users of lmbench": [
+        lmbench: Lmbench(LmbenchArgs), "a program of lmbench 3, with its options and output";
+        summary: Summary(SummaryArgs), "runs in the layout of lmbench's summary";
+        dd: Dd(DdArgs), "lmdd: move blocks, check them, time every transfer";
+        hammer: Hammer(HammerArgs), "random stores, on one CPU and on all at once (SLB)";
+    ],
+    "This program": [
+        manual: Manual(ManualArgs), "manual pages, and completions for a shell";
+    ],
+    old: [
+        tag: Tag(TagArgs);
+        forget: Forget(ForgetArgs);
+        merge: Merge(MergeArgs);
+        push: Push(PushArgs);
+        completions: Completions(CompletionsArgs);
+    ],
+}
+
+/// Gives a command line its `--help`, with the verbs in groups.
+pub(crate) fn grouped(command: clap::Command) -> clap::Command {
+    let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
+    let is_shown = |verb: &str| command.find_subcommand(verb).is_some_and(|verb| !verb.is_hide_set());
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (group, verbs) in GROUPS {
+        let lines: String = verbs
+            .iter()
+            .filter(|(verb, _)| is_shown(verb))
+            .map(|(verb, line)| format!("  {literal}{verb:10}{literal:#} {line}\n"))
+            .collect();
+        if !lines.is_empty() {
+            text += &format!("\n{header}{group}:{header:#}\n{lines}");
+        }
+    }
+    text += &format!("\n{header}Options:{header:#}\n{{options}}{{after-help}}");
+    command.help_template(text)
 }
 
 const STYLES: Styles = Styles::styled()
@@ -151,7 +194,7 @@ const EXAMPLES: &str = concat!(
   groma predict -- git status           what the kernel costs a command
   groma trend ipc.pipe_rtt              one metric over all runs
   groma export -o run.parquet           also csv, json, Prometheus
-  groma import results/*/*.0            result files of lmbench, as runs
+  groma import db1.db results/*/*.0     runs of another store, of lmbench
   groma summary host:db1 latest         runs as lmbench's summary has them
   groma watch --for 1m                  how much of each core others take
   groma dd if=data direct=1 hist=1      read a file past the page cache

@@ -1,5 +1,6 @@
-//! `groma push`: sends runs to a server that collects those of many hosts.
+//! `groma export --to`, also by its old name `groma push`: sends runs to a server that collects those of many hosts.
 
+use super::export::ExportArgs;
 use crate::args::StoreArgs;
 use crate::features::Feature;
 use crate::program::Program;
@@ -53,6 +54,19 @@ pub(crate) struct PushArgs {
     store: StoreArgs,
 }
 
+impl PushArgs {
+    /// What `export --to` asks for.
+    pub(super) fn of_export(url: &str, args: &ExportArgs) -> PushArgs {
+        PushArgs {
+            url: url.to_owned(),
+            what: args.runs.iter().map(PathBuf::from).collect(),
+            keep: args.keep,
+            wait: args.wait,
+            store: args.store.clone(),
+        }
+    }
+}
+
 /// Whether a path is the address of a server instead.
 pub(crate) fn is_server(text: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
@@ -75,4 +89,4 @@ fn push(args: &PushArgs) -> Result<u8> {
 }
 
 /// What an address looks like.
-const NOT_SERVER: &str = "the first argument is no server: expected postgres://user@host:port/database";
+const NOT_SERVER: &str = "this is no server: expected postgres://user@host:port/database";

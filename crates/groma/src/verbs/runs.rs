@@ -1,11 +1,13 @@
 //! `groma runs`: lists the runs in the store.
 
+use super::forget::{self, ForgetArgs};
+use super::tag::{self, TagArgs};
 use crate::args::{StoreArgs, WhichRuns};
 use crate::print::{print, style};
 use crate::program::Program;
 use crate::store::existing_store;
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, Subcommand};
 use groma_harness::model::{StateCounts, Tag, Tier, plain};
 use groma_report::{self as report, RunLine};
 use groma_runner::identity;
@@ -16,6 +18,8 @@ const HELP: &str = "Examples:
   groma runs --since 3d                 those of the last three days
   groma runs --host db1 --kernel 6.18   of one machine, with these kernels
   groma runs --bench ipc.pipe_rtt       those that measured it
+  groma runs tag latest before          give the newest run the tag 'before'
+  groma runs forget --tag trial --yes   remove all runs with this tag
 
 What a run is called wherever one is asked for:
   20261122T2131   the beginning of its id, as far as needed
@@ -26,10 +30,12 @@ What a run is called wherever one is asked for:
 
 Days are those of UTC, as the times of the list.";
 
-/// List the runs in the store
+/// List the runs in the store; tag and forget them
 #[derive(Debug, Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct RunsArgs {
+    #[command(subcommand)]
+    change: Option<Change>,
     #[command(flatten)]
     runs: WhichRuns,
     /// Only runs with a kernel whose release begins so: 6.18
@@ -45,8 +51,20 @@ pub(crate) struct RunsArgs {
     store: StoreArgs,
 }
 
-/// Lists the runs.
+/// A change of the store.
+#[derive(Debug, Subcommand)]
+enum Change {
+    Tag(TagArgs),
+    Forget(ForgetArgs),
+}
+
+/// Lists the runs, or changes them.
 pub(super) fn run(program: &Program, args: &RunsArgs) -> Result<u8> {
+    match &args.change {
+        Some(Change::Tag(args)) => return tag::run(program, args),
+        Some(Change::Forget(args)) => return forget::run(program, args),
+        None => {}
+    }
     let benches = match args.bench.as_slice() {
         [] => None,
         named => Some(program.select(named, Tier::Full)?.iter().map(|bench| bench.info.id.to_owned()).collect()),

@@ -1,4 +1,4 @@
-//! `groma tag`: adds tags to a run, or removes them.
+//! `groma runs tag`: adds tags to a run, or removes them.
 
 use super::runs;
 use crate::args::StoreArgs;
@@ -10,9 +10,9 @@ use clap::Args;
 use groma_model::Tag;
 
 const HELP: &str = "Examples:
-  groma tag latest before              give the newest run the tag 'before'
-  groma tag 20261122T2131 base v6.18   two tags for one run
-  groma tag --delete before before
+  groma runs tag latest before              give the newest run the tag 'before'
+  groma runs tag 20261122T2131 base v6.18   two tags for one run
+  groma runs tag --delete before before
       remove the tag from the newest run that has it
 
 Several runs can have the same tag. A tag is a letter, then letters, digits, '-', '_' and '.', \
