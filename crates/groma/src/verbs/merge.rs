@@ -1,4 +1,5 @@
-//! `groma import` of stores and streams, also by its old name `groma merge`: copies runs of other stores and of streams into the store.
+//! `groma import` of stores and streams, also by its old name `groma merge`:
+//! copies runs of other stores and of streams into the store.
 
 use super::runs::is_written;
 use crate::args::StoreArgs;

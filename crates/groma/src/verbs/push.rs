@@ -1,4 +1,5 @@
-//! `groma export --to`, also by its old name `groma push`: sends runs to a server that collects those of many hosts.
+//! `groma export --to`, also by its old name `groma push`:
+//! sends runs to a server that collects those of many hosts.
 
 use super::export::ExportArgs;
 use crate::args::StoreArgs;
