@@ -10,7 +10,7 @@ use clap::Args;
 const HELP: &str = "Examples:
   groma manual > groma.1
   groma manual run | man -l -           of one verb
-  groma manual --completions bash > ~/.local/share/bash-completion/completions/groma";
+  groma manual --completions bash > /etc/bash_completion.d/groma";
 
 /// Print a manual page (troff), of groma or of one verb, or completions for a shell
 #[derive(Debug, Args)]
