@@ -1,7 +1,7 @@
 //! What a build may leave out, because it takes long to build and few need it, and the command that
 //! brings it. The verbs and options are there in every build, so that one looks like the other.
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, anyhow};
 
 /// A feature of the crate.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,13 @@ impl Feature {
     /// # Errors
     /// When the feature is not built.
     pub(crate) fn require(self) -> Result<()> {
-        if !self.is_built {
-            let Feature { name, what, .. } = self;
-            bail!("this groma was built without {what}: cargo install --path crates/groma --features {name} (or full)");
-        }
-        Ok(())
+        if self.is_built { Ok(()) } else { Err(self.missing()) }
+    }
+
+    /// The error of a build without it.
+    pub(crate) fn missing(self) -> Error {
+        let Feature { name, what, .. } = self;
+        anyhow!("this groma was built without {what}: cargo install --path crates/groma --features {name} (or full)")
     }
 }
 

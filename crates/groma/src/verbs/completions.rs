@@ -37,5 +37,5 @@ fn generate(program: &Program, shell: &str) -> Result<()> {
 
 #[cfg(not(feature = "completions"))]
 fn generate(_: &Program, _: &str) -> Result<()> {
-    Ok(())
+    Err(Feature::COMPLETIONS.missing())
 }

@@ -52,5 +52,5 @@ fn print_page(page: clap::Command) -> Result<()> {
 
 #[cfg(not(feature = "manual"))]
 fn print_page(_: clap::Command) -> Result<()> {
-    Ok(())
+    Err(Feature::MANUAL.missing())
 }

@@ -142,8 +142,7 @@ pub(super) fn png(chart: &Chart) -> Result<Vec<u8>> {
 
 #[cfg(not(feature = "png"))]
 pub(super) fn png(_: &Chart) -> Result<Vec<u8>> {
-    Feature::PNG.require()?;
-    Ok(Vec::new())
+    Err(Feature::PNG.missing())
 }
 
 /// Reads a run that holds the metric.

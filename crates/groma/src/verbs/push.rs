@@ -86,7 +86,7 @@ pub(super) fn run(_: &Program, args: &PushArgs) -> Result<u8> {
 fn push(args: &PushArgs) -> Result<u8> {
     // What was typed is checked all the same.
     let PushArgs { url: _, what: _, keep: _, wait: _, store: _ } = args;
-    Ok(0)
+    Err(Feature::POSTGRES.missing())
 }
 
 /// What an address looks like.

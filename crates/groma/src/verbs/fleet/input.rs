@@ -116,7 +116,7 @@ impl Input {
 
     #[cfg(not(feature = "postgres"))]
     fn of_server(&mut self, _: &str) -> Result<()> {
-        crate::features::Feature::POSTGRES.require()
+        Err(crate::features::Feature::POSTGRES.missing())
     }
 
     /// Parses streams on several threads, and takes them in their order.
