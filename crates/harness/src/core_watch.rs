@@ -91,9 +91,8 @@ impl<'i, I: Instruments> CoreWatch<'i, I> {
         (block > 0).then(|| operations * fastest as f64 / block as f64)
     }
 
-    /// The rate beside which nothing else was just now: that of the faster of two blocks, since the
-    /// first finds its code and the predictions of its branches gone. Behind a sleep it takes 5 %
-    /// longer.
+    /// The rate just now, of the faster of two blocks: the first finds its code evicted and its
+    /// branches unpredicted.
     pub fn warm_rate(&self) -> Option<f64> {
         self.rate().into_iter().chain(self.rate()).reduce(f64::max)
     }

@@ -34,11 +34,11 @@ const CLOCK_OPS: u64 = chain_ops(32_000);
 /// The clock did not change when its samples on both sides of a window agree within this: hops are
 /// 3 % and more.
 const SAME_CLOCK: f64 = 0.01;
-/// Where no window was alone and the round may wait, up to so many times as many are taken: a
-/// sibling that works in short stretches comes during most of them.
+/// If no window was alone and the round may still wait, up to this many times as many are taken: a
+/// sibling that works in short stretches disturbs most of them.
 const AGAIN: u32 = 3;
-/// Windows in a row without company before one counts as alone: the first fills what the sibling
-/// has evicted.
+/// A window counts as alone if it is the last of this many in a row beside an idle sibling: the
+/// first refills what the sibling evicted.
 const IN_A_ROW: u32 = 2;
 
 /// See [`crate::Ctx::probe`].

@@ -76,8 +76,8 @@ const FEWEST: usize = 3;
 /// (docs/methods/timing.md#clean-samples).
 const RETRY_SHARE: f64 = 0.2;
 
-/// With so many samples on a core of its own a round waits for no more: on a Zen 3 whose siblings
-/// were at work, medians of eleven and more were within 0.2 % (docs/methods/neighbour.md#label).
+/// A round with this many samples on a core of its own waits no longer: on a Zen 3 with busy
+/// siblings, medians of eleven and more were within 0.2 % (docs/methods/neighbour.md#label).
 const SUFFICIENT: usize = 12;
 
 /// An interval below this share of its target is too short; the host alone cannot speed it up this

@@ -65,8 +65,8 @@ pub(super) fn load(ctx: &mut Ctx, buffer: &mut [u8], nodes: &[usize]) -> Result<
     Ok(Load { cycles: cost.cycles / CHASE_UNROLL as f64, hz: cost.core_hz, clean: cost.clean > 0, alone: cost.alone })
 }
 
-/// The lowest cost of several looks at the same chain, preferring undisturbed ones, and of these
-/// such as were had alone.
+/// The lowest cost of several looks at the same chain, preferring undisturbed ones, and among
+/// these the ones taken alone.
 pub(super) fn lowest(looks: u32, mut look: impl FnMut() -> Result<Load, BenchError>) -> Result<Load, BenchError> {
     let mut best = look()?;
     for _ in 1..looks {

@@ -89,8 +89,8 @@ impl Neighbours {
         of[of.len() - 1]
     }
 
-    /// How long a round on these CPUs may wait that is worth waiting for so long: as long as it
-    /// takes to have what it needs at the share of late, or a quarter of what it is worth.
+    /// How long a round on these CPUs may wait: as long as it takes to have what it needs at the
+    /// recent idle share, or a quarter of `worth`, the time that its set-up or its search takes.
     pub(crate) fn wait(&self, cpus: &[u32], worth: Duration, now: Instant) -> Duration {
         let least = cpus.iter().map(|cpu| self.idle(*cpu, now)).fold(1.0, f64::min);
         let wait = if least < SPELL { self.longest / IN_A_SPELL } else { NEEDED.div_f64(least).min(self.longest) };

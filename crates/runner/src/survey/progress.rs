@@ -86,7 +86,7 @@ impl PointProgress {
         self.cost.saturating_sub(Duration::from_nanos(phases.of(Phase::Sampling) + phases.of(Phase::WarmUp)))
     }
 
-    /// How long its last round needed its core: of what is stated, as long as its search looked.
+    /// How long the last round of a stated value probed the core; 0 for others.
     fn searched(&self, planned: &Planned) -> Duration {
         let Some(round) = self.rounds.last().filter(|_| planned.point.timing == Timing::Stated) else {
             return Duration::ZERO;
@@ -216,8 +216,8 @@ impl<'p> Progress<'p> {
         other.max(self.points[i].set_up())
     }
 
-    /// How long the next round of this point may wait whatever the idle share: as long as its
-    /// set-up took, and what it looked for (docs/methods/neighbour.md#what-is-stated).
+    /// What the last round of this point spent on its set-up and its search; the next may wait for a
+    /// part of that (docs/methods/neighbour.md#what-is-stated).
     pub(super) fn worth_waiting(&self, i: usize) -> Duration {
         self.set_up(i) + self.points[i].searched(&self.plan[i])
     }
