@@ -216,8 +216,8 @@ impl<'p> Progress<'p> {
         other.max(self.points[i].set_up())
     }
 
-    /// What the last round of this point spent on its set-up and its search; the next may wait for a
-    /// part of that (docs/methods/neighbour.md#what-is-stated).
+    /// What the last round of this point spent on its set-up and its search; the next may wait for
+    /// a part of that (docs/methods/neighbour.md#what-is-stated).
     pub(super) fn worth_waiting(&self, i: usize) -> Duration {
         self.set_up(i) + self.points[i].searched(&self.plan[i])
     }
