@@ -62,6 +62,7 @@ mod reference;
 mod sides;
 mod store;
 mod verbs;
+mod view;
 mod wanted;
 
 pub use entry::main;

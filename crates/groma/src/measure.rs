@@ -116,7 +116,8 @@ impl Measured {
     /// The page of the run.
     pub(crate) fn page(&self, program: &Program, all: bool) -> String {
         let (head, records, end) = (&self.head, &self.records, Some(&self.end));
-        report::render(program.known_families(), head, records, end, Format::Table, &style(all))
+        let style = style(all);
+        report::run(program.known_families(), head, records, end, &style).render(Format::Table, &style)
     }
 
     /// Whether some output does not hold the whole run.
@@ -182,7 +183,8 @@ pub(crate) fn carry_out(
             keep_samples(points, outcome, records);
         }
         let families = program.known_families();
-        print_measured(&report::render(families, head, records, Some(end), Format::Json, &style(outputs.all)))
+        let style = style(outputs.all).of(Format::Json);
+        print_measured(&report::run(families, head, records, Some(end), &style).render(Format::Json, &style))
     } else if outputs.out_is_stdout() {
         true
     } else {

@@ -1,21 +1,12 @@
-//! Parsers of values: times, dates, addresses, tokens, settings, formats.
+//! Parsers of values: times, dates, addresses, tokens, settings.
 
 use groma_harness::worker_group::MOST_MEMBERS;
-use groma_report::{CompareFormat, Format};
 use groma_runner::{Setting, identity};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, civil};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
-
-pub(crate) fn parse_format(text: &str) -> Result<Format, String> {
-    one_of(text, &Format::ALL, Format::word)
-}
-
-pub(crate) fn parse_compare_format(text: &str) -> Result<CompareFormat, String> {
-    one_of(text, &CompareFormat::ALL, CompareFormat::word)
-}
 
 /// The value with this word.
 pub(crate) fn one_of<T: Copy>(text: &str, all: &[T], word: impl Fn(T) -> &'static str) -> Result<T, String> {

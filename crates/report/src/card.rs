@@ -3,11 +3,14 @@
 
 use groma_model::{Flag, Proof, Record, RunHeader, WorkerKind};
 
+use crate::document::Document;
+use crate::format::Format;
 use crate::machine::host;
 use crate::point::{name, typed_params, typed_place};
 use crate::rows::sparkline;
-use crate::style::{Ink, Style, ink, wrap_behind};
+use crate::style::{Ink, Style, ink};
 use crate::units::{self, Scale};
+use crate::{export, json};
 
 /// Context that a card shows next to its record.
 #[derive(Clone, Debug, Default)]
@@ -18,24 +21,36 @@ pub struct Beside {
     pub measures: String,
 }
 
+/// The cards of some records of a run. JSON and CSV are those of the records.
+pub fn cards<'a>(run: &'a RunHeader, records: &'a [(&'a Record, Beside)], style: &Style) -> Document<'a> {
+    let owned = move || records.iter().map(|(record, _)| (*record).clone()).collect::<Vec<Record>>();
+    let title = records.first().map_or_else(|| "cards".to_owned(), |(record, _)| name(record));
+    let mut out = Document::new(title)
+        .written(Format::Json, move || json::json(run, &owned(), None))
+        .written(Format::Csv, move || export::csv_records(run, &owned()));
+    for (i, (record, beside)) in records.iter().enumerate() {
+        if i > 0 {
+            out.gap();
+        }
+        card(run, record, beside, style, &mut out);
+    }
+    out
+}
+
 /// The card of a record.
-pub fn card(run: &RunHeader, record: &Record, beside: &Beside, style: &Style) -> String {
+fn card(run: &RunHeader, record: &Record, beside: &Beside, style: &Style, out: &mut Document<'_>) {
     let scale = Scale::of(record);
     let value = |v: f64| units::value(v, scale, None);
-    let mut out = style.paint(Ink::Strong, &style.text(&name(record))) + "\n";
-    out += &wrap_behind("", &style.text(&record.summary), style.width);
-    out.push('\n');
-    let mut line = |label: &str, text: String| {
-        if !text.is_empty() {
-            out += &wrap_behind(&format!("  {label:<10}"), &style.text(&text), style.width);
-        }
-    };
+    out.heading(name(record));
+    out.say(record.summary.as_str());
+    out.gap();
+    let mut line = |label: &str, text: String| out.labelled(format!("  {label:<10}"), text);
     line("measures", beside.measures.clone());
     line("value", headline(record));
-    line(
-        "state",
-        [record.state.word(), &record.reason].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join(": "),
-    );
+    let reason = if record.reason.is_empty() { String::new() } else { format!(": {}", record.reason) };
+    let state = vec![(record.state.word().to_owned(), ink(record.state)), (reason, Ink::Plain)];
+    out.parts(format!("  {:<10}", "state"), state);
+    let mut line = |label: &str, text: String| out.labelled(format!("  {label:<10}"), text);
     for flag in &record.flags {
         line("", flag_in_units(flag, &value));
     }
@@ -69,9 +84,6 @@ pub fn card(run: &RunHeader, record: &Record, beside: &Beside, style: &Style) ->
     line("again", command(record, style.program));
     let point = format!("{}{}{}", record.id, typed_params(record), typed_place(record));
     line("more", format!("{0} explain {1}; {0} plot {point} --histogram", style.program, record.id));
-    let word = record.state.word();
-    let first = format!("  {:<10}{word}", "state");
-    out.replacen(&first, &format!("  {:<10}{}", "state", style.paint(ink(record.state), word)), 1)
 }
 
 /// A flag as text: the modes it names are shown in the record's unit, as values are.
@@ -140,7 +152,7 @@ mod tests {
     fn shown(record: &Record, width: usize) -> String {
         let beside =
             Beside { earlier: vec![4.4e-6, 4.6e-6, 4.5e-6], measures: "A byte through a pipe and back.".to_owned() };
-        card(&fixtures::header(), record, &beside, &Style::plain(width))
+        cards(&fixtures::header(), &[(record, beside)], &Style::plain(width)).text(&Style::plain(width))
     }
 
     #[test]

@@ -15,6 +15,8 @@ use groma_analysis::compare::environment::Difference;
 use groma_analysis::compare::{Comparison, Pair, Verdict, Why};
 use groma_model::{Families, Record, RunHeader};
 
+use crate::document::Document;
+use crate::format::Format;
 use crate::markdown;
 use crate::style::Style;
 use crate::units;
@@ -59,67 +61,31 @@ pub enum Relative<'r> {
     Metric(&'r str),
 }
 
-/// A format of a comparison.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum CompareFormat {
-    /// Aligned text for people.
-    #[default]
-    Table,
-    /// One JSON object.
-    Json,
-    /// One line per metric and side.
-    Csv,
-    /// For a comment on a pull request: the summary, with the lines folded below it.
-    Markdown,
-    /// One test case per metric, for continuous integration: a slower metric is a failure.
-    Junit,
-}
-
-impl CompareFormat {
-    /// All formats.
-    pub const ALL: [CompareFormat; 5] =
-        [CompareFormat::Table, CompareFormat::Json, CompareFormat::Csv, CompareFormat::Markdown, CompareFormat::Junit];
-
-    /// The word used on the command line.
-    pub const fn word(self) -> &'static str {
-        match self {
-            CompareFormat::Table => "table",
-            CompareFormat::Json => "json",
-            CompareFormat::Csv => "csv",
-            CompareFormat::Markdown => "markdown",
-            CompareFormat::Junit => "junit",
-        }
-    }
-}
-
-/// Formats a comparison of the first side with each of the others. JSON, CSV and JUnit contain all
-/// metrics and ignore `style`; the other formats contain the lines of the pages, or every metric
-/// with `style.all`.
-pub fn compare(
-    families: Families<'_>,
-    first: Side<'_>,
-    others: &[Compared<'_>],
-    relative: Relative<'_>,
-    format: CompareFormat,
+/// A comparison of the first side with each of the others. JSON, CSV and JUnit contain all metrics;
+/// the other formats contain the lines of the pages, or every metric with `style.all`.
+pub fn compare<'a>(
+    families: Families<'a>,
+    first: Side<'a>,
+    others: &'a [Compared<'a>],
+    relative: Relative<'a>,
     style: &Style,
-) -> String {
-    let text = |style: &Style| {
+) -> Document<'a> {
+    let text = move |style: &Style| {
         let summary = summary::summary(families, first, others, relative, style);
         (summary, lines::lines(families, others, relative, style))
     };
-    match format {
-        CompareFormat::Table => {
-            let (summary, lines) = text(style);
-            format!("{summary}\n{lines}")
-        }
-        CompareFormat::Markdown => {
-            let (summary, lines) = text(&markdown::in_a_block(style));
+    let of_page = style.of_page();
+    let (summary, lines) = text(&of_page);
+    let mut out = Document::new(format!("comparison with {}", first.name))
+        .written(Format::Json, move || files::json(first, others))
+        .written(Format::Csv, move || files::csv(first, others))
+        .written(Format::Junit, move || files::junit(first, others))
+        .written(Format::Markdown, move || {
+            let (summary, lines) = text(&markdown::in_a_block(&of_page));
             markdown::folded(&summary, "All lines", &lines)
-        }
-        CompareFormat::Json => files::json(first, others),
-        CompareFormat::Csv => files::csv(first, others),
-        CompareFormat::Junit => files::junit(first, others),
-    }
+        });
+    out.lines(format!("{summary}\n{lines}"));
+    out
 }
 
 /// The letter of a side: A, B, and so on.

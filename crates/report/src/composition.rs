@@ -6,18 +6,18 @@ use groma_model::page::Shown;
 use groma_model::{State, Times, Unit};
 use std::collections::BTreeSet;
 
-use crate::grid::{Align, Cell, Grid};
+use crate::document::{Document, Table};
+use crate::grid::{Align, Cell};
 use crate::point::name;
-use crate::style::{Ink, Style, wrap_behind};
+use crate::style::Ink;
 use crate::units::{self, NONE, Scale, time};
 
 /// One composed cost with all of its parts.
-pub fn composition(explained: &Explained<'_>, style: &Style) -> String {
-    let head = style.paint(Ink::Strong, &style.text(&name(explained.record)));
-    let mut out = format!("{head}: {}\n", verdict(explained));
-    let mut line = |label: &str, text: String| {
-        out += &wrap_behind(&format!("  {label:<18}"), &style.text(&text), style.width);
-    };
+fn composition<'a>(explained: &Explained<'_>) -> Document<'a> {
+    let mut out = Document::new(name(explained.record));
+    let head = (name(explained.record), Ink::Strong);
+    out.parts("", vec![head, (format!(": {}", verdict(explained)), Ink::Plain)]);
+    let mut line = |label: &str, text: String| out.labelled(format!("  {label:<18}"), text);
     line(
         "hardware estimate",
         explained.estimate.as_ref().map_or("none: nothing of it follows from bytes or lines".to_owned(), amount),
@@ -32,10 +32,22 @@ pub fn composition(explained: &Explained<'_>, style: &Style) -> String {
         _ => NONE.to_owned(),
     };
     line(left(explained), rest);
-    out.push('\n');
-    out += &parts(explained, style);
+    out.gap();
+    out.table(parts(explained));
     for doubt in doubts(explained) {
-        out += &wrap_behind("  ", &style.text(&doubt), style.width);
+        out.labelled("  ", doubt);
+    }
+    out
+}
+
+/// Each composed cost with all of its parts.
+pub fn each_composition<'a>(all: &[Explained<'_>]) -> Document<'a> {
+    let mut out = Document::new("composed costs");
+    for (i, one) in all.iter().enumerate() {
+        if i > 0 {
+            out.gap();
+        }
+        out.append(composition(one));
     }
     out
 }
@@ -91,25 +103,31 @@ fn doubts(explained: &Explained<'_>) -> Vec<String> {
 }
 
 /// The table of the parts, those of the hardware estimate last.
-fn parts(explained: &Explained<'_>, style: &Style) -> String {
+fn parts(explained: &Explained<'_>) -> Table {
     use Align::{Left, Right};
-    let mut grid = Grid::new(&[Right, Right, Right, Right, Left, Left], style);
-    let heads = ["count", "each", "together", "share", "what", "measured as"];
-    grid.row(heads.iter().map(|head| Cell::ink(*head, Ink::Faint)).collect());
+    let columns = [
+        ("count", Right),
+        ("each", Right),
+        ("together", Right),
+        ("share", Right),
+        ("what", Left),
+        ("measured as", Left),
+    ];
+    let mut table = Table::new(&columns, Some(Ink::Faint));
     let whole = explained.measured.value;
     for cost in &explained.parts {
-        grid.row(row(cost, whole));
+        table.row(row(cost, whole));
     }
     if let (Some(rest), Some(share)) = (explained.rest, explained.rest_share()) {
         let cells = [String::new(), String::new(), time(rest.value), units::percent(share), left(explained).to_owned()];
-        grid.row(cells.map(|text| Cell::ink(text, Ink::Strong)).into());
+        table.row(cells.map(|text| Cell::ink(text, Ink::Strong)).into());
     }
     for cost in &explained.hardware {
         let mut cells = row(cost, whole);
         cells[4] = Cell::new(format!("hardware: {}", cost.part.what));
-        grid.row(cells);
+        table.row(cells);
     }
-    grid.render()
+    table
 }
 
 fn row(cost: &Cost<'_>, whole: f64) -> Vec<Cell> {
@@ -123,15 +141,16 @@ fn row(cost: &Cost<'_>, whole: f64) -> Vec<Cell> {
         }
         _ => total.zip(cost.count).filter(|(_, count)| *count != 0.0).map_or(NONE.to_owned(), |(t, n)| time(t / n)),
     };
-    let texts = [
-        cost.count.map_or(NONE.to_owned(), |count| count_text(cost.part.times, count)),
-        each,
-        total.map_or("not measured".to_owned(), time),
-        total.map_or(NONE.to_owned(), |total| units::percent(total / whole)),
-        cost.part.what.to_owned(),
-        measured_as(cost),
-    ];
-    texts.map(Cell::new).into()
+    let count = cost.count.map_or(NONE.to_owned(), |count| count_text(cost.part.times, count));
+    let share = total.map(|total| total / whole);
+    vec![
+        Cell::new(count).exactly(cost.count, ""),
+        Cell::new(each),
+        Cell::new(total.map_or("not measured".to_owned(), time)).exactly(total, "s"),
+        Cell::new(share.map_or(NONE.to_owned(), units::percent)).exactly(share, ""),
+        Cell::new(cost.part.what),
+        Cell::new(measured_as(cost)),
+    ]
 }
 
 /// A count; one measured in the run may be fractional.
@@ -154,24 +173,38 @@ fn measured_as(cost: &Cost<'_>) -> String {
 }
 
 /// One line per composed cost: predicted, measured, the rest.
-pub fn compositions(all: &[Explained<'_>], style: &Style) -> String {
+pub fn compositions<'a>(all: &[Explained<'_>]) -> Document<'a> {
     use Align::{Left, Right};
-    let mut grid = Grid::new(&[Left, Right, Right, Right, Right, Left], style);
-    let mut heads = vec!["composed cost", "hardware", "predicted", "measured", "rest"];
-    if all.iter().any(|one| !one.is_whole()) {
-        heads.push("not measured");
-    }
-    grid.row(heads.iter().map(|head| Cell::ink(*head, Ink::Faint)).collect());
+    let not_measured = if all.iter().any(|one| !one.is_whole()) { "not measured" } else { "" };
+    let columns = [
+        ("composed cost", Left),
+        ("hardware", Right),
+        ("predicted", Right),
+        ("measured", Right),
+        ("rest", Right),
+        (not_measured, Left),
+    ];
+    let mut table = Table::new(&columns, Some(Ink::Faint));
     for one in all {
         let unknown = one.parts.iter().filter(|cost| cost.total.is_none()).count();
         let unknown = if unknown == 0 { String::new() } else { format!("{unknown} of {} parts", one.parts.len()) };
-        let value = |of: Option<Amount>| of.map_or(NONE.to_owned(), |amount| time(amount.value));
-        let share = one.rest_share().map_or(NONE.to_owned(), units::percent);
-        let cells =
-            [name(one.record), value(one.estimate), value(one.predicted), time(one.measured.value), share, unknown];
-        grid.row(cells.map(Cell::new).into());
+        let value = |of: Option<Amount>| {
+            let text = of.map_or(NONE.to_owned(), |amount| time(amount.value));
+            Cell::new(text).exactly(of.map(|amount| amount.value), "s")
+        };
+        let share = one.rest_share();
+        table.row(vec![
+            Cell::new(name(one.record)),
+            value(one.estimate),
+            value(one.predicted),
+            value(Some(one.measured)),
+            Cell::new(share.map_or(NONE.to_owned(), units::percent)).exactly(share, ""),
+            Cell::new(unknown),
+        ]);
     }
-    grid.render()
+    let mut out = Document::new("composed costs");
+    out.table(table);
+    out
 }
 
 /// A time with its interval: `12.3 ms (11.9 ms to 13.0 ms)`.
@@ -183,6 +216,7 @@ pub(crate) fn amount(amount: &Amount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Style;
     use crate::fixtures::{record, without};
     use groma_analysis::composition::{Known, explain};
     use groma_model::{Composition, Part, Quantity, Record};
@@ -219,8 +253,8 @@ mod tests {
     fn of_a_run_that_has_every_part() {
         let own = run();
         let all = explain(&[&PIPE], &Known { own: &own, others: &[] });
-        insta::assert_snapshot!(composition(&all[0], &Style::plain(100)));
-        insta::assert_snapshot!(compositions(&all, &Style::plain(80)));
+        insta::assert_snapshot!(composition(&all[0]).text(&Style::plain(100)));
+        insta::assert_snapshot!(compositions(&all).text(&Style::plain(80)));
     }
 
     #[test]
@@ -232,8 +266,8 @@ mod tests {
         own.remove(1);
         let others = [("20261120T010203Z-1a2b".to_owned(), vec![switch])];
         let all = explain(&[&PIPE], &Known { own: &own, others: &others });
-        insta::assert_snapshot!(composition(&all[0], &Style::plain(100)));
-        insta::assert_snapshot!(compositions(&all, &Style::plain(80)));
+        insta::assert_snapshot!(composition(&all[0]).text(&Style::plain(100)));
+        insta::assert_snapshot!(compositions(&all).text(&Style::plain(80)));
     }
 
     #[test]
@@ -241,10 +275,10 @@ mod tests {
         let mut own = run();
         own[0].value = Some(2e-6);
         let all = explain(&[&PIPE], &Known { own: &own, others: &[] });
-        let text = composition(&all[0], &Style::plain(100));
+        let text = composition(&all[0]).text(&Style::plain(100));
         assert!(text.starts_with("ipc.pipe_rtt size=1 B: its parts predict 144 % too much\n"), "{text}");
         let all = explain(&[&PIPE], &Known { own: &own[..1], others: &[] });
-        let text = composition(&all[0], &Style::plain(100));
+        let text = composition(&all[0]).text(&Style::plain(100));
         assert!(text.starts_with("ipc.pipe_rtt size=1 B: none of its parts was measured\n"), "{text}");
     }
 }

@@ -2,31 +2,56 @@
 
 use groma_model::{Info, plain};
 
-use crate::list::facts;
-use crate::style::{Ink, Style, wrap_behind};
+use crate::document::{Document, Table};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
+use crate::list::{facts, list_json};
+use crate::style::{Ink, Style};
+
+/// Words of results with their meanings, then benchmarks.
+pub fn explanations<'a>(meanings: &[String], infos: &'a [&'a Info], style: &Style) -> Document<'a> {
+    let title = infos.first().map_or("words", |info| info.id);
+    let mut out = Document::new(title);
+    meanings.iter().for_each(|meaning| out.say(meaning.as_str()));
+    for (i, info) in infos.iter().enumerate() {
+        if i > 0 || !meanings.is_empty() {
+            out.gap();
+        }
+        explain(info, style, &mut out);
+    }
+    if meanings.is_empty() { out.written(Format::Json, move || list_json(infos)) } else { out }
+}
 
 /// What a benchmark measures, how, its pitfalls and its sources: the whole module comment.
-pub fn explain(info: &Info, style: &Style) -> String {
-    let mut out = style.paint(Ink::Strong, info.id) + &format!("  version {}\n", info.version);
+fn explain(info: &Info, style: &Style, out: &mut Document<'_>) {
+    out.parts("", vec![(info.id.to_owned(), Ink::Strong), (format!(", version {}", info.version), Ink::Plain)]);
     let letters =
         |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     // A module comment usually starts with the summary; do not repeat it.
     if letters(info.about.text.lines().next().unwrap_or_default()) != letters(info.summary) {
-        out += &wrap_behind("", &style.text(info.summary), style.width);
+        out.say(info.summary);
     }
-    let about = reflow(info.about.text, style);
-    if !about.is_empty() {
-        out.push('\n');
-        out += &about;
+    if !info.about.text.trim().is_empty() {
+        out.gap();
+        reflow(info.about.text, style, out);
     }
-    out.push('\n');
+    out.gap();
+    let mut facts = facts(info);
+    facts.push(("disturbance", info.interference.meaning().to_owned()));
+    if style.is_of_file() {
+        let mut table = Table::new(&[("fact", Align::Left), ("value", Align::Left)], None);
+        for (head, text) in facts {
+            table.row(vec![Cell::new(head), Cell::new(text)]);
+        }
+        out.table(table);
+        return;
+    }
     let mut above = "";
-    for (head, text) in facts(info) {
+    for (head, text) in facts {
         let shown = if head == above { "" } else { head };
-        out += &wrap_behind(&format!("{shown:<12}"), &style.text(&text), style.width);
+        out.labelled(format!("{shown:<12}"), text);
         above = head;
     }
-    out + &wrap_behind(&format!("{:<12}", "disturbance"), info.interference.meaning(), style.width)
 }
 
 /// The first paragraph of a benchmark's module comment that says what it measures; empty where none
@@ -94,23 +119,20 @@ fn parts(text: &str) -> Vec<Part> {
 
 /// Rewraps a module comment. A label (`**Measures:**`) that opens a paragraph loses its asterisks
 /// and is emphasised.
-fn reflow(text: &str, style: &Style) -> String {
-    let mut out = String::new();
+fn reflow(text: &str, style: &Style, out: &mut Document<'_>) {
     for part in parts(text) {
-        out += &match part {
-            Part::Heading(text) => style.paint(Ink::Strong, &style.text(&text)) + "\n",
-            Part::Verbatim(lines) => lines.iter().map(|line| style.text(line) + "\n").collect(),
-            Part::Blank => "\n".to_owned(),
-            Part::Paragraph { marker, text } => match label(&style.text(&text)) {
+        match part {
+            Part::Heading(text) => out.heading(text),
+            Part::Verbatim(lines) => out.lines(lines.iter().map(|line| style.text(line) + "\n").collect::<String>()),
+            Part::Blank => out.gap(),
+            Part::Paragraph { marker, text } => match label(&text) {
                 Some((label, rest)) => {
-                    let shown = wrap_behind(&marker, &format!("{label}{rest}"), style.width);
-                    shown.replacen(label, &style.paint(Ink::Strong, label), 1)
+                    out.parts(marker, vec![(label.to_owned(), Ink::Strong), (rest.to_owned(), Ink::Plain)]);
                 }
-                None => wrap_behind(&marker, &style.text(&text), style.width),
+                None => out.labelled(marker, text),
             },
-        };
+        }
     }
-    out
 }
 
 /// The label that opens a paragraph, without its `**`, and the rest of the paragraph.
@@ -149,23 +171,25 @@ mod tests {
 
     #[test]
     fn at_80_and_120_columns() {
-        insta::assert_snapshot!(explain(&PIPE, &Style::plain(80)));
-        insta::assert_snapshot!(explain(&PIPE, &Style::plain(120)));
+        insta::assert_snapshot!(explanations(&[], &[&PIPE], &Style::plain(80)).text(&Style::plain(80)));
+        insta::assert_snapshot!(explanations(&[], &[&PIPE], &Style::plain(120)).text(&Style::plain(120)));
     }
 
     #[test]
     fn without_a_text() {
-        insta::assert_snapshot!(explain(&FREQUENCY, &Style::plain(80)));
+        insta::assert_snapshot!(explanations(&[], &[&FREQUENCY], &Style::plain(80)).text(&Style::plain(80)));
     }
 
     #[test]
     fn a_label_is_emphasised_and_loses_its_asterisks() {
         let text = "**Pitfalls:** Pitfalls: an\nodd ** pair.\n- **item** of a list\n\n**not closed\n";
-        assert_eq!(
-            reflow(text, &Style::plain(80)),
-            "Pitfalls: Pitfalls: an odd ** pair.\n- item of a list\n\n**not closed\n"
-        );
-        let coloured = reflow(text, &Style { colour: true, ..Style::plain(80) });
+        let shown = |style: &Style| {
+            let mut out = Document::new("");
+            reflow(text, style, &mut out);
+            out.text(style)
+        };
+        assert_eq!(shown(&Style::plain(80)), "Pitfalls: Pitfalls: an odd ** pair.\n- item of a list\n\n**not closed\n");
+        let coloured = shown(&Style { colour: true, ..Style::plain(80) });
         assert!(coloured.starts_with("\x1b[1mPitfalls:\x1b[0m Pitfalls: an"), "{coloured:?}");
     }
 
@@ -173,7 +197,7 @@ mod tests {
     fn explain_omits_nothing() {
         let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
         for width in [40, 80, 200] {
-            let shown = letters(&explain(&PIPE, &Style::plain(width)));
+            let shown = letters(&explanations(&[], &[&PIPE], &Style::plain(width)).text(&Style::plain(width)));
             assert!(shown.contains(&letters(PIPE.about.text)), "{shown}");
         }
     }

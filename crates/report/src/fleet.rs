@@ -13,56 +13,12 @@ mod says;
 mod tests;
 
 use groma_analysis::fleet::signatures::Signatures;
-use groma_analysis::fleet::{Fleet, Judgement};
+use groma_analysis::fleet::{Fleet, Judgement, Verdict};
 
 use crate::Style;
-
-/// A format of a judgement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum FleetFormat {
-    /// Text for people; its first line is the answer.
-    #[default]
-    Table,
-    /// A line for each suspect: its name, a space, a reason for draining it.
-    Drain,
-    /// One JSON object, which a later judgement reads as its baseline.
-    Json,
-    /// For a ticket or a pull request.
-    Markdown,
-    /// A page for a browser, with a heat map of hosts and metrics.
-    Html,
-    /// Gauges for Prometheus.
-    Openmetrics,
-}
-
-impl FleetFormat {
-    /// All formats.
-    pub const ALL: [FleetFormat; 6] = [
-        FleetFormat::Table,
-        FleetFormat::Drain,
-        FleetFormat::Json,
-        FleetFormat::Markdown,
-        FleetFormat::Html,
-        FleetFormat::Openmetrics,
-    ];
-
-    /// The word used on the command line.
-    pub const fn word(self) -> &'static str {
-        match self {
-            FleetFormat::Table => "table",
-            FleetFormat::Drain => "drain",
-            FleetFormat::Json => "json",
-            FleetFormat::Markdown => "markdown",
-            FleetFormat::Html => "html",
-            FleetFormat::Openmetrics => "openmetrics",
-        }
-    }
-
-    /// The format with this name, if any.
-    pub fn from_word(word: &str) -> Option<FleetFormat> {
-        FleetFormat::ALL.into_iter().find(|format| format.word() == word)
-    }
-}
+use crate::document::{Document, Table};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
 
 /// What a view of a judgement shows.
 #[derive(Clone, Copy, Debug)]
@@ -83,14 +39,32 @@ pub struct FleetReport<'r> {
     pub groma: &'r str,
 }
 
-/// The judgement in a format; `style` is for text for people.
-pub fn fleet(report: &FleetReport<'_>, format: FleetFormat, style: &Style) -> String {
-    match format {
-        FleetFormat::Table => page::page(report, style),
-        FleetFormat::Drain => drain::drain(report),
-        FleetFormat::Json => json::json(report),
-        FleetFormat::Markdown => markdown::markdown(report),
-        FleetFormat::Html => html::html(report),
-        FleetFormat::Openmetrics => gauges::gauges(report),
+/// A judgement of many hosts.
+pub fn fleet<'a>(report: &'a FleetReport<'a>, style: &Style) -> Document<'a> {
+    Document::page("fleet", page::page(report, &style.of_page()))
+        .written(Format::Drain, move || drain::drain(report))
+        .written(Format::Json, move || json::json(report))
+        .written(Format::Csv, move || hosts(report).render(Format::Csv, &Style::plain(usize::MAX)))
+        .written(Format::Markdown, move || markdown::markdown(report))
+        .written(Format::Html, move || html::html(report))
+        .written(Format::Openmetrics, move || gauges::gauges(report))
+}
+
+/// A row for each host.
+fn hosts<'a>(report: &FleetReport<'_>) -> Document<'a> {
+    let names = says::Names::of(&report.fleet.metrics);
+    let columns = ["host", "run", "started", "verdict", "signature", "sentence"].map(|head| (head, Align::Left));
+    let mut table = Table::new(&columns, None);
+    for judged in &report.judgement.hosts {
+        let host = &report.fleet.hosts[judged.host];
+        let is_suspect = judged.verdict == Verdict::Suspect;
+        let sentence = if is_suspect { says::sentence(report, &names, judged) } else { String::new() };
+        let signature = judged.fit.as_ref().map_or("", |fit| fit.name.as_str());
+        let cells =
+            [host.name.as_str(), &host.run, &host.started, judged.verdict.word(), signature, &sentence].map(Cell::new);
+        table.row(cells.into());
     }
+    let mut out = Document::new("fleet");
+    out.table(table);
+    out
 }

@@ -5,14 +5,15 @@ use groma_model::{Families, Record};
 use groma_stats::order;
 
 use crate::compare::page_name;
-use crate::grid::{Align, Cell, Grid};
-use crate::style::{Ink, Style, wrap_behind};
+use crate::document::{Document, Table};
+use crate::grid::{Align, Cell};
+use crate::style::Ink;
 use crate::units;
 
 /// A sentence about all metrics, then a row for each: its value, by how much two of its runs
 /// differ, and the smallest change that a comparison of this many metrics detects in four cases of
 /// five.
-pub fn floors(families: Families<'_>, all: &[(&Record, Floor)], style: &Style) -> String {
+pub fn floors<'a>(families: Families<'_>, all: &[(&Record, Floor)]) -> Document<'a> {
     let found: Vec<f64> = all.iter().filter_map(|(_, floor)| floor.detectable).collect();
     let runs = all.iter().map(|(_, floor)| floor.runs).max().unwrap_or(0);
     let text = match found.len() {
@@ -36,20 +37,25 @@ pub fn floors(families: Families<'_>, all: &[(&Record, Floor)], style: &Style) -
             )
         }
     };
-    let mut out = wrap_behind("", &style.text(&text), style.width);
-    out.push('\n');
-    let mut grid = Grid::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right], style);
+    let mut out = Document::new("smallest changes that are found");
+    out.say(text);
+    out.gap();
+    let side = |head: &str| if head == "metric" { Align::Left } else { Align::Right };
     let heads = ["metric", "value", "runs", "two runs differ by", "found from"];
-    grid.row(heads.iter().map(|head| Cell::ink(*head, Ink::Strong)).collect());
+    let mut table = Table::new(&heads.map(|head| (head, side(head))), Some(Ink::Strong));
     for (record, floor) in all {
-        let percent = |ratio: Option<f64>| ratio.map_or(units::NONE.to_owned(), |ratio| units::percent(ratio - 1.0));
-        grid.row(vec![
+        let percent = |ratio: Option<f64>| {
+            let text = ratio.map_or(units::NONE.to_owned(), |ratio| units::percent(ratio - 1.0));
+            Cell::new(text).exactly(ratio.map(|ratio| ratio - 1.0), "")
+        };
+        table.row(vec![
             Cell::new(page_name(families, record)),
-            Cell::new(units::headline(record).unwrap_or_default()),
-            Cell::new(floor.runs.to_string()),
-            Cell::new(percent(floor.between_runs)),
-            Cell::new(percent(floor.detectable)),
+            Cell::new(units::headline(record).unwrap_or_default()).exactly(record.value, record.unit.symbol()),
+            Cell::count(floor.runs as u64),
+            percent(floor.between_runs),
+            percent(floor.detectable),
         ]);
     }
-    out + &grid.render()
+    out.table(table);
+    out
 }

@@ -1,86 +1,107 @@
-//! The formats of a run, and the one function that renders them.
+//! The formats of all views, and the view of a run.
 
 use groma_model::{End, Families, Record, RunHeader};
 
+use crate::document::Document;
 use crate::{Style, export, hardware, json, markdown, page, table};
 
-/// A format of a run.
+/// A format of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Aligned text for people.
     #[default]
     Table,
-    /// One JSON object: `run`, `metrics`, `end`.
-    Json,
-    /// One line per metric, long form, SI units.
-    Csv,
-    /// A table for GitHub and similar sites.
+    /// Tables for GitHub and its like.
     Markdown,
+    /// A page for a browser, in one file.
+    Html,
+    /// JSON, with every digit.
+    Json,
+    /// The rows of its tables, in SI units, with every digit.
+    Csv,
+    /// Test cases for continuous integration.
+    Junit,
+    /// A line for each slow host: its name, a space, a reason for draining it.
+    Drain,
+    /// Gauges for Prometheus.
+    Openmetrics,
 }
 
 impl Format {
-    /// All formats.
-    pub const ALL: [Format; 4] = [Format::Table, Format::Json, Format::Csv, Format::Markdown];
+    /// The formats that every view has.
+    pub const COMMON: [Format; 5] = [Format::Table, Format::Markdown, Format::Html, Format::Json, Format::Csv];
 
     /// The word used on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Format::Table => "table",
+            Format::Markdown => "markdown",
+            Format::Html => "html",
             Format::Json => "json",
             Format::Csv => "csv",
-            Format::Markdown => "markdown",
+            Format::Junit => "junit",
+            Format::Drain => "drain",
+            Format::Openmetrics => "openmetrics",
         }
     }
 
-    /// The format with this name, if any.
-    pub fn from_word(word: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|f| f.word() == word)
+    /// The format of files with this ending, if any has it.
+    pub fn of_ending(ending: &str) -> Option<Format> {
+        Some(match ending {
+            "txt" => Format::Table,
+            "md" => Format::Markdown,
+            "html" => Format::Html,
+            "json" => Format::Json,
+            "csv" => Format::Csv,
+            "xml" => Format::Junit,
+            "prom" => Format::Openmetrics,
+            _ => return None,
+        })
     }
 }
 
-/// Renders a run. JSON and CSV contain every digit and ignore `style`. The other formats show the
-/// pages if the run has enough of their metrics and `style.all` is not set, else a table of all
-/// metrics, below the hardware page if the run has enough for that one. `end` is `None` while the
-/// run goes on, or after it was killed. `families` provide sentences and rows.
-pub fn render(
-    families: Families<'_>,
-    run: &RunHeader,
-    records: &[Record],
-    end: Option<&End>,
-    format: Format,
+/// A run: its pages if it has enough of their metrics and `style.all` is not set, else a table of
+/// all metrics, below the hardware page if the run has enough for that one. JSON and CSV contain
+/// every metric with every digit. `end` is `None` while the run goes on, or after it was killed.
+/// `families` provide sentences and rows.
+pub fn run<'a>(
+    families: Families<'a>,
+    run: &'a RunHeader,
+    records: &'a [Record],
+    end: Option<&'a End>,
     style: &Style,
-) -> String {
-    let pages = |style: &Style| if style.all { None } else { page::pages(families, run, records, end, style) };
-    match format {
-        Format::Table => pages(style).unwrap_or_else(|| {
-            let table = table::table(families, run, records, end, style);
+) -> Document<'a> {
+    let of_page = style.of_page();
+    let pages = if style.all { None } else { page::pages(families, run, records, end, &of_page) };
+    let title = format!("run {}", run.run);
+    let has_pages = pages.is_some();
+    let mut document = match pages {
+        Some(pages) => Document::page(title, pages),
+        None => {
+            let mut document = Document::new(title);
             // A rule with nothing below it is not a page.
-            match hardware::hardware(families, run, records, style).filter(|page| page.lines().count() > 1) {
-                Some(page) => format!("{page}\n{table}"),
-                None => table,
+            let hardware = hardware::page(families, run, records, &of_page);
+            if let Some(page) = hardware.filter(|page| page.lines().count() > 1) {
+                document.lines(page);
+                document.gap();
             }
-        }),
-        Format::Json => json::json(run, records, end),
-        Format::Csv => export::csv_records(run, records),
-        Format::Markdown => match pages(&markdown::in_a_block(style)) {
-            Some(pages) => markdown::block(&pages),
-            None => markdown::markdown(families, run, records, end, style),
-        },
+            document.append(table::table(families, run, records, end, style));
+            document
+        }
+    };
+    if !has_pages {
+        let style = *style;
+        document = document.written(Format::Markdown, move || markdown::markdown(families, run, records, end, &style));
     }
+    document
+        .written(Format::Json, move || json::json(run, records, end))
+        .written(Format::Csv, move || export::csv_records(run, records))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures;
-
-    #[test]
-    fn words_and_back() {
-        for format in Format::ALL {
-            assert_eq!(Format::from_word(format.word()), Some(format));
-        }
-        assert_eq!(Format::from_word("xml"), None);
-    }
 
     #[test]
     fn any_record_can_be_rendered() {
@@ -99,20 +120,21 @@ mod tests {
                 _ => {}
             }
         }
-        let (run, end) = (fixtures::header(), fixtures::end(&records));
+        let (header, end) = (fixtures::header(), fixtures::end(&records));
         for width in [0, 1, 40, 80, 300] {
             for unicode in [true, false] {
                 let style = Style { colour: true, width, unicode, all: width == 40, program: "groma" };
-                for format in Format::ALL {
-                    render(fixtures::families(), &run, &records, Some(&end), format, &style);
+                for format in Format::COMMON {
+                    let style = style.of(format);
+                    run(fixtures::families(), &header, &records, Some(&end), &style).render(format, &style);
                 }
                 for record in &records {
                     crate::live_line(record, &style);
                     let same = records.iter().filter(|r| r.id == record.id).collect();
-                    let source = [crate::Source { run: &run, called: "", records: same }];
+                    let source = [crate::Source { run: &header, called: "", records: same }];
                     let curve = crate::plot(fixtures::families(), &source, None, &[]);
                     for chart in
-                        [curve, crate::histogram(&run, record, groma_model::Labels::NONE)].into_iter().flatten()
+                        [curve, crate::histogram(&header, record, groma_model::Labels::NONE)].into_iter().flatten()
                     {
                         chart.terminal(&style);
                         chart.svg();
@@ -126,15 +148,10 @@ mod tests {
     fn every_format_names_every_metric() {
         let records = fixtures::records();
         let style = Style { all: true, ..Style::plain(120) };
-        for format in Format::ALL {
-            let text = render(
-                fixtures::families(),
-                &fixtures::header(),
-                &records,
-                Some(&fixtures::end(&records)),
-                format,
-                &style,
-            );
+        let (header, end) = (fixtures::header(), fixtures::end(&records));
+        for format in Format::COMMON {
+            let style = style.of(format);
+            let text = run(fixtures::families(), &header, &records, Some(&end), &style).render(format, &style);
             assert!(text.ends_with('\n'), "{format:?}");
             for record in &records {
                 assert!(text.contains(&record.id), "{format:?} lacks {}", record.id);

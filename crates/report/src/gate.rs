@@ -4,23 +4,23 @@ use groma_analysis::compare::{Comparison, Gate, Pair, Share, Verdict, identity};
 use groma_analysis::gate::{Suspects, is_doubtful};
 use groma_model::Families;
 
-use crate::compare::{CompareFormat, change, page_name};
-use crate::style::{Ink, Style, wrap_behind};
+use crate::compare::{change, page_name};
+use crate::document::Document;
+use crate::format::Format;
+use crate::style::{Ink, Style};
 use crate::units::{self, Scale};
 
 /// Suspects that are named; the rest are counted.
 const NAMED: usize = 5;
 
 /// The verdict in a sentence, a line for each confirmed regression, and a sentence about the
-/// cleared suspects. `tolerance` is a fraction. Plain lines, or Markdown.
-pub fn gate(
+/// cleared suspects. `tolerance` is a fraction. It stands above the comparison ([`Document::above`]).
+pub fn gate<'a>(
     families: Families<'_>,
     comparison: &Comparison<'_>,
     (verdict, suspects): (Gate, &Suspects),
     tolerance: f64,
-    format: CompareFormat,
-    style: &Style,
-) -> String {
+) -> Document<'a> {
     let all = comparison.pairs.len();
     let slower: Vec<&Pair<'_>> = comparison.pairs.iter().filter(|pair| pair.verdict == Verdict::Slower).collect();
     let by = percent(tolerance);
@@ -47,19 +47,20 @@ pub fn gate(
             (Ink::Warning, "CANNOT TELL", what)
         }
     };
-    let lines = slower.iter().map(|pair| line(families, pair));
+    let lines: Vec<String> = slower.iter().map(|pair| line(families, pair)).collect();
     let cleared = cleared(families, comparison, suspects, tolerance);
-    if format == CompareFormat::Markdown {
+    let mut out = Document::new("gate");
+    out.headed(format!("{word}  "), ink, what.clone());
+    lines.iter().for_each(|text| out.labelled("  ", text.as_str()));
+    out.say(cleared.clone().unwrap_or_default());
+    out.gap();
+    out.written(Format::Markdown, move || {
+        let plain = |text: &str| Style::plain(usize::MAX).text(text);
         // Escape line by line: text from outside must not begin a line.
-        let lines: String = lines.map(|line| format!("- {}\n", style.text(&line))).collect();
-        let cleared = cleared.map_or(String::new(), |text| format!("\n{}\n", style.text(&text)));
-        return format!("**{word}**: {}\n\n{lines}{cleared}\n", style.text(&what));
-    }
-    let mut out = wrap_behind(&format!("{}  ", style.paint(ink, word)), &style.text(&what), style.width);
-    lines.for_each(|line| out += &wrap_behind("  ", &style.text(&line), style.width));
-    cleared.iter().for_each(|text| out += &wrap_behind("", &style.text(text), style.width));
-    out.push('\n');
-    out
+        let lines: String = lines.iter().map(|line| format!("- {}\n", plain(line))).collect();
+        let cleared = cleared.as_ref().map_or(String::new(), |text| format!("\n{}\n", plain(text)));
+        format!("**{word}**: {}\n\n{lines}{cleared}\n", plain(&what))
+    })
 }
 
 /// `Round trips, 1 CPU: pipe: 6.16 µs → 7.10 µs, +15 % (+11 % to +19 %)`.
@@ -146,8 +147,7 @@ mod tests {
         let pairs = vec![pair(0, 1.51, interval, unclear), pair(1, 0.99, [0.98, 1.01], Verdict::Same { within: 0.02 })];
         let suspects = pairs.iter().map(|pair| (identity(pair.sides[0]), 1.28)).collect();
         let comparison = Comparison { pairs, ..Comparison::default() };
-        let (families, style) = (fixtures::families(), Style::plain(400));
-        gate(families, &comparison, (verdict, &suspects), 0.05, CompareFormat::Table, &style)
+        gate(fixtures::families(), &comparison, (verdict, &suspects), 0.05).text(&Style::plain(400))
     }
 
     #[test]

@@ -12,20 +12,46 @@ pub(crate) enum Align {
     Right,
 }
 
-/// A text with its colour.
+/// A text with its colour, and the exact value behind it.
 #[derive(Clone, Default)]
 pub(crate) struct Cell {
     text: String,
     ink: Ink,
+    exact: Option<(f64, &'static str)>,
 }
 
 impl Cell {
     pub(crate) fn new(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), ink: Ink::Plain }
+        Cell::ink(text, Ink::Plain)
     }
 
     pub(crate) fn ink(text: impl Into<String>, ink: Ink) -> Cell {
-        Cell { text: text.into(), ink }
+        Cell { text: text.into(), ink, exact: None }
+    }
+
+    /// The cell with its value in this SI unit, which may be empty. Files for programs have it
+    /// instead of the rounded text.
+    pub(crate) fn exactly(self, value: impl Into<Option<f64>>, unit: &'static str) -> Cell {
+        Cell { exact: value.into().map(|value| (value, unit)), ..self }
+    }
+
+    /// A count.
+    pub(crate) fn count(count: impl Into<u64>) -> Cell {
+        let count = count.into();
+        Cell::new(count.to_string()).exactly(count as f64, "")
+    }
+
+    /// Whether it stands out: a total, or a row of this machine among others.
+    pub(crate) const fn is_emphasised(&self) -> bool {
+        matches!(self.ink, Ink::Strong | Ink::First)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) const fn exact(&self) -> Option<(f64, &'static str)> {
+        self.exact
     }
 }
 

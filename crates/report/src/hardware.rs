@@ -18,17 +18,20 @@ use groma_analysis::point::measured;
 use groma_model::family::Row;
 use groma_model::{Families, Record, RunHeader};
 
+use crate::document::Document;
+use crate::format::Format;
 use crate::layout::{Strip, column, in_two_columns, lines, picture, rule, stacked};
 use crate::machine::host;
 use crate::style::{Ink, Style, wrap_behind};
 use crate::units::{self, Scale, size, time};
+use crate::{export, json};
 
 /// With fewer values there is no page: the tables show the same.
 const FEWEST: usize = 3;
 
 /// The hardware of a run on one page for a terminal or a pipe. `None` where the run has too little
 /// of it.
-pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
+pub(crate) fn page(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
     let page = strips(families, run, records, style)?;
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
     for strip in page {
@@ -36,6 +39,23 @@ pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], sty
         out.push('\n');
     }
     Some(out)
+}
+
+/// The hardware of a run on one page; `None` where the run has too little of it. As data it is the
+/// run's records.
+pub fn hardware<'a>(
+    families: Families<'_>,
+    run: &'a RunHeader,
+    records: &'a [Record],
+    style: &Style,
+) -> Option<Document<'a>> {
+    let page = page(families, run, records, &style.of_page())?;
+    let document = Document::page(format!("hardware of run {}", run.run), page);
+    Some(
+        document
+            .written(Format::Json, move || json::json(run, records, None))
+            .written(Format::Csv, move || export::csv_records(run, records)),
+    )
 }
 
 /// The content of the page, before layout.
@@ -204,7 +224,7 @@ mod tests {
     use groma_model::{Fact, Machine, State};
 
     fn shown(machine: (RunHeader, Vec<Record>), style: &Style) -> String {
-        hardware(fixtures::families(), &machine.0, &machine.1, style).expect("it holds a survey")
+        page(fixtures::families(), &machine.0, &machine.1, style).expect("it holds a survey")
     }
 
     #[test]
@@ -306,8 +326,8 @@ mod tests {
     #[test]
     fn a_run_without_a_survey_has_no_page() {
         let records = [fixtures::record("syscall.getppid", "", groma_model::Quantity::Latency, 1e-7)];
-        assert!(hardware(fixtures::families(), &fixtures::header(), &records, &Style::plain(80)).is_none());
-        assert!(hardware(fixtures::families(), &fixtures::header(), &[], &Style::plain(80)).is_none());
+        assert!(page(fixtures::families(), &fixtures::header(), &records, &Style::plain(80)).is_none());
+        assert!(page(fixtures::families(), &fixtures::header(), &[], &Style::plain(80)).is_none());
     }
 
     #[test]
@@ -316,13 +336,13 @@ mod tests {
         let ids: std::collections::BTreeSet<String> = records.iter().map(|r| r.id.clone()).collect();
         for id in &ids {
             let without: Vec<Record> = records.iter().filter(|r| r.id != *id).cloned().collect();
-            hardware(fixtures::families(), &run, &without, &Style::plain(80));
+            page(fixtures::families(), &run, &without, &Style::plain(80));
             let alone: Vec<Record> = records.iter().filter(|r| r.id == *id).cloned().collect();
-            hardware(fixtures::families(), &run, &alone, &Style::plain(80));
+            page(fixtures::families(), &run, &alone, &Style::plain(80));
         }
         let failed: Vec<Record> =
             records.into_iter().map(|r| fixtures::without(r, State::Unsupported, "there is none here")).collect();
-        assert!(hardware(fixtures::families(), &run, &failed, &Style::plain(80)).is_none());
+        assert!(page(fixtures::families(), &run, &failed, &Style::plain(80)).is_none());
     }
 
     fn shared(declared: &str, records: &[Record]) -> Claim {

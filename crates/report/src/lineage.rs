@@ -3,27 +3,38 @@
 use groma_model::Info;
 use groma_published::{Cell, Quantity, Repeat, Shape};
 
-use crate::style::{Ink, Style, wrap_behind};
+use crate::document::{Document, Table};
+use crate::grid::{Align, Cell as Shown};
+use crate::style::{Ink, Style};
 
-/// A block per row. If the row does not say what is timed, the summaries of its benchmarks do.
-pub fn lineage(repeats: &[&Repeat], infos: &[&Info], style: &Style) -> String {
-    let mut out = String::new();
+/// A block per row; in files a table of them. If the row does not say what is timed, the summaries
+/// of its benchmarks do.
+pub fn lineage<'a>(repeats: &[&Repeat], infos: &[&Info], style: &Style) -> Document<'a> {
+    let mut out = Document::new("What repeats what");
+    let columns = ["row", "timed", "command", "published", "differs"].map(|head| (head, Align::Left));
+    let mut table = Table::new(&columns, None);
     for repeat in repeats {
         let column = if repeat.column.is_empty() { String::new() } else { format!(": {}", repeat.column) };
-        out += &format!("{}{column}\n", style.paint(Ink::Strong, repeat.source));
-        // The command has a line of its own, unbroken, to be copied.
-        out += &format!("  {}\n", style.text(repeat.command));
         let ids = repeat.benchmarks();
         let summaries: Vec<&str> =
             infos.iter().filter(|info| ids.contains(&info.id)).map(|info| info.summary).collect();
         let timed = if repeat.timed.is_empty() { summaries.join("; ") } else { repeat.timed.to_owned() };
-        let differs = repeat.differs.to_owned();
-        for (head, text) in [("timed", timed), ("published", published(repeat)), ("differs", differs)] {
-            if !text.is_empty() {
-                out += &wrap_behind(&format!("  {head:<9} "), &style.text(&text), style.width);
-            }
+        let (published, differs) = (published(repeat), repeat.differs.to_owned());
+        if style.is_of_file() {
+            let name = format!("{}{column}", repeat.source);
+            table.row([name, timed, repeat.command.to_owned(), published, differs].map(Shown::new).into());
+            continue;
         }
-        out.push('\n');
+        out.parts("", vec![(repeat.source.to_owned(), Ink::Strong), (column, Ink::Plain)]);
+        // The command has a line of its own, unbroken, to be copied.
+        out.lines(format!("  {}\n", style.text(repeat.command)));
+        for (head, text) in [("timed", timed), ("published", published), ("differs", differs)] {
+            out.labelled(format!("  {head:<9} "), text);
+        }
+        out.gap();
+    }
+    if !table.is_empty() {
+        out.table(table);
     }
     out
 }
@@ -78,7 +89,7 @@ mod tests {
     #[test]
     fn lineages() {
         let both = [of("lmbench1996:table11"), of("perf_bench:sched pipe")].concat();
-        insta::assert_snapshot!(lineage(&both, &[&PIPE], &Style::plain(80)));
+        insta::assert_snapshot!(lineage(&both, &[&PIPE], &Style::plain(80)).text(&Style::plain(80)));
     }
 
     #[test]

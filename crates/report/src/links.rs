@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::Style;
-use crate::style::{Ink, wrap_behind};
+use crate::document::{Document, Table};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
+use crate::style::Ink;
 use crate::units::{self, Scale, counted};
 
 /// What a view of links is made of.
@@ -28,32 +31,6 @@ pub struct LinksReport<'a> {
     pub notes: &'a [String],
 }
 
-/// A format of a judgement of links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum LinksFormat {
-    /// Text for people; its first line is the answer.
-    #[default]
-    Table,
-    /// A line for each slow host: its name, a space, a reason for draining it.
-    Drain,
-    /// One JSON object.
-    Json,
-}
-
-impl LinksFormat {
-    /// All formats.
-    pub const ALL: [LinksFormat; 3] = [LinksFormat::Table, LinksFormat::Drain, LinksFormat::Json];
-
-    /// The word used on the command line.
-    pub const fn word(self) -> &'static str {
-        match self {
-            LinksFormat::Table => "table",
-            LinksFormat::Drain => "drain",
-            LinksFormat::Json => "json",
-        }
-    }
-}
-
 /// The most hosts of a matrix on a terminal: of more, a row would not fit.
 const MOST_IN_MATRIX: usize = 12;
 /// The most characters of a host's name in the matrix.
@@ -61,13 +38,58 @@ const NAME: usize = 10;
 /// The most findings of one kind in the answer.
 const MOST_NAMED: usize = 3;
 
-/// A judgement of links in a format.
-pub fn links(report: &LinksReport<'_>, format: LinksFormat, style: &Style) -> String {
-    match format {
-        LinksFormat::Table => page(report, style),
-        LinksFormat::Drain => drain(report),
-        LinksFormat::Json => json(report),
+/// A judgement of links.
+pub fn links<'a>(report: &'a LinksReport<'a>, style: &Style) -> Document<'a> {
+    let things = by_thing(report);
+    let mut out = Document::new("links")
+        .written(Format::Drain, move || drain(report))
+        .written(Format::Json, move || json(report));
+    let ink = if things.is_empty() { Ink::Strong } else { Ink::Bad };
+    out.parts("", vec![(answer(report, &things), ink)]);
+    for (slow, findings) in &things {
+        let texts: Vec<String> = findings.iter().map(|finding| what(report, slow, finding)).collect();
+        out.labelled("  ", format!("{}: {}", thing(report, slow), texts.join("; ")));
     }
+    if style.is_of_file() {
+        out.table(values(report));
+    } else {
+        let measured = report.metrics.iter().filter(|metric| !metric.values.is_empty());
+        measured.for_each(|metric| out.lines(matrix(report, metric, style)));
+    }
+    let how = format!(
+        "A value is of the host in the row, measured against that in the column. What counts are slow-downs from {} on; \
+         the probability of any false name is at most 5 % (Holm). {}",
+        units::percent(report.at_least),
+        match report.alone {
+            Some(true) => "No host had two peers at once.",
+            Some(false) => "Some hosts had two peers at once, so their values may be those of two.",
+            None => "",
+        }
+    );
+    out.gap();
+    out.say(how);
+    if !report.notes.is_empty() {
+        out.gap();
+        out.say("Input");
+        report.notes.iter().for_each(|note| out.labelled("  ", note.as_str()));
+    }
+    out
+}
+
+/// A row for each value.
+fn values(report: &LinksReport<'_>) -> Table {
+    let columns = [("metric", Align::Left), ("from", Align::Left), ("to", Align::Left), ("value", Align::Right)];
+    let mut table = Table::new(&columns, None);
+    for metric in report.metrics {
+        let unit = if metric.lower_is_better { "s" } else { "B/s" };
+        for one in &metric.values {
+            let names =
+                [&metric.name, &report.hosts[one.from], &report.hosts[one.to]].map(|name| Cell::new(name.as_str()));
+            let value = Cell::new(units::value(one.value, scale(metric), None)).exactly(one.value, unit);
+            table.row(names.into_iter().chain([value]).collect());
+        }
+    }
+    table
 }
 
 /// Findings of one thing together: what it is, and its findings, the slowest first.
@@ -128,43 +150,6 @@ fn pairs(report: &LinksReport<'_>) -> usize {
     let of: std::collections::BTreeSet<(usize, usize)> =
         all.map(|one| (one.from.min(one.to), one.from.max(one.to))).collect();
     of.len()
-}
-
-fn page(report: &LinksReport<'_>, style: &Style) -> String {
-    let things = by_thing(report);
-    let ink = if things.is_empty() { Ink::Strong } else { Ink::Bad };
-    let mut out = String::new();
-    let mut paragraph = |first: &str, text: &str, ink| {
-        for line in wrap_behind(first, &style.text(text), style.width).lines() {
-            out.push_str(&style.paint(ink, line));
-            out.push('\n');
-        }
-    };
-    paragraph("", &answer(report, &things), ink);
-    for (slow, findings) in &things {
-        let texts: Vec<String> = findings.iter().map(|finding| what(report, slow, finding)).collect();
-        paragraph("  ", &format!("{}: {}", thing(report, slow), texts.join("; ")), Ink::Plain);
-    }
-    for metric in report.metrics.iter().filter(|metric| !metric.values.is_empty()) {
-        out.push_str(&matrix(report, metric, style));
-    }
-    let how = format!(
-        "A value is of the host in the row, measured against that in the column. What counts are slow-downs from {} on; \
-         the probability of any false name is at most 5 % (Holm). {}",
-        units::percent(report.at_least),
-        match report.alone {
-            Some(true) => "No host had two peers at once.",
-            Some(false) => "Some hosts had two peers at once, so their values may be those of two.",
-            None => "",
-        }
-    );
-    out.push('\n');
-    out.push_str(&wrap_behind("", &style.text(&how), style.width));
-    if !report.notes.is_empty() {
-        out.push_str("\nInput\n");
-        report.notes.iter().for_each(|note| out.push_str(&wrap_behind("  ", &style.text(note), style.width)));
-    }
-    out
 }
 
 fn scale(metric: &MetricOfLinks) -> Scale {

@@ -4,58 +4,118 @@ use groma_model::{
     Better, Composition, Info, Need, Output, Param, ParamKind, Part, Placement, Profile, Scaling, Tier, Times, Timing,
     Unit, Value,
 };
-use groma_published::sources;
+use groma_published::{REPEATS, TOOLS, sources};
 use serde_json::{Value as Json, json};
 
-use crate::grid::{Align, Cell, Grid};
+use crate::document::{Document, Table};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
 use crate::json::pretty;
-use crate::style::{Ink, Style, columns, wrap_behind};
+use crate::style::{Ink, Style, columns};
+use crate::units::counted;
 
 /// One line per benchmark, by family; `long` adds parameters, further metrics, placements and
 /// lineage. A star marks benchmarks that only run when named.
-pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
-    let mut grid = Grid::new(&[Align::Left, Align::Left], style);
-    let mut out = String::new();
+pub fn list<'a>(infos: &'a [&'a Info], long: bool, style: &Style) -> Document<'a> {
+    let mut out = Document::new("What groma measures").written(Format::Json, move || list_json(infos));
+    if style.is_of_file() {
+        out.say(
+            "`groma explain ID` says of each how it is measured, what it does not measure, and what can go wrong; `groma \
+             list --long` shows the values of parameters as well.",
+        );
+        out.table(whole(infos));
+        let tools = of_tools(infos);
+        if !tools.is_empty() {
+            out.heading("Coming from other tools");
+            out.table(tools);
+        }
+    } else if long {
+        let mut family = "";
+        for info in infos {
+            if info.family() != family {
+                if !family.is_empty() {
+                    out.gap();
+                }
+                family = info.family();
+                out.heading(family);
+            }
+            entry(info, &mut out);
+        }
+        out.gap();
+        out.say("values in brackets: with --full, or by --param; in full: groma explain ID");
+    } else {
+        out.table(rows(infos, style));
+    }
+    let named = infos.iter().filter(|i| i.tier == Tier::Named).count();
+    let named = if named > 0 { "; * only measured when named" } else { "" };
+    out.say(format!("{}{named}", counted(infos.len(), "benchmark")));
+    out
+}
+
+/// A row for each benchmark, with its parameters and further metrics.
+fn whole(infos: &[&Info]) -> Table {
+    let columns = ["id", "what", "quantity", "parameters", "also reports"].map(|head| (head, Align::Left));
+    let mut table = Table::new(&columns, None);
+    let mut family = "";
+    for info in infos {
+        if info.family() != family {
+            family = info.family();
+            table.section(Cell::new(family));
+        }
+        let star = if info.tier == Tier::Named { " *" } else { "" };
+        let also = words(info.outputs, |o| if o.suffix.is_empty() { String::new() } else { info.metric(o) });
+        let also = also.strip_prefix(", ").unwrap_or(&also);
+        let cells = [
+            format!("{}{star}", info.id),
+            info.summary.to_owned(),
+            info.quantity.word().to_owned(),
+            words(info.params, |p| p.name.to_owned()),
+            also.to_owned(),
+        ];
+        table.row(cells.map(Cell::new).into());
+    }
+    table
+}
+
+/// The tests of other tools that these benchmarks repeat.
+fn of_tools(infos: &[&Info]) -> Table {
+    let columns = ["tool", "test", "groma"].map(|head| (head, Align::Left));
+    let mut table = Table::new(&columns, None);
+    for (tool, title) in TOOLS {
+        for repeat in REPEATS.iter().filter(|repeat| repeat.document() == tool) {
+            let benchmarks = repeat.benchmarks();
+            if benchmarks.iter().all(|id| infos.iter().any(|info| info.id == *id)) {
+                let test = repeat.source.split_once(':').map_or("", |(_, test)| test);
+                table.row([title, test, &benchmarks.join(", ")].map(Cell::new).into());
+            }
+        }
+    }
+    table
+}
+
+/// A row for each benchmark, by family.
+fn rows(infos: &[&Info], style: &Style) -> Table {
+    let mut table = Table::new(&[("benchmark", Align::Left), ("what it measures", Align::Left)], None);
     let mut family = "";
     // One line each: `long` has the rest.
     let longest = infos.iter().map(|info| columns(info.id)).max().unwrap_or(0);
     let room = style.width.saturating_sub(longest + "   *  ".len()).max(20);
     for info in infos {
-        let first = info.family() != family;
-        family = info.family();
-        if long {
-            if first {
-                out += &format!("{}{}\n", if out.is_empty() { "" } else { "\n" }, style.paint(Ink::Strong, family));
-            }
-            out += &entry(info, style);
-        } else {
-            if first {
-                grid.line(Cell::ink(family, Ink::Strong));
-            }
-            let star = if info.tier == Tier::Named { " *" } else { "" };
-            grid.row(vec![Cell::new(format!("  {}{star}", info.id)), Cell::new(style.cut(info.summary, room))]);
+        if info.family() != family {
+            family = info.family();
+            table.section(Cell::ink(family, Ink::Strong));
         }
+        let star = if info.tier == Tier::Named { " *" } else { "" };
+        table.row(vec![Cell::new(format!("  {}{star}", info.id)), Cell::new(style.cut(info.summary, room))]);
     }
-    out += &grid.render();
-    if long {
-        out += "\nvalues in brackets: with --full, or by --param; in full: groma explain ID\n";
-    }
-    let named = infos.iter().filter(|i| i.tier == Tier::Named).count();
-    out += &match (infos.len(), named) {
-        (1, _) => "1 benchmark".to_owned(),
-        (n, _) => format!("{n} benchmarks"),
-    };
-    if named > 0 {
-        out += "; * only measured when named";
-    }
-    out + "\n"
+    table
 }
 
 /// A benchmark in a few lines: the parameters in one, without the full text of `groma explain`.
-fn entry(info: &Info, style: &Style) -> String {
+fn entry(info: &Info, out: &mut Document<'_>) {
     let star = if info.tier == Tier::Named { " *" } else { "" };
-    let mut out = format!("  {}{star}\n", style.paint(Ink::Strong, info.id));
-    out += &wrap_behind("    ", &style.text(info.summary), style.width);
+    out.parts("  ", vec![(info.id.to_owned(), Ink::Strong), (star.to_owned(), Ink::Plain)]);
+    out.labelled("    ", info.summary);
     let params = words(info.params, |p| format!("{}={}", p.name, choices(p))).replace(", ", " ");
     let also = words(info.outputs, |o| if o.suffix.is_empty() { String::new() } else { format!(".{}", o.suffix) });
     let also = also.strip_prefix(", ").unwrap_or(&also);
@@ -66,11 +126,8 @@ fn entry(info: &Info, style: &Style) -> String {
     };
     let lineage = sources(info.id).join(", ");
     for (head, text) in [("params", params.as_str()), ("also", also), ("where", &placements), ("lineage", &lineage)] {
-        if !text.is_empty() {
-            out += &wrap_behind(&format!("    {head:<7} "), &style.text(text), style.width);
-        }
+        out.labelled(format!("    {head:<7} "), text);
     }
-    out
 }
 
 /// The values of a parameter in short: `1|64[|1K|4K]`, with those of a default run before the
@@ -211,7 +268,7 @@ fn words<T>(all: &[T], word: impl Fn(&T) -> String) -> String {
 }
 
 /// The benchmarks as a JSON array of objects.
-pub fn list_json(infos: &[&Info]) -> String {
+pub(crate) fn list_json(infos: &[&Info]) -> String {
     pretty(&infos.iter().map(|info| object(info)).collect::<Vec<_>>())
 }
 
@@ -317,14 +374,14 @@ pub(crate) mod tests {
 
     #[test]
     fn short() {
-        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], false, &Style::plain(80)));
-        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], false, &Style::plain(120)));
+        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], false, &Style::plain(80)).text(&Style::plain(80)));
+        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], false, &Style::plain(120)).text(&Style::plain(120)));
     }
 
     #[test]
     fn long() {
-        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(80)));
-        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(120)));
+        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(80)).text(&Style::plain(80)));
+        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(120)).text(&Style::plain(120)));
     }
 
     #[test]

@@ -14,7 +14,6 @@ use groma_model::{Placement, Record, RunHeader};
 use groma_published::results::{Form, KINDS, Kind, Ours, PERCENT, Tasks, Unit};
 
 pub use file::{Written, lmbench_file};
-pub use layout::SummaryFormat;
 pub use summary::{SummaryRun, Wanted, blank_cells, lmbench_summary, wanted, wanted_of_summary};
 
 /// The key of a fact of the run: the copies of each program that ran at once.

@@ -3,8 +3,11 @@
 use groma_model::{CpuLimit, Fact, Machine, NoiseVerdict, parse_size, size_text};
 use serde_json::{Map, Value as Json, json};
 
+use crate::document::{Document, Table};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
 use crate::json::pretty;
-use crate::style::{Ink, Style, columns, wrap_behind};
+use crate::style::{Style, columns};
 use crate::units;
 use groma_analysis::point::family;
 
@@ -49,12 +52,21 @@ const BRIEF: [&str; 34] = [
 
 /// The machine in one line, its facts grouped by the first part of their keys, and the noise of the
 /// host: the verdict, the share of time lost to others, and what its own CPU quota took.
-pub fn machine(machine: &Machine, lost: Option<f64>, own: Option<CpuLimit>, style: &Style) -> String {
+pub fn machine<'a>(machine: &'a Machine, lost: Option<f64>, own: Option<CpuLimit>, style: &Style) -> Document<'a> {
+    let mut out = Document::new(host(machine)).written(Format::Json, move || machine_json(machine, lost, own));
+    if style.is_of_file() {
+        let mut table = Table::new(&[("fact", Align::Left), ("value", Align::Left)], None);
+        for fact in &machine.facts {
+            table.row(vec![Cell::new(fact.key.as_str()), Cell::new(value(fact))]);
+        }
+        out.table(table);
+        return out;
+    }
     let is_brief =
         |key: &str| BRIEF.iter().any(|brief| *brief == key || (brief.ends_with('.') && key.starts_with(brief)));
     let shown: Vec<&Fact> = machine.facts.iter().filter(|fact| style.all || is_brief(&fact.key)).collect();
     let longest = shown.iter().map(|f| columns(rest(f))).max().unwrap_or(0).min(24);
-    let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(machine))), style.width);
+    out.heading(host(machine));
     let mut done: Vec<&str> = Vec::new();
     for fact in &shown {
         let group = family(&fact.key);
@@ -62,36 +74,33 @@ pub fn machine(machine: &Machine, lost: Option<f64>, own: Option<CpuLimit>, styl
             continue;
         }
         done.push(group);
-        out += &style.paint(Ink::Strong, &style.text(group));
-        out.push('\n');
+        out.heading(group);
         for fact in shown.iter().filter(|f| family(&f.key) == group) {
-            let first = format!("  {:<longest$}  ", style.text(rest(fact)));
-            let value = style.text(&value(fact));
-            out += &if value.trim().is_empty() {
-                first.trim_end().to_owned() + "\n"
-            } else {
-                wrap_behind(&first, &value, style.width)
-            };
+            let value = value(fact);
+            // An empty fact is shown by its name.
+            let value = if value.trim().is_empty() { " ".to_owned() } else { value };
+            out.labelled(format!("  {:<longest$}  ", rest(fact)), value);
         }
     }
     if let Some(lost) = lost {
-        out += &style.paint(Ink::Strong, "noise");
+        out.heading("noise");
         let word = NoiseVerdict::of_lost(lost).word();
-        out += &format!("\n  {:<longest$}  {word} ({} of the time lost)\n", "verdict", units::percent(lost));
+        let text = format!("{word} ({} of the time lost)", units::percent(lost));
+        out.labelled(format!("  {:<longest$}  ", "verdict"), text);
     }
     if let Some(own) = own.filter(CpuLimit::is_felt) {
-        out += &wrap_behind(&format!("  {:<longest$}  ", "limit"), &own.to_string(), style.width);
+        out.labelled(format!("  {:<longest$}  ", "limit"), own.to_string());
     }
     let more = machine.facts.len() - shown.len();
     if more > 0 {
-        out += &format!("{more} more facts: {} machine --all\n", style.program);
+        out.say(format!("{more} more facts: {} machine --all", style.program));
     }
     out
 }
 
 /// The facts as one flat object, from key to recorded text, so that two machines can be compared by
 /// lines; and the noise. For a repeated key the last value counts.
-pub fn machine_json(machine: &Machine, lost: Option<f64>, own: Option<CpuLimit>) -> String {
+fn machine_json(machine: &Machine, lost: Option<f64>, own: Option<CpuLimit>) -> String {
     let facts: Map<String, Json> =
         machine.facts.iter().map(|f| (f.key.clone(), Json::String(f.value.clone()))).collect();
     let noise = lost.map(|lost| json!({ "verdict": NoiseVerdict::of_lost(lost), "lost": lost }));
@@ -154,7 +163,8 @@ mod tests {
 
     #[test]
     fn at_80_and_120_columns() {
-        let shown = |width| machine(&fixtures::machine(), Some(0.0091), None, &Style::plain(width));
+        let shown =
+            |width| machine(&fixtures::machine(), Some(0.0091), None, &Style::plain(width)).text(&Style::plain(width));
         insta::assert_snapshot!(shown(80));
         insta::assert_snapshot!(shown(120));
     }

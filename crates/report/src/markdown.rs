@@ -78,12 +78,17 @@ pub(crate) fn markdown(
 }
 
 /// The hardware page in Markdown; `None` where the run has too little of it.
-pub fn hardware_markdown(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
-    hardware::hardware(families, run, records, &in_a_block(style)).map(|page| block(&page))
+pub(crate) fn hardware_markdown(
+    families: Families<'_>,
+    run: &RunHeader,
+    records: &[Record],
+    style: &Style,
+) -> Option<String> {
+    hardware::page(families, run, records, &in_a_block(style)).map(|page| block(&page))
 }
 
 /// A table row; its cells are Markdown already.
-fn line(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) {
+pub(crate) fn line(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) {
     out.push('|');
     for cell in cells {
         out.push_str(&format!(" {} |", cell.as_ref()));

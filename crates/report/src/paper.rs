@@ -15,6 +15,8 @@ pub(crate) mod tests;
 
 use groma_published::{DOCUMENTS, Document, Picture, Shape, Table};
 
+use crate::document::Document as View;
+use crate::format::Format;
 use crate::plot::Chart;
 use crate::style::Style;
 
@@ -97,49 +99,31 @@ pub struct PaperRow {
     pub values: Vec<Option<f64>>,
 }
 
-/// A format of published tables.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PaperFormat {
-    /// Aligned text.
-    #[default]
-    Table,
-    /// Tables for GitHub and its like.
-    Markdown,
-    /// A separate page.
-    Html,
-    /// One line per value, as in the tables' source files.
-    Csv,
-}
-
-impl PaperFormat {
-    /// All formats.
-    pub const ALL: [PaperFormat; 4] = [PaperFormat::Table, PaperFormat::Markdown, PaperFormat::Html, PaperFormat::Csv];
-
-    /// The word used on the command line.
-    pub const fn word(self) -> &'static str {
-        match self {
-            PaperFormat::Table => "table",
-            PaperFormat::Markdown => "markdown",
-            PaperFormat::Html => "html",
-            PaperFormat::Csv => "csv",
+/// Tables and pictures. CSV has the tables alone.
+pub fn papers<'a>(all: &'a Papers<'a>, style: &Style) -> View<'a> {
+    let mut out = View::new("Published measurements, and this machine");
+    if style.is_of_file() {
+        for paper in &all.tables {
+            out.heading(paper.title());
+            paper.sentences().into_iter().for_each(|line| out.say(line));
+            out.table(lines::of_file(paper));
+            paper.footnotes().into_iter().for_each(|(head, note)| out.labelled(head, note));
         }
+        for picture in &all.pictures {
+            out.heading(picture.title());
+            out.say(picture.picture.shows);
+            picture.commands.iter().for_each(|command| out.lines(format!("{command}\n")));
+            picture.notes.iter().for_each(|note| out.say(note.as_str()));
+        }
+    } else {
+        let tables = all.tables.iter().map(|paper| lines::text(paper, style));
+        let pictures = all.pictures.iter().map(|picture| lines::picture(picture, style));
+        out.lines(tables.chain(pictures).collect::<Vec<_>>().join("\n"));
     }
-}
-
-/// Renders tables and pictures. Only text uses the style, and CSV has the tables alone.
-pub fn papers(all: &Papers<'_>, format: PaperFormat, style: &Style) -> String {
-    let joined = |of_table: &dyn Fn(&Paper<'_>) -> String, of_picture: &dyn Fn(&PaperPicture<'_>) -> String| {
-        all.tables.iter().map(of_table).chain(all.pictures.iter().map(of_picture)).collect::<Vec<_>>().join("\n")
-    };
-    match format {
-        PaperFormat::Table => joined(&|paper| lines::text(paper, style), &|picture| lines::picture(picture, style)),
-        PaperFormat::Markdown => joined(&files::markdown, &files::picture),
-        PaperFormat::Html => html::page(all),
-        PaperFormat::Csv => match &all.tables[..] {
-            [one] if one.table.shape == Shape::Raw => files::raw_csv(one.table),
-            several => files::csv(several),
-        },
-    }
+    out.written(Format::Html, move || html::page(all)).written(Format::Csv, move || match &all.tables[..] {
+        [one] if one.table.shape == Shape::Raw => files::raw_csv(one.table),
+        several => files::csv(several),
+    })
 }
 
 impl PaperPicture<'_> {
@@ -150,6 +134,6 @@ impl PaperPicture<'_> {
 }
 
 /// The documents and their tables, one line each.
-pub fn paper_list(style: &Style) -> String {
-    lines::list(&DOCUMENTS, style)
+pub fn paper_list<'a>() -> View<'a> {
+    lines::list(&DOCUMENTS)
 }

@@ -6,8 +6,9 @@ use groma_analysis::predict::{Component, Counts, Prediction};
 use groma_model::{Price, Spent};
 
 use crate::composition::amount;
-use crate::grid::{Align, Cell, Grid};
-use crate::style::{Ink, Style, columns, wrap_behind};
+use crate::document::{Document, Table};
+use crate::grid::{Align, Cell};
+use crate::style::{Ink, columns};
 use crate::units::{self, NONE, Scale, time};
 
 /// The cost of the counts on one machine.
@@ -27,14 +28,12 @@ const GUESSED_BELOW_S: f64 = 0.1;
 const FOLDED_BELOW: f64 = 0.005;
 
 /// The prediction for one or more machines, which have the same components.
-pub fn prediction(counts: &Counts, machines: &[Machine], style: &Style) -> String {
-    let mut out = String::new();
+pub fn prediction<'a>(counts: &Counts, machines: &[Machine]) -> Document<'a> {
+    let mut out = Document::new("prediction");
     let longest = machines.iter().map(|machine| columns(&machine.run)).max().unwrap_or_default();
     let several = machines.len() > 1;
     let width = if several { letter(0).len() + longest + 4 } else { "predicted     ".len() };
-    let mut line = |label: &str, text: String| {
-        out += &wrap_behind(&format!("{label:<width$}"), &style.text(&text), style.width);
-    };
+    let mut line = |label: &str, text: String| out.labelled(format!("{label:<width$}"), text);
     for (i, machine) in machines.iter().enumerate() {
         let label = if several { format!("{}  {}", letter(i), machine.run) } else { "predicted".to_owned() };
         line(&label, predicted(&machine.prediction, &unmeasured(machines), counts));
@@ -46,10 +45,10 @@ pub fn prediction(counts: &Counts, machines: &[Machine], style: &Style) -> Strin
         let is_above = counts.system_s.is_some_and(|system| kernel(&machine.prediction) > system);
         line(if is_above { "too high" } else { "missed" }, missed(counts, &machine.prediction));
     }
-    out.push('\n');
-    out += &components(counts, machines, style);
+    out.gap();
+    components(counts, machines, &mut out);
     if let Some(first) = machines.first() {
-        out += &unknown(&first.prediction, style);
+        unknown(&first.prediction, &mut out);
     }
     out
 }
@@ -175,18 +174,17 @@ fn missed(counts: &Counts, prediction: &Prediction) -> String {
 }
 
 /// The table of components, with a column per machine.
-fn components(counts: &Counts, machines: &[Machine], style: &Style) -> String {
+fn components(counts: &Counts, machines: &[Machine], out: &mut Document<'_>) {
     use Align::{Left, Right};
     let several = machines.len() > 1;
-    let mut align = vec![Right; machines.len()];
-    align.extend([Right, Right, Right, Left, Left]);
-    let mut grid = Grid::new(&align, style);
     let mut heads: Vec<String> =
         (0..machines.len()).map(|at| if several { letter(at) } else { "time".to_owned() }).collect();
     let against = if counts.wall_s.is_some() { "of run" } else { "share" };
     heads.extend([against, "count", "each", "what", "counted as"].map(str::to_owned));
-    grid.row(heads.into_iter().map(|head| Cell::ink(head, Ink::Faint)).collect());
-    let Some(first) = machines.first() else { return String::new() };
+    let side = |at: usize| if at < machines.len() + 3 { Right } else { Left };
+    let columns: Vec<(&str, Align)> = heads.iter().enumerate().map(|(i, head)| (head.as_str(), side(i))).collect();
+    let mut table = Table::new(&columns, Some(Ink::Faint));
+    let Some(first) = machines.first() else { return };
     let all: f64 = first.prediction.components.iter().filter_map(|one| one.total).map(|total| total.value).sum();
     let whole = counts.wall_s.filter(|wall| *wall > 0.0).unwrap_or(all);
     let components = &first.prediction.components;
@@ -201,23 +199,27 @@ fn components(counts: &Counts, machines: &[Machine], style: &Style) -> String {
                 .find(|other| std::ptr::eq(other.price, one.price))
                 .and_then(|other| other.total)
         };
-        let text = |total: Option<Amount>| total.map_or("not measured".to_owned(), |total| time(total.value));
-        let mut cells: Vec<String> = machines.iter().map(|machine| text(same(&machine))).collect();
+        let text = |total: Option<Amount>| {
+            let text = total.map_or("not measured".to_owned(), |total| time(total.value));
+            Cell::new(text).exactly(total.map(|total| total.value), "s")
+        };
+        let mut cells: Vec<Cell> = machines.iter().map(|machine| text(same(&machine))).collect();
         let value = one.total.map(|total| total.value);
-        cells.push(value.map_or(NONE.to_owned(), |value| units::percent(value / whole)));
-        cells.push(count(one.count));
-        cells.push(value.filter(|_| one.count > 0.0).map_or(NONE.to_owned(), |value| time(value / one.count)));
-        cells.push(what(one));
-        cells.push(one.names.join(", "));
-        grid.row(cells.into_iter().map(Cell::new).collect());
+        let share = value.map(|value| value / whole);
+        cells.push(Cell::new(share.map_or(NONE.to_owned(), units::percent)).exactly(share, ""));
+        cells.push(Cell::new(count(one.count)).exactly(one.count, ""));
+        let each = value.filter(|_| one.count > 0.0).map(|value| value / one.count);
+        cells.push(Cell::new(each.map_or(NONE.to_owned(), time)).exactly(each, "s"));
+        cells.push(Cell::new(what(one)));
+        cells.push(Cell::new(one.names.join(", ")));
+        table.row(cells);
     }
-    let mut text = grid.render();
+    out.table(table);
     if folded.len() > 1 {
         let names: Vec<&str> = folded.iter().map(|one| one.price.what).collect();
         let sum: f64 = folded.iter().filter_map(|one| one.total).map(|total| total.value).sum();
-        text += &wrap_behind(&format!("and {} for ", time(sum)), &style.text(&names.join(", ")), style.width);
+        out.labelled(format!("and {} for ", time(sum)), names.join(", "));
     }
-    text
 }
 
 /// `reads of 4.00 KiB on average`.
@@ -229,14 +231,15 @@ fn what(component: &Component) -> String {
 }
 
 /// The names without a price, with their counts.
-fn unknown(prediction: &Prediction, style: &Style) -> String {
+fn unknown(prediction: &Prediction, out: &mut Document<'_>) {
     if prediction.unknown.is_empty() {
-        return String::new();
+        return;
     }
     let all: Vec<String> =
         prediction.unknown.iter().map(|counted| format!("{} {}", count(counted.count), counted.name)).collect();
     let text = format!("{} of the counts: {}", units::percent(prediction.unknown_share()), all.join(", "));
-    "\n".to_owned() + &wrap_behind("without price ", &style.text(&text), style.width)
+    out.gap();
+    out.labelled("without price ", text);
 }
 
 fn count(number: f64) -> String {
@@ -246,6 +249,7 @@ fn count(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Style;
     use groma_analysis::predict::Counted;
     use groma_model::{Part, page::Shown};
 
@@ -284,7 +288,7 @@ mod tests {
     #[test]
     fn of_a_command_that_was_timed() {
         let counts = counts([Some(9e-3), Some(2e-3), Some(1e-3)]);
-        insta::assert_snapshot!(prediction(&counts, &[machine("20261121T073812Z-5f3a", 1.0)], &Style::plain(100)));
+        insta::assert_snapshot!(prediction(&counts, &[machine("20261121T073812Z-5f3a", 1.0)]).text(&Style::plain(100)));
     }
 
     #[test]
@@ -292,7 +296,7 @@ mod tests {
         let mut second = machine("20261121T073812Z-0b0b", 2.0);
         second.prediction.components[1].total = None;
         let machines = [machine("20261121T073812Z-5f3a", 1.0), second];
-        insta::assert_snapshot!(prediction(&counts([None; 3]), &machines, &Style::plain(120)));
+        insta::assert_snapshot!(prediction(&counts([None; 3]), &machines).text(&Style::plain(120)));
     }
 
     /// A total above another must not include more parts.
@@ -300,7 +304,7 @@ mod tests {
     fn totals_of_two_machines_cover_the_same_parts() {
         let mut second = machine("b", 2.0);
         second.prediction.components[0].total = None;
-        let text = prediction(&counts([None; 3]), &[machine("a", 1.0), second], &Style::plain(400));
+        let text = prediction(&counts([None; 3]), &[machine("a", 1.0), second]).text(&Style::plain(400));
         let lines: Vec<&str> = text.lines().take(2).collect();
         for (line, total) in lines.iter().zip(["3.00 µs", "6.00 µs"]) {
             assert!(line.contains(&format!("{total} (")) && line.contains("in the kernel"), "{text}");
@@ -311,10 +315,12 @@ mod tests {
 
     #[test]
     fn a_prediction_above_the_measurement_is_reported() {
-        let text = prediction(&counts([Some(1.0), Some(0.5), Some(100e-6)]), &[machine("a", 1.0)], &Style::plain(400));
+        let text =
+            prediction(&counts([Some(1.0), Some(0.5), Some(100e-6)]), &[machine("a", 1.0)]).text(&Style::plain(400));
         assert!(text.contains("\ntoo high      the prediction is 503 µs (503 %) above the system time"), "{text}");
         assert!(!text.contains("missed"), "{text}");
-        let long = prediction(&counts([Some(1.0), Some(0.5), Some(0.5)]), &[machine("a", 1.0)], &Style::plain(400));
+        let long =
+            prediction(&counts([Some(1.0), Some(0.5), Some(0.5)]), &[machine("a", 1.0)]).text(&Style::plain(400));
         assert!(long.contains("499 ms (100 %) of the system time is in nothing that was counted"), "{long}");
         assert!(!long.contains("estimates") && !long.contains("did not run"), "{long}");
     }

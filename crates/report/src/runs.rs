@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use groma_model::{StateCounts, Tag};
 use serde::Serialize;
 
-use crate::grid::{Align, Cell, Grid};
+use crate::document::{Document, Table};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
 use crate::json::pretty;
 use crate::style::{Ink, Style};
 use crate::units::NONE;
@@ -70,16 +72,19 @@ pub struct RunLine {
 }
 
 /// The tags of a store, each with its number of runs and the start of the newest.
-pub fn tags(tags: &[(Tag, usize, String)], style: &Style) -> String {
+pub fn tags<'a>(tags: &[(Tag, usize, String)], style: &Style) -> Document<'a> {
+    let mut out = Document::new("tags");
     if tags.is_empty() {
-        return style.text(&format!("no run has a tag ({} run --tag NAME, {0} tag RUN NAME)\n", style.program));
+        out.say(format!("no run has a tag ({} run --tag NAME, {0} runs tag RUN NAME)", style.program));
+        return out;
     }
-    let mut grid = Grid::new(&[Align::Left, Align::Right, Align::Left], style);
-    grid.row(["tag", "runs", "newest, UTC"].iter().map(|head| Cell::ink(*head, Ink::Strong)).collect());
+    let columns = [("tag", Align::Left), ("runs", Align::Right), ("newest, UTC", Align::Left)];
+    let mut table = Table::new(&columns, Some(Ink::Strong));
     for (tag, runs, newest) in tags {
-        grid.row(vec![Cell::new(tag.as_str()), Cell::new(runs.to_string()), Cell::new(minute(newest))]);
+        table.row(vec![Cell::new(tag.as_str()), Cell::count(*runs as u64), Cell::new(minute(newest))]);
     }
-    grid.render()
+    out.table(table);
+    out
 }
 
 /// From this width on, what was requested goes into the row of its run, as far as there is room,
@@ -90,14 +95,20 @@ const ROOMY: usize = 100;
 const WIDE: usize = 132;
 
 /// The runs in the given order: one line each, or two in a narrow view.
-pub fn runs(runs: &[RunLine], style: &Style) -> String {
+pub fn runs<'a>(runs: &'a [RunLine], style: &Style) -> Document<'a> {
+    let mut out = Document::new("runs").written(Format::Json, move || pretty(&runs));
     if runs.is_empty() {
-        return "no runs yet\n".to_owned();
+        out.say("no runs yet");
+        return out;
     }
     use Align::{Left, Right};
     let (roomy, wide) = (style.width >= ROOMY, style.width >= WIDE);
     // The columns that a host and a kernel may take.
-    let (host, kernel) = if wide { (20, 24) } else { (9, 16) };
+    let (host, kernel) = match style.width {
+        usize::MAX => (usize::MAX, usize::MAX),
+        _ if wide => (20, 24),
+        _ => (9, 16),
+    };
     let mut columns = vec![("run", Left), ("host", Left), ("kernel", Left), ("status", Left)];
     columns.extend([("points", Right), ("rounds", Right)]);
     if wide {
@@ -106,8 +117,7 @@ pub fn runs(runs: &[RunLine], style: &Style) -> String {
     if roomy {
         columns.push(("[tags] asked for", Left));
     }
-    let mut grid = Grid::new(&columns.iter().map(|column| column.1).collect::<Vec<_>>(), style);
-    grid.row(columns.iter().map(|column| Cell::ink(column.0, Ink::Strong)).collect());
+    let mut table = Table::new(&columns, Some(Ink::Strong));
     for run in runs {
         let ink = if run.status == RunStatus::Complete { Ink::Plain } else { Ink::Warning };
         let name = |text: &str, width| {
@@ -116,17 +126,18 @@ pub fn runs(runs: &[RunLine], style: &Style) -> String {
         };
         let mut cells = vec![Cell::new(run.run.clone()), name(&run.host, host), name(&run.kernel, kernel)];
         cells.push(Cell::ink(run.status.word(), ink));
-        cells.extend([run.points, run.rounds].map(|n| Cell::new(n.to_string())));
+        cells.extend([run.points, run.rounds].map(Cell::count));
         if wide {
             cells.insert(1, Cell::new(minute(&run.started)));
         }
         if !roomy {
-            grid.row(std::mem::take(&mut cells));
+            table.row(std::mem::take(&mut cells));
             cells.push(Cell::default());
         }
-        grid.spanned(cells, Cell::new(asked(run)));
+        table.spanned(cells, Cell::new(asked(run)));
     }
-    grid.render()
+    out.table(table);
+    out
 }
 
 /// The tags, and what was requested.
@@ -142,11 +153,6 @@ pub(crate) fn minute(started: &str) -> String {
         (Some(day), Some(time)) => format!("{day} {time}"),
         _ => started.to_owned(),
     }
-}
-
-/// The runs as a JSON array.
-pub fn runs_json(runs: &[RunLine]) -> String {
-    pretty(&runs)
 }
 
 #[cfg(test)]
@@ -198,15 +204,16 @@ mod tests {
     #[test]
     fn lines_fit() {
         for width in [80, 100, 140] {
-            let text = runs(&history(), &Style::plain(width));
+            let style = Style::plain(width);
+            let text = runs(&history(), &style).text(&style);
             assert!(text.lines().all(|line| columns(line) <= width), "{text}");
             insta::assert_snapshot!(format!("at_{width}"), text);
         }
-        assert_eq!(runs(&[], &Style::plain(80)), "no runs yet\n");
+        assert_eq!(runs(&[], &Style::plain(80)).text(&Style::plain(80)), "no runs yet\n");
     }
 
     #[test]
     fn as_json() {
-        insta::assert_snapshot!(runs_json(&history()[..1]));
+        insta::assert_snapshot!(runs(&history()[..1], &Style::plain(80)).render(Format::Json, &Style::plain(80)));
     }
 }

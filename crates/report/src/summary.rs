@@ -3,6 +3,8 @@
 use groma_analysis::point::is_of_shared_core;
 use groma_model::{End, Record, RunHeader, State};
 
+use crate::document::{Document, Table};
+use crate::grid::{Align, Cell};
 use crate::layout::{Mark, PRECISE};
 use crate::limits::limits;
 use crate::point::{name, params, point_without};
@@ -30,6 +32,22 @@ pub fn live_line(record: &Record, style: &Style) -> String {
     }
     let ink = if record.state == State::Ok { Ink::Plain } else { ink(record.state) };
     format!("{name:<column$}  {}", style.paint(ink, style.cut(&style.text(&text), room).trim_end()))
+}
+
+/// Which values of a run are not good, and why; in files for programs a row for each metric.
+pub fn states<'a>(run: &'a RunHeader, records: &'a [Record], end: Option<&'a End>, style: &Style) -> Document<'a> {
+    let mut out = Document::new(format!("states of run {}", run.run));
+    if style.is_of_file() {
+        let columns = ["metric", "state", "reason"].map(|head| (head, Align::Left));
+        let mut table = Table::new(&columns, None);
+        for record in records {
+            table.row([&name(record), record.state.word(), &record.reason].map(Cell::new).into());
+        }
+        out.table(table);
+    } else {
+        out.lines(summary(run, records, end, style));
+    }
+    out
 }
 
 /// The last lines of a run: metrics by state, the full reason of each that is not `ok`, time

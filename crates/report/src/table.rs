@@ -6,7 +6,8 @@
 
 use groma_model::{End, Families, Record, RunHeader, State};
 
-use crate::grid::{Align, Cell, Grid};
+use crate::document::{Document, Table};
+use crate::grid::{Align, Cell};
 use crate::machine::host;
 use crate::rows::{Body, Group, HEADS, Row, groups};
 use crate::style::{Ink, Style, ink, wrap_behind};
@@ -25,43 +26,40 @@ const FEW: usize = 30;
 const SECOND_QUANTILE: usize = 3;
 
 /// The table of a run.
-pub(crate) fn table(
+pub(crate) fn table<'a>(
     families: Families<'_>,
     run: &RunHeader,
     records: &[Record],
     end: Option<&End>,
     style: &Style,
-) -> String {
+) -> Document<'a> {
     let hidden = !style.all && records.len() > FEW;
     let shown: Vec<Record> = records.iter().filter(|r| !(hidden && r.detail)).cloned().collect();
     let groups = groups(families, &shown, style);
     let laid_out = |wide| {
-        let mut grid = Grid::new(&aligns(style, wide), style);
-        groups.iter().for_each(|group| add(&mut grid, group, style, wide));
-        grid
+        let mut table = Table::new(&columns(style, wide), None);
+        groups.iter().for_each(|group| add(&mut table, group, style, wide));
+        table
     };
     // Points with many parameters do not fit next to their ids on any terminal.
-    let beside = (style.width >= WIDE).then(|| laid_out(true)).filter(Grid::fits);
-    let grid = beside.unwrap_or_else(|| laid_out(false));
-    let mut out = head(run, style) + "\n" + &grid.render() + &summary(run, records, end, style);
+    let beside = (style.width >= WIDE).then(|| laid_out(true)).filter(|table| table.fits(style));
+    let mut out = Document::new(format!("run {}", run.run));
+    head(run, &mut out);
+    out.gap();
+    out.table(beside.unwrap_or_else(|| laid_out(false)));
+    out.lines(summary(run, records, end, style));
     if shown.len() < records.len() {
         let what = format!("controls and raw loops are kept as well: {} show --all", style.program);
-        out += &style.text(&format!("{} {what}", records.len() - shown.len()));
-        out.push('\n');
+        out.lines(style.text(&format!("{} {what}", records.len() - shown.len())) + "\n");
     }
     out
 }
 
 /// Which run this is, and where it ran.
-fn head(run: &RunHeader, style: &Style) -> String {
-    let mut out = style.paint(Ink::Strong, &style.text(&format!("run {}", run.run)));
-    out += &style.text(&format!(", {}, groma {}", run.profile.word(), run.groma));
-    out.push('\n');
-    let here = host(&run.environment);
-    if !here.is_empty() {
-        out += &wrap_behind("", &style.text(&here), style.width);
-    }
-    out
+fn head(run: &RunHeader, out: &mut Document<'_>) {
+    let rest = format!(", {}, groma {}", run.profile.word(), run.groma);
+    out.parts("", vec![(format!("run {}", run.run), Ink::Strong), (rest, Ink::Plain)]);
+    out.say(host(&run.environment));
 }
 
 /// The numeric columns that fit, by their index in [`HEADS`].
@@ -70,15 +68,15 @@ fn chosen(style: &Style) -> impl Iterator<Item = usize> {
     (0..HEADS.len()).filter(move |i| all || *i != SECOND_QUANTILE)
 }
 
-fn aligns(style: &Style, wide: bool) -> Vec<Align> {
-    let names = if wide { 2 } else { 1 };
-    let mut aligns = vec![Align::Left; names];
-    aligns.extend(chosen(style).map(|_| Align::Right));
-    aligns.push(Align::Left);
-    aligns
+fn columns(style: &Style, wide: bool) -> Vec<(&'static str, Align)> {
+    let mut columns = vec![("metric", Align::Left)];
+    columns.extend(wide.then_some(("point", Align::Left)));
+    columns.extend(chosen(style).map(|i| (HEADS[i], Align::Right)));
+    columns.push(("state", Align::Left));
+    columns
 }
 
-fn add(grid: &mut Grid, group: &Group<'_>, style: &Style, wide: bool) {
+fn add(grid: &mut Table, group: &Group<'_>, style: &Style, wide: bool) {
     let mut heads = vec![Cell::ink(group.family, Ink::Strong)];
     if wide {
         heads.push(Cell::default());
@@ -91,7 +89,7 @@ fn add(grid: &mut Grid, group: &Group<'_>, style: &Style, wide: bool) {
         let first = row.id != above;
         let alone = first && group.rows.get(i + 1).is_none_or(|next| next.id != row.id);
         if !wide && first && !alone && !row.point.is_empty() {
-            grid.line(Cell::new(row.id));
+            grid.section(Cell::new(row.id));
         }
         add_row(grid, row, names(row, first, alone, wide), style);
         above = row.id;
@@ -101,13 +99,13 @@ fn add(grid: &mut Grid, group: &Group<'_>, style: &Style, wide: bool) {
         let (program, curves) = (style.program, group.curves.join(", "));
         grid.note(&format!("each point: {program} show --all; as a plot: {program} plot {curves}"), style);
     }
-    grid.line(Cell::default());
+    grid.section(Cell::default());
 }
 
-impl Grid {
+impl Table {
     fn note(&mut self, text: &str, style: &Style) {
         for line in wrap_behind(&style.text("  → "), text, style.width).lines() {
-            self.line(Cell::ink(line, Ink::Faint));
+            self.section(Cell::ink(line, Ink::Faint));
         }
     }
 }
@@ -125,7 +123,7 @@ fn names(row: &Row<'_>, first: bool, alone: bool, wide: bool) -> Vec<Cell> {
     }
 }
 
-fn add_row(grid: &mut Grid, row: &Row<'_>, mut cells: Vec<Cell>, style: &Style) {
+fn add_row(grid: &mut Table, row: &Row<'_>, mut cells: Vec<Cell>, style: &Style) {
     match &row.body {
         Body::Values { numbers, ended } => {
             cells.extend(chosen(style).map(|i| Cell::new(numbers[i].clone())));
@@ -156,7 +154,8 @@ mod tests {
 
     fn shown(style: &Style) -> String {
         let records = fixtures::records();
-        table(fixtures::families(), &fixtures::header(), &records, Some(&fixtures::end(&records)), style)
+        let end = fixtures::end(&records);
+        table(fixtures::families(), &fixtures::header(), &records, Some(&end), style).text(style)
     }
 
     #[test]
@@ -198,7 +197,8 @@ mod tests {
             records.push(fixtures::record(id, long, groma_model::Quantity::Latency, 1e-6));
         }
         for width in [80, 100, 120, 132, 200] {
-            let text = table(fixtures::families(), &fixtures::header(), &records, None, &Style::plain(width));
+            let style = Style::plain(width);
+            let text = table(fixtures::families(), &fixtures::header(), &records, None, &style).text(&style);
             assert!(text.contains(long), "{text}");
             for line in text.lines().filter(|line| !line.trim_end().ends_with(long)) {
                 assert!(columns(line) <= width, "{width}: {line}");
@@ -223,7 +223,8 @@ mod tests {
 
     #[test]
     fn a_run_without_records_is_not_an_error() {
-        let text = table(fixtures::families(), &fixtures::header(), &[], None, &Style::plain(80));
+        let text =
+            table(fixtures::families(), &fixtures::header(), &[], None, &Style::plain(80)).text(&Style::plain(80));
         assert!(text.contains("0 metrics"), "{text}");
     }
 }

@@ -7,10 +7,12 @@ use groma_analysis::explained::{Explained, explained, of_run};
 use groma_model::{Metric, Phase, Phases, Point, ROUND_WALL, Round};
 use serde::{Serialize, Serializer};
 
-use crate::grid::{Align, Cell, Grid};
+use crate::document::{Document, Table};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
 use crate::json::pretty;
 use crate::layout::PRECISE;
-use crate::style::{Ink, Style, wrap_behind};
+use crate::style::Ink;
 use crate::units::{self, percent};
 
 /// Rounds that differ by more without a busy sibling thread were slowed by something else: the
@@ -137,34 +139,36 @@ fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
 }
 
 /// The times, one line each, their sum, what it was spent on, and what made rounds differ.
-pub fn times(times: &Times, style: &Style) -> String {
+pub fn times(times: &Times) -> Document<'_> {
     use Align::{Left, Right};
-    let mut grid = Grid::new(&[Left, Right, Right, Right, Right, Right], style);
-    grid.row(
-        ["benchmark", "points", "rounds", "a round", "in all", "sampled"].map(|h| Cell::ink(h, Ink::Strong)).into(),
-    );
+    let heads = ["benchmark", "points", "rounds", "a round", "in all", "sampled"];
+    let mut table =
+        Table::new(&heads.map(|head| (head, if head == "benchmark" { Left } else { Right })), Some(Ink::Strong));
     let row = |name: &str, time: &BenchTime| {
         let each = time.wall_s / time.rounds.max(1) as f64;
         vec![
             Cell::new(name),
-            Cell::new(time.points.to_string()),
-            Cell::new(time.rounds.to_string()),
-            Cell::new(units::time(each)),
-            Cell::new(units::wall(time.wall_s)),
+            Cell::count(time.points as u64),
+            Cell::count(time.rounds as u64),
+            Cell::new(units::time(each)).exactly(each, "s"),
+            Cell::new(units::wall(time.wall_s)).exactly(time.wall_s, "s"),
             Cell::new(share(time.phases.of(Phase::Sampling), time.phases.total())),
         ]
     };
     let mut sum = BenchTime::default();
     for time in &times.benchmarks {
-        grid.row(row(&time.benchmark, time));
+        table.row(row(&time.benchmark, time));
         sum.points += time.points;
         sum.rounds += time.rounds;
         sum.wall_s += time.wall_s;
         sum.phases.append(&time.phases);
     }
-    grid.row(row("together", &sum));
-    let differ = times.label_n.as_ref().map(differ).unwrap_or_default();
-    grid.render() + &spent(&sum.phases) + &wrap_behind("", &style.text(&differ), style.width)
+    table.row(row("together", &sum));
+    let mut out = Document::new("where the time went").written(Format::Json, move || pretty(times));
+    out.table(table);
+    out.lines(spent(&sum.phases));
+    out.say(times.label_n.as_ref().map(differ).unwrap_or_default());
+    out
 }
 
 /// How rounds differ, and whether the label `N` says why.
@@ -207,14 +211,10 @@ fn spent(phases: &Phases) -> String {
     format!("\n{sampled} of the time of rounds was sampled:\n  {}\n", known.join("\n  "))
 }
 
-/// The times as JSON.
-pub fn times_json(times: &Times) -> String {
-    pretty(times)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Style;
     use crate::fixtures;
     use groma_model::{Fact, Label, RoundResult, State};
 
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!((all[0].benchmark.as_str(), all[0].points, all[0].rounds), ("b.long", 1, 3));
         assert_eq!((all[1].benchmark.as_str(), all[1].points, all[1].rounds), ("a.short", 2, 3));
         assert!((all[1].wall_s - 0.030).abs() < 1e-12);
-        insta::assert_snapshot!(times(&times_of, &Style::plain(80)));
+        insta::assert_snapshot!(times(&times_of).text(&Style::plain(80)));
         assert_eq!(times_of.label_n, None);
     }
 
@@ -279,7 +279,8 @@ mod tests {
         // Six rounds have a spread; three do not.
         assert_eq!(Times::of(&[(point.clone(), rounds.clone())]).label_n, None);
         let all = Times::of(&[(point, [&rounds[..], &rounds].concat())]);
-        let json: serde_json::Value = serde_json::from_str(&times_json(&all)).expect("JSON");
+        let json: serde_json::Value =
+            serde_json::from_str(&times(&all).render(Format::Json, &Style::plain(80))).expect("JSON");
         let (run, one) = (&json["label_n"], &json["label_n"]["by_metric"][0]);
         assert_eq!(run["metrics"], 1);
         assert_eq!(one["metric"], fixtures::sampled().id);

@@ -7,12 +7,15 @@ use serde_json::{Value as Json, json};
 
 use crate::compare::{change, difference};
 use crate::csv;
-use crate::grid::{Align, Cell, Grid};
+use crate::document::{Document, Table, Titled};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
 use crate::json::pretty;
 use crate::machine::host;
+use crate::plot::Chart;
 use crate::point::name;
 use crate::rows::sparkline;
-use crate::style::{Ink, Style, wrap_behind};
+use crate::style::{Ink, Style};
 use crate::units::{self, Scale, counted};
 
 /// Environment differences that are listed with a change.
@@ -22,71 +25,86 @@ const FACT: usize = 30;
 /// Columns of the picture of a series.
 const PICTURE: usize = 72;
 
-/// Each series with its picture, its latest value and its changes.
-pub fn trend(series: &[Series<'_>], style: &Style) -> String {
-    let mut out = String::new();
+/// Each series with its picture, its latest value and its changes; then the plot of a series.
+pub fn trend<'a>(series: &'a [Series<'a>], plotted: Option<Chart>, style: &Style) -> Document<'a> {
+    let mut out = whole(series, "trend");
     let mut machine = String::new();
+    let mut is_first = true;
     for one in series {
         let (Some((first, _)), Some((last, newest))) = (one.runs.first(), one.runs.last()) else { continue };
-        if !out.is_empty() {
-            out.push('\n');
+        if !is_first {
+            out.gap();
         }
+        is_first = false;
         let here = host(&last.environment);
         if here != machine {
-            out += &wrap_behind("", &style.text(&here), style.width);
+            out.say(here.clone());
             machine = here;
         }
-        out += &style.paint(Ink::Strong, &style.text(&name(newest)));
         let span = if one.runs.len() == 1 { day(last) } else { format!("{} to {}", day(first), day(last)) };
         let runs = counted(one.runs.len(), "run");
-        out += &style.text(&format!(": {runs}, {span}"));
-        out.push('\n');
+        out.parts("", vec![(name(newest), Ink::Strong), (format!(": {runs}, {span}"), Ink::Plain)]);
         let values: Vec<f64> = one.runs.iter().filter_map(|(_, record)| record.value).collect();
         let picture = sparkline(&thinned(&values, PICTURE.min(style.width.saturating_sub(4))), style.unicode);
-        out += &format!("  {}\n", style.paint(Ink::First, &picture));
+        out.lines(format!("  {}\n", style.paint(Ink::First, &picture)));
         let value = units::headline(newest).unwrap_or_default();
         let half = units::interval(newest).map(|half| format!(" ± {half}")).unwrap_or_default();
         let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
         let range = units::range(least, most, Scale::of(newest));
-        out += &style.text(&format!("  now {value}{half}; all runs {range}"));
-        out.push('\n');
+        out.labelled("  ", format!("now {value}{half}; all runs {range}"));
         if one.changes.is_empty() {
-            out += &style.text(&format!("  {}", no_change(values.len())));
-            out.push('\n');
+            out.labelled("  ", no_change(values.len()));
         }
-        for change in &one.changes {
-            out += &wrap_behind("  ", &style.text(&sentence(one, change, style)), style.width);
+        for step in &one.changes {
+            let lead = change(step.ratio());
+            let ink = ink(one.runs[step.at].1, step);
+            out.parts("  ", vec![(lead, ink), (sentence(one, step, style), Ink::Plain)]);
         }
+    }
+    if let Some(chart) = plotted {
+        out.gap();
+        out.chart(chart, if series.len() == 1 { Titled::No } else { Titled::Yes });
     }
     out
 }
 
+/// A document whose data are whole series.
+fn whole<'a>(series: &'a [Series<'a>], title: &str) -> Document<'a> {
+    Document::new(title)
+        .written(Format::Json, move || trend_json(series))
+        .written(Format::Csv, move || trend_csv(series))
+}
+
 /// All changes of all series in time order, a row each.
-pub fn trend_changes(series: &[Series<'_>], style: &Style) -> String {
+pub fn trend_changes<'a>(series: &'a [Series<'a>], style: &Style) -> Document<'a> {
+    let mut out = whole(series, "changes");
     let mut all: Vec<(&Series<'_>, &Change)> =
         series.iter().flat_map(|one| one.changes.iter().map(move |change| (one, change))).collect();
     all.sort_by_key(|(one, change)| one.runs[change.at].0.started.clone());
     let most = series.iter().map(|one| one.runs.len()).max().unwrap_or(0);
     if all.is_empty() {
         let metrics = series.len();
-        return style.text(&format!("{metrics} metrics of up to {most} runs: {}", no_change(most))) + "\n";
+        out.say(format!("{metrics} metrics of up to {most} runs: {}", no_change(most)));
+        return out;
     }
-    let mut grid = Grid::new(&[Align::Left, Align::Left, Align::Right, Align::Left], style);
-    grid.row(["metric", "since", "change", "what else changed"].iter().map(|h| Cell::ink(*h, Ink::Strong)).collect());
+    let columns =
+        [("metric", Align::Left), ("since", Align::Left), ("change", Align::Right), ("what else changed", Align::Left)];
+    let mut table = Table::new(&columns, Some(Ink::Strong));
     for (one, step) in all {
         let Some((_, newest)) = one.runs.last() else { continue };
-        grid.row(vec![
+        table.row(vec![
             Cell::new(name(newest)),
             Cell::new(day(one.runs[step.at].0)),
             Cell::ink(change(step.ratio()), ink(newest, step)),
             Cell::new(causes(step, style)),
         ]);
     }
-    grid.render()
+    out.table(table);
+    out
 }
 
 /// The series as a JSON array of objects.
-pub fn trend_json(series: &[Series<'_>]) -> String {
+fn trend_json(series: &[Series<'_>]) -> String {
     let runs = |one: &Series<'_>| -> Vec<Json> {
         let run = |(head, record): &(&RunHeader, &Record)| {
             json!({ "run": head.run, "started": head.started, "value": record.value, "ci": record.ci,
@@ -115,7 +133,7 @@ pub fn trend_json(series: &[Series<'_>]) -> String {
 }
 
 /// One line per run and metric; `level` counts the changes before it.
-pub fn trend_csv(series: &[Series<'_>]) -> String {
+fn trend_csv(series: &[Series<'_>]) -> String {
     let mut out = "run,started,id,params,placement,workers,unit,value,ci_low,ci_high,level\n".to_owned();
     for one in series {
         for (i, (head, record)) in one.runs.iter().enumerate() {
@@ -147,14 +165,13 @@ fn no_change(runs: usize) -> String {
     if runs < ENOUGH { format!("too few runs to see a change: {ENOUGH} are needed") } else { "no change".to_owned() }
 }
 
-/// `+10 % since 2026-10-12 (run …): 4.12 µs to 4.55 µs; kernel.release 6.17 → 6.18`.
+/// ` since 2026-10-12 (run …): 4.12 µs to 4.55 µs; kernel.release 6.17 → 6.18`, behind the change.
 fn sentence(series: &Series<'_>, step: &Change, style: &Style) -> String {
     let (head, record) = series.runs[step.at];
     let [before, after] = step.levels.map(|level| units::value(level, Scale::of(record), None));
-    let changed = style.paint(ink(record, step), &change(step.ratio()));
     let causes = causes(step, style);
     let causes = if causes.is_empty() { "nothing else that groma knows of changed".to_owned() } else { causes };
-    format!("{changed} since {} (run {}): {before} to {after}; {causes}", day(head), head.run)
+    format!(" since {} (run {}): {before} to {after}; {causes}", day(head), head.run)
 }
 
 /// What else changed between the two runs.
@@ -223,11 +240,11 @@ pub(crate) mod tests {
     fn a_change_is_shown_with_environment_changes() {
         let runs = runs();
         let all = series(&runs);
-        insta::assert_snapshot!("trend_100", trend(&all, &Style::plain(100)));
-        insta::assert_snapshot!("trend_changes_100", trend_changes(&all, &Style::plain(100)));
+        insta::assert_snapshot!("trend_100", trend(&all, None, &Style::plain(100)).text(&Style::plain(100)));
+        insta::assert_snapshot!("trend_changes_100", trend_changes(&all, &Style::plain(100)).text(&Style::plain(100)));
         let few = series(&runs[..5]);
-        assert!(trend(&few, &Style::plain(80)).contains("too few runs to see a change"));
-        assert!(trend_changes(&few, &Style::plain(80)).contains("too few runs"));
+        assert!(trend(&few, None, &Style::plain(80)).text(&Style::plain(80)).contains("too few runs to see a change"));
+        assert!(trend_changes(&few, &Style::plain(80)).text(&Style::plain(80)).contains("too few runs"));
     }
 
     #[test]

@@ -5,8 +5,12 @@ use groma_analysis::compare::{differs, identity};
 use groma_analysis::point::measured;
 use groma_model::{Better, Families, Record};
 use serde_json::{Value as Json, json};
+use std::rc::Rc;
 
-use crate::compare::{CompareFormat, PageLines, Side, factor, page_lines, page_name, run};
+use crate::compare::{PageLines, Side, factor, page_lines, page_name, run};
+use crate::document::{Document, Table};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
 use crate::json::pretty;
 use crate::layout::{Strip, rule, stacked};
 use crate::machine::host;
@@ -59,27 +63,48 @@ struct Stack<'r> {
 
 /// Compares a run with the range of these machines, each with its records; the run itself is not
 /// among them.
-pub fn typical(
-    families: Families<'_>,
-    side: Side<'_>,
-    records: &[Record],
-    machines: &[(Side<'_>, &[Record])],
-    format: CompareFormat,
+pub fn typical<'a>(
+    families: Families<'a>,
+    side: Side<'a>,
+    records: &'a [Record],
+    machines: &'a [(Side<'a>, &'a [Record])],
     style: &Style,
-) -> String {
-    let stacks = stacks(families, records, machines);
-    let text = |style: &Style| (summary(families, side, machines, &stacks, style), lines(&stacks, style));
-    match format {
-        CompareFormat::Json => json(side, machines, &stacks),
-        CompareFormat::Markdown => {
-            let (summary, lines) = text(&markdown::in_a_block(style));
-            markdown::folded(&summary, "All lines", &lines)
-        }
-        _ => {
-            let (summary, lines) = text(style);
-            format!("{summary}\n{lines}")
-        }
+) -> Document<'a> {
+    let stacks = Rc::new(stacks(families, records, machines));
+    let of_page = style.of_page();
+    let page = format!("{}\n{}", summary(families, side, machines, &stacks, &of_page), lines(&stacks, &of_page));
+    let [of_markdown, of_csv] = [0, 1].map(|_| Rc::clone(&stacks));
+    Document::page(format!("{} among the reference machines", side.name), page)
+        .written(Format::Json, move || json(side, machines, &stacks))
+        .written(Format::Csv, move || rows(&of_csv).render(Format::Csv, &of_page))
+        .written(Format::Markdown, move || {
+            let style = markdown::in_a_block(&of_page);
+            let summary = summary(families, side, machines, &of_markdown, &style);
+            markdown::folded(&summary, "All lines", &lines(&of_markdown, &style))
+        })
+}
+
+/// A row for each line.
+fn rows<'a>(stacks: &[Stack<'_>]) -> Document<'a> {
+    let heads = ["group", "line", "metric", "unit", "value", "lowest", "highest", "machines"];
+    let mut table = Table::new(&heads.map(|head| (head, Align::Left)), None);
+    for (stack, line) in stacks.iter().flat_map(|stack| stack.lines.iter().map(move |line| (stack, line))) {
+        let unit = line.record.unit.symbol();
+        let [low, high] = line.range.map(|value| Cell::default().exactly(Some(value).filter(|v| v.is_finite()), unit));
+        table.row(vec![
+            Cell::new(stack.title.as_str()),
+            Cell::new(line.name.as_str()),
+            Cell::new(crate::point::name(line.record)),
+            Cell::new(unit),
+            Cell::default().exactly(measured(line.record), unit),
+            low,
+            high,
+            Cell::count(line.machines as u64),
+        ]);
     }
+    let mut out = Document::new("");
+    out.table(table);
+    out
 }
 
 fn stacks<'r>(families: Families<'_>, records: &'r [Record], machines: &[(Side<'_>, &[Record])]) -> Vec<Stack<'r>> {
@@ -277,7 +302,7 @@ mod tests {
     use crate::style::columns;
 
     /// The survey as three machines measured it: half, the same and twice.
-    fn shown(run: f64, machines: &[f64], format: CompareFormat, style: &Style) -> String {
+    fn shown(run: f64, machines: &[f64], format: Format, style: &Style) -> String {
         let (head, records) = fixtures::survey();
         let times = |factor: f64| -> Vec<Record> {
             let scaled = |record: &Record| Record { value: record.value.map(|value| value * factor), ..record.clone() };
@@ -286,24 +311,24 @@ mod tests {
         let others: Vec<Vec<Record>> = machines.iter().map(|factor| times(*factor)).collect();
         let side = Side { name: "latest", head: &head, runs: 1, like: 0 };
         let machines: Vec<(Side<'_>, &[Record])> = others.iter().map(|all| (side, &all[..])).collect();
-        typical(fixtures::families(), side, &times(run), &machines, format, style)
+        typical(fixtures::families(), side, &times(run), &machines, &style.of(format)).render(format, style)
     }
 
     #[test]
     fn values_outside_the_range_are_counted_and_marked() {
         for width in [80, 120] {
-            let text = shown(3.0, &[0.5, 1.0, 2.0], CompareFormat::Table, &Style::plain(width));
+            let text = shown(3.0, &[0.5, 1.0, 2.0], Format::Table, &Style::plain(width));
             assert!(text.lines().all(|line| columns(line) <= width && line.trim_end() == line), "{text}");
             assert!(text.contains("value of 3 machines") && text.contains(" 0 within"), "{text}");
             assert!(text.contains("▼ 1.5x") && text.contains("▲ 1.5x"), "times are slower, rates faster: {text}");
         }
-        insta::assert_snapshot!(shown(3.0, &[0.5, 1.0, 2.0], CompareFormat::Table, &Style::plain(80)));
+        insta::assert_snapshot!(shown(3.0, &[0.5, 1.0, 2.0], Format::Table, &Style::plain(80)));
         // The ends belong to the range, and so does a value 4 % outside.
         for inside in [0.5, 1.3, 2.0, 2.08] {
-            let text = shown(inside, &[0.5, 1.0, 2.0], CompareFormat::Table, &Style::plain(80));
+            let text = shown(inside, &[0.5, 1.0, 2.0], Format::Table, &Style::plain(80));
             assert!(text.contains(" 0 slower than all, 0 faster than all"), "{inside}: {text}");
         }
-        let ascii = shown(3.0, &[1.0], CompareFormat::Table, &Style { unicode: false, ..Style::plain(80) });
+        let ascii = shown(3.0, &[1.0], Format::Table, &Style { unicode: false, ..Style::plain(80) });
         assert!(ascii.is_ascii() && ascii.contains("value of 1 machine:"), "{ascii}");
     }
 
@@ -322,14 +347,14 @@ mod tests {
 
     #[test]
     fn json_has_a_line_for_each() {
-        let text = shown(3.0, &[0.5, 2.0], CompareFormat::Json, &Style::plain(80));
+        let text = shown(3.0, &[0.5, 2.0], Format::Json, &Style::plain(80));
         let json: Json = serde_json::from_str(&text).expect("JSON");
         let lines = json["lines"].as_array().expect("lines");
         assert!(lines.len() > 20 && json["machines"].as_array().is_some_and(|all| all.len() == 2));
         let getppid = lines.iter().find(|line| line["id"] == "syscall.getppid").expect("it is on a page");
         assert_eq!((getppid["place"].as_str(), getppid["machines"].as_u64()), (Some("slower"), Some(2)));
         assert!(getppid["times"].as_f64().is_some_and(|times| (times - 1.5).abs() < 1e-9), "{getppid}");
-        let markdown = shown(3.0, &[0.5, 2.0], CompareFormat::Markdown, &Style::plain(80));
+        let markdown = shown(3.0, &[0.5, 2.0], Format::Markdown, &Style::plain(80));
         assert!(markdown.contains("<details>") && markdown.matches("```").count() == 4, "{markdown}");
     }
 

@@ -2,9 +2,11 @@
 
 use groma_model::{CpuShare, Second, Watched};
 
-use crate::grid::{Align, Cell, Grid};
+use crate::document::{Document, Table};
+use crate::format::Format;
+use crate::grid::{Align, Cell};
 use crate::openmetrics::{OpenMetrics, labels};
-use crate::style::{Ink, Style, columns, wrap_behind};
+use crate::style::{Ink, Style, columns};
 use crate::units::{self, NONE};
 
 /// Seconds between headings, as in `vmstat`: a terminal always shows one.
@@ -71,31 +73,31 @@ fn fields(second: &Second, width: usize) -> Vec<Field> {
 }
 
 /// The summary of all seconds: the conclusion, and a line per CPU.
-pub fn watched(watched: &Watched, style: &Style) -> String {
-    use Align::Right;
-    let head = format!("{}: {}", units::wall(watched.wall_s), found(watched));
-    let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&head)), style.width);
-    out.push('\n');
-    let mut grid = Grid::new(&[Right; 6], style);
+pub fn watched(watched: &Watched) -> Document<'_> {
+    let mut out = Document::new("watch").written(Format::Openmetrics, move || watch_openmetrics(watched));
+    out.heading(format!("{}: {}", units::wall(watched.wall_s), found(watched)));
+    out.gap();
     let heads = ["CPU", "core shared", "longest", "stolen", "clock", "probes"];
-    grid.row(heads.map(|head| Cell::ink(head, Ink::Strong)).into());
+    let mut table = Table::new(&heads.map(|head| (head, Align::Right)), Some(Ink::Strong));
     for cpu in &watched.cpus {
-        let percent = |share: Option<f64>| share.map_or_else(|| NONE.to_owned(), units::percent);
-        grid.row(vec![
-            Cell::new(cpu.cpu.to_string()),
-            Cell::new(percent(cpu.shared)),
-            Cell::new(if cpu.shared.is_some() { units::time(cpu.longest_s) } else { NONE.to_owned() }),
-            Cell::new(percent(cpu.stolen)),
+        let percent =
+            |share: Option<f64>| Cell::new(share.map_or_else(|| NONE.to_owned(), units::percent)).exactly(share, "");
+        let longest = cpu.shared.map(|_| cpu.longest_s);
+        table.row(vec![
+            Cell::count(cpu.cpu as u64),
+            percent(cpu.shared),
+            Cell::new(longest.map_or_else(|| NONE.to_owned(), units::time)).exactly(longest, "s"),
+            percent(cpu.stolen),
             Cell::new(clock(std::slice::from_ref(cpu)).unwrap_or_else(|| NONE.to_owned())),
-            Cell::new(cpu.probes.to_string()),
+            Cell::count(cpu.probes as u64),
         ]);
     }
-    out += &grid.render();
+    out.table(table);
     let cost = format!(
         "The watch took {} of a CPU. What it sees: docs/methods/neighbour.md#watch",
         units::percent(watched.cost)
     );
-    out += &wrap_behind("", &style.text(&cost), style.width);
+    out.say(cost);
     out
 }
 
@@ -123,7 +125,7 @@ fn found(watched: &Watched) -> String {
 }
 
 /// The summary as OpenMetrics text.
-pub fn watch_openmetrics(watched: &Watched) -> String {
+fn watch_openmetrics(watched: &Watched) -> String {
     let mut out = OpenMetrics::default();
     let mut gauge = |name: &str, unit: &str, help: &str, value: &dyn Fn(&CpuShare) -> Option<f64>| {
         let sample = |cpu: &CpuShare| Some((labels(&[("cpu", &cpu.cpu.to_string())]), value(cpu)?));
@@ -177,8 +179,8 @@ mod tests {
     #[test]
     fn a_summary_begins_with_what_to_remember() {
         let two = of(vec![cpu(0, Some(0.06)), cpu(1, Some(0.022))]);
-        insta::assert_snapshot!(watched(&two, &Style::plain(80)));
-        insta::assert_snapshot!(watched(&of(vec![cpu(0, None)]), &Style::plain(80)));
+        insta::assert_snapshot!(watched(&two).text(&Style::plain(80)));
+        insta::assert_snapshot!(watched(&of(vec![cpu(0, None)])).text(&Style::plain(80)));
         insta::assert_snapshot!(watch_openmetrics(&two));
         let head = |watched: &Watched| found(watched);
         let never = Watched { alone: false, ..of(vec![cpu(0, Some(1.0))]) };

@@ -8,10 +8,11 @@ use crate::args::StoreArgs;
 use crate::command_line;
 use crate::earlier::Earlier;
 use crate::measure::{Sinks, begin, count, end_code, records, redacted};
-use crate::parse::{parse_compare_format, parse_setting, parse_state, parse_time};
+use crate::parse::{parse_setting, parse_state, parse_time};
 use crate::print::{print_measured, style};
 use crate::program::Program;
 use crate::store::{open_store, state_dir};
+use crate::view::{WithJunit, parse_format};
 use crate::wanted::{Missing, Wanted};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -132,9 +133,9 @@ pub(crate) struct AbArgs {
     /// Do not keep the two runs
     #[arg(long)]
     pub(super) no_store: bool,
-    /// The format: table, json, csv, markdown or junit
-    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
-    pub(super) format: groma_report::CompareFormat,
+    /// The format: table, markdown, html, json, csv or junit
+    #[arg(long, default_value = "table", value_parser = parse_format::<WithJunit>)]
+    pub(super) format: groma_report::Format,
     #[command(flatten)]
     pub(super) store: StoreArgs,
 }
@@ -175,14 +176,10 @@ pub(super) fn run(program: &Program, args: &AbArgs) -> Result<u8> {
     }
     let other = measured.beside(comparison);
     let first = measured.side(0);
-    let printed = print_measured(&report::compare(
-        program.known_families(),
-        first,
-        &[other],
-        Relative::Absolute,
-        args.format,
-        &style(args.all),
-    ));
+    let style = style(args.all).of(args.format);
+    let others = [other];
+    let compared = report::compare(program.known_families(), first, &others, Relative::Absolute, &style);
+    let printed = print_measured(&compared.render(args.format, &style));
     let code = measured.report_end();
     Ok(if code == 0 && !printed { exit::FAILED } else { code })
 }

@@ -2,10 +2,11 @@
 
 use crate::args::StoreArgs;
 use crate::out_file::Named;
-use crate::print::{name, print, style};
+use crate::print::{name, print};
 use crate::program::Program;
 use crate::sides::{Runs, all_of};
 use crate::store::{existing_store, is_stream};
+use crate::view::{View, ViewArgs};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use groma_analysis::compare::environment::is_volatile;
@@ -49,6 +50,8 @@ enum Verb {
     /// List the tags of the store, with how many runs each has
     List {
         #[command(flatten)]
+        view: ViewArgs,
+        #[command(flatten)]
         store: StoreArgs,
     },
     /// Show a baseline, or runs that could be one: each metric, and the smallest change in it that
@@ -61,6 +64,8 @@ enum Verb {
         #[arg(long)]
         all: bool,
         #[command(flatten)]
+        view: ViewArgs,
+        #[command(flatten)]
         store: StoreArgs,
     },
 }
@@ -69,8 +74,8 @@ enum Verb {
 pub(super) fn run(program: &Program, args: &BaselineArgs) -> Result<u8> {
     match &args.verb {
         Verb::Set { file, runs, store } => set(file, runs, store),
-        Verb::List { store } => list(store),
-        Verb::Show { runs, all, store } => show(program, runs, *all, store),
+        Verb::List { view, store } => list(view, store),
+        Verb::Show { runs, all, view, store } => show(program, runs, *all, view.open(*all)?, store),
     }?;
     Ok(0)
 }
@@ -108,7 +113,7 @@ fn set(file: &Path, words: &[String], store: &StoreArgs) -> Result<()> {
     ))
 }
 
-fn list(args: &StoreArgs) -> Result<()> {
+fn list(view: &ViewArgs, args: &StoreArgs) -> Result<()> {
     let store = existing_store(args)?;
     let mut tags: Vec<(Tag, usize, String)> = Vec::new();
     for run in store.runs_that(&Filter::default())? {
@@ -119,11 +124,13 @@ fn list(args: &StoreArgs) -> Result<()> {
             }
         }
     }
-    print(&report::tags(&tags, &style(false)))
+    let view = view.open(false)?;
+    let document = report::tags(&tags, &view.style);
+    view.show(&document)
 }
 
 /// Shows the smallest change that is detectable in each metric of these runs.
-pub(super) fn show(program: &Program, words: &[String], all: bool, store: &StoreArgs) -> Result<()> {
+pub(super) fn show(program: &Program, words: &[String], all: bool, view: View, store: &StoreArgs) -> Result<()> {
     let (runs, known) = read(words, all, store)?;
     let of = |record: &Record| {
         let others = known.get(&identity(record)).into_iter().flatten().copied();
@@ -135,5 +142,5 @@ pub(super) fn show(program: &Program, words: &[String], all: bool, store: &Store
     if !all && found.iter().any(|(record, _)| on_page(record)) {
         found.retain(|(record, _)| on_page(record));
     }
-    print(&report::floors(program.known_families(), &found, &style(all)))
+    view.show(&report::floors(program.known_families(), &found))
 }

@@ -7,6 +7,7 @@ use crate::measure::{Outputs, measure};
 use crate::parse::parse_time;
 use crate::print::print_measured;
 use crate::program::Program;
+use crate::view::View;
 use anyhow::Result;
 use clap::Args;
 use groma_harness::model::Profile;
@@ -84,6 +85,6 @@ pub(super) fn run(program: &Program, args: &CalibrateArgs) -> Result<u8> {
             ControlFlow::Break(code) => return Ok(code),
         }
     }
-    baseline::show(program, &["latest".to_owned()], args.all, &args.store)?;
+    baseline::show(program, &["latest".to_owned()], args.all, View::terminal(args.all), &args.store)?;
     Ok(0)
 }

@@ -2,12 +2,13 @@
 
 use super::exit;
 use crate::args::{StoreArgs, selects};
-use crate::parse::{parse_compare_format, parse_percent};
-use crate::print::{name, print, style};
+use crate::parse::parse_percent;
+use crate::print::name;
 use crate::program::Program;
 use crate::reference;
 use crate::sides::{Runs, all_of, beside, require_same_version};
 use crate::store::existing_store;
+use crate::view::{ViewArgs, WithJunit};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use groma_analysis::compare::environment::differences;
@@ -16,7 +17,7 @@ use groma_analysis::compare::{Gate, Pair, Share, Unlike, Verdict, identity};
 use groma_analysis::point::family;
 use groma_harness::model::Record;
 use groma_report::units::Scale;
-use groma_report::{self as report, CompareFormat, Compared, Relative, Side};
+use groma_report::{self as report, Compared, Format, Relative, Side};
 use groma_runner::select::names_metric;
 use groma_store::Baseline;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -71,9 +72,8 @@ pub(crate) struct CompareArgs {
     /// Every metric with its interval and verdict, controls too, and what is not compared
     #[arg(long)]
     all: bool,
-    /// The format: table, json, csv, markdown or junit
-    #[arg(long, default_value = "table", value_parser = parse_compare_format)]
-    format: CompareFormat,
+    #[command(flatten)]
+    view: ViewArgs<WithJunit>,
     /// Exit with code 1 if something became slower (by more than this many percent), with 3 if more
     /// than half of the metrics are inconclusive; groma gate measures again before it fails
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "0", require_equals = true, value_parser = parse_percent)]
@@ -87,6 +87,7 @@ pub(super) fn run(program: &Program, args: &CompareArgs) -> Result<u8> {
     if args.with.is_some() {
         return with_reference(program, args);
     }
+    let view = args.view.open(args.all)?;
     let base = base(args)?;
     let is_asked = |id: &str| selects(&args.select, id);
     let is_loaded = |id: &str| is_asked(id) || base.as_ref().is_some_and(|base| base.id() == id);
@@ -136,7 +137,8 @@ pub(super) fn run(program: &Program, args: &CompareArgs) -> Result<u8> {
     for (side, other) in rest.iter().zip(&others) {
         has_pairs(args, [first, side], other)?;
     }
-    print(&report::compare(program.known_families(), first.side(), &others, relative, args.format, &style(args.all)))?;
+    let document = report::compare(program.known_families(), first.side(), &others, relative, &view.style);
+    view.show(&document)?;
     Ok(gate(&others, args.gate))
 }
 
@@ -281,8 +283,9 @@ fn with_reference(program: &Program, args: &CompareArgs) -> Result<u8> {
         [one] => one,
         [_, second, ..] => bail!("--with reference takes one run, and '{second}' is another"),
     };
-    if matches!(args.format, CompareFormat::Csv | CompareFormat::Junit) {
-        bail!("--format {}: --with reference has table, json and markdown", args.format.word());
+    let view = args.view.open(args.all)?;
+    if view.format == Format::Junit {
+        bail!("--format junit: --with reference has table, markdown, html, json and csv");
     }
     let is_asked = |id: &str| selects(&args.select, id);
     let side = Runs::load(&args.store, &(run.to_owned(), vec![run.to_owned()]), args.all, is_asked)?;
@@ -304,6 +307,7 @@ fn with_reference(program: &Program, args: &CompareArgs) -> Result<u8> {
         .collect();
     let machines: Vec<(Side<'_>, &[_])> = others.iter().map(|(side, records)| (*side, &records[..])).collect();
     let families = program.known_families();
-    print(&report::typical(families, side.side(), &side.records, &machines, args.format, &style(args.all)))?;
+    let document = report::typical(families, side.side(), &side.records, &machines, &view.style);
+    view.show(&document)?;
     Ok(0)
 }

@@ -3,14 +3,15 @@
 
 use crate::args::{StoreArgs, selects};
 use crate::earlier::Earlier;
-use crate::print::{name, print, style};
+use crate::print::name;
 use crate::program::Program;
 use crate::store::{existing_store, is_stream, read, records};
+use crate::view::ViewArgs;
 use anyhow::{Result, bail};
 use clap::Args;
 use groma_analysis::composition::{Explained, Known, explain};
 use groma_harness::model::page::{On, Shown};
-use groma_harness::model::{Composition, Record, RunHeader, Tier};
+use groma_harness::model::{Composition, Info, Record, RunHeader, Tier};
 use groma_report as report;
 use std::collections::BTreeSet;
 
@@ -39,6 +40,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     #[command(flatten)]
+    view: ViewArgs,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
@@ -47,17 +50,14 @@ pub(super) fn run(program: &Program, args: &ExplainArgs) -> Result<u8> {
     if let Some(run) = &args.run {
         return in_run(program, args, run);
     }
-    let style = style(false);
+    let view = args.view.open(false)?;
     let (words, ids): (Vec<String>, Vec<String>) =
         args.select.iter().cloned().partition(|text| meaning(text).is_some());
-    let mut parts: Vec<String> = Vec::new();
-    let meanings = words.iter().filter_map(|word| meaning(word)).map(|text| report::wrapped(&text, &style));
-    parts.extend((!words.is_empty()).then(|| meanings.collect()));
-    if !ids.is_empty() {
-        let chosen = program.select(&ids, Tier::Full)?;
-        parts.extend(chosen.iter().map(|bench| report::explain(&bench.info, &style)));
-    }
-    print(&parts.join("\n"))?;
+    let meanings: Vec<String> = words.iter().filter_map(|word| meaning(word)).collect();
+    let chosen = if ids.is_empty() { Vec::new() } else { program.select(&ids, Tier::Full)? };
+    let infos: Vec<&Info> = chosen.iter().map(|bench| &bench.info).collect();
+    let document = report::explanations(&meanings, &infos, &view.style);
+    view.show(&document)?;
     Ok(0)
 }
 
@@ -106,16 +106,11 @@ fn in_run(program: &Program, args: &ExplainArgs, run: &str) -> Result<u8> {
         let ids: Vec<&str> = ids.into_iter().collect();
         bail!("run {} holds no value of {} ({} run {})", shown.head.run, ids.join(", "), name(), ids.join(" "));
     }
-    let style = style(false);
-    let mut text = if args.select.is_empty() {
-        report::compositions(&all, &style)
-    } else {
-        all.iter().map(|one| report::composition(one, &style)).collect::<Vec<_>>().join("\n")
-    };
+    let mut document = if args.select.is_empty() { report::compositions(&all) } else { report::each_composition(&all) };
     if let Some(command) = command(&self::missing(&all, &known)) {
-        text += &format!("\nTo measure what is missing: {command}\n");
+        document.note(format!("To measure what is missing: {command}"));
     }
-    print(&text)?;
+    args.view.open(false)?.show(&document)?;
     Ok(0)
 }
 

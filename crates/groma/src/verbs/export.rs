@@ -248,15 +248,9 @@ fn write(program: &Program, args: &ExportArgs, format: ExportFormat, table: Tabl
         ExportFormat::Json => {
             for (i, run) in runs.enumerate() {
                 let run = run?;
-                let style = style(false);
-                let text = report::render(
-                    program.known_families(),
-                    &run.head,
-                    &run.records,
-                    run.end.as_ref(),
-                    Format::Json,
-                    &style,
-                );
+                let style = style(false).of(Format::Json);
+                let of_run = report::run(program.known_families(), &run.head, &run.records, run.end.as_ref(), &style);
+                let text = of_run.render(Format::Json, &style);
                 write!(out, "{}{}", if i == 0 { "[\n" } else { ",\n" }, text.trim_end()).with_context(of_file)?;
             }
             out.write_all(b"\n]\n").with_context(of_file)

@@ -8,21 +8,20 @@ mod past;
 
 use super::exit;
 use crate::args::StoreArgs;
-use crate::out_file::Named;
-use crate::parse::{one_of, parse_percent};
-use crate::print::{print, style};
+use crate::parse::parse_percent;
 use crate::program::Program;
 use crate::reference;
+use crate::view::{ViewArgs, WithGauges};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use groma_analysis::fleet::signatures::Signatures;
 use groma_analysis::fleet::{Judgement, Options, Verdict, judge, references};
 use groma_harness::model::Record;
-use groma_report::{self as report, FleetFormat, FleetReport};
+use groma_report::{self as report, FleetReport, Format};
 use groma_runner::signals::exit_code;
 use input::Input;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const HELP: &str = "Examples:
   srun -N 100 --ntasks-per-node=1 groma run --profile fleet --out results/
@@ -87,19 +86,11 @@ struct JudgeArgs {
     /// is slow again. {host} stands for its name
     #[arg(long, value_name = "CMD")]
     confirm: Option<String>,
-    /// The format: table, drain, json, markdown, html or openmetrics [default: by the ending of
-    /// --output, else table]
-    #[arg(long, value_parser = |text: &str| one_of(text, &FleetFormat::ALL, FleetFormat::word))]
-    format: Option<FleetFormat>,
-    /// As --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Write this file instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
     /// Every finding and every host
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    view: ViewArgs<WithGauges>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -120,7 +111,7 @@ pub(super) fn run(_: &Program, args: &FleetArgs) -> Result<u8> {
 }
 
 fn run_judge(args: &JudgeArgs) -> Result<u8> {
-    let out = Named::open_any("--output", args.output.as_deref())?;
+    let view = args.view.open(args.all)?;
     let options = options(args)?;
     if args.confirm.as_ref().is_some_and(|command| !command.contains(confirm::HOST)) {
         bail!("--confirm: the command does not hold {}, which stands for the host", confirm::HOST);
@@ -146,15 +137,12 @@ fn run_judge(args: &JudgeArgs) -> Result<u8> {
         notes: &input.notes,
         groma: env!("CARGO_PKG_VERSION"),
     };
-    let text = report::fleet(&report, format(args), &style(args.all));
-    match out {
-        Some(out) => out.write(text.as_bytes())?,
-        None => print(&text)?,
-    }
     // Whoever reads only the lines of --format drain must not miss what was not judged.
-    if !matches!(format(args), FleetFormat::Table | FleetFormat::Markdown) || args.output.is_some() {
+    if !matches!(view.format, Format::Table | Format::Markdown) || args.view.file().is_some() {
         input.notes.iter().for_each(|note| warn!("{note}"));
     }
+    let document = report::fleet(&report, &view.style);
+    view.show(&document)?;
     Ok(code(&judgement, input.is_unusable))
 }
 
@@ -168,19 +156,6 @@ fn code(judgement: &Judgement, is_unusable: bool) -> u8 {
     } else {
         0
     }
-}
-
-fn format(args: &JudgeArgs) -> FleetFormat {
-    let ending = args.output.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
-    let by_ending = || match ending? {
-        "html" => Some(FleetFormat::Html),
-        "json" => Some(FleetFormat::Json),
-        "md" => Some(FleetFormat::Markdown),
-        "prom" => Some(FleetFormat::Openmetrics),
-        _ => None,
-    };
-    let asked = if args.json { Some(FleetFormat::Json) } else { args.format };
-    asked.or_else(by_ending).unwrap_or_default()
 }
 
 fn options(args: &JudgeArgs) -> Result<Options> {

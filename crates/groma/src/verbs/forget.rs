@@ -9,7 +9,7 @@ use crate::store::existing_store;
 use anyhow::{Result, bail};
 use clap::Args;
 use groma_harness::model::{Tag, plain};
-use groma_report::{self as report, RunLine};
+use groma_report::{self as report, Format, RunLine};
 use groma_store::{Filter, RunRow, RunStatus, Store};
 
 const HELP: &str = "Examples:
@@ -59,7 +59,7 @@ pub(super) fn run(_: &Program, args: &ForgetArgs) -> Result<u8> {
     let lines: Vec<RunLine> = rows.into_iter().map(runs::line).collect();
     let s = if ids.len() == 1 { "" } else { "s" };
     let what = format!("{} run{s}, {} rounds, {}", ids.len(), extent.rounds, report::units::size(extent.bytes as f64));
-    print(&(report::runs(&lines, &style(false)) + &what + "\n"))?;
+    print(&(report::runs(&lines, &style(false)).render(Format::Table, &style(false)) + &what + "\n"))?;
     if !args.yes {
         print("nothing was removed: add --yes to remove them\n")?;
         return Ok(0);

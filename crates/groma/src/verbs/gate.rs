@@ -21,7 +21,7 @@ use groma_analysis::compare::{Gate, identities, identity};
 use groma_analysis::gate::{Suite, Suspects, judge, reports_any, suspects};
 use groma_harness::model::{Placement, Profile, Record, RunHeader, Tag, WorkerKind, is_metric_of};
 use groma_harness::sys::topology::Topology;
-use groma_report::{self as report, CompareFormat, Compared, Relative};
+use groma_report::{self as report, Compared, Format, Relative};
 use groma_runner::{Planned, RunRequest, Setting, plan};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -374,18 +374,17 @@ fn show(
     first: report::Side<'_>,
     other: Compared<'_>,
 ) -> (String, bool) {
-    let (families, format, style) = (program.known_families(), args.measured.format, style(args.measured.all));
-    let verdict = report::gate(families, &other.comparison, found, tolerance(args), format, &style);
+    let (families, format) = (program.known_families(), args.measured.format);
+    let style = style(args.measured.all).of(format);
+    let verdict = report::gate(families, &other.comparison, found, tolerance(args));
+    if !matches!(format, Format::Table | Format::Markdown | Format::Html) {
+        warn!("{}", verdict.render(Format::Table, &style).trim_end());
+    }
     let others = [other];
-    let compared = |format| report::compare(families, first, &others, Relative::Absolute, format, &style);
-    let printed = match format {
-        CompareFormat::Table | CompareFormat::Markdown => print_measured(&format!("{verdict}{}", compared(format))),
-        _ => {
-            warn!("{}", verdict.trim_end());
-            print_measured(&compared(format))
-        }
-    };
-    (compared(CompareFormat::Junit), printed)
+    let compared = report::compare(families, first, &others, Relative::Absolute, &style);
+    let junit = compared.render(Format::Junit, &style);
+    let printed = print_measured(&verdict.above(compared).render(format, &style));
+    (junit, printed)
 }
 
 /// Tags the runs of the gate with the verdict.

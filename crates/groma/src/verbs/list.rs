@@ -1,7 +1,7 @@
 //! `groma list`: the catalogue, and with `--lineage` the commands that repeat other suites.
 
-use crate::print::{print, style};
 use crate::program::Program;
+use crate::view::{View, ViewArgs};
 use anyhow::{Result, bail};
 use clap::Args;
 use groma_harness::model::{Info, Tier};
@@ -25,15 +25,14 @@ pub(crate) struct ListArgs {
     #[arg(value_name = "SELECT")]
     select: Vec<String>,
     /// With parameters, further metrics, placements and lineage
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     long: bool,
     /// What repeats a suite or paper, or one of its rows, as commands: lmbench3, lmbench3:lat_pipe,
     /// table10, lat_sig
-    #[arg(long, value_name = "SOURCE[:ROW]", conflicts_with_all = ["json", "long", "select"])]
+    #[arg(long, value_name = "SOURCE[:ROW]", conflicts_with_all = ["long", "select"])]
     lineage: Option<String>,
-    /// As JSON, one object for each benchmark
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    view: ViewArgs,
 }
 
 /// The family with which groma tests itself.
@@ -42,7 +41,7 @@ const SELF_TESTS: &str = "selftest";
 /// Lists benchmarks.
 pub(super) fn run(program: &Program, args: &ListArgs) -> Result<u8> {
     if let Some(source) = &args.lineage {
-        return lineage(program, source);
+        return lineage(program, source, args.view.open(false)?);
     }
     let chosen = program.select(&args.select, Tier::Full)?;
     // Runs leave out what is only measured when it is named; who looks for it has to find it.
@@ -52,12 +51,14 @@ pub(super) fn run(program: &Program, args: &ListArgs) -> Result<u8> {
         by_name || chosen.iter().any(|bench| bench.info.id == info.id)
     };
     let infos: Vec<&Info> = program.all().iter().map(|bench| &bench.info).filter(|info| is_shown(info)).collect();
-    print(&if args.json { report::list_json(&infos) } else { report::list(&infos, args.long, &style(false)) })?;
+    let view = args.view.open(false)?;
+    let document = report::list(&infos, args.long, &view.style);
+    view.show(&document)?;
     Ok(0)
 }
 
 /// Lists the commands that repeat a document, one of its rows, or a test of another tool.
-fn lineage(program: &Program, text: &str) -> Result<u8> {
+fn lineage(program: &Program, text: &str, view: View) -> Result<u8> {
     let infos: Vec<&Info> = program.all().iter().map(|bench| &bench.info).collect();
     // A user's own program may lack our benchmarks.
     let here = |repeat: &&Repeat| repeat.benchmarks().iter().all(|id| infos.iter().any(|info| info.id == *id));
@@ -68,6 +69,7 @@ fn lineage(program: &Program, text: &str) -> Result<u8> {
         let known = known.into_iter().collect::<Vec<_>>().join(", ");
         bail!("--lineage {text}: nothing repeats it (known: {known}; each lists its rows)");
     }
-    print(&report::lineage(&named, &infos, &style(false)))?;
+    let document = report::lineage(&named, &infos, &view.style);
+    view.show(&document)?;
     Ok(0)
 }

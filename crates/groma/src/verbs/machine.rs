@@ -1,8 +1,8 @@
 //! `groma machine`: what the machine declares, how busy it is, and a recording of its CPUs.
 
 use crate::out_file::Named;
-use crate::print::{print, style};
 use crate::program::Program;
+use crate::view::ViewArgs;
 use anyhow::Result;
 use clap::Args;
 use groma_harness::sys::recording::Recording;
@@ -14,9 +14,8 @@ use std::time::Duration;
 /// Show what this machine declares about itself, and how busy it is
 #[derive(Debug, Args)]
 pub(crate) struct MachineArgs {
-    /// As JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    view: ViewArgs,
     /// Skip measuring the noise, which takes a second
     #[arg(long)]
     no_gauge: bool,
@@ -25,7 +24,7 @@ pub(crate) struct MachineArgs {
     all: bool,
     /// Write what the kernel says of the CPUs into this file instead, for groma run --dry-run
     /// --machine on any computer
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "no_gauge", "all"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "output", "no_gauge", "all"])]
     record: Option<PathBuf>,
 }
 
@@ -36,6 +35,7 @@ pub(super) fn run(_: &Program, args: &MachineArgs) -> Result<u8> {
         out.write(Recording::of_this_machine().to_string().as_bytes())?;
         return Ok(0);
     }
+    let view = args.view.open(args.all)?;
     let machine = identity::machine();
     let mut gauged = Gauged::default();
     if !args.no_gauge {
@@ -47,10 +47,7 @@ pub(super) fn run(_: &Program, args: &MachineArgs) -> Result<u8> {
         }
     }
     let Gauged { lost, own } = gauged;
-    print(&if args.json {
-        report::machine_json(&machine, lost, own)
-    } else {
-        report::machine(&machine, lost, own, &style(args.all))
-    })?;
+    let document = report::machine(&machine, lost, own, &view.style);
+    view.show(&document)?;
     Ok(0)
 }

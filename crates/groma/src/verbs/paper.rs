@@ -11,20 +11,20 @@ use crate::args::StoreArgs;
 use crate::features::Feature;
 use crate::measure::{Outputs, carry_out};
 use crate::out_file::Named;
-use crate::parse::one_of;
-use crate::print::{print, style};
+use crate::print::print;
 use crate::program::Program;
+use crate::view::{ViewArgs, WithPlots};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use groma_analysis::point::measured;
 use groma_harness::model::{Placement, Profile, Record, RunHeader};
 use groma_harness::sys::topology::Topology;
 use groma_published::{Checked, DOCUMENTS, Document, Picture, Shape, Table, check};
-use groma_report::{self as report, Chart, PaperFormat, Papers, units};
+use groma_report::{self as report, Chart, Format, Papers, units};
 use groma_runner::{Planned, RunRequest};
 use machines::{Machine, is_of};
 use repeats::Repeats;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 const HELP: &str = "Examples:
@@ -77,12 +77,8 @@ pub(crate) struct PaperArgs {
     /// differ
     #[arg(long, conflicts_with_all = ["measure", "run", "table", "format", "output"], requires = "document")]
     check: bool,
-    /// The format: table, markdown, html or csv [default: table; html where the file of -o ends so]
-    #[arg(long, value_parser = |text: &str| one_of(text, &PaperFormat::ALL, PaperFormat::word))]
-    format: Option<PaperFormat>,
-    /// Write to this file instead; of a figure also .svg or .png
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    view: ViewArgs<WithPlots>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -91,16 +87,17 @@ pub(crate) struct PaperArgs {
 pub(super) fn run(program: &Program, args: &PaperArgs) -> Result<u8> {
     let wanted = wanted(args)?;
     if wanted.is_empty() {
-        print(&report::paper_list(&style(false)))?;
+        args.view.open(false)?.show(&report::paper_list())?;
         return Ok(0);
     }
     if let (true, Some(name)) = (args.check, &args.document) {
         return checked(document(name)?);
     }
-    let out = Named::open_any("-o", args.output.as_deref())?;
     let repeats = wanted.repeats(program);
     let points: Vec<&Planned> = repeats.points();
-    let picture = args.output.as_deref().filter(|file| ends_in(file, &["svg", "png"]));
+    let picture = args.view.file().filter(|file| ends_in(file, &["svg", "png"]));
+    let out = picture.map(|file| Named::open("-o", file)).transpose()?;
+    let view = if picture.is_some() { None } else { Some(args.view.open(false)?) };
     if picture.is_some_and(|file| ends_in(file, &["png"])) {
         Feature::PNG.require()?;
     }
@@ -108,7 +105,7 @@ pub(super) fn run(program: &Program, args: &PaperArgs) -> Result<u8> {
     let without = || wanted.beside(&repeats, &[]);
     match picture {
         Some(file) if args.measure => drop(drawn(&without(), file)?),
-        None if format(args) == PaperFormat::Csv => left_out_of_csv(&without())?,
+        None if view.as_ref().is_some_and(|view| view.format == Format::Csv) => left_out_of_csv(&without())?,
         _ => {}
     }
     let mut code = 0;
@@ -117,13 +114,12 @@ pub(super) fn run(program: &Program, args: &PaperArgs) -> Result<u8> {
         code = measure(program, args, &points, here.as_ref())?;
     }
     let papers = wanted.beside(&repeats, &shown(args, &points)?);
-    let bytes = match picture {
-        Some(file) => drawn(&papers, file)?,
-        None => report::papers(&papers, format(args), &style(false)).into_bytes(),
-    };
-    match out {
-        Some(out) => out.write(&bytes)?,
-        None => print(&String::from_utf8_lossy(&bytes))?,
+    if let (Some(file), Some(out)) = (picture, out) {
+        out.write(&drawn(&papers, file)?)?;
+    }
+    if let Some(view) = view {
+        let document = report::papers(&papers, &view.style);
+        view.show(&document)?;
     }
     Ok(code)
 }
@@ -237,17 +233,6 @@ fn left_out_of_csv(papers: &Papers<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The format of `--format`, or that of the file extension.
-fn format(args: &PaperArgs) -> PaperFormat {
-    let ends = |ending: &str| args.output.as_ref().is_some_and(|file| ends_in(file, &[ending]));
-    args.format.unwrap_or(match () {
-        () if ends("html") => PaperFormat::Html,
-        () if ends("md") => PaperFormat::Markdown,
-        () if ends("csv") => PaperFormat::Csv,
-        () => PaperFormat::Table,
-    })
-}
-
 /// Draws a figure in the format of the file extension.
 fn drawn(papers: &Papers<'_>, file: &Path) -> Result<Vec<u8>> {
     let of_file = || format!("-o {}", file.display());
@@ -270,7 +255,7 @@ fn drawn(papers: &Papers<'_>, file: &Path) -> Result<Vec<u8>> {
     if ends_in(file, &["png"]) { super::plot::png(&chart) } else { Ok(chart.svg().into_bytes()) }
 }
 
-fn ends_in(file: &Path, endings: &[&str]) -> bool {
+pub(super) fn ends_in(file: &Path, endings: &[&str]) -> bool {
     file.extension().is_some_and(|own| endings.iter().any(|ending| own == *ending))
 }
 
@@ -282,7 +267,7 @@ fn wanted(args: &PaperArgs) -> Result<Wanted> {
         return Ok(wanted);
     }
     let Some(name) = &args.document else {
-        if args.measure || !args.run.is_empty() || args.output.is_some() {
+        if args.measure || !args.run.is_empty() || args.view.file().is_some() {
             bail!("name a document, or all of them with --all");
         }
         return Ok(wanted);

@@ -4,10 +4,11 @@ pub mod counts;
 
 use super::explain::{command, elsewhere};
 use crate::args::StoreArgs;
-use crate::parse::{parse_format, parse_time};
-use crate::print::{name, print, print_own, style};
+use crate::parse::parse_time;
+use crate::print::name;
 use crate::program::Program;
 use crate::store::{is_stream, read};
+use crate::view::ViewArgs;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use groma_analysis::composition::Known;
@@ -65,18 +66,15 @@ pub(crate) struct PredictArgs {
     /// The longest that all runs of the command may take
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_time)]
     deadline: Duration,
-    /// The format: table, or json, which --counts reads
-    #[arg(long, default_value = "table", value_parser = parse_format)]
-    format: groma_report::Format,
+    #[command(flatten)]
+    view: ViewArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
 
 /// Predicts the time of a command or of a file of counts.
 pub(super) fn run(_: &Program, args: &PredictArgs) -> Result<u8> {
-    if !matches!(args.format, Format::Table | Format::Json) {
-        bail!("--format {}: predict has table and json", args.format.word());
-    }
+    let view = args.view.open(false)?;
     let (counts, code) = match &args.counts {
         Some(file) => (of_file(file)?, 0),
         None if args.command.is_empty() => bail!(
@@ -92,8 +90,9 @@ pub(super) fn run(_: &Program, args: &PredictArgs) -> Result<u8> {
     if code != 0 {
         warn!("{}: exited with code {code}", plain(&args.command[0].to_string_lossy()));
     }
-    if args.format == Format::Json {
-        print_own(&format!("{:#}\n", counts::to_json(&counts)))?;
+    // JSON holds the counts, which --counts reads.
+    if view.format == Format::Json {
+        view.show_text(&format!("{:#}\n", counts::to_json(&counts)))?;
         return Ok(0);
     }
     let mut machines = Vec::new();
@@ -106,11 +105,11 @@ pub(super) fn run(_: &Program, args: &PredictArgs) -> Result<u8> {
         }
         machines.push(machine);
     }
-    let mut text = report::prediction(&counts, &machines, &style(false));
+    let mut document = report::prediction(&counts, &machines);
     if let Some(command) = command(&missing) {
-        text += &format!("\nTo measure what is missing: {command}\n");
+        document.note(format!("To measure what is missing: {command}"));
     }
-    print(&text)?;
+    view.show(&document)?;
     Ok(0)
 }
 

@@ -17,9 +17,7 @@ use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::identity;
 use groma_harness::model::{Info, Record};
 use groma_report::units::counted;
-use groma_report::{
-    self as report, CompareFormat, Compared, Format, PaperFormat, Papers, Relative, Report, ReportRun, Side, Style,
-};
+use groma_report::{self as report, Compared, Format, Papers, Relative, Report, ReportRun, Side};
 use groma_runner::signals::exit_code;
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -203,16 +201,18 @@ fn markdown(
     compared: Option<(Side<'_>, &[Compared<'_>])>,
     papers: &Papers<'_>,
 ) -> String {
-    let (families, style) = (program.known_families(), Style { colour: false, ..style(false) });
-    let pages =
-        |run: &Shown| report::render(families, &run.head, &run.records, run.end.as_ref(), Format::Markdown, &style);
-    let mut parts: Vec<String> = runs.iter().map(pages).collect();
+    let (families, style) = (program.known_families(), style(false).of(Format::Markdown));
+    let of_run = |run: &Shown| {
+        let shown = report::run(families, &run.head, &run.records, run.end.as_ref(), &style);
+        shown.render(Format::Markdown, &style)
+    };
+    let mut parts: Vec<String> = runs.iter().map(of_run).collect();
     if let Some((first, others)) = compared {
-        let text = report::compare(families, first, others, Relative::Absolute, CompareFormat::Markdown, &style);
-        parts.insert(0, text);
+        let compared = report::compare(families, first, others, Relative::Absolute, &style);
+        parts.insert(0, compared.render(Format::Markdown, &style));
     }
     if !papers.tables.is_empty() {
-        parts.push(report::papers(papers, PaperFormat::Markdown, &style));
+        parts.push(report::papers(papers, &style).render(Format::Markdown, &style));
     }
     parts.join("\n")
 }

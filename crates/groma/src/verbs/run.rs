@@ -273,7 +273,8 @@ pub(super) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     // later, if the run is stored.
     let every_point = args.all && (request.profile != Profile::Complete || args.no_store);
     carry_out(program, &request, &outputs, &plan, started, |head, records, end, _| {
-        report::render(program.known_families(), head, records, Some(end), Format::Table, &style(every_point))
+        let style = style(every_point);
+        report::run(program.known_families(), head, records, Some(end), &style).render(Format::Table, &style)
     })
 }
 

@@ -3,13 +3,13 @@
 use super::forget::{self, ForgetArgs};
 use super::tag::{self, TagArgs};
 use crate::args::{StoreArgs, WhichRuns};
-use crate::print::{print, style};
 use crate::program::Program;
 use crate::store::existing_store;
+use crate::view::ViewArgs;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use groma_harness::model::{StateCounts, Tag, Tier, plain};
-use groma_report::{self as report, RunLine};
+use groma_report::{self as report, Format, RunLine};
 use groma_runner::identity;
 use groma_store::{Filter, RunRow, RunStatus, Store};
 use std::collections::BTreeSet;
@@ -44,9 +44,8 @@ pub(crate) struct RunsArgs {
     /// Only runs that measured one of these: ids, groups or patterns
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     bench: Vec<String>,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    view: ViewArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -72,14 +71,17 @@ pub(super) fn run(program: &Program, args: &RunsArgs) -> Result<u8> {
     let filter = Filter { kernel: args.kernel.clone(), benches, ..args.runs.filter() };
     let store = existing_store(&args.store)?;
     let lines: Vec<RunLine> = store.runs_that(&filter)?.into_iter().map(line).collect();
-    print(&match lines.as_slice() {
-        _ if args.json => report::runs_json(&lines),
-        [] if filter != Filter::default() => match no_such_runs(&store, &filter)? {
-            Some(why) => format!("no such runs: {why}\n"),
-            None => "no such runs\n".to_owned(),
-        },
-        lines => report::runs(lines, &style(false)),
-    })?;
+    let view = args.view.open(false)?;
+    match lines.as_slice() {
+        [] if filter != Filter::default() && view.format == Format::Table => {
+            let why = no_such_runs(&store, &filter)?.map_or(String::new(), |why| format!(": {why}"));
+            view.show_text(&format!("no such runs{why}\n"))?;
+        }
+        lines => {
+            let document = report::runs(lines, &view.style);
+            view.show(&document)?;
+        }
+    }
     Ok(0)
 }
 

@@ -2,10 +2,10 @@
 
 use crate::args::{StoreArgs, WhichPoints, selects};
 use crate::earlier::Earlier;
-use crate::parse::parse_format;
-use crate::print::{name, print, style};
+use crate::print::name;
 use crate::program::Program;
 use crate::store::{Shown, existing_store, is_stream, load, stored};
+use crate::view::{View, ViewArgs};
 use anyhow::{Result, bail};
 use clap::Args;
 use groma_harness::Benchmark;
@@ -46,18 +46,16 @@ pub(crate) struct ShowArgs {
     /// Only these ids, groups or patterns
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     select: Vec<String>,
-    /// The format
-    #[arg(long, default_value = "table", value_parser = parse_format)]
-    format: groma_report::Format,
-    /// Only the hardware on one page: declared beside measured, bandwidths, latencies (table and
-    /// markdown)
+    #[command(flatten)]
+    view: ViewArgs,
+    /// Only the hardware on one page: declared beside measured, bandwidths, latencies
     #[arg(long, conflicts_with = "samples")]
     hardware: bool,
     /// Only which values are not good, grouped by the reason
     #[arg(long, conflicts_with_all = ["samples", "hardware", "all", "times"])]
     states: bool,
     /// Only where the time went: what the rounds of each benchmark took, and what busy sibling
-    /// threads explain of their differences (table and json)
+    /// threads explain of their differences
     #[arg(long, conflicts_with_all = ["samples", "hardware", "all"])]
     times: bool,
     /// With the raw samples (json and csv)
@@ -87,6 +85,7 @@ pub(super) fn run(program: &Program, args: &ShowArgs) -> Result<u8> {
     if args.times {
         return show_times(args);
     }
+    let view = args.view.open(args.all)?;
     let families = program.known_families();
     let selected = |id: &str| selects(&args.select, id);
     // If the latest run is of something else, the hardware page is that of the latest survey.
@@ -104,30 +103,31 @@ pub(super) fn run(program: &Program, args: &ShowArgs) -> Result<u8> {
             bail!("run {} holds no metric that {} names", shown.head.run, args.select.join(", "));
         }
     }
-    let style = style(args.all);
     if args.states {
-        print(&report::summary(&shown.head, &shown.records, shown.end.as_ref(), &style))?;
-        return Ok(0);
+        return states(&shown, view);
     }
     if args.hardware {
-        let page = match args.format {
-            Format::Table => report::hardware(families, &shown.head, &shown.records, &style),
-            Format::Markdown => report::hardware_markdown(families, &shown.head, &shown.records, &style),
-            _ => None,
-        };
+        let page = report::hardware(families, &shown.head, &shown.records, &view.style);
         let Some(page) = page else {
             bail!("run {} holds too little of a hardware survey for a page ({} run cpu mem)", shown.head.run, name())
         };
-        print(&page)?;
+        view.show(&page)?;
         return Ok(0);
     }
-    let text = if args.samples && args.format == Format::Csv {
+    if args.samples && view.format == Format::Csv {
         let Shown { head, points, rounds, records, .. } = &shown;
-        report::csv_text(Table::Samples, &Exported { head, points, rounds, records })
-    } else {
-        report::render(families, &shown.head, &shown.records, shown.end.as_ref(), args.format, &style)
-    };
-    print(&text)?;
+        view.show_text(&report::csv_text(Table::Samples, &Exported { head, points, rounds, records }))?;
+        return Ok(0);
+    }
+    let document = report::run(families, &shown.head, &shown.records, shown.end.as_ref(), &view.style);
+    view.show(&document)?;
+    Ok(0)
+}
+
+/// Shows which values are not good.
+fn states(shown: &Shown, view: View) -> Result<u8> {
+    let document = report::states(&shown.head, &shown.records, shown.end.as_ref(), &view.style);
+    view.show(&document)?;
     Ok(0)
 }
 
@@ -191,7 +191,8 @@ const MOST_CARDS: usize = 4;
 /// it.
 fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<u8> {
     let text = &args.run;
-    if !args.select.is_empty() || args.hardware || args.states || args.format != Format::Table {
+    let view = args.view.open(args.all)?;
+    if !args.select.is_empty() || args.hardware || args.states {
         bail!("{text}: a card stands alone; for another view: {} show --select {}", name(), named.selection());
     }
     let is_it = |id: &str| named.takes(id);
@@ -213,16 +214,15 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
     if let Some(earlier) = &earlier {
         earlier.flag_contradictions(&shown.points, &mut shown.records);
     }
-    let style = style(args.all);
     let points: Vec<&Record> = shown.records.iter().filter(|record| wanted(record)).collect();
     if points.len() > MOST_CARDS {
         let records: Vec<Record> = points.iter().map(|record| (*record).clone()).collect();
-        let style = Style { all: true, ..style };
-        let table =
-            report::render(program.known_families(), &shown.head, &records, shown.end.as_ref(), Format::Table, &style);
+        let style = Style { all: true, ..view.style };
+        let mut table = report::run(program.known_families(), &shown.head, &records, shown.end.as_ref(), &style);
         let one = points[0];
         let one = format!("{}{}{}", one.id, report::typed_params(one), report::typed_place(one));
-        print(&format!("{table}\nOne of them on a card: {} show {}\n", name(), plain(&one)))?;
+        table.note(format!("One of them on a card: {} show {}", name(), plain(&one)));
+        view.show(&table)?;
         return Ok(0);
     }
     let histories = earlier.map_or_else(
@@ -233,14 +233,15 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
         let bench = program.all().iter().find(|bench| bench.info.id == record.id);
         report::Beside { earlier, measures: bench.map(|b| report::measures(&b.info)).unwrap_or_default() }
     };
-    let cards: Vec<String> = shown
+    let of_metric: Vec<(&Record, report::Beside)> = shown
         .records
         .iter()
         .zip(histories)
         .filter(|(record, _)| wanted(record))
-        .map(|(record, earlier)| report::card(&shown.head, record, &beside(record, earlier), &style))
+        .map(|(record, earlier)| (record, beside(record, earlier)))
         .collect();
-    print(&cards.join("\n"))?;
+    let document = report::cards(&shown.head, &of_metric, &view.style);
+    view.show(&document)?;
     Ok(0)
 }
 
@@ -251,10 +252,7 @@ fn show_times(args: &ShowArgs) -> Result<u8> {
         run.points.retain(|(point, _)| args.select.iter().any(|s| names_metric(s, &point.bench)));
     }
     let times = report::Times::of(&run.points);
-    print(&match args.format {
-        Format::Table => report::times(&times, &style(false)),
-        Format::Json => report::times_json(&times),
-        _ => bail!("--times: as a table or --format json"),
-    })?;
+    let document = report::times(&times);
+    args.view.open(false)?.show(&document)?;
     Ok(0)
 }

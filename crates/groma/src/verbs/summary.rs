@@ -2,16 +2,14 @@
 
 use super::import::IMPORTED;
 use crate::args::StoreArgs;
-use crate::out_file::Named;
-use crate::parse::one_of;
-use crate::print::{name, print};
+use crate::print::name;
 use crate::program::Program;
 use crate::sides::Runs;
+use crate::view::ViewArgs;
 use anyhow::{Result, bail};
 use clap::Args;
 use groma_harness::model::{Record, RunHeader, is_metric_of};
-use groma_report::{self as report, SummaryFormat, SummaryRun};
-use std::path::PathBuf;
+use groma_report::{self as report, SummaryRun};
 
 const HELP: &str = "Examples:
   groma summary                        the latest run
@@ -32,12 +30,8 @@ pub(crate) struct SummaryArgs {
     /// baselines, a reference machine, or a machine of the paper of 1996 (lmbench1996:NAME)
     #[arg(default_value = "latest", value_name = "RUN")]
     runs: Vec<String>,
-    /// The format: table, markdown, html or csv [default: table; that of the file's ending]
-    #[arg(long, value_parser = |text: &str| one_of(text, &SummaryFormat::ALL, SummaryFormat::word))]
-    format: Option<SummaryFormat>,
-    /// Write this file
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    view: ViewArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -50,8 +44,7 @@ struct Typed<'a> {
 
 /// Shows the summary.
 pub(super) fn run(program: &Program, args: &SummaryArgs) -> Result<u8> {
-    let format = format(args)?;
-    let out = Named::open_any("-o", args.output.as_deref())?;
+    let view = args.view.open(false)?;
     let rows = args.runs.iter().map(|typed| load(args, typed)).collect::<Result<Vec<Typed<'_>>>>()?;
     for (at, row) in rows.iter().enumerate() {
         let same = |other: &&Typed<'_>| match (&row.run, &other.run) {
@@ -70,26 +63,9 @@ pub(super) fn run(program: &Program, args: &SummaryArgs) -> Result<u8> {
         })
         .collect();
     blanks(program, &rows);
-    let text = report::lmbench_summary(&shown, format);
-    match out {
-        Some(out) => out.write(text.as_bytes())?,
-        None => print(&text)?,
-    }
+    let document = report::lmbench_summary(&shown, &view.style);
+    view.show(&document)?;
     Ok(0)
-}
-
-fn format(args: &SummaryArgs) -> Result<SummaryFormat> {
-    let ending = args.output.as_ref().and_then(|file| file.extension()).and_then(|ending| ending.to_str());
-    Ok(match (args.format, ending) {
-        (Some(format), _) => format,
-        (None, None | Some("txt")) => SummaryFormat::Table,
-        (None, Some("html")) => SummaryFormat::Html,
-        (None, Some("md")) => SummaryFormat::Markdown,
-        (None, Some("csv")) => SummaryFormat::Csv,
-        (None, Some(other)) => {
-            bail!("-o: expected a file that ends in .txt, .md, .html or .csv, and it ends in .{other}")
-        }
-    })
 }
 
 fn load<'a>(args: &SummaryArgs, typed: &'a str) -> Result<Typed<'a>> {

@@ -1,20 +1,20 @@
 //! `groma trend`: a metric over the runs of a machine.
 
+use super::paper::ends_in;
 use super::plot::PlotFile;
 use super::runs::no_such_runs;
 use crate::args::{StoreArgs, WhichPoints, WhichRuns, selects};
-use crate::parse::parse_format;
-use crate::print::{name, print, style};
+use crate::print::name;
 use crate::program::Program;
 use crate::store::{benches_that_report, existing_store};
+use crate::view::{ViewArgs, WithPlots};
 use anyhow::{Result, bail};
 use clap::Args;
 use groma_analysis::trend::{Series, series};
 use groma_harness::model::{Metric, Point, Record, Round, RunHeader, Tier};
-use groma_report::{self as report, Format, Style};
+use groma_report::{self as report, Chart};
 use groma_runner::select::names_metric;
 use groma_store::{Filter, HOST_NAME, RunStatus, Store};
-use std::path::PathBuf;
 
 const HELP: &str = "Examples:
   groma trend ipc.pipe_rtt
@@ -43,17 +43,13 @@ pub(crate) struct TrendArgs {
     changes: bool,
     #[command(flatten)]
     points: WhichPoints,
-    /// Write a plot of one metric into an SVG or PNG file, by its ending, and nothing else
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["changes", "format"])]
-    output: Option<PathBuf>,
     #[command(flatten)]
     runs: WhichRuns,
     /// The newest runs of these at most
     #[arg(long, value_name = "RUNS", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     last: u32,
-    /// The format: table, json or csv
-    #[arg(long, default_value = "table", value_parser = parse_format)]
-    format: groma_report::Format,
+    #[command(flatten)]
+    view: ViewArgs<WithPlots>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -63,10 +59,12 @@ pub(super) fn run(program: &Program, args: &TrendArgs) -> Result<u8> {
     if args.select.is_empty() && !args.changes {
         bail!("name a metric, as in {0} trend ipc.pipe_rtt; or all that changed: {0} trend --changes", name());
     }
-    if args.format == Format::Markdown {
-        bail!("--format markdown: trend has table, json and csv");
+    let picture = args.view.file().filter(|file| ends_in(file, &["svg", "png"]));
+    if let (Some(file), true) = (picture, args.changes) {
+        bail!("-o {}: --changes is no plot; it takes a file that ends in .html, .md or .csv", file.display());
     }
-    let file = args.output.as_deref().map(PlotFile::new).transpose()?;
+    let file = picture.map(PlotFile::new).transpose()?;
+    let view = if picture.is_some() { None } else { Some(args.view.open(false)?) };
     let store = existing_store(&args.store)?;
     let wanted = |id: &str| selects(&args.select, id);
     let runs = runs(program, args, &store, &wanted)?;
@@ -76,27 +74,23 @@ pub(super) fn run(program: &Program, args: &TrendArgs) -> Result<u8> {
     }
     if let Some(file) = file {
         file.write(&report::trend_chart(only(args, &all)?).map_err(anyhow::Error::msg)?)?;
-        return Ok(0);
     }
-    let style = style(false);
-    print(&match args.format {
-        Format::Table if args.changes => report::trend_changes(&all, &style),
-        Format::Table | Format::Markdown => report::trend(&all, &style) + &plotted(args, &all, &style),
-        Format::Json => report::trend_json(&all),
-        Format::Csv => report::trend_csv(&all),
-    })?;
+    if let Some(view) = view {
+        let document = if args.changes {
+            report::trend_changes(&all, &view.style)
+        } else {
+            report::trend(&all, plotted(args, &all), &view.style)
+        };
+        view.show(&document)?;
+    }
     Ok(0)
 }
 
 /// The plot below the text: of one metric at one point, with enough runs.
-fn plotted(args: &TrendArgs, all: &[Series<'_>], style: &Style) -> String {
+fn plotted(args: &TrendArgs, all: &[Series<'_>]) -> Option<Chart> {
     const ENOUGH: usize = 5;
-    let one = only(args, all).ok().filter(|one| one.runs.len() >= ENOUGH);
-    match one.and_then(|one| report::trend_chart(one).ok()) {
-        None => String::new(),
-        Some(chart) if all.len() == 1 => format!("\n{}", chart.terminal_alone(style)),
-        Some(chart) => format!("\n{}", chart.terminal(style)),
-    }
+    let one = only(args, all).ok().filter(|one| one.runs.len() >= ENOUGH)?;
+    report::trend_chart(one).ok()
 }
 
 /// The series to plot: the only one, or the only one whose id was typed exactly.

@@ -8,7 +8,7 @@ use crate::verbs::exit;
 use anyhow::{Context, Result};
 use clap::Args;
 use groma_harness::sys::io as sysio;
-use groma_report as report;
+use groma_report::{self as report, Format};
 use groma_runner::signals::{exit_code, watch_signals};
 use groma_runner::watch::Watch;
 use std::fs::File;
@@ -128,7 +128,7 @@ pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
     course.write(&watch.recorded());
     let watched = watch.end();
     let summary =
-        if args.openmetrics { report::watch_openmetrics(&watched) } else { report::watched(&watched, &style) };
+        report::watched(&watched).render(if args.openmetrics { Format::Openmetrics } else { Format::Table }, &style);
     let lost = !print_measured(&summary) || out.lost || course.lost;
     Ok(signal.map_or(if lost { exit::FAILED } else { 0 }, exit_code))
 }

@@ -27,7 +27,7 @@ fn other() -> (RunHeader, Vec<Record>) {
     (head, records)
 }
 
-fn text(format: CompareFormat, style: &Style) -> String {
+fn text(format: Format, style: &Style) -> String {
     let (first, records) = fixtures::survey();
     let (second, others) = other();
     let none = |_: &Record| Vec::new();
@@ -42,13 +42,13 @@ fn text(format: CompareFormat, style: &Style) -> String {
     if style.width == 81 {
         all.push(compared("again", &first));
     }
-    compare(fixtures::families(), side, &all, Relative::Absolute, format, style)
+    compare(fixtures::families(), side, &all, Relative::Absolute, &style.of(format)).render(format, style)
 }
 
 #[test]
 fn two_runs_at_80_and_120_columns_and_three_at_81() {
     for width in [80, 81, 120] {
-        let text = text(CompareFormat::Table, &Style::plain(width));
+        let text = text(Format::Table, &Style::plain(width));
         for line in text.lines() {
             assert!(columns(line) <= width, "{width}: {line}");
             assert_eq!(line.trim_end(), line);
@@ -59,7 +59,7 @@ fn two_runs_at_80_and_120_columns_and_three_at_81() {
 
 #[test]
 fn every_metric_on_request() {
-    let text = text(CompareFormat::Table, &Style { all: true, ..Style::plain(140) });
+    let text = text(Format::Table, &Style { all: true, ..Style::plain(140) });
     assert!(text.contains("only in A: signal.install"), "{text}");
     insta::assert_snapshot!("compare_all", text);
 }
@@ -68,7 +68,7 @@ fn every_metric_on_request() {
 /// and a word.
 #[test]
 fn every_metric_is_one_row_at_100_columns() {
-    let text = text(CompareFormat::Table, &Style { all: true, ..Style::plain(100) });
+    let text = text(Format::Table, &Style { all: true, ..Style::plain(100) });
     assert!(text.contains("from: the smallest change that would be called"), "{text}");
     let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("metric")).skip(1).collect();
     let lists = rows.iter().position(|row| row.starts_with("only in ")).expect("what is not compared");
@@ -118,7 +118,7 @@ fn ratios_have_no_unit_above_them() {
         let comparison = records_beside(&records, &records, &|_| Vec::new());
         let comparison = groma_analysis::compare::Comparison { unscaled: 147, ..comparison };
         let compared = [Compared { side, differences: Vec::new(), comparison, in_turns: false }];
-        compare(fixtures::families(), side, &compared, relative, CompareFormat::Table, &Style::plain(80))
+        compare(fixtures::families(), side, &compared, relative, &Style::plain(80)).text(&Style::plain(80))
     };
     let relative = text(Relative::Metric("syscall.getppid (100 ns, 100 ns)"));
     assert!(!relative.contains("GB/s") && relative.contains("Bandwidth, 1 CPU, bytes in that time"), "{relative}");
@@ -128,10 +128,10 @@ fn ratios_have_no_unit_above_them() {
 
 #[test]
 fn ascii_is_ascii_and_colour_moves_nothing() {
-    let ascii = text(CompareFormat::Table, &Style { unicode: false, ..Style::plain(120) });
+    let ascii = text(Format::Table, &Style { unicode: false, ..Style::plain(120) });
     assert!(ascii.is_ascii(), "{ascii}");
-    let plain = text(CompareFormat::Table, &Style::plain(120));
-    let colour = text(CompareFormat::Table, &Style { colour: true, ..Style::plain(120) });
+    let plain = text(Format::Table, &Style::plain(120));
+    let colour = text(Format::Table, &Style { colour: true, ..Style::plain(120) });
     let parts = colour.split("\x1b[").enumerate();
     let without: String =
         parts.map(|(i, part)| if i == 0 { part } else { part.split_once('m').map_or("", |(_, rest)| rest) }).collect();
@@ -141,10 +141,10 @@ fn ascii_is_ascii_and_colour_moves_nothing() {
 #[test]
 fn files_hold_every_metric() {
     let style = Style::plain(80);
-    let json: serde_json::Value = serde_json::from_str(&text(CompareFormat::Json, &style)).expect("JSON");
+    let json: serde_json::Value = serde_json::from_str(&text(Format::Json, &style)).expect("JSON");
     let metrics = json["others"][0]["metrics"].as_array().expect("metrics").clone();
-    let csv = text(CompareFormat::Csv, &style);
-    let junit = text(CompareFormat::Junit, &style);
+    let csv = text(Format::Csv, &style);
+    let junit = text(Format::Junit, &style);
     assert_eq!(csv.lines().count(), metrics.len() + 1);
     assert_eq!(junit.matches("<testcase ").count(), metrics.len());
     let slower = metrics.iter().filter(|metric| metric["verdict"] == "slower").count();
@@ -157,7 +157,7 @@ fn files_hold_every_metric() {
 
 #[test]
 fn markdown_folds_the_lines() {
-    let text = text(CompareFormat::Markdown, &Style::plain(80));
+    let text = text(Format::Markdown, &Style::plain(80));
     let (summary, lines) = text.split_once("<details>").expect("folded lines");
     assert!(summary.contains("slower") && lines.contains("null call (getppid)"), "{text}");
     assert_eq!(text.matches("```").count(), 4);

@@ -4,9 +4,9 @@ use groma_analysis::fleet::signatures::Signatures;
 use groma_analysis::fleet::{Fleet, Options, judge};
 use groma_model::{Fact, Quantity};
 
-use super::{FleetFormat, FleetReport, fleet};
-use crate::Style;
+use super::{FleetReport, fleet};
 use crate::fixtures::{header, record};
+use crate::{Format, Style};
 
 /// What an unfriendly host may call itself, and what it may claim to run.
 const HOSTILE: &str = "</script>\u{1b}[2J|`*\u{202e}; rm -rf /";
@@ -49,31 +49,35 @@ fn judged(hosts: usize, show: impl Fn(&FleetReport<'_>)) {
 #[test]
 fn every_format_names_the_suspects_and_nothing_hostile_gets_through() {
     judged(12, |report| {
-        for format in FleetFormat::ALL {
-            let text = fleet(report, format, &Style::plain(80));
-            assert_eq!(FleetFormat::from_word(format.word()), Some(format));
+        let shown = |format| {
+            let style = Style::plain(80).of(format);
+            fleet(report, &style).render(format, &style)
+        };
+        for format in Format::COMMON.into_iter().chain([Format::Drain, Format::Openmetrics]) {
+            let text = shown(format);
             assert!(text.contains("n0"), "{format:?}: {text}");
             assert!(!text.contains(['\u{1b}', '\u{202e}']), "{format:?}: {text}");
         }
-        let first = |format| fleet(report, format, &Style::plain(80)).lines().next().map(str::to_owned);
-        let answer = first(FleetFormat::Table).unwrap_or_default();
+        let first = |format| shown(format).lines().next().map(str::to_owned);
+        let answer = first(Format::Table).unwrap_or_default();
         assert!(answer.starts_with("2 of 12 hosts are suspect: "), "{answer}");
-        let page = fleet(report, FleetFormat::Table, &Style::plain(200));
+        let page = fleet(report, &Style::plain(200).of(Format::Table)).render(Format::Table, &Style::plain(200));
         assert!(page.contains("kernel.release: 6.8.0 on 11 hosts, "), "what splits comes first: {page}");
         assert!(
             page.contains("cpu.frequency 1.50 times as slow (1.49 to 1.50): 2.00 GHz, 2.99 GHz on the others"),
             "{page}"
         );
         // A name that may do harm in a shell has no line to drain it by.
-        let drain = fleet(report, FleetFormat::Drain, &Style::plain(80));
+        let drain = fleet(report, &Style::plain(80).of(Format::Drain)).render(Format::Drain, &Style::plain(80));
         assert_eq!(drain.lines().count(), 1, "{drain}");
         let (host, reason) = drain.trim_end().split_once(' ').expect("a name and a reason");
         let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_.,:;()/%+=".contains(c);
         assert!(host == "n0" && reason.starts_with("groma: ") && reason.chars().all(is_plain), "{drain}");
-        let html = fleet(report, FleetFormat::Html, &Style::plain(80));
+        let html = fleet(report, &Style::plain(80).of(Format::Html)).render(Format::Html, &Style::plain(80));
         assert!(html.contains("&lt;/script&gt;") && !html.contains("<script"), "{html}");
         // A table of Markdown has as many cells in each row as in its head.
-        let markdown = fleet(report, FleetFormat::Markdown, &Style::plain(80));
+        let markdown =
+            fleet(report, &Style::plain(80).of(Format::Markdown)).render(Format::Markdown, &Style::plain(80));
         let bars = |line: &str| line.replace("\\|", "").matches('|').count();
         let rows: Vec<usize> = markdown.lines().filter(|line| line.starts_with('|')).map(bars).collect();
         assert!(rows.len() == 4 && rows.iter().all(|bars| *bars == 5), "{markdown}");
@@ -83,7 +87,7 @@ fn every_format_names_the_suspects_and_nothing_hostile_gets_through() {
 #[test]
 fn a_map_of_thousands_of_hosts_is_small_and_hides_no_suspect() {
     judged(3000, |report| {
-        let html = fleet(report, FleetFormat::Html, &Style::plain(80));
+        let html = fleet(report, &Style::plain(80).of(Format::Html)).render(Format::Html, &Style::plain(80));
         let rows = html.matches("<th scope=\"row\"").count();
         assert!((150..200).contains(&rows) && html.len() < 200_000, "{rows} rows, {} bytes", html.len());
         assert!(html.contains(">n0</th>") && html.contains("hosts that are well"), "rows of hosts and of bands");
@@ -94,7 +98,7 @@ fn a_map_of_thousands_of_hosts_is_small_and_hides_no_suspect() {
 #[test]
 fn a_judgement_in_json_holds_what_was_usual() {
     judged(12, |report| {
-        let text = fleet(report, FleetFormat::Json, &Style::plain(80));
+        let text = fleet(report, &Style::plain(80).of(Format::Json)).render(Format::Json, &Style::plain(80));
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!((json["counts"]["suspect"].as_u64(), json["counts"]["well"].as_u64()), (Some(2), Some(10)));
         let usual = &json["groups"][0]["metrics"][0];

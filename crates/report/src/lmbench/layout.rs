@@ -1,45 +1,14 @@
-//! The tables of the summary as text, Markdown, HTML and CSV.
+//! The tables of the summary: as text in lmbench's layout, and as a document for files.
 
 use groma_model::State;
 
 use super::summary::Cell;
 use crate::csv;
+use crate::document::{Document, Table};
+use crate::format::Format;
 use crate::grid::{self, Align, Grid};
-use crate::html::STYLE;
-use crate::markdown::escape;
-use crate::markup::Markup;
 use crate::style::Style;
 use crate::units::significant;
-
-/// A format of the summary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum SummaryFormat {
-    /// lmbench's layout.
-    #[default]
-    Table,
-    /// Tables for GitHub and its like.
-    Markdown,
-    /// A page.
-    Html,
-    /// A line for each value, with every digit.
-    Csv,
-}
-
-impl SummaryFormat {
-    /// All formats.
-    pub const ALL: [SummaryFormat; 4] =
-        [SummaryFormat::Table, SummaryFormat::Markdown, SummaryFormat::Html, SummaryFormat::Csv];
-
-    /// The word used on the command line.
-    pub const fn word(self) -> &'static str {
-        match self {
-            SummaryFormat::Table => "table",
-            SummaryFormat::Markdown => "markdown",
-            SummaryFormat::Html => "html",
-            SummaryFormat::Csv => "csv",
-        }
-    }
-}
 
 /// A table with its cells.
 pub(super) struct Laid {
@@ -105,13 +74,39 @@ fn legend(tables: &[Laid]) -> String {
     seen.iter().map(|(mark, meaning)| format!("{mark} {meaning}")).collect::<Vec<_>>().join("; ")
 }
 
-pub(super) fn render(tables: &[Laid], format: SummaryFormat) -> String {
-    match format {
-        SummaryFormat::Table => plain(tables),
-        SummaryFormat::Markdown => markdown(tables),
-        SummaryFormat::Html => html(tables),
-        SummaryFormat::Csv => values(tables),
+/// The tables: in lmbench's layout on a terminal.
+pub(super) fn document<'a>(tables: Vec<Laid>, style: &Style) -> Document<'a> {
+    let mut out = Document::new(TITLE);
+    if !style.is_of_file() {
+        out.lines(plain(&tables));
+        return out;
     }
+    for table in &tables {
+        out.heading(table.title);
+        out.table(of_file(table));
+    }
+    let legend = legend(&tables);
+    if !legend.is_empty() {
+        out.say(legend);
+    }
+    out.written(Format::Csv, move || values(&tables))
+}
+
+fn of_file(table: &Laid) -> Table {
+    let (heads, rows) = table.texts();
+    let heads: Vec<String> = heads.iter().map(|head| one_line(*head)).collect();
+    let is_number = |at: usize| at >= 2 && at < 2 + table.heads.len();
+    let columns: Vec<(&str, Align)> = heads
+        .iter()
+        .enumerate()
+        .map(|(at, head)| (head.as_str(), if is_number(at) { Align::Right } else { Align::Left }))
+        .collect();
+    let mut out = Table::new(&columns, None);
+    for (row, cells) in rows.iter().zip(&table.cells) {
+        let exact = |at: usize| if is_number(at) { cells[at - 2].value } else { None };
+        out.row(row.iter().enumerate().map(|(at, text)| grid::Cell::new(text).exactly(exact(at), "")).collect());
+    }
+    out
 }
 
 fn plain(tables: &[Laid]) -> String {
@@ -145,69 +140,6 @@ fn plain(tables: &[Laid]) -> String {
 /// The two lines of a heading in one.
 fn one_line(head: [&str; 2]) -> String {
     head.join(" ").trim().to_owned()
-}
-
-fn markdown(tables: &[Laid]) -> String {
-    let mut out = format!("## {TITLE}\n");
-    for table in tables {
-        let (heads, rows) = table.texts();
-        let row = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
-        out += &format!("\n### {}\n\n", escape(table.title));
-        out += &row(&mut heads.iter().map(|head| escape(&one_line(*head))));
-        let is_number = |at: usize| at >= 2 && at < 2 + table.heads.len();
-        out += &row(&mut (0..heads.len()).map(|at| if is_number(at) { "---:" } else { "---" }.to_owned()));
-        for cells in &rows {
-            out += &row(&mut cells.iter().map(|cell| escape(cell)));
-        }
-    }
-    let legend = legend(tables);
-    if legend.is_empty() { out } else { format!("{out}\n{}\n", escape(&legend)) }
-}
-
-fn html(tables: &[Laid]) -> String {
-    let mut out = Markup::default();
-    out.own("<!DOCTYPE html>\n");
-    out.with("html", &[("lang", "en")], |html| {
-        html.tag("head", |head| {
-            head.own("\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n");
-            head.own("<meta name=\"color-scheme\" content=\"light dark\">\n");
-            head.say("title", TITLE);
-            head.newline();
-            head.tag("style", |style| {
-                style.own(STYLE);
-                style.colours(&crate::plot::colours());
-            });
-        });
-        html.newline();
-        html.tag("body", |body| {
-            body.say("h1", TITLE);
-            for table in tables {
-                body.newline();
-                body.say("h3", table.title);
-                body.tag("table", |html| rows(table, html));
-            }
-            let legend = legend(tables);
-            if !legend.is_empty() {
-                body.newline();
-                body.say("p", &legend);
-            }
-        });
-    });
-    out.newline();
-    out.into_string()
-}
-
-fn rows(table: &Laid, out: &mut Markup) {
-    let (heads, rows) = table.texts();
-    out.tag("thead", |head| {
-        head.tag("tr", |tr| heads.iter().for_each(|one| tr.say("th", &one_line(*one))));
-    });
-    out.tag("tbody", |body| {
-        for row in &rows {
-            body.newline();
-            body.tag("tr", |tr| row.iter().for_each(|cell| tr.say("td", cell)));
-        }
-    });
 }
 
 fn values(tables: &[Laid]) -> String {

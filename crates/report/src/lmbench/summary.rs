@@ -4,9 +4,10 @@ use groma_model::{Record, RunHeader, State};
 use groma_published::results::{PERCENT, Unit, kind};
 use groma_published::{DOCUMENTS, Document, measured};
 
-use super::layout::{Laid, SummaryFormat};
+use super::layout::Laid;
 use super::tables::{Column, TABLES, Table, Taken};
 use super::{Reading, readings};
+use crate::{Style, document};
 
 /// A row of the summary.
 #[derive(Clone, Copy, Debug)]
@@ -154,10 +155,10 @@ impl SummaryRun<'_> {
 }
 
 /// The summary of runs. A table is left out where no run has any of its values.
-pub fn lmbench_summary(runs: &[SummaryRun<'_>], format: SummaryFormat) -> String {
+pub fn lmbench_summary<'a>(runs: &[SummaryRun<'_>], style: &Style) -> document::Document<'a> {
     let rows: Vec<Row<'_>> = runs.iter().map(|run| Row::of(*run)).collect();
     let laid: Vec<Laid> = TABLES.iter().filter_map(|table| laid(table, &rows)).collect();
-    super::layout::render(&laid, format)
+    super::layout::document(laid, style)
 }
 
 fn laid(table: &'static Table, rows: &[Row<'_>]) -> Option<Laid> {

@@ -2,51 +2,9 @@
 
 use groma_published::{Cell, Table, measured};
 
-use super::layout::{Entry, TextCell};
-use super::{Paper, PaperMachine, PaperPicture, PaperRow};
+use super::layout::Entry;
+use super::{Paper, PaperMachine, PaperRow};
 use crate::csv;
-use crate::markdown::escape;
-
-/// A heading, a sentence, the table, and a list of notes.
-pub(super) fn markdown(paper: &Paper<'_>) -> String {
-    let layout = paper.layout();
-    let mut out = format!("### {}\n\n", escape(&paper.title()));
-    for line in paper.sentences() {
-        out += &format!("{}\n\n", escape(&line));
-    }
-    let row = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
-    let heads = layout.heads.iter().enumerate().map(|(i, head)| match layout.units.get(i).map(String::as_str) {
-        None | Some("") => escape(head),
-        Some(unit) => format!("{}, {}", escape(head), escape(unit)),
-    });
-    out += &row(&mut heads.into_iter());
-    out += &row(&mut (0..layout.heads.len()).map(|i| if i < layout.texts { "---" } else { "---:" }.to_owned()));
-    for (ours, cells) in &layout.rows {
-        let cell = |cell: &TextCell| match escape(&cell.text) {
-            text if *ours && !text.is_empty() => format!("**{text}**"),
-            text => text,
-        };
-        out += &row(&mut cells.iter().map(cell));
-    }
-    out.push('\n');
-    for (head, note) in paper.footnotes() {
-        let head = if head.is_empty() { String::new() } else { format!("{}: ", escape(&head)) };
-        out += &format!("- {head}{}\n", escape(&note));
-    }
-    out
-}
-
-/// A heading, what a figure shows, and the commands that draw a similar one.
-pub(super) fn picture(picture: &PaperPicture<'_>) -> String {
-    let mut out = format!("### {}\n\n{}\n\n", escape(&picture.title()), escape(picture.picture.shows));
-    if !picture.commands.is_empty() {
-        out += &format!("```sh\n{}\n```\n\n", picture.commands.join("\n"));
-    }
-    for note in &picture.notes {
-        out += &format!("- {}\n", escape(note));
-    }
-    out
-}
 
 const HEAD: &str = "source,table,system,os,hardware,metric,params,value,unit,better,note\n";
 

@@ -5,6 +5,7 @@ use groma_published::{Document, Drawn, Shape};
 use super::layout::{DOUBT, OURS};
 use super::wrapped::wrapped;
 use super::{Paper, PaperPicture};
+use crate::document::{Document as View, Table};
 use crate::grid::{Align, Cell, Grid};
 use crate::plot::Chart;
 use crate::style::{Ink, Style, wrap_behind};
@@ -56,6 +57,24 @@ fn table(paper: &Paper<'_>, style: &Style) -> String {
         grid.row(cells.iter().map(|cell| Cell::ink(cell.as_str(), *ink)).collect());
     }
     if grid.fits() { grid.render() } else { wrapped(&rows, layout.texts, style) }
+}
+
+/// The rows for a file: units stand behind their headings.
+pub(super) fn of_file(paper: &Paper<'_>) -> Table {
+    let layout = paper.layout();
+    let heads = layout.heads.iter().enumerate().map(|(i, head)| match layout.units.get(i).map(String::as_str) {
+        None | Some("") => head.clone(),
+        Some(unit) => format!("{head}, {unit}"),
+    });
+    let heads: Vec<String> = heads.collect();
+    let side = |i: usize| if i < layout.texts { Align::Left } else { Align::Right };
+    let columns: Vec<(&str, Align)> = heads.iter().enumerate().map(|(i, head)| (head.as_str(), side(i))).collect();
+    let mut table = Table::new(&columns, None);
+    for (ours, cells) in &layout.rows {
+        let ink = if *ours { Ink::First } else { Ink::Plain };
+        table.row(cells.iter().map(|cell| Cell::ink(cell.text.as_str(), ink).exactly(cell.number, "")).collect());
+    }
+    table
 }
 
 /// What a figure shows, the chart drawn instead, and the commands for it.
@@ -110,19 +129,20 @@ impl Paper<'_> {
 }
 
 /// Documents and their tables, one line each.
-pub(super) fn list(documents: &[Document], style: &Style) -> String {
-    let mut grid = Grid::new(&[Align::Left, Align::Right, Align::Left], style);
+pub(super) fn list<'a>(documents: &[Document]) -> View<'a> {
+    let columns = [("table", Align::Left), ("size", Align::Right), ("title", Align::Left)];
+    let mut list = Table::new(&columns, None);
     for (i, document) in documents.iter().enumerate() {
         if i > 0 {
-            grid.line(Cell::default());
+            list.section(Cell::default());
         }
-        grid.line(Cell::ink(format!("{}: {}", document.name, document.title), Ink::Strong));
+        list.section(Cell::ink(format!("{}: {}", document.name, document.title), Ink::Strong));
         for table in document.tables {
             let rows = match table.shape {
                 Shape::Raw => table.raw().rows.len(),
                 _ => table.sheet().map_or(0, |sheet| sheet.rows.len()),
             };
-            grid.row(vec![
+            list.row(vec![
                 Cell::new(format!("  {}", table.name)),
                 Cell::ink(format!("{rows} rows"), Ink::Faint),
                 Cell::new(table.title),
@@ -133,12 +153,14 @@ pub(super) fn list(documents: &[Document], style: &Style) -> String {
                 Drawn::By(_) => "no numbers",
                 Drawn::FromRelative => "drawn",
             };
-            grid.row(vec![
+            list.row(vec![
                 Cell::new(format!("  {}", picture.name)),
                 Cell::ink(what, Ink::Faint),
                 Cell::new(picture.title),
             ]);
         }
     }
-    grid.render()
+    let mut out = View::new("Published tables");
+    out.table(list);
+    out
 }

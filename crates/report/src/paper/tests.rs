@@ -31,8 +31,9 @@ pub(crate) fn paper(document: &'static Document, table: &'static Table, beside: 
 }
 
 /// One table in a format.
-fn one(paper: Paper<'_>, format: PaperFormat) -> String {
-    papers(&Papers { tables: vec![paper], pictures: Vec::new() }, format, &Style::plain(100))
+fn one(paper: Paper<'_>, format: Format) -> String {
+    let style = Style::plain(100).of(format);
+    papers(&Papers { tables: vec![paper], pictures: Vec::new() }, &style).render(format, &style)
 }
 
 /// A document and one of its tables.
@@ -73,7 +74,7 @@ fn every_cell_of_every_table_is_shown_as_it_was_printed() {
     let mut seen = 0;
     for (document, table) in every_table() {
         for beside in [false, true] {
-            let text = one(paper(document, table, beside), PaperFormat::Markdown);
+            let text = one(paper(document, table, beside), Format::Markdown);
             let rows = shown(&text);
             let Some(sheet) = table.sheet() else {
                 assert_eq!(rows, table.raw().rows, "{} {}", document.name, table.name);
@@ -102,7 +103,7 @@ fn every_cell_of_every_table_is_shown_as_it_was_printed() {
 #[test]
 fn csv_is_the_file_again() {
     for (document, table) in every_table() {
-        let text = one(paper(document, table, true), PaperFormat::Csv);
+        let text = one(paper(document, table, true), Format::Csv);
         let mut lines: Vec<&str> = text.lines().filter(|line| !line.contains("measured by groma")).collect();
         let ours = text.lines().count() - lines.len();
         let mut file: Vec<String> = table
@@ -127,19 +128,19 @@ fn a_machine_is_sorted_among_the_published_rows() {
     let mut own = paper(document, table, true);
     for (value, before) in [(1.0, 0), (2.0, 2), (3.5, 3), (24.0, 15), (25.0, 15)] {
         own.machines[0].rows[0].values = vec![Some(value)];
-        let text = one(own.clone(), PaperFormat::Markdown);
+        let text = one(own.clone(), Format::Markdown);
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
         assert_eq!(rows.iter().position(|row| row.contains('→')), Some(before), "{value}: {text}");
     }
     // Without a value to sort by it comes last.
     own.machines[0].rows[0].values = vec![None];
-    let text = one(own, PaperFormat::Markdown);
+    let text = one(own, Format::Markdown);
     assert!(text.lines().rfind(|line| line.starts_with("| ")).is_some_and(|row| row.contains('→')), "{text}");
 }
 
 fn text(document: &str, table: &str) -> String {
     let (document, table) = self::table(document, table);
-    one(paper(document, table, true), PaperFormat::Table)
+    one(paper(document, table, true), Format::Table)
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn as_text() {
     insta::assert_snapshot!(text("lmbench1996", "table10"));
     insta::assert_snapshot!(text("ousterhout1990", "table2"));
     insta::assert_snapshot!(text("cse221", "memory_latency"));
-    insta::assert_snapshot!(paper_list(&Style::plain(100)));
+    insta::assert_snapshot!(paper_list().text(&Style::plain(100)));
 }
 
 #[test]
@@ -160,7 +161,8 @@ fn html_is_one_page_and_text_is_no_markup() {
         })
         .collect();
     let tables = all.len();
-    let page = papers(&Papers { tables: all, pictures: Vec::new() }, PaperFormat::Html, &Style::plain(100));
+    let page = papers(&Papers { tables: all, pictures: Vec::new() }, &Style::plain(100))
+        .render(Format::Html, &Style::plain(100));
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
     assert_eq!(page.matches("<h4 ").count(), tables);
     assert_eq!(page.matches("<svg ").count(), 2);
@@ -232,11 +234,8 @@ fn tables_of_names_stay_within_the_width() {
         ("→ node17, Intel Xeon Gold 6430".to_owned(), vec!["1.08 µs, 2.10 µs".to_owned(); names]),
     ];
     for width in [80, 100, 300] {
-        let text = papers(
-            &Papers { tables: vec![own.clone()], pictures: Vec::new() },
-            PaperFormat::Table,
-            &Style::plain(width),
-        );
+        let all = Papers { tables: vec![own.clone()], pictures: Vec::new() };
+        let text = papers(&all, &Style::plain(width)).text(&Style::plain(width));
         let widest = text.lines().map(columns).max().unwrap_or(0);
         assert!(widest <= width, "{widest} of {width}:\n{text}");
         assert_eq!(text.matches("syscall.write_libc").count(), names);
@@ -256,17 +255,17 @@ fn pictures_are_described() {
     let (document, of) = table("lmbench3", "text");
     let tables = vec![paper(document, of, false)];
     let all = Papers { tables, pictures: vec![picture("lmbench3", "figure7")] };
-    for format in [PaperFormat::Table, PaperFormat::Markdown, PaperFormat::Html] {
-        let text = papers(&all, format, &Style::plain(200));
+    for format in [Format::Table, Format::Markdown, Format::Html] {
+        let text = papers(&all, &Style::plain(200).of(format)).render(format, &Style::plain(200));
         for part in ["lmbench3 figure7: How late a sleep ends", "interval timer outlast", "groma plot "] {
-            assert_eq!(
-                text.matches(part).count(),
-                if format == PaperFormat::Html && part.contains(": ") { 2 } else { 1 }
-            );
+            assert_eq!(text.matches(part).count(), if format == Format::Html && part.contains(": ") { 2 } else { 1 });
         }
-        assert!(format != PaperFormat::Html || text.contains("groma plot &lt;it&gt;"));
+        assert!(format != Format::Html || text.contains("groma plot &lt;it&gt;"));
     }
-    assert_eq!(papers(&all, PaperFormat::Csv, &Style::plain(200)).lines().count(), 1 + of.cells().len());
+    assert_eq!(
+        papers(&all, &Style::plain(200)).render(Format::Csv, &Style::plain(200)).lines().count(),
+        1 + of.cells().len()
+    );
 }
 
 /// The chart of Ousterhout's figure has a line per table with a column relative to MIPS: the best

@@ -3,13 +3,13 @@
 use super::super::exit;
 use super::pairs::METRICS;
 use crate::directory::with_ending;
-use crate::parse::{one_of, parse_percent};
-use crate::print::{print, style};
+use crate::parse::parse_percent;
+use crate::view::{ViewArgs, WithDrain};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use groma_analysis::links::{Measured, MetricOfLinks, judge};
 use groma_harness::model::{Better, Record};
-use groma_report::{LinksFormat, LinksReport, links};
+use groma_report::{Format, LinksReport, links};
 use groma_store::ndjson::RecordedRuns;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -47,12 +47,8 @@ pub(super) struct LinksArgs {
     /// Which hosts are behind which switch
     #[arg(long, value_name = "FILE")]
     switches: Option<PathBuf>,
-    /// The format: table, drain or json
-    #[arg(long, default_value = "table", value_parser = |text: &str| one_of(text, &LinksFormat::ALL, LinksFormat::word))]
-    format: LinksFormat,
-    /// As --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
+    #[command(flatten)]
+    view: ViewArgs<WithDrain>,
 }
 
 /// The ending of the files.
@@ -134,11 +130,12 @@ pub(super) fn run(args: &LinksArgs) -> Result<u8> {
         alone,
         notes: &input.notes,
     };
-    let format = if args.json { LinksFormat::Json } else { args.format };
-    print(&links(&report, format, &style(false)))?;
-    if format == LinksFormat::Drain {
+    let view = args.view.open(false)?;
+    if view.format == Format::Drain {
         input.notes.iter().for_each(|note| warn!("{note}"));
     }
+    let document = links(&report, &view.style);
+    view.show(&document)?;
     Ok(match () {
         () if !judgement.findings.is_empty() => exit::REGRESSION,
         () if !judgement.is_judged => exit::FAILED,

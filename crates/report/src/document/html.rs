@@ -1,0 +1,94 @@
+//! A document as a page for a browser: one file that loads nothing and runs nothing.
+
+use super::{Block, Document, Row, Table};
+use crate::grid::{Align, Cell};
+use crate::html::STYLE;
+use crate::html::charts::figure;
+use crate::markup::Markup;
+use crate::plot::colours;
+
+pub(super) fn html(document: &Document<'_>) -> String {
+    let mut out = Markup::default();
+    out.own("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.open(
+        "meta",
+        &[
+            ("http-equiv", "Content-Security-Policy"),
+            ("content", "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'"),
+        ],
+    );
+    out.own("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.own("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    out.say("title", &document.title);
+    out.newline();
+    out.tag("style", |style| {
+        style.own(STYLE);
+        style.colours(&colours());
+    });
+    out.own("\n</head>\n<body>\n");
+    out.tag("main", |main| {
+        main.say("h1", &document.title);
+        main.newline();
+        for (i, block) in document.blocks.iter().enumerate() {
+            of_block(block, i, main);
+            main.newline();
+        }
+    });
+    out.own("\n</body>\n</html>\n");
+    out.into_string()
+}
+
+fn of_block(block: &Block, number: usize, out: &mut Markup) {
+    match block {
+        Block::Heading(text) => out.say("h2", text),
+        Block::Text { label, parts, .. } => out.tag("p", |p| {
+            if !label.trim().is_empty() {
+                p.say("b", label.trim());
+                p.own(" ");
+            }
+            parts.iter().for_each(|(text, _)| p.text(text));
+        }),
+        Block::Page(lines) => out.with("div", &[("class", "wide")], |div| div.say("pre", lines)),
+        Block::Table(table) => out.with("div", &[("class", "wide")], |div| of_table(table, div)),
+        Block::Chart(chart, _) => figure(number, "", "", chart, out),
+        Block::Gap => {}
+    }
+}
+
+fn of_table(table: &Table, out: &mut Markup) {
+    let class = |at: usize| if table.align.get(at) == Some(&Align::Right) { "n" } else { "" };
+    out.with("table", &[("class", "data")], |out| {
+        out.tag("thead", |head| {
+            head.tag("tr", |tr| {
+                for (i, text) in table.heads.iter().enumerate() {
+                    tr.with("th", &[("scope", "col"), ("class", class(i))], |th| th.text(text));
+                }
+            });
+        });
+        out.tag("tbody", |body| {
+            for row in &table.rows {
+                body.tag("tr", |tr| of_row(table, row, &class, tr));
+                body.newline();
+            }
+        });
+    });
+}
+
+fn of_row(table: &Table, row: &Row, class: &dyn Fn(usize) -> &'static str, out: &mut Markup) {
+    let mut cells = |cells: Vec<Cell>| {
+        for (i, cell) in cells.iter().enumerate() {
+            out.with("td", &[("class", class(i))], |td| match cell.is_emphasised() {
+                true => td.say("b", cell.text().trim()),
+                false => td.text(cell.text().trim()),
+            });
+        }
+    };
+    match row {
+        Row::Cells(row) => cells(table.filled(row, None)),
+        Row::Spanned(row, rest) => cells(table.filled(row, Some(rest))),
+        Row::Section(cell) => {
+            let columns = table.heads.len().to_string();
+            out.with("th", &[("scope", "rowgroup"), ("colspan", &columns)], |th| th.text(cell.text().trim()));
+        }
+    }
+}
