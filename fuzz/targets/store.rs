@@ -217,10 +217,14 @@ pub fn views(data: &[u8]) {
     let families = groma_model::Families { all: &families, pages: groma_benches::pages() };
     for all in [false, true] {
         let style = groma_report::Style { all, ..groma_report::Style::plain(100) };
-        for format in groma_report::Format::ALL {
-            bounded(format.word(), &groma_report::render(families, &head, &records, Some(&end), format, &style));
+        for format in groma_report::Format::COMMON {
+            let style = style.of(format);
+            let document = groma_report::run(families, &head, &records, Some(&end), &style);
+            bounded(format.word(), &document.render(format, &style));
         }
-        bounded("page", &groma_report::hardware(families, &head, &records, &style).unwrap_or_default());
+        if let Some(page) = groma_report::hardware(families, &head, &records, &style) {
+            bounded("page", &page.render(groma_report::Format::Table, &style));
+        }
         bounded("summary", &groma_report::summary(&head, &records, Some(&end), &style));
         let same: Vec<&Record> = records.iter().filter(|r| r.id == records[0].id).collect();
         let source = groma_report::Source { run: &head, called: "", records: same };

@@ -4,9 +4,6 @@
 //! `.ci/update` rewrites docs/benchmarks.md.
 
 use crate::common::{Place, eight_at_a_time, root, up_to_date};
-use groma_published::{REPEATS, TOOLS};
-use serde_json::Value;
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -17,51 +14,11 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// The contents of docs/benchmarks.md, made from the catalogue. Without groma's self-tests.
+/// The contents of docs/benchmarks.md: what the program prints.
 fn benchmarks() -> String {
-    let output = Command::new(GROMA).args(["list", "--json"]).output().expect("groma can be started");
-    let all: Vec<Value> = serde_json::from_slice(&output.stdout).expect("groma lists JSON");
-    let all: Vec<&Value> = all.iter().filter(|b| b["family"] != "selftest").collect();
-    let mut out = "# What groma measures\n\n<!-- Made from `groma list --json` by crates/groma/tests/documents.rs; not to be edited. -->\n\n\
-                   `groma explain ID` says of each how it is measured, what it does not measure, and what can go wrong; \
-                   `groma list --long` shows the values of parameters as well. A star marks those that are only measured when \
-                   named.\n"
-        .to_owned();
-    let mut family = "";
-    for bench in &all {
-        let word = |key: &str| bench[key].as_str().expect("a text");
-        if word("family") != family {
-            family = word("family");
-            let _ = write!(
-                out,
-                "\n## {family}\n\n| id | what | quantity | parameters | also reports |\n|---|---|---|---|---|\n"
-            );
-        }
-        let star = if bench["default"] == true { "" } else { " *" };
-        let names = |key: &str| bench[key].as_array().expect("a list").iter();
-        let params: Vec<_> = names("params").map(|p| format!("`{}`", p["name"].as_str().expect("a name"))).collect();
-        let outputs = names("outputs").filter(|o| o["id"] != bench["id"]);
-        let outputs: Vec<_> = outputs.map(|o| format!("`{}`", o["id"].as_str().expect("an id"))).collect();
-        let _ = writeln!(
-            out,
-            "| `{}`{star} | {} | {} | {} | {} |",
-            word("id"),
-            word("summary").replace('|', "\\|"),
-            word("quantity"),
-            params.join(", "),
-            outputs.join(", ")
-        );
-    }
-    // Rows of documents, column by column, are in docs/lineage.md.
-    out.push_str("\n## Coming from other tools\n\n[lineage.md](lineage.md) has the tables of four papers and the programs of lmbench 3.\n\n| tool | test | groma |\n|---|---|---|\n");
-    for (tool, title) in TOOLS {
-        for repeat in REPEATS.iter().filter(|repeat| repeat.document() == tool) {
-            let test = repeat.source.split_once(':').map_or("", |(_, test)| test);
-            let ids: Vec<_> = repeat.benchmarks().iter().map(|id| format!("`{id}`")).collect();
-            let _ = writeln!(out, "| {title} | `{test}` | {} |", ids.join(", "));
-        }
-    }
-    out
+    let output = Command::new(GROMA).args(["list", "--format", "markdown"]).output().expect("groma can be started");
+    let list = String::from_utf8(output.stdout).expect("it is text");
+    format!("# What groma measures\n\n<!-- Printed by `groma list --format markdown`; not to be edited. -->\n\n{list}")
 }
 
 #[test]

@@ -1,52 +1,12 @@
-//! The commands that repeat rows of earlier suites and papers: docs/lineage.md lists them, `groma
-//! list --lineage` finds them, and each is accepted and runs.
+//! The commands that repeat rows of earlier suites and papers: `groma list --lineage` finds them,
+//! and each is accepted and runs.
 //!
 //! That every row has a command is tested where the rows are (`crates/published/tests`).
-//! `.ci/update` rewrites docs/lineage.md.
 
 use crate::common::serve::Serve;
-use crate::common::{Place, eight_at_a_time, up_to_date};
+use crate::common::{Place, eight_at_a_time};
 use groma_published::{DOCUMENTS, REPEATS, Repeat};
-use groma_report::published;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
-
-/// docs/lineage.md, made from the rows.
-fn document() -> String {
-    let mut out = "# What repeats what\n\n\
-        <!-- Made from crates/published/src/repeats.rs by crates/groma/tests/lineage.rs; not to be edited. -->\n\n\
-        Each row of five earlier suites and papers, with the command that times the same operation with the same \
-        parameters. `groma list --lineage ROW` prints one of them. Published values are those of one machine of the \
-        document, to recognise the row by; programs of lmbench 3 print none of their own. `ADDRESS` is that of another \
-        machine, where `groma serve` runs. The last column says what differs from the source beyond the harness (fresh \
-        processes, pinned CPUs, proofs).\n"
-        .to_owned();
-    for document in &DOCUMENTS {
-        let _ = write!(
-            out,
-            "\n## {}\n\n| row | timed | command | published | differs |\n| --- | --- | --- | --- | --- |\n",
-            document.title
-        );
-        for repeat in REPEATS.iter().filter(|repeat| repeat.document() == document.name) {
-            let row = repeat.source.split_once(':').map_or("", |(_, row)| row);
-            let column = if repeat.column.is_empty() { String::new() } else { format!(", {}", repeat.column) };
-            let _ = writeln!(
-                out,
-                "| {row}{column} | {} | `{}` | {} | {} |",
-                repeat.timed,
-                repeat.command,
-                published(repeat),
-                repeat.differs
-            );
-        }
-    }
-    out
-}
-
-#[test]
-fn the_list_for_people_is_up_to_date() {
-    up_to_date("docs/lineage.md", &document());
-}
 
 #[test]
 fn a_row_can_be_looked_up() {
@@ -63,6 +23,8 @@ fn a_row_can_be_looked_up() {
         others.contains("rt-tests:cyclictest") && others.contains("groma run timer.sleep sched.periodic"),
         "{others}"
     );
+    let all = place.groma(&["list", "--lineage", "all", "--format", "csv"]).out;
+    assert_eq!(all.lines().count(), 1 + REPEATS.len());
     let none = place.groma(&["list", "--lineage", "lat_pip"]);
     assert_eq!(none.code, Some(2), "{none:?}");
     assert!(none.err.starts_with("groma: --lineage lat_pip: nothing repeats it (known: cse221, "), "{none:?}");

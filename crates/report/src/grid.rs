@@ -18,6 +18,7 @@ pub(crate) struct Cell {
     text: String,
     ink: Ink,
     exact: Option<(f64, &'static str)>,
+    is_code: bool,
 }
 
 impl Cell {
@@ -26,7 +27,7 @@ impl Cell {
     }
 
     pub(crate) fn ink(text: impl Into<String>, ink: Ink) -> Cell {
-        Cell { text: text.into(), ink, exact: None }
+        Cell { text: text.into(), ink, exact: None, is_code: false }
     }
 
     /// The cell with its value in this SI unit, which may be empty. Files for programs have it
@@ -35,10 +36,19 @@ impl Cell {
         Cell { exact: value.into().map(|value| (value, unit)), ..self }
     }
 
+    /// An id or a command.
+    pub(crate) fn code(text: impl Into<String>) -> Cell {
+        Cell { is_code: true, ..Cell::new(text) }
+    }
+
     /// A count.
     pub(crate) fn count(count: impl Into<u64>) -> Cell {
         let count = count.into();
         Cell::new(count.to_string()).exactly(count as f64, "")
+    }
+
+    pub(crate) const fn is_code(&self) -> bool {
+        self.is_code
     }
 
     /// Whether it stands out: a total, or a row of this machine among others.

@@ -22,7 +22,8 @@ pub fn lineage<'a>(repeats: &[&Repeat], infos: &[&Info], style: &Style) -> Docum
         let (published, differs) = (published(repeat), repeat.differs.to_owned());
         if style.is_of_file() {
             let name = format!("{}{column}", repeat.source);
-            table.row([name, timed, repeat.command.to_owned(), published, differs].map(Shown::new).into());
+            let row = [Shown::code(name), Shown::new(timed), Shown::code(repeat.command)];
+            table.row(row.into_iter().chain([published, differs].map(Shown::new)).collect());
             continue;
         }
         out.parts("", vec![(repeat.source.to_owned(), Ink::Strong), (column, Ink::Plain)]);

@@ -65,14 +65,13 @@ fn whole(infos: &[&Info]) -> Table {
         let star = if info.tier == Tier::Named { " *" } else { "" };
         let also = words(info.outputs, |o| if o.suffix.is_empty() { String::new() } else { info.metric(o) });
         let also = also.strip_prefix(", ").unwrap_or(&also);
-        let cells = [
-            format!("{}{star}", info.id),
-            info.summary.to_owned(),
-            info.quantity.word().to_owned(),
-            words(info.params, |p| p.name.to_owned()),
-            also.to_owned(),
-        ];
-        table.row(cells.map(Cell::new).into());
+        table.row(vec![
+            Cell::code(format!("{}{star}", info.id)),
+            Cell::new(info.summary),
+            Cell::new(info.quantity.word()),
+            Cell::code(words(info.params, |p| p.name.to_owned())),
+            Cell::code(also),
+        ]);
     }
     table
 }
@@ -86,7 +85,7 @@ fn of_tools(infos: &[&Info]) -> Table {
             let benchmarks = repeat.benchmarks();
             if benchmarks.iter().all(|id| infos.iter().any(|info| info.id == *id)) {
                 let test = repeat.source.split_once(':').map_or("", |(_, test)| test);
-                table.row([title, test, &benchmarks.join(", ")].map(Cell::new).into());
+                table.row(vec![Cell::new(title), Cell::code(test), Cell::code(benchmarks.join(", "))]);
             }
         }
     }

@@ -96,9 +96,10 @@ pub(crate) fn line(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<
     out.push('\n');
 }
 
-/// An id as code. One with unexpected characters is escaped as text, since it could end the code.
-fn code(id: &str) -> String {
-    let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+/// Ids or a command as code. One with unexpected characters is escaped as text, since it could end
+/// the code.
+pub(crate) fn code(id: &str) -> String {
+    let is_id = |c: char| c.is_ascii_alphanumeric() || "._- =:,/*+".contains(c);
     if !id.is_empty() && id.chars().all(is_id) { format!("`{id}`") } else { escape(id) }
 }
 

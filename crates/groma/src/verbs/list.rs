@@ -15,7 +15,8 @@ const HELP: &str = "Examples:
   groma list --lineage lmbench3:lat_pipe   the command that repeats lmbench's
   groma list --lineage table10
       table 10 of the paper of 1996, and of the one of 1990
-  groma list --lineage rt-tests            other tools as well";
+  groma list --lineage rt-tests            other tools as well
+  groma list --lineage all -o rows.html    every row of all of them";
 
 /// List the benchmarks
 #[derive(Debug, Args)]
@@ -57,17 +58,20 @@ pub(super) fn run(program: &Program, args: &ListArgs) -> Result<u8> {
     Ok(0)
 }
 
+/// The source that stands for all of them.
+const ALL: &str = "all";
+
 /// Lists the commands that repeat a document, one of its rows, or a test of another tool.
 fn lineage(program: &Program, text: &str, view: View) -> Result<u8> {
     let infos: Vec<&Info> = program.all().iter().map(|bench| &bench.info).collect();
     // A user's own program may lack our benchmarks.
     let here = |repeat: &&Repeat| repeat.benchmarks().iter().all(|id| infos.iter().any(|info| info.id == *id));
     let all: Vec<&Repeat> = REPEATS.iter().filter(here).collect();
-    let named: Vec<&Repeat> = all.iter().copied().filter(|repeat| repeat.is_of(text)).collect();
+    let named: Vec<&Repeat> = all.iter().copied().filter(|repeat| text == ALL || repeat.is_of(text)).collect();
     if named.is_empty() {
         let known: BTreeSet<&str> = all.iter().map(|repeat| repeat.document()).collect();
         let known = known.into_iter().collect::<Vec<_>>().join(", ");
-        bail!("--lineage {text}: nothing repeats it (known: {known}; each lists its rows)");
+        bail!("--lineage {text}: nothing repeats it (known: {known}; each lists its rows, {ALL} those of all)");
     }
     let document = report::lineage(&named, &infos, &view.style);
     view.show(&document)?;

@@ -77,9 +77,10 @@ fn of_table(table: &Table, out: &mut Markup) {
 fn of_row(table: &Table, row: &Row, class: &dyn Fn(usize) -> &'static str, out: &mut Markup) {
     let mut cells = |cells: Vec<Cell>| {
         for (i, cell) in cells.iter().enumerate() {
-            out.with("td", &[("class", class(i))], |td| match cell.is_emphasised() {
-                true => td.say("b", cell.text().trim()),
-                false => td.text(cell.text().trim()),
+            out.with("td", &[("class", class(i))], |td| match cell.text().trim() {
+                text if cell.is_code() && !text.is_empty() => td.say("code", text),
+                text if cell.is_emphasised() => td.say("b", text),
+                text => td.text(text),
             });
         }
     };

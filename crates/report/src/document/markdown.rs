@@ -2,7 +2,7 @@
 
 use super::{Block, Document, Row, Table};
 use crate::grid::{Align, Cell};
-use crate::markdown::{block, escape, line};
+use crate::markdown::{block, code, escape, line};
 use crate::style::Style;
 
 pub(super) fn markdown(document: &Document<'_>) -> String {
@@ -32,6 +32,7 @@ fn of_table(table: &Table) -> String {
     line(&mut out, table.heads.iter().map(|head| escape(head)));
     line(&mut out, table.align.iter().map(|align| if *align == Align::Left { "---" } else { "--:" }));
     let text = |cell: &Cell| match escape(cell.text().trim()) {
+        _ if cell.is_code() => code(cell.text().trim()),
         text if cell.is_emphasised() && !text.is_empty() => format!("**{text}**"),
         text => text,
     };
