@@ -7,8 +7,8 @@ use groma_stats::median;
 
 use crate::point::family;
 use crate::round_value::round_value;
+use crate::samples::ROUNDS_FOR_INTERVAL;
 use crate::samples::{Which, suffices};
-use crate::verdict::ROUNDS_FOR_INTERVAL;
 
 /// Rounds that differ by less leave nothing to explain.
 const LEAST: f64 = 0.01;

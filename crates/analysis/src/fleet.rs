@@ -8,6 +8,7 @@
 //! Not here: reading files, and text for people.
 
 pub mod drift;
+pub mod finding;
 pub mod groups;
 pub mod outliers;
 pub mod references;

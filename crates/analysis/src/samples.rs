@@ -9,7 +9,8 @@ use groma_model::{
 use groma_stats::{interference, order, sorted};
 use std::borrow::Cow;
 
-use crate::verdict::ROUNDS_FOR_INTERVAL;
+/// A 95 % interval needs this many rounds.
+pub(crate) const ROUNDS_FOR_INTERVAL: usize = 6;
 
 /// A selection of samples.
 #[derive(Clone, Copy, PartialEq)]

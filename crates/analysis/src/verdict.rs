@@ -5,7 +5,7 @@ use groma_model::{
 };
 use groma_stats::{Change, Headline, Modality, drift, interference, median, modality, quantised, split_between_rounds};
 
-use crate::samples::Samples;
+use crate::samples::{ROUNDS_FOR_INTERVAL, Samples};
 
 /// With a smaller share of clean samples a metric is `noisy`: docs/methods/statistics.md#states.
 const OK_SHARE: f64 = 0.5;
@@ -21,8 +21,6 @@ const CONTENDED: f64 = 1.5;
 /// Reading the clock is flagged when it took more than this share of the time read: the correction
 /// then makes the value uncertain by a percent or more.
 const CLOCK_SHARE: f64 = 0.1;
-/// A 95 % interval needs this many rounds.
-pub(crate) const ROUNDS_FOR_INTERVAL: usize = 6;
 /// Number of samples needed to call values quantised.
 const QUANTISED_SAMPLES: usize = 9;
 

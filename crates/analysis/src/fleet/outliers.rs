@@ -22,9 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use groma_stats::{Crowd, benjamini_hochberg, median, quantile};
 
-use super::drift::Past;
-use super::signatures::Signatures;
-use super::{Host, Metric};
+use super::Host;
+use super::finding::{Finding, Subject};
 
 /// Of the hosts that are named, at most this share is named by chance.
 pub const LEVEL: f64 = 0.05;
@@ -41,28 +40,6 @@ const NOISY: f64 = 3.0;
 const HALF_INTERVAL: f64 = 1.96;
 /// The variance of a median of n values over that of their mean.
 const OF_MEDIAN: f64 = 1.57;
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Subject {
-    /// A metric, by its index.
-    Metric(u32),
-    /// An area, by its index.
-    Area(usize),
-}
-
-/// A subject of a host that lies beyond its group.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Finding {
-    /// What.
-    pub subject: Subject,
-    /// How many times as slow as the median of the group, above 1.
-    pub times: f64,
-    /// The interval of `times`, from that of the host's own record.
-    pub interval: [f64; 2],
-    /// The probability of such a value by chance, adjusted for the subjects of this host.
-    pub p: f64,
-}
 
 /// How one subject is in a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,17 +104,6 @@ impl GroupUsual {
             }
         }
         usual
-    }
-
-    /// Of a group of an earlier judgement.
-    pub fn of_past(past: &Past, metrics: &[Metric], signatures: &Signatures, areas: &[Vec<u32>]) -> GroupUsual {
-        let judged: BTreeSet<u32> = areas.iter().flatten().copied().collect();
-        let metric = |index: &u32| Some((Subject::Metric(*index), past.metrics.get(&metrics[*index as usize].key)?));
-        let area = |(index, area): (usize, &super::signatures::Area)| {
-            Some((Subject::Area(index), past.areas.get(&area.name)?))
-        };
-        let all = judged.iter().filter_map(metric).chain(signatures.areas.iter().enumerate().filter_map(area));
-        GroupUsual { subjects: all.map(|(subject, usual)| (subject, usual.clone())).collect() }
     }
 
     /// The median excess of a host over the metrics of an area, each with a weight of one over its

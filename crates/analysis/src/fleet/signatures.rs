@@ -3,8 +3,8 @@
 
 use groma_model::Placement;
 
+use super::finding::{Finding, Subject};
 use super::groups::Difference;
-use super::outliers::{Finding, Subject};
 use super::{Host, Metric};
 
 /// The signatures of the program.

@@ -4,8 +4,9 @@ use groma_model::{CpuLimit, Fact, Params, Quantity, Record, RunHeader};
 use groma_stats::Rng;
 
 use super::drift::Past;
+use super::finding::{Finding, Subject};
 use super::groups::{Basis, Difference, settings};
-use super::outliers::{Finding, Subject, Usual};
+use super::outliers::Usual;
 use super::references::known;
 use super::signatures::{Example, Signatures};
 use super::*;

@@ -1,8 +1,9 @@
 //! The judgement: a verdict on every host.
 
 use super::drift::{Drift, Past, drift, equals_of, past_of};
+use super::finding::{Finding, Subject};
 use super::groups::{Basis, FEWEST_HOSTS, Group, Grouping, differing, groups, settings};
-use super::outliers::{Asked, Compared, Finding, GroupUsual, Subject, named};
+use super::outliers::{Asked, Compared, GroupUsual, named};
 use super::references::{BesideReferences, Known, beside};
 use super::signatures::{Fit, Signatures};
 use super::{Fleet, Host};
@@ -187,7 +188,7 @@ fn of_past(fleet: &Fleet, options: &Options, (kind, areas): (&[String], &[Vec<u3
     let Some(past) = equals_of(&options.past, kind, &here, fleet, &group.hosts) else { return GroupUsual::default() };
     group.basis = Basis::Past(past.runs);
     group.differs = differing(&here, &past.settings);
-    GroupUsual::of_past(past, &fleet.metrics, &options.signatures, areas)
+    past.usual(&fleet.metrics, &options.signatures, areas)
 }
 
 fn of_host(

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use groma_analysis::fleet::finding::{Finding, Subject};
 use groma_analysis::fleet::groups::{Basis, Difference, Group, Split};
-use groma_analysis::fleet::outliers::{Finding, Subject};
 use groma_analysis::fleet::{Confirmed, Judged, Metric, Verdict, value_of};
 use groma_model::{Placement, Quantity, Unit};
 
