@@ -4,8 +4,7 @@
 //! Lines are in reading order. Their names are the usual ones, at most 26 characters, so that two
 //! fit side by side in 80 columns; a test compares every id with the catalogue.
 
-use crate::fleet_page::FLEET;
-use groma_harness::model::page::{Block, Line, On, Pages, Shown, Values};
+use groma_harness::model::page::{Block, Line, On, Shown, Values};
 
 /// The parameters that identify a point.
 pub(crate) type Params = &'static [(&'static str, &'static str)];
@@ -53,11 +52,8 @@ const fn three(name: &'static str, int: Shown, double: Shown, float: Shown) -> L
 /// The heads of [`near`].
 const NEAR: &[&str] = &["1 CPU", "2 CPUs"];
 
-/// The pages.
-pub(crate) static PAGES: Pages<'static> =
-    Pages { system: SYSTEM, hardware: BLOCKS, rows: ROWS, parts: PARTS, fleet: FLEET };
-
-const SYSTEM: &[Block] = &[
+/// The page of the system.
+pub(crate) const SYSTEM: &[Block] = &[
     Block {
         title: "System calls",
         families: &["syscall", "isolation", "vdso"],
@@ -233,7 +229,8 @@ const SYSTEM: &[Block] = &[
     },
 ];
 
-const BLOCKS: &[Block] = &[
+/// What the hardware page measures.
+pub(crate) const BLOCKS: &[Block] = &[
     Block {
         title: "Instructions",
         families: &["cpu"],
@@ -305,7 +302,7 @@ const BLOCKS: &[Block] = &[
 ];
 
 /// What the rows of the hardware page are made from.
-const ROWS: &[Shown] = &[
+pub(crate) const ROWS: &[Shown] = &[
     Shown::of("cpu.frequency", &[("class", "integer")]).quick(),
     Shown::of("clock.rate", &[]),
     // The whole curve: its levels are the caches.
@@ -333,7 +330,7 @@ const ROWS: &[Shown] = &[
 
 /// What `groma explain --run` takes the composed costs of the pages apart into, where it is on no
 /// page itself: two seconds of a survey's minute.
-const PARTS: &[Shown] = &[
+pub(crate) const PARTS: &[Shown] = &[
     of("ctx.yield", &[]),
     of("ctx.futex", &[("kind", "thread")]),
     of("ctx.futex", &[("kind", "process")]),

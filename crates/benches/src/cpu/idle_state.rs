@@ -28,7 +28,7 @@
 //! **Sources:** The kernel's documentation of `cpuidle` and of PM QoS. See
 //! docs/methods/processor.md#idle-states.
 
-use crate::sched::limit_idle_latency;
+use super::limit_idle_latency;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::current_cpu;
 use groma_harness::sys::energy::{Packages, ZONES};

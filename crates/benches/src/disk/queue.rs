@@ -35,7 +35,7 @@ use super::{
     prove_read, put_stamps,
 };
 use crate::quantiles::state_quantile;
-use crate::uring::rings;
+use crate::rings::rings;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::uring::Requests;

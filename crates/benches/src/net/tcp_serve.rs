@@ -36,7 +36,7 @@ use super::tcp_crr::local;
 use super::{PLACEMENTS, within};
 use crate::peer::{Family, Limits, Peer, Service, Session, Transport, receive_numbers, send_numbers};
 use crate::proofs;
-use crate::uring::rings_with;
+use crate::rings::rings_with;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::thread_cpu_ns;
 use groma_harness::sys::io::{read, read_full, write_full};

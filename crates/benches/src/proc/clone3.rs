@@ -26,7 +26,7 @@
 //! **Sources:** No paper measures it. See docs/methods/operating-system.md#processes.
 
 use super::{Children, GOOD, LEAVE, PROCESSES, no_child, state_parent};
-use crate::isolation::own_group;
+use crate::control_groups::own_group;
 use groma_harness::prelude::*;
 use groma_harness::sys::control_group::ControlGroup;
 use groma_harness::sys::counters::Usage;

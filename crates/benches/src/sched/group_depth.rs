@@ -23,7 +23,7 @@
 //!
 //! **Sources:** None of the earlier suites. See docs/methods/operating-system.md#context-switches.
 
-use crate::isolation::nested_group;
+use crate::control_groups::nested_group;
 use crate::proofs;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;

@@ -26,9 +26,9 @@
 //! **Sources:** The kernel's documentation of `io_uring_enter`. See
 //! docs/methods/operating-system.md#io_uring.
 
-use super::rings;
 use crate::net::{BACKLOG, Timed, connect_and_accept};
 use crate::peer::Family;
+use crate::rings::rings;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::socket;

@@ -21,8 +21,9 @@
 //!
 //! **Sources:** See docs/methods/operating-system.md#io_uring.
 
-use super::{rings, unknown};
+use super::unknown;
 use crate::proofs;
+use crate::rings::rings;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::io::pipe;

@@ -17,8 +17,9 @@
 //! **Sources:** The kernel's `IORING_OP_NOP`, which exists for this purpose. See
 //! docs/methods/operating-system.md#io_uring.
 
-use super::{BATCH, rings_with};
+use super::BATCH;
 use crate::entry;
+use crate::rings::rings_with;
 use groma_harness::prelude::*;
 use groma_harness::sys::uring::Mode;
 use std::hint::spin_loop;

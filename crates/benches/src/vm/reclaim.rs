@@ -22,7 +22,7 @@
 //!
 //! **Sources:** None of the earlier suites. See docs/methods/operating-system.md#page-faults.
 
-use crate::isolation::own_group;
+use crate::control_groups::own_group;
 use crate::scratch::Scratch;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
