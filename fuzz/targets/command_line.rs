@@ -4,7 +4,7 @@ use groma::fuzzing::{self, Job, counts};
 use groma_model::{Param, ParamKind, Placement, Tier, Value, parse_size, size_text};
 use groma_runner::RunRequest;
 use groma_runner::select::names_metric;
-use groma_sys::topology::{format_cpus, parse_cpus};
+use groma_sys::cpu_list::{format_cpus, parse_cpus};
 use std::cell::RefCell;
 use std::sync::OnceLock;
 

@@ -32,7 +32,7 @@ fn told_by_proc(thread: i32) -> Option<Vec<u32>> {
     let of = if thread == 0 { "thread-self".to_owned() } else { thread.to_string() };
     let status = std::fs::read_to_string(format!("/proc/{of}/status")).ok()?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    crate::topology::parse_cpus(list.trim()).ok().filter(|cpus| !cpus.is_empty())
+    crate::cpu_list::parse_cpus(list.trim()).ok().filter(|cpus| !cpus.is_empty())
 }
 
 /// The CPUs that another thread may run on, in ascending order; 0 is the calling one. Where the

@@ -7,8 +7,8 @@
 #![expect(unsafe_code, reason = "mbind and move_pages")]
 
 use crate::arch::syscall6;
+use crate::cpu_list::parse_cpus;
 use crate::pages::{checked, page_size};
-use crate::topology::parse_cpus;
 use std::io;
 
 /// `MPOL_BIND` of the kernel's `linux/mempolicy.h`: memory of these nodes or none.

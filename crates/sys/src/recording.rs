@@ -8,8 +8,9 @@
 //! The CPUs that the process may use are the line `Cpus_allowed_list:` of `proc/self/status`. No
 //! other property of a process is recorded, and no name of a device.
 
+use crate::cpu_list::{format_cpus, parse_cpus};
 use crate::interrupts;
-use crate::topology::{Topology, allowed_cpus, format_cpus, parse_cpus};
+use crate::topology::{Topology, allowed_cpus};
 use crate::tree::{Files, Tree};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Memory and NUMA settings of the kernel.
 
 use super::{Book, binary, field};
-use crate::topology::{format_cpus, parse_cpus};
+use crate::cpu_list::{format_cpus, parse_cpus};
 use std::collections::BTreeMap;
 
 const MM: &str = "sys/kernel/mm";

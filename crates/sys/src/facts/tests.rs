@@ -522,7 +522,7 @@ fn no_text_causes_a_panic() {
         let _ = (mount_of(&mounts, Path::new("/data/x")), cgroup::group_of(&groups, &mounts, "memory"));
         let _ = (counters::psi(&psi, "total"), counters::steal(&stat), counters::load_averages(&psi));
         let _ = (redact::command_line(&mountinfo), redact::mount_options(&mountinfo), chosen(&psi));
-        let _ = (crate::topology::parse_cpus(&list), Quota::parse(&stat), cgroup::parse_limit(&list));
+        let _ = (crate::cpu_list::parse_cpus(&list), Quota::parse(&stat), cgroup::parse_limit(&list));
         let _ = (meminfo_bytes(&mutated(MEMINFO, &mut seed), "MemTotal"), field(&stat, "cpu"));
     }
     for _ in 0..20 {
