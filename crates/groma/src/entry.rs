@@ -1,9 +1,10 @@
 //! Starts a program: as a worker, as a session of `serve`, or with the verb of its arguments.
 
 use crate::command_line;
+use crate::exit;
 use crate::print::{is_broken_pipe, set_name};
 use crate::program::Program;
-use crate::verbs::{exit, lmbench};
+use crate::verbs::lmbench;
 use groma_harness::sys::facts::stack_limit;
 use groma_harness::sys::{io as sysio, process, signals, sigsys};
 use groma_harness::{Benchmark, session, worker};

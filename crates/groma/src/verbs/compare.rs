@@ -1,7 +1,7 @@
 //! `groma compare`: compares runs, or one run with all reference machines.
 
-use super::exit;
 use crate::args::{StoreArgs, selects};
+use crate::exit;
 use crate::parse::{parse_compare_format, parse_percent};
 use crate::print::{name, print, style};
 use crate::program::Program;

@@ -6,8 +6,8 @@ mod links;
 mod pairs;
 mod past;
 
-use super::exit;
 use crate::args::StoreArgs;
+use crate::exit;
 use crate::out_file::Named;
 use crate::parse::{one_of, parse_percent};
 use crate::print::{print, style};

@@ -3,9 +3,9 @@
 
 use super::ab::{self, AbArgs};
 use super::compare::gate_exit_code;
-use super::exit;
 use crate::args::selects;
 use crate::earlier::GATE_FAILED;
+use crate::exit;
 use crate::measure::{Measured, Outputs, measure, opened_or_told};
 use crate::out_file::Named;
 use crate::parse::parse_percent;

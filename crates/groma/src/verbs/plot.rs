@@ -1,7 +1,7 @@
 //! `groma plot`: a curve, a matrix or a distribution, in the terminal or as a file.
 
-use super::exit;
 use crate::args::{StoreArgs, WhichPoints};
+use crate::exit;
 use crate::features::Feature;
 use crate::out_file::Named;
 use crate::print::{name, print, style};

@@ -1,10 +1,10 @@
 //! `groma watch`: how much of each CPU others take, with a line each second and a summary.
 
+use crate::exit;
 use crate::measure::opened_or_told;
 use crate::parse::parse_time;
 use crate::print::{is_broken_pipe, print, print_measured, style};
 use crate::program::Program;
-use crate::verbs::exit;
 use anyhow::{Context, Result};
 use clap::Args;
 use groma_harness::sys::io as sysio;

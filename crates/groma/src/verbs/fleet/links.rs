@@ -1,8 +1,8 @@
 //! `groma fleet links`: judges what `groma fleet pairs` has measured.
 
-use super::super::exit;
 use super::pairs::METRICS;
 use crate::directory::with_ending;
+use crate::exit;
 use crate::parse::{one_of, parse_percent};
 use crate::print::{print, style};
 use anyhow::{Context, Result, bail};

@@ -1,8 +1,8 @@
 //! Sends streams, one run after the other, and tries again while the server is away.
 
-use super::super::exit;
 use super::PushArgs;
 use crate::directory::with_ending;
+use crate::exit;
 use crate::print::print;
 use crate::store::stored;
 use anyhow::Result;
