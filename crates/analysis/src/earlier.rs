@@ -7,7 +7,7 @@ use crate::point::{measured, same_storage};
 use crate::round_value::{head, round_values};
 
 /// This many runs must agree before a value can contradict them.
-const FEWEST_RUNS: usize = 3;
+const MIN_RUNS: usize = 3;
 /// The factor by which a value must lie beyond all of them. Runs of one machine differ by less
 /// unless something has changed (docs/methods/statistics.md#earlier-runs).
 const BEYOND: f64 = 1.25;
@@ -44,7 +44,7 @@ fn comparable(metric: &Metric, record: &Record) -> Option<f64> {
 /// The ratio of this value to the median of the earlier ones, and their number, if it and its
 /// interval lie beyond all of them.
 fn beyond(value: f64, interval: Option<[f64; 2]>, earlier: &[f64]) -> Option<(f64, usize)> {
-    let median = groma_stats::median(earlier).filter(|median| *median > 0.0 && earlier.len() >= FEWEST_RUNS)?;
+    let median = groma_stats::median(earlier).filter(|median| *median > 0.0 && earlier.len() >= MIN_RUNS)?;
     is_beyond_all(value, interval, earlier).then_some((value / median, earlier.len()))
 }
 

@@ -28,9 +28,9 @@ use crate::compare::identity;
 use crate::point::{STORAGE, measured};
 
 /// The most metrics of a host. A fleet run has about 60, a complete one under 2,000.
-pub const MOST_METRICS: usize = 4096;
+pub const MAX_METRICS: usize = 4096;
 /// The most rounds of a metric whose values are looked at.
-const MOST_ROUNDS: usize = 4096;
+const MAX_ROUNDS: usize = 4096;
 /// Half of a 95 % interval is this many standard deviations of a normal distribution.
 const HALF_INTERVAL: f64 = 1.96;
 
@@ -135,8 +135,8 @@ impl Fleet {
     /// As [`add`](Fleet::add).
     pub fn host(&mut self, head: &RunHeader, records: &[Record]) -> Result<Host, String> {
         let name = host_name(&head.environment).ok_or("it does not name its host")?;
-        if records.len() > MOST_METRICS {
-            return Err(format!("{} metrics, and a host has at most {MOST_METRICS}", records.len()));
+        if records.len() > MAX_METRICS {
+            return Err(format!("{} metrics, and a host has at most {MAX_METRICS}", records.len()));
         }
         let own = records.iter().filter(|record| !record.detail);
         let mut values: Vec<Value> = own.clone().filter_map(|record| self.value(record)).collect();
@@ -232,8 +232,8 @@ impl Fleet {
 
 /// `mem.stream: a proof does not hold`, cut where a reason is longer than any of groma's.
 fn failed(record: &Record) -> String {
-    const LONGEST: usize = 200;
-    format!("{}: {}", record.id, record.reason).chars().take(LONGEST).collect()
+    const LONGEST_REASON: usize = 200;
+    format!("{}: {}", record.id, record.reason).chars().take(LONGEST_REASON).collect()
 }
 
 /// The identity, the version and the storage of a record.
@@ -273,7 +273,7 @@ fn cost(value: f64, quantity: Quantity, better: Better) -> Option<f64> {
 /// range. `None` with a single round, which says nothing about it.
 fn error(record: &Record, of_value: f64) -> Option<f64> {
     let of = |value: f64| cost(value, record.quantity, record.better);
-    let rounds = &record.round_values[..record.round_values.len().min(MOST_ROUNDS)];
+    let rounds = &record.round_values[..record.round_values.len().min(MAX_ROUNDS)];
     match record.ci {
         // A side beyond what has a cost is as far as the other one.
         Some([low, high]) => {
@@ -282,7 +282,7 @@ fn error(record: &Record, of_value: f64) -> Option<f64> {
                 .map(|far| far / HALF_INTERVAL)
         }
         // A value of all rounds together, or a share of which some rounds have none: no interval.
-        None if record.rounds as usize > MOST_WITHOUT_INTERVAL => Some(0.0),
+        None if record.rounds as usize > MAX_ROUNDS_WITHOUT_INTERVAL => Some(0.0),
         None => {
             let costs: Vec<f64> = rounds.iter().filter_map(|value| of(*value)).collect();
             let range = costs.iter().fold(f64::MIN, |a, b| a.max(*b)) - costs.iter().fold(f64::MAX, |a, b| a.min(*b));
@@ -294,7 +294,7 @@ fn error(record: &Record, of_value: f64) -> Option<f64> {
 }
 
 /// Up to this many rounds there is no 95 % interval.
-const MOST_WITHOUT_INTERVAL: usize = 5;
+const MAX_ROUNDS_WITHOUT_INTERVAL: usize = 5;
 
 /// The CPUs whose clock is below that of the median CPU, slowest first, from the facts of
 /// `cpu.frequencies`: `cpu7` and its clock in Hz.

@@ -12,7 +12,7 @@ use crate::point::{measured, same_point};
 
 /// A smaller change of level is not reported: for a metric that repeats within a tenth of a
 /// percent, runs differ by as much through code placement.
-const LEAST: f64 = 1.01;
+const MIN_STEP: f64 = 1.01;
 
 /// One metric over runs.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ pub fn series(runs: &[(RunHeader, Vec<Record>)]) -> Vec<Series<'_>> {
 
 fn changes(runs: &[(&RunHeader, &Record)]) -> Vec<Change> {
     let values: Vec<f64> = runs.iter().filter_map(|(_, record)| record.value).collect();
-    let steps = change_points(&values, LEAST).unwrap_or_default();
+    let steps = change_points(&values, MIN_STEP).unwrap_or_default();
     let ends: Vec<usize> = steps.iter().skip(1).map(|step| step.index).chain([values.len()]).collect();
     let mut from = 0;
     let mut found = Vec::new();

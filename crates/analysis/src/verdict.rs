@@ -1,7 +1,8 @@
 //! The state of a metric, and the flags from the shape of its samples.
 
 use groma_model::{
-    AtOneClock, Derivation, FEWEST_CLEAN, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing,
+    AtOneClock, Derivation, Flag, Host, MIN_CLEAN_SAMPLES, Metric, Point, Quantity, Reason, Remark, Round, State,
+    Timing,
 };
 use groma_stats::{Change, Headline, Modality, drift, interference, median, modality, quantised, split_between_rounds};
 
@@ -9,7 +10,8 @@ use crate::samples::{ROUNDS_FOR_INTERVAL, Samples};
 
 /// With a smaller share of clean samples a metric is `noisy`: docs/methods/statistics.md#states.
 const OK_SHARE: f64 = 0.5;
-/// With a smaller share, or fewer clean samples than [`FEWEST_CLEAN`] in total, it is `unresolved`.
+/// With a smaller share, or fewer clean samples than [`MIN_CLEAN_SAMPLES`] in total, it is
+/// `unresolved`.
 const NOISY_SHARE: f64 = 0.2;
 /// A half-width beyond this fraction of the value makes a metric `noisy`, whatever its samples.
 const WIDE: f64 = 0.10;
@@ -65,7 +67,7 @@ pub(crate) fn verdict(
     let (clean, taken) = (samples.clean, samples.taken - samples.shared);
     let share = clean as f64 / taken.max(1) as f64;
     let all_clean = clean == taken;
-    if !all_clean && (share < NOISY_SHARE || clean < FEWEST_CLEAN) {
+    if !all_clean && (share < NOISY_SHARE || clean < MIN_CLEAN_SAMPLES) {
         return (State::Unresolved, Some(Reason::TooFewClean { clean, taken }));
     }
     if share < OK_SHARE {

@@ -7,9 +7,9 @@ use crate::rpc::{exchange, onc};
 use std::io;
 
 /// The most bytes in the head of an HTTP message.
-pub const HEAD_MOST: usize = message::HEAD_MOST;
+pub const MAX_HEAD: usize = message::MAX_HEAD;
 /// The most bytes in an HTTP body.
-pub const BODY_MOST: u64 = server::BODY_MOST;
+pub const MAX_BODY: u64 = server::MAX_BODY;
 /// Bytes in the server's buffer for calls, and in the one for answers.
 pub const ROOM: usize = exchange::ROOM;
 /// Bytes of a call.

@@ -8,7 +8,7 @@
 //! As the header says of the structures.
 #![expect(unsafe_code, reason = "structures and functions of C")]
 
-use crate::abi::{Found, Here, MOST_ROUNDS, Versioned, read, text};
+use crate::abi::{Found, Here, MAX_ROUNDS, Versioned, read, text};
 use crate::call;
 use crate::context::{Context, end_peers};
 use crate::descriptor::kept;
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn groma_measure_here(what: *const Here, found: *mut Found
         ns: 0.0,
         low_ns: 0.0,
         high_ns: 0.0,
-        rounds_ns: [0.0; MOST_ROUNDS],
+        rounds_ns: [0.0; MAX_ROUNDS],
         n_rounds: 0,
         imprecise: 0,
         not_parallel: 0,
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn groma_measure_here(what: *const Here, found: *mut Found
     let end = (0..=why.len().min(most)).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
     answer.why[..end].copy_from_slice(&why.as_bytes()[..end]);
     // SAFETY: `found` has at least the bytes of the first version, which are those of `Found` now.
-    unsafe { ptr::copy_nonoverlapping(ptr::from_ref(&answer).cast::<u8>(), found.cast(), Found::LEAST) };
+    unsafe { ptr::copy_nonoverlapping(ptr::from_ref(&answer).cast::<u8>(), found.cast(), Found::MIN_SIZE) };
     c_int::from(answer.ns <= 0.0)
 }
 
@@ -169,7 +169,7 @@ fn measure_as(
     let wanted = groma::Here {
         benchmarks,
         members: here.members.max(1),
-        rounds: or(here.rounds.into(), ROUNDS.into()).min(MOST_ROUNDS as u64) as u32,
+        rounds: or(here.rounds.into(), ROUNDS.into()).min(MAX_ROUNDS as u64) as u32,
         warm_up: Duration::from_micros(here.warm_us),
         sampling: Duration::from_micros(or(here.sample_us, SAMPLE_US)),
     };

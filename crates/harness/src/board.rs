@@ -13,20 +13,20 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCs
 use std::time::Duration;
 
 /// The most members of a worker group (docs/methods/timing.md#limits-of-a-worker-group).
-pub const MOST_MEMBERS: u32 = 4096;
+pub const MAX_MEMBERS: u32 = 4096;
 
 /// Samples that a slot holds; with its head it fills 512 bytes, the limit of a
 /// member (docs/methods/timing.md#limits-of-a-worker-group).
 pub(crate) const SLOT_SAMPLES: usize = 8;
 
-/// Single samples that a group keeps in all, unless that leaves a member fewer than [`LEAST_KEPT`].
-/// A worker that runs alone takes this many.
+/// Single samples that a group keeps in all, unless that leaves a member fewer than
+/// [`MIN_SAMPLES_KEPT`]. A worker that runs alone takes this many.
 const KEPT: u32 = 512;
 
 /// The fewest samples that a member has room for, and the most.
-const LEAST_KEPT: u32 = 8;
-/// See [`LEAST_KEPT`].
-const MOST_KEPT: u32 = 256;
+const MIN_SAMPLES_KEPT: u32 = 8;
+/// See [`MIN_SAMPLES_KEPT`].
+const MAX_SAMPLES_KEPT: u32 = 256;
 
 /// Words for the report of the first member beside its samples: 1 MiB of address space; only what
 /// is written takes memory.
@@ -192,7 +192,7 @@ impl Board {
 
     /// The number of single samples that each member of a group of this size can keep.
     pub(crate) fn samples_per_member(members: u32) -> usize {
-        (KEPT / members.max(1)).clamp(LEAST_KEPT, MOST_KEPT) as usize
+        (KEPT / members.max(1)).clamp(MIN_SAMPLES_KEPT, MAX_SAMPLES_KEPT) as usize
     }
 
     /// The single samples of a member.
@@ -260,8 +260,8 @@ mod tests {
     #[test]
     fn a_member_costs_one_slot_of_512_bytes() {
         const { assert!(SLOT_BYTES <= 512) };
-        let (small, large) = (Board::new(2).expect("memory"), Board::new(MOST_MEMBERS).expect("memory"));
-        assert!(large.slots.bytes() - small.slots.bytes() <= 512 * MOST_MEMBERS as usize);
+        let (small, large) = (Board::new(2).expect("memory"), Board::new(MAX_MEMBERS).expect("memory"));
+        assert!(large.slots.bytes() - small.slots.bytes() <= 512 * MAX_MEMBERS as usize);
         assert_eq!(small.header.bytes(), large.header.bytes());
     }
 
@@ -365,6 +365,6 @@ mod tests {
     #[test]
     fn members_share_the_room_for_single_samples() {
         let of = |members| Board::samples_per_member(members) as u32;
-        assert_eq!([1, 2, 4, 64, 65, MOST_MEMBERS].map(of), [256, 256, 128, 8, 8, 8]);
+        assert_eq!([1, 2, 4, 64, 65, MAX_MEMBERS].map(of), [256, 256, 128, 8, 8, 8]);
     }
 }

@@ -13,7 +13,7 @@ use crate::benchmark::{Benchmark, Run};
 use crate::board::{
     Board, DENIED, FAILED, MEASURE, MemberSample, REPORT_WORDS, STOP, Slot, SlotSample, UNSUPPORTED, WARM,
 };
-pub use crate::board::{MOST_MEMBERS, SLOT_BYTES};
+pub use crate::board::{MAX_MEMBERS, SLOT_BYTES};
 use crate::ctx::Ctx;
 use crate::error::{BenchError, panic_text};
 use crate::evidence;

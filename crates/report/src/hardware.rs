@@ -24,7 +24,7 @@ use crate::style::{Ink, Style, wrap_behind};
 use crate::units::{self, Scale, size, time};
 
 /// With fewer values there is no page: the tables show the same.
-const FEWEST: usize = 3;
+const MIN_VALUES: usize = 3;
 
 /// The hardware of a run on one page for a terminal or a pipe. `None` where the run has too little
 /// of it.
@@ -54,7 +54,7 @@ pub(crate) struct Found<'r> {
 pub(crate) fn found<'r>(families: Families<'_>, run: &RunHeader, records: &'r [Record]) -> Option<Found<'r>> {
     let ids: Vec<&str> = families.pages.of_hardware().map(|shown| shown.metric).collect();
     let is_part = |record: &&Record| record.value.is_some() && ids.contains(&record.id.as_str());
-    if records.iter().filter(is_part).count() < FEWEST {
+    if records.iter().filter(is_part).count() < MIN_VALUES {
         return None;
     }
     let (seen, rows) = (Seen(records), families.rows());

@@ -32,7 +32,7 @@ pub fn lineage(repeats: &[&Repeat], infos: &[&Info], style: &Style) -> String {
 /// prints none.
 pub fn published(repeat: &Repeat) -> String {
     /// With more values, only the first and the last are shown.
-    const MANY: usize = 6;
+    const MAX_VALUES: usize = 6;
     /// The parameters to show next to the system.
     const SHOWN: [&str; 4] = ["access", "fs", "net", "procs"];
     let Some((table, all)) = repeat.printed() else { return String::new() };
@@ -42,7 +42,7 @@ pub fn published(repeat: &Repeat) -> String {
     let is_figure = matches!(table.shape, Shape::Figure(_));
     let texts: Vec<String> = all.iter().map(|(quantity, cells)| value(quantity, cells, all.len() > 1)).collect();
     let values = match &texts[..] {
-        [first, .., last] if texts.len() > MANY => format!("{first} to {last}"),
+        [first, .., last] if texts.len() > MAX_VALUES => format!("{first} to {last}"),
         _ => texts.join(", "),
     };
     let is_shown = |key: &str| is_figure || (SHOWN.contains(&key) && !quantity.named().any(|(name, _)| name == key));

@@ -55,11 +55,11 @@ impl LinksFormat {
 }
 
 /// The most hosts of a matrix on a terminal: of more, a row would not fit.
-const MOST_IN_MATRIX: usize = 12;
+const MAX_MATRIX_HOSTS: usize = 12;
 /// The most characters of a host's name in the matrix.
 const NAME: usize = 10;
 /// The most findings of one kind in the answer.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// A judgement of links in a format.
 pub fn links(report: &LinksReport<'_>, format: LinksFormat, style: &Style) -> String {
@@ -115,8 +115,8 @@ fn answer(report: &LinksReport<'_>, things: &[(Slow, Vec<Finding>)]) -> String {
         let links = counted(pairs(report), "link");
         return format!("All well: {links} of {hosts}, none slower than the others.");
     }
-    let named: Vec<String> = things.iter().take(MOST_NAMED).map(|(slow, _)| thing(report, slow)).collect();
-    let more = things.len().saturating_sub(MOST_NAMED);
+    let named: Vec<String> = things.iter().take(MAX_NAMED).map(|(slow, _)| thing(report, slow)).collect();
+    let more = things.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let verb = if things.len() == 1 { "is" } else { "are" };
     format!("Slow {verb} {}{more}, of {hosts}.", named.join(", "))
@@ -179,7 +179,7 @@ fn matrix(report: &LinksReport<'_>, metric: &MetricOfLinks, style: &Style) -> St
     let usual = groma_stats::median(&all).unwrap_or(1.0);
     let (unit, name) = units::unit_of(usual, scale(metric));
     let mut out = format!("\n{} ({})\n", style.paint(Ink::Strong, &metric.name), style.text(name.trim()));
-    if report.hosts.len() > MOST_IN_MATRIX {
+    if report.hosts.len() > MAX_MATRIX_HOSTS {
         let span = [f64::min, f64::max].map(|pick| all.iter().copied().reduce(pick).unwrap_or(usual) / unit);
         let _ = writeln!(
             out,

@@ -10,7 +10,7 @@ use crate::style::Style;
 use crate::units::{self, NONE, Scale};
 
 /// A metric with more points than this over one number becomes a curve.
-const MOST_ROWS: usize = 8;
+const MAX_ROWS: usize = 8;
 
 /// The headings of the numeric columns: [`Body::Values`] in this order.
 pub(crate) const HEADS: [&str; 5] = ["value", "±", "cycles", "p90", "p99"];
@@ -76,7 +76,7 @@ fn by<'a>(
 }
 
 fn metric<'a>(group: &mut Group<'a>, id: &'a str, records: &[&'a Record], style: &Style) {
-    let long = widest(records).filter(|(_, values)| *values > MOST_ROWS && !style.all);
+    let long = widest(records).filter(|(_, values)| *values > MAX_ROWS && !style.all);
     let Some((over, _)) = long else {
         group.rows.extend(records.iter().map(|r| row(id, r)));
         return;
@@ -85,7 +85,7 @@ fn metric<'a>(group: &mut Group<'a>, id: &'a str, records: &[&'a Record], style:
     let with_levels = for_levels(&curves);
     group.curves.push(id);
     for curve in &curves {
-        if curve.points.len() <= MOST_ROWS {
+        if curve.points.len() <= MAX_ROWS {
             group.rows.extend(curve.points.iter().map(|(_, r)| row(id, r)));
         } else {
             curve_rows(group, id, curve, with_levels.is_some_and(|with| std::ptr::eq(with, curve)), style);

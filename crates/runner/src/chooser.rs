@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// round, one or two ticks of the kernel's accounting can make an idle CPU look this busy.
 const NEAR: f64 = 0.25;
 /// A busy share needs at least this many ticks (usually of 10 ms).
-const FEWEST_TICKS: u64 = 5;
+const MIN_TICKS: u64 = 5;
 
 /// How busy the CPUs are with the work of other processes.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Chooser {
                 Some((time.cpu, time.busy.saturating_sub(before.busy), time.total.saturating_sub(before.total)))
             })
             .collect();
-        let is_short = |ticks: &u64| *ticks < FEWEST_TICKS;
+        let is_short = |ticks: &u64| *ticks < MIN_TICKS;
         if !self.times.is_empty() && shares.iter().map(|(_, _, total)| total).max().is_none_or(is_short) {
             return;
         }

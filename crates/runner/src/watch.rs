@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// The period of the probes of a CPU. A probe takes 3 us and its wake-up 14 us (KVM guest): at 2
 /// ms, two CPUs would cost 3.4 % of one.
-const EVERY: Duration = Duration::from_millis(10);
+const PROBE_PERIOD: Duration = Duration::from_millis(10);
 /// Chains before a probe: the clock may have changed since the last one.
 const CHAINS: usize = 5;
 /// The time to find the rate of an idle core, before the first second.
@@ -208,7 +208,7 @@ impl Watch {
                 shared: probed.judge(&counts, boundary),
                 stolen: probed.stolen(ticks, wall_s),
                 core_hz: seen.core_hz,
-                longest_s: longest as f64 * EVERY.as_secs_f64(),
+                longest_s: longest as f64 * PROBE_PERIOD.as_secs_f64(),
             }
         });
         let cpus = cpus.collect();
@@ -229,7 +229,7 @@ impl Watch {
             shared: share(probed.shared, probed.judged),
             stolen: share_of_ticks(probed.stolen_first, probed.stolen_last, wall_s),
             core_hz: median(&probed.clocks),
-            longest_s: probed.longest as f64 * EVERY.as_secs_f64(),
+            longest_s: probed.longest as f64 * PROBE_PERIOD.as_secs_f64(),
         });
         let cost = cost(&Usage::process().since(&self.used), wall_s);
         Watched { wall_s, cpus: cpus.collect(), alone: self.probe.alone, cost }
@@ -280,7 +280,7 @@ fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen
         // It went offline; the others are still watched.
         return;
     }
-    let every = EVERY.as_nanos() as u64;
+    let every = PROBE_PERIOD.as_nanos() as u64;
     let mut core = CoreWatch::new(&Real, Some(*probe), 0);
     let (mut next, mut clock_next) = (sleep::now_ns(), sleep::now_ns());
     while !stop.load(Relaxed) {
@@ -439,11 +439,11 @@ mod tests {
         let (own, shared) = (log_bin(4.0).expect("a rate"), log_bin(2.0).expect("a rate"));
         let mut longest = |bins: Vec<i16>| {
             seen.lock().expect("one thread").bins = bins;
-            (watch.second().cpus[0].longest_s / EVERY.as_secs_f64()).round()
+            (watch.second().cpus[0].longest_s / PROBE_PERIOD.as_secs_f64()).round()
         };
         assert_eq!(longest([vec![own; 20], vec![shared; 5]].concat()), 5.0);
         assert_eq!(longest([vec![shared; 7], vec![own; 20]].concat()), 12.0);
         assert_eq!(longest(vec![own; 20]), 0.0);
-        assert_eq!((watch.end().cpus[0].longest_s / EVERY.as_secs_f64()).round(), 12.0);
+        assert_eq!((watch.end().cpus[0].longest_s / PROBE_PERIOD.as_secs_f64()).round(), 12.0);
     }
 }

@@ -351,10 +351,10 @@ pub fn names_nothing(error: &io::Error) -> bool {
 
 /// A parse error, shortened: serde quotes the value that it found, however long it is.
 fn short(source: &serde_json::Error) -> String {
-    const LONGEST: usize = 160;
+    const LONGEST_QUOTE: usize = 160;
     let text = source.to_string();
     let position = format!("at line {} column {}", source.line(), source.column());
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(LONGEST_QUOTE) {
         Some((end, _)) => format!("{}... {position}", &text[..end]),
         None => text,
     }

@@ -4,9 +4,9 @@
 /// kept. White space alone is the empty list, which the kernel writes for an empty set.
 pub fn parse_cpus(text: &str) -> Result<Vec<u32>, String> {
     /// Far above any kernel's NR_CPUS, far below what would exhaust memory.
-    const MOST: u32 = 1 << 16;
+    const MAX_CPUS: u32 = 1 << 16;
     let number = |digits: &str| {
-        let cpu = digits.trim().parse().ok().filter(|&cpu: &u32| cpu < MOST);
+        let cpu = digits.trim().parse().ok().filter(|&cpu: &u32| cpu < MAX_CPUS);
         cpu.ok_or_else(|| format!("{digits:?} is not a CPU number (in the CPU list {text:?})"))
     };
     let mut cpus = Vec::new();
@@ -25,8 +25,8 @@ pub fn parse_cpus(text: &str) -> Result<Vec<u32>, String> {
             }
         }
         // Ranges may repeat ("0-65535,0-65535,..."): bound the whole as well.
-        if cpus.len() > MOST as usize {
-            return Err(format!("more than {MOST} CPUs in one list"));
+        if cpus.len() > MAX_CPUS as usize {
+            return Err(format!("more than {MAX_CPUS} CPUs in one list"));
         }
     }
     Ok(cpus)

@@ -28,9 +28,9 @@ use super::finding::{Finding, Subject};
 /// Of the hosts that are named, at most this share is named by chance.
 pub const LEVEL: f64 = 0.05;
 /// Spreads below this are that of no real group: two runs of one host differ by as much.
-const LEAST_SPREAD: f64 = 0.003;
+const MIN_SPREAD: f64 = 0.003;
 /// The fewest metrics that make an area.
-const FEWEST_OF_AREA: usize = 3;
+const MIN_METRICS_OF_AREA: usize = 3;
 /// In groups of fewer hosts, a host is compared with the others only: it would be a part of its own
 /// measure. In larger ones that changes nothing and takes a sort for each host.
 const LARGE: usize = 20;
@@ -39,7 +39,7 @@ const NOISY: f64 = 3.0;
 /// Half of a 95 % interval in standard deviations.
 const HALF_INTERVAL: f64 = 1.96;
 /// The variance of a median of n values over that of their mean.
-const OF_MEDIAN: f64 = 1.57;
+const MEDIAN_VARIANCE_RATIO: f64 = 1.57;
 
 /// How one subject is in a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ impl Usual {
     fn of(values: &[(usize, f64, f64)], fewest: usize) -> Option<Usual> {
         let costs: Vec<f64> = values.iter().map(|(_, cost, _)| *cost).collect();
         let error = median(&values.iter().map(|(_, _, error)| *error).collect::<Vec<_>>())?;
-        let crowd = Crowd::of(&costs, error.max(LEAST_SPREAD)).filter(|_| values.len() >= fewest)?;
+        let crowd = Crowd::of(&costs, error.max(MIN_SPREAD)).filter(|_| values.len() >= fewest)?;
         Some(Usual { costs: values.iter().map(|(host, cost, _)| (*host, *cost)).collect(), crowd, error })
     }
 
@@ -72,7 +72,7 @@ impl Usual {
             return Some(self.crowd);
         }
         let others: Vec<f64> = self.costs.iter().filter(|(other, _)| *other != host).map(|(_, cost)| *cost).collect();
-        Crowd::of(&others, self.error.max(LEAST_SPREAD))
+        Crowd::of(&others, self.error.max(MIN_SPREAD))
     }
 }
 
@@ -114,7 +114,7 @@ impl GroupUsual {
             Some((value.cost - usual.crowd.center, 1.0 / usual.crowd.spread, value.error))
         };
         let mut all: Vec<(f64, f64, f64)> = area.iter().filter_map(excess).collect();
-        if all.len() < FEWEST_OF_AREA {
+        if all.len() < MIN_METRICS_OF_AREA {
             return None;
         }
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -125,7 +125,7 @@ impl GroupUsual {
             2.0 * below >= weight
         })?;
         let variance = all.iter().map(|(_, share, error)| (share / weight * error).powi(2)).sum::<f64>();
-        Some((middle.0, (OF_MEDIAN * variance).sqrt()))
+        Some((middle.0, (MEDIAN_VARIANCE_RATIO * variance).sqrt()))
     }
 
     /// The cost of a subject of a host, and its error.
@@ -243,7 +243,7 @@ pub fn named(hosts: &[Asked]) -> Vec<bool> {
 /// Groups from this size on are calibrated by themselves, the smaller ones together.
 const CALIBRATED: usize = 50;
 /// Fewer hosts do not show a distribution.
-const FEWEST_CALIBRATED: usize = 20;
+const MIN_CALIBRATED_HOSTS: usize = 20;
 
 /// The probabilities of hosts, corrected by how they are distributed over all hosts, nearly all of
 /// which are well. If the spreads describe the noise, they are uniform: half of them are below 0.5
@@ -278,7 +278,7 @@ impl Tail {
         let [half, tenth] = [quantile(scores, 0.5)?, quantile(scores, 0.9)?];
         // Half of an exponential distribution lies above ln 2, a tenth above ln 10.
         let scale = (tenth - half) / 5.0_f64.ln();
-        (scores.len() >= FEWEST_CALIBRATED).then_some(Tail { tenth, scale: scale.max(1.0) })
+        (scores.len() >= MIN_CALIBRATED_HOSTS).then_some(Tail { tenth, scale: scale.max(1.0) })
     }
 
     fn p(self, p: f64) -> f64 {

@@ -376,7 +376,7 @@ fn hostile_records_are_no_values() {
     }
     // An interval that reaches where no value is.
     assert_eq!(values(&with(&|record| record.ci = Some([-1.0, 1.1]))), Ok(METRICS.len()));
-    assert!(values(&vec![good[0].clone(); MOST_METRICS + 1]).is_err());
+    assert!(values(&vec![good[0].clone(); MAX_METRICS + 1]).is_err());
     assert_eq!(values(&[good[1].clone(), good[1].clone()]), Ok(1), "a metric that is there twice");
     assert!(fleet.host(&header(), &good).is_err(), "a run without a name");
 }

@@ -2,7 +2,7 @@
 
 use super::drift::{Drift, Past, drift, equals_of, past_of};
 use super::finding::{Finding, Subject};
-use super::groups::{Basis, FEWEST_HOSTS, Group, Grouping, differing, groups, settings};
+use super::groups::{Basis, Group, Grouping, MIN_HOSTS, differing, groups, settings};
 use super::outliers::{Asked, Compared, GroupUsual, named};
 use super::references::{BesideReferences, Known, beside};
 use super::signatures::{Fit, Signatures};
@@ -140,7 +140,7 @@ pub fn judge(fleet: &Fleet, options: &Options) -> Judgement {
     let mut grouping = groups(&fleet.hosts);
     let families = &grouping.families;
     let of_group = |group: &mut Group| match group.basis {
-        Basis::Itself => GroupUsual::of(&fleet.hosts, &group.hosts, &areas, FEWEST_HOSTS),
+        Basis::Itself => GroupUsual::of(&fleet.hosts, &group.hosts, &areas, MIN_HOSTS),
         Basis::References => of_past(fleet, options, (&families[group.family], &areas), group),
         Basis::Group(_) | Basis::Past(_) => GroupUsual::default(),
     };

@@ -76,7 +76,7 @@ const WORK_TURNS: u64 = 500;
 /// The lengths of a chain: about 10 and 50 us at 3 GHz.
 const LENGTHS: [u64; 2] = [chain_ops(32_000), chain_ops(160_000)];
 /// The fewest turns, whatever the time limit.
-const FEWEST: usize = 8;
+const MIN_TURNS: usize = 8;
 /// Multiple of the time limit for which turns are taken until [`WHOLE_TURNS`] of them were whole.
 const PATIENCE: u64 = 8;
 /// Undisturbed turns that a clock needs. On a busy machine, or one whose clock changes often, most
@@ -203,7 +203,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             clocks.push(1e9 / add);
         }
         let spent = ctx.now_ns().saturating_sub(start);
-        if turns.len() < FEWEST || spent < ctx.time_limit_ns() {
+        if turns.len() < MIN_TURNS || spent < ctx.time_limit_ns() {
             continue;
         }
         if clocks.len() >= WHOLE_TURNS || spent >= PATIENCE * ctx.time_limit_ns() {

@@ -63,10 +63,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The most fillers that are tried: four times what any core has under way today.
-const MOST: usize = 2048;
+const MAX_FILLERS: usize = 2048;
 /// Places of a large ring, one in each of so many bytes: 128 MiB, and each step misses.
 const PLACES: usize = 1 << 18;
-const APART: usize = 512;
+const PLACE_DISTANCE: usize = 512;
 /// Windows of a probe, and turns in each at most: a lap has a hundred times as many.
 const WINDOWS: u32 = 3;
 const TURNS: u64 = 2000;
@@ -131,7 +131,7 @@ fn filler(word: &str) -> Filler {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let filler = filler(ctx.word("filler"));
-    let (wanted, room) = (2 * PLACES * APART, sys::facts::available_memory().unwrap_or(u64::MAX));
+    let (wanted, room) = (2 * PLACES * PLACE_DISTANCE, sys::facts::available_memory().unwrap_or(u64::MAX));
     if wanted as u64 > room / 4 {
         return Err(BenchError::Unsupported(format!(
             "needs {wanted} B, more than a quarter of the {room} B available"
@@ -142,7 +142,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.rng().shuffle(&mut order);
         order
     });
-    let ring = |order: &[usize]| Ring::new(order, APART).context("mapping a ring");
+    let ring = |order: &[usize]| Ring::new(order, PLACE_DISTANCE).context("mapping a ring");
     let mut rings = Rings { a: ring(&of_a)?, b: ring(&of_b)?, single: ring(&[0])?, turns: [0; 2] };
     let (none, _) = rings.ratio(ctx, 0, filler)?;
     let found = confirmed(|fillers| {
@@ -164,7 +164,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         End::Beyond => {
             let why = format!(
-                "with up to {MOST} instructions between them, two loads take less than 1.5 times as long as one"
+                "with up to {MAX_FILLERS} instructions between them, two loads take less than 1.5 times as long as one"
             );
             ctx.unresolved("", &why);
         }
@@ -177,7 +177,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 enum End {
     /// After the `last`, as the core itself shows; beside a busy sibling, unless `alone`.
     At { last: usize, alone: bool },
-    /// Beyond [`MOST`].
+    /// Beyond [`MAX_FILLERS`].
     Beyond,
     /// Elsewhere when it is measured again.
     Moves,
@@ -213,8 +213,8 @@ fn confirmed(mut look: impl FnMut(usize) -> Result<Answer, BenchError>) -> Resul
 }
 
 /// The largest number for which the answer is yes, as it is for 0, and whether the next one was
-/// refused alone; `None` where the powers of two up to [`MOST`] all hold. From the smallest power
-/// on: a long way beyond the end, the fillers take longer than memory, and nothing is seen.
+/// refused alone; `None` where the powers of two up to [`MAX_FILLERS`] all hold. From the smallest
+/// power on: a long way beyond the end, the fillers take longer than memory, and nothing is seen.
 fn last(mut ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<Option<(usize, bool)>, BenchError> {
     let (mut low, mut high) = (0, 8);
     let mut alone = loop {
@@ -223,7 +223,7 @@ fn last(mut ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<Opti
             break answer.alone;
         }
         (low, high) = (high, 2 * high);
-        if high > MOST {
+        if high > MAX_FILLERS {
             return Ok(None);
         }
     };

@@ -66,7 +66,7 @@ const SIZE: Param = Param::size(
 /// The part of the free space that our file may take.
 const SHARE_OF_ROOM: u64 = 10;
 /// Our file is never shorter, however slow the disk.
-const LEAST: u64 = 8 << 20;
+const MIN_FILE: u64 = 8 << 20;
 /// Nanoseconds that a round may fill a file that it does not share with other rounds, in a test.
 const ALONE_NS: u64 = 100_000_000;
 
@@ -154,14 +154,14 @@ impl Target {
     /// second reads are no faster (docs/methods/operating-system.md#disk-caches). Returns the times
     /// of the second reads in seconds.
     fn compare_with_reused(&self, ctx: &mut Ctx, places: &mut Places) -> Result<Vec<f64>, BenchError> {
-        /// Enough for the median of a round, or what fits into `MOST_NS`.
+        /// Enough for the median of a round, or what fits into `MAX_NS`.
         const PAIRS: usize = 64;
-        const MOST_NS: u64 = 20_000_000;
-        const LEAST_PAIRS: usize = 6;
+        const MAX_NS: u64 = 20_000_000;
+        const MIN_PAIRS: usize = 6;
         let mut buffer = buffer(REQUEST)?;
         let mut pairs = Pairs::default();
-        let end = ctx.now_ns() + MOST_NS;
-        while pairs.fresh.len() < PAIRS && (pairs.fresh.len() < LEAST_PAIRS || ctx.now_ns() < end) {
+        let end = ctx.now_ns() + MAX_NS;
+        while pairs.fresh.len() < PAIRS && (pairs.fresh.len() < MIN_PAIRS || ctx.now_ns() < end) {
             let at = places.draw();
             pairs.read(at, |at| {
                 let start = ctx.now_ns();
@@ -273,10 +273,10 @@ impl Pairs {
 /// come from a cache (docs/methods/operating-system.md#disk-caches).
 fn may_be_cache(fresh: f64, reused: f64) -> bool {
     /// The least ratio of the first read to the second where a medium is involved.
-    const NO_FASTER: f64 = 1.5;
+    const MIN_MEDIUM_RATIO: f64 = 1.5;
     /// Longer than any cache takes, in seconds: a second read as slow as this was not cached.
-    const NO_MEMORY: f64 = 1e-3;
-    fresh < NO_FASTER * reused && fresh < NO_MEMORY
+    const MAX_CACHE_READ_S: f64 = 1e-3;
+    fresh < MIN_MEDIUM_RATIO * reused && fresh < MAX_CACHE_READ_S
 }
 
 /// How many blocks are followed by `len` bytes before `size`.
@@ -387,7 +387,7 @@ fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
 /// have room.
 fn most_bytes(size: u64, at: u64, room: u64) -> u64 {
     let all = room.saturating_add(at);
-    size.min((all / SHARE_OF_ROOM).max(LEAST.min(all / 4)))
+    size.min((all / SHARE_OF_ROOM).max(MIN_FILE.min(all / 4)))
 }
 
 /// Extends our file as far as it may go, and returns its length. The next round continues from
@@ -412,7 +412,7 @@ fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError
     let end = begun + ctx.run_file().map_or(ALONE_NS, |shared| shared.fill_ns);
     if at < most {
         let mut block = random_buffer(ctx, LARGE)?;
-        while at + LARGE as u64 <= most && (at < LEAST || ctx.now_ns() < end) {
+        while at + LARGE as u64 <= most && (at < MIN_FILE || ctx.now_ns() < end) {
             // The stamps make every block a block of its own, which no device can share.
             put_stamps(&mut block, at);
             write_whole(file.as_fd(), &block, at)?;

@@ -124,7 +124,7 @@ fn a_file_takes_a_tenth_of_the_room_at_most() {
     // What an earlier round wrote is part of the tenth.
     assert_eq!(most_bytes(4 * GIB, GIB, 9 * GIB), GIB);
     // Of a nearly full disk the least that can be measured, or a quarter of what was free.
-    assert_eq!(most_bytes(4 * GIB, 0, 40 << 20), LEAST);
+    assert_eq!(most_bytes(4 * GIB, 0, 40 << 20), MIN_FILE);
     assert_eq!(most_bytes(4 * GIB, 0, 8 << 20), 2 << 20);
     assert_eq!(most_bytes(4 * GIB, 2 << 20, 6 << 20), 2 << 20);
 }

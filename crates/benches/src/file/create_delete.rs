@@ -64,7 +64,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: &[Output::MAIN.series(SERIES[0]), Output::named(SERIES[1], "removing one")],
         params: &[
             Param::size("size", "bytes in the file")
-                .takes(super::files(ring::MOST_NAMES))
+                .takes(super::files(ring::MAX_NAMES))
                 .quick(&["0"])
                 .standard(&["10K"])
                 .full(&["1K", "4K", "100K"]),
@@ -120,18 +120,18 @@ fn more_files(params: &Params) -> u64 {
     if params.word("order") == Some("batch") {
         return entries.saturating_mul(2).saturating_mul(whole);
     }
-    ring::MOST_NAMES.saturating_mul(whole - size.min(whole))
+    ring::MAX_NAMES.saturating_mul(whole - size.min(whole))
 }
 
 /// The most bytes of the files of a batch together.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let (size, entries) = (ctx.int("size"), ctx.int("entries"));
     let batch = ctx.word("order") == "batch";
-    if batch && size.saturating_mul(entries) > MOST_BYTES {
+    if batch && size.saturating_mul(entries) > MAX_BYTES {
         return Err(BenchError::Unsupported(format!(
-            "the files of a batch have no more than {MOST_BYTES} B together, and {entries} files of {size} B have more"
+            "the files of a batch have no more than {MAX_BYTES} B together, and {entries} files of {size} B have more"
         )));
     }
     let scratch = directory_of_object(ctx)?;

@@ -48,7 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             OBJECT,
         ],
         needs: &[Need::WorkDir],
-        files: |params| if super::in_work_dir(params) { ring::MOST_NAMES * super::FILE_BLOCK } else { 0 },
+        files: |params| if super::in_work_dir(params) { ring::MAX_NAMES * super::FILE_BLOCK } else { 0 },
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,

@@ -10,7 +10,7 @@
 //! Any other path gets a 404. A request that is not an HTTP/1.1 `GET` gets a 400 and ends the
 //! connection.
 
-use super::message::{self, Asked, HEAD_MOST, read_request};
+use super::message::{self, Asked, MAX_HEAD, read_request};
 use crate::peer::{Service, Session, Transport};
 use groma_harness::sys::counters::thread_cpu_ns;
 use groma_harness::sys::io::{read, write_full};
@@ -25,7 +25,7 @@ use std::os::unix::fs::FileExt;
 pub(super) static SERVICE: Service = Service { name: "http.get", transport: Transport::Tcp, serve };
 
 /// Bytes of the longest body.
-pub(crate) const BODY_MOST: u64 = 64 << 20;
+pub(crate) const MAX_BODY: u64 = 64 << 20;
 
 /// The byte at this offset of every body. Neighbours differ, and so do blocks whose size is a power
 /// of two.
@@ -71,7 +71,7 @@ pub(crate) enum Named {
 pub(crate) fn named(path: &str) -> Named {
     let length = |digits: &str| {
         let plain = digits.bytes().all(|b| b.is_ascii_digit());
-        digits.parse::<u64>().ok().filter(|n| plain && *n <= BODY_MOST).map(|n| n as usize)
+        digits.parse::<u64>().ok().filter(|n| plain && *n <= MAX_BODY).map(|n| n as usize)
     };
     if path == "/usage" {
         return Named::Usage;
@@ -96,7 +96,7 @@ fn serve(session: Session) -> io::Result<()> {
 /// Answers one request after the other until the client closes, or asks to close.
 fn talk(connection: &TcpStream, content: &mut Content) -> io::Result<()> {
     connection.set_nodelay(true)?;
-    let mut input = [0; HEAD_MOST];
+    let mut input = [0; MAX_HEAD];
     let mut have = 0;
     let mut head = String::new();
     loop {

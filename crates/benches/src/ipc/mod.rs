@@ -56,14 +56,14 @@ const fn sizes(full: &'static [&'static str]) -> Param {
 
 /// Distance of the two words of a round trip through memory, in words: no processor has cache lines
 /// above 256 bytes.
-const APART: usize = 64;
+const LINE_WORDS: usize = 64;
 /// Words that are shared.
-const WORDS: usize = 2 * APART;
+const WORDS: usize = 2 * LINE_WORDS;
 
 /// The two ends of a round trip through memory: the word that each waits on, and the one that it
 /// changes.
 fn crossed(words: &[AtomicU32]) -> [(&AtomicU32, &AtomicU32); 2] {
-    let (forth, back) = (&words[0], &words[APART]);
+    let (forth, back) = (&words[0], &words[LINE_WORDS]);
     [(back, forth), (forth, back)]
 }
 

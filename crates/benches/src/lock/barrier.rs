@@ -52,7 +52,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// Words between the rows of two members, so that no two share a cache line.
-const APART: usize = 32;
+const LINE_WORDS: usize = 32;
 
 // What is known of a member: words on a line of its own.
 
@@ -77,12 +77,12 @@ struct Meeting {
 impl Meeting {
     fn new(key: Key, members: u32) -> io::Result<Meeting> {
         let barrier = locks::Barrier::new(key, members)?;
-        Ok(Meeting { barrier, members, rows: Shared::new(members as usize * APART)?, last: Shared::new(1)? })
+        Ok(Meeting { barrier, members, rows: Shared::new(members as usize * LINE_WORDS)?, last: Shared::new(1)? })
     }
 
     #[inline(always)]
     fn row(&self, member: u32, what: usize) -> &AtomicU64 {
-        &self.rows[member as usize * APART + what]
+        &self.rows[member as usize * LINE_WORDS + what]
     }
 
     fn sum(&self, what: usize) -> u64 {
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_barrier_for_fewer_than_come_is_noticed() {
         let meeting = Meeting::new(Key::Private, 1).expect("a barrier");
-        let meeting = Arc::new(Meeting { members: 2, rows: Shared::new(2 * APART).expect("memory"), ..meeting });
+        let meeting = Arc::new(Meeting { members: 2, rows: Shared::new(2 * LINE_WORDS).expect("memory"), ..meeting });
         meeting.cross(0, 0).expect("crossed alone");
         assert_eq!(meeting.sum(BEHIND), 1);
         meeting.cross(1, 0).expect("crossed alone");

@@ -47,7 +47,7 @@ const WINDOW_NS: u64 = 200_000;
 /// group (docs/methods/timing.md#intervals-of-a-worker-group).
 const CROWDED_NS: u64 = 20_000_000;
 /// The fewest windows of a kind that make a value.
-const FEW: usize = 3;
+const MIN_WINDOWS: usize = 3;
 /// How long a member polls before a window until it sleeps, in nanoseconds.
 const AWAKE_NS: u64 = 50_000;
 /// Turns of the member that measures before it reads the clock.
@@ -57,7 +57,7 @@ const BATCH_NS: f64 = 2_000.0;
 /// In the place of the number of a window: a member has failed.
 const FAILED: u32 = LEAVE - 1;
 /// Words between two that different members write, so that no two share a cache line.
-const APART: usize = 32;
+const LINE_WORDS: usize = 32;
 
 // What the lock protects: words on one cache line.
 
@@ -288,8 +288,8 @@ impl<L: Lock> Contest<L> {
             turns,
             members,
             words: Shared::new(1 + 2 * many)?,
-            inside: Shared::new(APART)?,
-            rows: Shared::new(many * APART)?,
+            inside: Shared::new(LINE_WORDS)?,
+            rows: Shared::new(many * LINE_WORDS)?,
             tallies: Shared::new(many * Wait::ALL * BINS)?,
         })
     }
@@ -304,7 +304,7 @@ impl<L: Lock> Contest<L> {
 
     #[inline(always)]
     fn row(&self, member: u32, what: usize) -> &AtomicU64 {
-        &self.rows[member as usize * APART + what]
+        &self.rows[member as usize * LINE_WORDS + what]
     }
 
     fn turns_of(&self, member: u32) -> u64 {
@@ -430,7 +430,7 @@ impl<L: Lock> Arena<'_, L> {
 
     /// Whether there are too few windows of either kind.
     fn has_few(&self) -> bool {
-        self.plain.len().min(self.timed) < if self.crowded { 1 } else { FEW }
+        self.plain.len().min(self.timed) < if self.crowded { 1 } else { MIN_WINDOWS }
     }
 }
 

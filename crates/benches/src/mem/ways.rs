@@ -64,7 +64,7 @@ const fn doubling(s: usize) -> [usize; 7] {
 }
 
 /// The most lines, and the most bytes that they span at each level.
-const MOST_LINES: usize = 512;
+const MAX_LINES: usize = 512;
 const SPAN: [usize; 2] = [2 << 20, 32 << 20];
 /// The cost of a load, over that of the level, up to which the level holds all lines. One line too
 /// many costs at least one miss for each lap over a set: an eighth of 10 cycles and more.
@@ -162,7 +162,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let least = if level == 0 { 2 } else { 4 };
     let (mut held, mut alone) = (Vec::new(), true);
     for stride in STRIDES[level] {
-        let most = (span / stride).min(MOST_LINES);
+        let most = (span / stride).min(MAX_LINES);
         let found = reach(least, most, 1, |lines| within(look(ctx, stride, lines)?, base * TOLERANCE[level]))?;
         alone &= found.alone;
         match found.reach {
@@ -211,7 +211,7 @@ mod tests {
         let mut held = Vec::new();
         for stride in STRIDES[0] {
             let fit = if stride >= way { ways } else { ways * (way / stride) };
-            let found = reach(2, (SPAN[0] / stride).min(MOST_LINES), 1, |n| {
+            let found = reach(2, (SPAN[0] / stride).min(MAX_LINES), 1, |n| {
                 // One line more costs at least one miss per lap over the set.
                 let price = if n <= fit { 5.0 } else { 5.0 + 11.0 / ways as f64 };
                 Ok(Answer::of(noisy(rng, one_in, price) <= 5.0 * TOLERANCE[0], true, true))

@@ -100,7 +100,7 @@ const SEED: u64 = 1990;
 /// Bytes per read or write.
 const BLOCK: usize = 64 << 10;
 /// The most compilers at once.
-const MOST_JOBS: u64 = 256;
+const MAX_JOBS: u64 = 256;
 
 /// The dimensions of a tree.
 struct Shape {
@@ -212,8 +212,8 @@ fn sum_on(before: u64, bytes: &[u8]) -> u64 {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let jobs = ctx.int("jobs");
-    if !(1..=MOST_JOBS).contains(&jobs) {
-        return Err(BenchError::Unsupported(format!("1 to {MOST_JOBS} jobs")));
+    if !(1..=MAX_JOBS).contains(&jobs) {
+        return Err(BenchError::Unsupported(format!("1 to {MAX_JOBS} jobs")));
     }
     if COMPILER.is_empty() {
         return Err(BenchError::Unsupported(format!("this program was built without its compiler: {NO_COMPILER}")));

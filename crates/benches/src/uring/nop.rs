@@ -36,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// How often a completion is looked for before the round fails: for minutes.
-const MOST_LOOKS: u64 = 1 << 36;
+const MAX_LOOKS: u64 = 1 << 36;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     measure(ctx, Mode::Default, false)
@@ -61,7 +61,7 @@ pub(super) fn measure(ctx: &mut Ctx, mode: Mode, linked: bool) -> Outcome {
             if matches!(mode, Mode::Polled(_)) {
                 woken += u64::from(ring.publish().context("waking the polling thread")?);
                 let mut looks = 0;
-                while ring.ready() < batch as u32 && looks < MOST_LOOKS {
+                while ring.ready() < batch as u32 && looks < MAX_LOOKS {
                     looks += 1;
                     spin_loop();
                 }

@@ -20,7 +20,7 @@ const SMALL: u64 = 64 << 10;
 /// The largest time in nanoseconds that counts as small.
 const BRIEF: u64 = 1_000_000;
 /// The largest count that counts as small.
-const FEW: u64 = 100;
+const SMALL_COUNT: u64 = 100;
 
 /// A trial for each word and for the least and the greatest of the small numbers that no case of
 /// `units.txt` has.
@@ -60,7 +60,7 @@ fn values(param: &Param) -> Vec<&'static str> {
             let most = match kind {
                 ParamKind::Time => BRIEF,
                 kind if kind.is_size() => SMALL,
-                _ => FEW,
+                _ => SMALL_COUNT,
             };
             let mut values = param.values(Tier::Full);
             values.retain(|text| matches!(param.parse(text), Ok(Value::Int(n)) if n <= most));

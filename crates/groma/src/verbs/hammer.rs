@@ -44,7 +44,7 @@ Examples:
 #[command(after_help = HELP)]
 pub(crate) struct HammerArgs {
     /// Pages of 4 KiB for each writer
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=groma_harness::sys::arch::hammer::MOST_PAGES))]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=groma_harness::sys::arch::hammer::MAX_PAGES))]
     pages: u64,
 
     /// Operations per page

@@ -330,7 +330,7 @@ fn checked(document: &Document) -> Result<u8> {
 /// The budget for each point: enough for three coarse rounds of operations that take milliseconds.
 const EACH: Duration = Duration::from_millis(400);
 /// The smallest budget of a run.
-const LEAST: Duration = Duration::from_secs(10);
+const MIN_BUDGET: Duration = Duration::from_secs(10);
 
 /// Measures the points that this machine has no value of, and keeps the run; returns the exit code.
 fn measure(program: &Program, args: &PaperArgs, points: &[&Planned], here: Option<&Machine>) -> Result<u8> {
@@ -345,7 +345,7 @@ fn measure(program: &Program, args: &PaperArgs, points: &[&Planned], here: Optio
     if missing.is_empty() {
         return Ok(0);
     }
-    let budget = LEAST.max(EACH * missing.len() as u32);
+    let budget = MIN_BUDGET.max(EACH * missing.len() as u32);
     warn!("measuring {} in at most {}", units::counted(missing.len(), "point"), units::wall(budget.as_secs_f64()));
     let request = RunRequest { budget: Some(budget), ..RunRequest::new(Profile::Quick) };
     let outputs = Outputs::to_store(&args.store);

@@ -86,7 +86,7 @@ pub(super) fn run(program: &Program, args: &RunsArgs) -> Result<u8> {
 /// Why no run matches, if no run has the host or the tag: names the option and the existing values.
 pub(super) fn no_such_runs(store: &Store, filter: &Filter) -> Result<Option<String>> {
     /// The maximum number of names in the message.
-    const MOST: usize = 8;
+    const MAX_NAMES: usize = 8;
     let all = store.runs()?;
     let (host, tag) = (filter.host.as_deref(), filter.tag.as_ref().map(Tag::as_str));
     let hosts: BTreeSet<&str> = all.iter().filter_map(|run| run.host.as_deref()).collect();
@@ -94,8 +94,8 @@ pub(super) fn no_such_runs(store: &Store, filter: &Filter) -> Result<Option<Stri
     let lacking = [("--host", host, hosts, "runs of"), ("--tag", tag, tags, "the tags")];
     Ok(lacking.into_iter().find_map(|(option, asked, there, what)| {
         let asked = asked.filter(|asked| !there.contains(asked))?;
-        let mut some: Vec<&str> = there.iter().copied().take(MOST).collect();
-        some.extend((there.len() > MOST).then_some("..."));
+        let mut some: Vec<&str> = there.iter().copied().take(MAX_NAMES).collect();
+        some.extend((there.len() > MAX_NAMES).then_some("..."));
         let has =
             if some.is_empty() { "no run has any".to_owned() } else { format!("there are {what} {}", some.join(", ")) };
         Some(plain(&format!("{option} {asked}: {has}")).into_owned())

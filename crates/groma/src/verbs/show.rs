@@ -185,7 +185,7 @@ fn named<'p>(program: &Program, args: &'p ShowArgs) -> Result<Option<Named<'p>>>
 }
 
 /// The maximum number of points shown on cards; more are shown as a table.
-const MOST_CARDS: usize = 4;
+const MAX_CARDS: usize = 4;
 
 /// Shows points of a metric, on cards or as a table, of the named run or of the latest that holds
 /// it.
@@ -215,7 +215,7 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
     }
     let style = style(args.all);
     let points: Vec<&Record> = shown.records.iter().filter(|record| wanted(record)).collect();
-    if points.len() > MOST_CARDS {
+    if points.len() > MAX_CARDS {
         let records: Vec<Record> = points.iter().map(|record| (*record).clone()).collect();
         let style = Style { all: true, ..style };
         let table =

@@ -90,8 +90,8 @@ pub(super) fn run(program: &Program, args: &TrendArgs) -> Result<u8> {
 
 /// The plot below the text: of one metric at one point, with enough runs.
 fn plotted(args: &TrendArgs, all: &[Series<'_>], style: &Style) -> String {
-    const ENOUGH: usize = 5;
-    let one = only(args, all).ok().filter(|one| one.runs.len() >= ENOUGH);
+    const MIN_RUNS: usize = 5;
+    let one = only(args, all).ok().filter(|one| one.runs.len() >= MIN_RUNS);
     match one.and_then(|one| report::trend_chart(one).ok()) {
         None => String::new(),
         Some(chart) if all.len() == 1 => format!("\n{}", chart.terminal_alone(style)),

@@ -36,7 +36,7 @@ fn is_grouped(text: &str) -> bool {
 }
 
 /// Largest size that is read, 2^50 bytes: beyond it a double of megabytes no longer tells bytes.
-const LARGEST: f64 = (1_u64 << 50) as f64;
+const MAX_SIZE: f64 = (1_u64 << 50) as f64;
 
 /// The bytes of a first column.
 ///
@@ -55,7 +55,7 @@ pub(super) fn bytes(text: &str, column: Column) -> Option<u64> {
         Column::Mebibytes => (f64::from(1 << 20), 512.0),
     };
     let exact = value * unit;
-    if exact > LARGEST {
+    if exact > MAX_SIZE {
         return None;
     }
     let near = (exact / step).round() * step;

@@ -69,10 +69,10 @@ pub struct Value {
 /// How many unread lines are kept of a run: one program may print a million.
 const KEPT: usize = 8;
 /// The longest text that is kept of a line or a number, in characters.
-const LONGEST: usize = 120;
+const LONGEST_TEXT: usize = 120;
 
 fn cut(text: &str) -> String {
-    text.chars().take(LONGEST).collect()
+    text.chars().take(LONGEST_TEXT).collect()
 }
 
 impl Run {

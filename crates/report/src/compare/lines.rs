@@ -19,7 +19,7 @@ const VALUE: usize = 9;
 /// The width of a change: `▼ +85 %`, `? -0.8 %`.
 const CHANGE: usize = 9;
 /// A single column is no wider: names would be far from their values.
-const WIDEST: usize = 80;
+const MAX_WIDTH: usize = 80;
 
 /// A line: a metric of the first side, and its pair with each other side.
 pub(crate) struct Line<'r> {
@@ -49,7 +49,7 @@ pub(super) fn lines(families: Families<'_>, others: &[Compared<'_>], relative: R
     }
     let stacks = stacks(families, others, relative);
     let two = style.width >= TWO_COLUMNS && others.len() == 1;
-    let width = if two { (style.width.min(TWO_COLUMNS) - GAP) / 2 } else { style.width.min(WIDEST) };
+    let width = if two { (style.width.min(TWO_COLUMNS) - GAP) / 2 } else { style.width.min(MAX_WIDTH) };
     let strips: Vec<Vec<Strip>> = stacks.iter().map(|stack| strips(stack, relative, width, style)).collect();
     let body = if two { in_two_columns(strips, width + GAP) } else { stacked(&strips) };
     let across = Style { width: if two { 2 * width + GAP } else { width }, ..*style };

@@ -17,7 +17,7 @@ use crate::units;
 const DIFFERENCES: usize = 6;
 /// With this many other runs, their spread is known well enough
 /// (docs/methods/statistics.md#noise-floor).
-const ENOUGH: usize = 6;
+const MIN_RUNS: usize = 6;
 /// Metrics that are named per verdict.
 const NAMED: usize = 3;
 
@@ -125,7 +125,7 @@ fn evidence(first: Side<'_>) -> String {
         ),
         1 => "Held against 1 other run of A's machine in this state; with six or more, smaller differences are found."
             .to_owned(),
-        n if n < ENOUGH => {
+        n if n < MIN_RUNS => {
             format!(
                 "Held against {n} other runs of A's machine in this state; with six or more, smaller \
                     differences are found."

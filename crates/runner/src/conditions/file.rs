@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Longest content of a setting, in bytes.
-const LONGEST: u64 = 64 << 10;
+const LONGEST_SETTING: u64 = 64 << 10;
 
 /// A readable and writable file, by its path without symbolic links.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +73,10 @@ impl StateFile {
     pub(crate) fn read(&self) -> Result<Vec<u8>> {
         let name = || self.0.display().to_string();
         let mut content = Vec::new();
-        File::open(&self.0).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut content)).with_context(name)?;
-        if content.len() as u64 > LONGEST || content.contains(&0) {
+        File::open(&self.0)
+            .and_then(|file| file.take(LONGEST_SETTING + 1).read_to_end(&mut content))
+            .with_context(name)?;
+        if content.len() as u64 > LONGEST_SETTING || content.contains(&0) {
             bail!("{}: holds more than a setting: expected text of at most 64 KiB", name());
         }
         Ok(content)

@@ -22,12 +22,12 @@ const BOUNDS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(
 /// In a spell without an idle moment a round waits for this part of it: it comes again later.
 const IN_A_SPELL: u32 = 8;
 /// The shortest wait.
-const SHORTEST: Duration = Duration::from_millis(4);
+const SHORTEST_WAIT: Duration = Duration::from_millis(4);
 /// Below this idle share it is such a spell.
 const SPELL: f64 = 0.01;
 /// A CPU is drawn this often however busy its sibling is: intervals have to contain the chance of
 /// the CPU.
-const LEAST_WEIGHT: f64 = 0.1;
+const MIN_WEIGHT: f64 = 0.1;
 
 /// Looks at a CPU, the older the less they weigh.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +78,7 @@ impl Neighbours {
     pub(crate) fn draw(&self, of: &[u32], now: Instant, unit: f64) -> u32 {
         let weights: Vec<f64> = of.iter().map(|cpu| self.idle(*cpu, now).powi(2)).collect();
         let most = weights.iter().copied().fold(0.0, f64::max);
-        let weights: Vec<f64> = weights.into_iter().map(|weight| weight.max(LEAST_WEIGHT * most)).collect();
+        let weights: Vec<f64> = weights.into_iter().map(|weight| weight.max(MIN_WEIGHT * most)).collect();
         let mut left = unit * weights.iter().sum::<f64>();
         for (cpu, weight) in of.iter().zip(&weights) {
             left -= weight;
@@ -94,7 +94,7 @@ impl Neighbours {
     pub(crate) fn wait(&self, cpus: &[u32], worth: Duration, now: Instant) -> Duration {
         let least = cpus.iter().map(|cpu| self.idle(*cpu, now)).fold(1.0, f64::min);
         let wait = if least < SPELL { self.longest / IN_A_SPELL } else { NEEDED.div_f64(least).min(self.longest) };
-        wait.max(SHORTEST).max((worth / 4).min(BOUNDS[1]))
+        wait.max(SHORTEST_WAIT).max((worth / 4).min(BOUNDS[1]))
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     fn a_round_waits_as_long_as_the_idle_share_asks_for() {
         let (mut neighbours, now) = (Neighbours::new(Duration::from_secs(1), 1), Instant::now());
         let wait = |neighbours: &Neighbours, set_up| neighbours.wait(&[1], set_up, now);
-        assert_eq!(wait(&neighbours, Duration::ZERO), SHORTEST);
+        assert_eq!(wait(&neighbours, Duration::ZERO), SHORTEST_WAIT);
         neighbours.saw(1, &seen(10, 100, Duration::ZERO), now);
         let share = neighbours.idle(1, now);
         assert!((0.1..0.13).contains(&share), "{share}");

@@ -37,10 +37,10 @@ pub(super) struct PointProgress {
 }
 
 /// A round with a costly set-up samples for at most so many times as long as another.
-const LONGEST: f64 = 10.0;
+const MAX_SET_UP_FACTOR: f64 = 10.0;
 
 /// Where the sibling is busy all the time, a point has this many rounds for each that is allocated.
-const MOST_PER_COUNTED: u32 = 3;
+const MAX_ROUNDS_PER_COUNTED: u32 = 3;
 /// Only cheap rounds are made up for: longer ones took a tenth of a minute for three values.
 const CHEAP: Duration = Duration::from_millis(50);
 
@@ -72,7 +72,7 @@ impl PointProgress {
         if self.cost > CHEAP {
             return all;
         }
-        (all - self.beside).max(all.div_ceil(MOST_PER_COUNTED))
+        (all - self.beside).max(all.div_ceil(MAX_ROUNDS_PER_COUNTED))
     }
 
     /// The wall time for a round that counts.
@@ -206,7 +206,7 @@ impl<'p> Progress<'p> {
     /// (docs/methods/timing.md#effort).
     fn length(&self, i: usize) -> Duration {
         let sampling = self.effort.sampling;
-        let longer = (self.set_up(i).as_secs_f64() / sampling.as_secs_f64()).sqrt().clamp(1.0, LONGEST);
+        let longer = (self.set_up(i).as_secs_f64() / sampling.as_secs_f64()).sqrt().clamp(1.0, MAX_SET_UP_FACTOR);
         sampling.mul_f64(longer)
     }
 

@@ -45,10 +45,10 @@ pub(super) struct Config {
 /// makes a run of hours.
 const MEGABYTES: u64 = 64;
 /// lmbench refuses less.
-const LEAST_MEGABYTES: u64 = 8;
+const MIN_MEGABYTES: u64 = 8;
 /// Beyond it each row takes seconds and repeats the one before.
-const MOST_MEGABYTES: u64 = 512;
-const MOST_COPIES: u64 = 4096;
+const MAX_MEGABYTES: u64 = 512;
+const MAX_COPIES: u64 = 4096;
 /// The default of `FSDIR`, as there, if it can be written.
 const DIRECTORY: &str = "/var/tmp";
 
@@ -119,12 +119,12 @@ impl Config {
             }
         }
         let mut remarks = Vec::new();
-        let mut megabytes = values.number("MB", MEGABYTES, [LEAST_MEGABYTES, 1 << 24])?;
-        if megabytes > MOST_MEGABYTES {
-            remarks.push(format!("MB={megabytes}: sizes end at {MOST_MEGABYTES} MiB; larger ones say no more"));
-            megabytes = MOST_MEGABYTES;
+        let mut megabytes = values.number("MB", MEGABYTES, [MIN_MEGABYTES, 1 << 24])?;
+        if megabytes > MAX_MEGABYTES {
+            remarks.push(format!("MB={megabytes}: sizes end at {MAX_MEGABYTES} MiB; larger ones say no more"));
+            megabytes = MAX_MEGABYTES;
         }
-        let copies = values.number("SYNC_MAX", 1, [1, MOST_COPIES])? as u32;
+        let copies = values.number("SYNC_MAX", 1, [1, MAX_COPIES])? as u32;
         let policy = values.with("LMBENCH_SCHED", |text| match text {
             Some(text) => Policy::parse(text),
             None => Policy::of_environment(),

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The most bytes of a file: a run with all samples has about 70 MB.
-const MOST_BYTES: u64 = 512 << 20;
+const MAX_BYTES: u64 = 512 << 20;
 /// Where files go that were sent.
 const SENT: &str = "sent";
 
@@ -78,7 +78,7 @@ fn read(args: &PushArgs, (path, in_directory): (PathBuf, bool)) -> Item {
     let spool = path.parent().filter(|dir| in_directory && !args.keep && !dir.ends_with(SENT));
     let spool = spool.map(|dir| (path.clone(), dir.join(SENT)));
     let text = match std::fs::metadata(&path) {
-        Ok(file) if file.len() > MOST_BYTES => Err(anyhow::anyhow!("more than {} MiB", MOST_BYTES >> 20)),
+        Ok(file) if file.len() > MAX_BYTES => Err(anyhow::anyhow!("more than {} MiB", MAX_BYTES >> 20)),
         Ok(_) => std::fs::read_to_string(&path).map_err(Into::into),
         // No file: a run of the store.
         Err(_) if !in_directory => of_store(args, &name),

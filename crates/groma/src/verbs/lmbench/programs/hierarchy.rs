@@ -86,9 +86,9 @@ pub(in super::super) static PROGRAMS: &[Program] = &[
 
 fn lat_mem_rd(call: &mut Call<'_>) -> Outcome {
     /// As many binary megabytes as any machine has.
-    const MOST_MEGABYTES: u64 = 1 << 24;
+    const MAX_MEGABYTES: u64 = 1 << 24;
     let text = call.needed(0, "the megabytes")?;
-    let megabytes = call.number(&format!("'{text}'"), text, [1, MOST_MEGABYTES])?;
+    let megabytes = call.number(&format!("'{text}'"), text, [1, MAX_MEGABYTES])?;
     fits(text, (megabytes << 20).saturating_mul(u64::from(call.copies()?)))?;
     let given: Vec<u64> = call.words.operands[1..].iter().map(|text| call.size(text)).collect::<Result<_, Stop>>()?;
     let pointer = size_of::<usize>() as u64;
