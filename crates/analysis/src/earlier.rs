@@ -3,7 +3,7 @@
 
 use groma_model::{Flag, Metric, Point, Record, Round};
 
-use crate::point::{measured, same_storage};
+use crate::point::{measured_value, same_storage};
 use crate::round_value::{head, round_values};
 
 /// This many runs must agree before a value can contradict them.
@@ -38,7 +38,7 @@ pub fn is_beyond(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec
 /// The value of a record that can be compared across runs. A maximum over all rounds cannot: it
 /// grows with the time measured.
 fn comparable(metric: &Metric, record: &Record) -> Option<f64> {
-    measured(record).filter(|_| !metric.derivation.takes_all_rounds())
+    measured_value(record).filter(|_| !metric.derivation.takes_all_rounds())
 }
 
 /// The ratio of this value to the median of the earlier ones, and their number, if it and its

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, HashMap};
 use groma_model::{Better, Fact, NoiseVerdict, Params, Placement, Quantity, Record, RunHeader, State, Unit};
 
 use crate::compare::identity;
-use crate::point::{STORAGE, measured};
+use crate::point::{STORAGE, measured_value};
 
 /// The most metrics of a host. A fleet run has about 60, a complete one under 2,000.
 pub const MAX_METRICS: usize = 4096;
@@ -140,7 +140,7 @@ impl Fleet {
         }
         let own = records.iter().filter(|record| !record.detail);
         let mut values: Vec<Value> = own.clone().filter_map(|record| self.value(record)).collect();
-        let measured = own.clone().any(|record| measured(record).is_some());
+        let measured = own.clone().any(|record| measured_value(record).is_some());
         // Of a run that was held back so far that it has no other value, this one is left.
         if !values.is_empty() || (measured && head.cpu_limit.is_some_and(|limit| limit.is_felt())) {
             values.extend(self.lost(head));
@@ -161,19 +161,19 @@ impl Fleet {
             name: name.to_owned(),
             run: head.run.clone(),
             started: head.started.clone(),
-            facts: groups::kept(head),
+            facts: groups::facts_to_keep(head),
             values,
             without_value: own.clone().filter(is_lost).count(),
-            failed: own.filter(|record| record.state == State::Failed).map(failed).collect(),
+            failed: own.filter(|record| record.state == State::Failed).map(failure).collect(),
             slow_cpus: slow_cpus(records),
         })
     }
 
     fn value(&mut self, record: &Record) -> Option<Value> {
-        let value = measured(record)?;
+        let value = measured_value(record)?;
         let cost = cost(value, record.quantity, record.better)?;
         let error = error(record, cost)?;
-        let metric = self.known(Metric {
+        let metric = self.index_of(Metric {
             id: record.id.clone(),
             summary: record.summary.clone(),
             params: record.params.clone(),
@@ -202,7 +202,7 @@ impl Fleet {
         for (id, summary, share) in shares {
             let value = share.unwrap_or(0.0);
             let Some(cost) = cost(value, Quantity::Ratio, Better::Lower) else { continue };
-            let metric = self.known(Metric {
+            let metric = self.index_of(Metric {
                 id: id.to_owned(),
                 summary: summary.to_owned(),
                 params: Params::default(),
@@ -220,7 +220,7 @@ impl Fleet {
     }
 
     /// The index of a metric, which is added if it is new.
-    fn known(&mut self, metric: Metric) -> u32 {
+    fn index_of(&mut self, metric: Metric) -> u32 {
         let next = self.metrics.len() as u32;
         let index = *self.known.entry(metric.key.clone()).or_insert(next);
         if index == next {
@@ -231,7 +231,7 @@ impl Fleet {
 }
 
 /// `mem.stream: a proof does not hold`, cut where a reason is longer than any of groma's.
-fn failed(record: &Record) -> String {
+fn failure(record: &Record) -> String {
     const LONGEST_REASON: usize = 200;
     format!("{}: {}", record.id, record.reason).chars().take(LONGEST_REASON).collect()
 }

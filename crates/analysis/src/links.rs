@@ -187,7 +187,7 @@ mod tests {
         MetricOfLinks { name: "net.tcp_rtt".to_owned(), lower_is_better: true, values }
     }
 
-    fn found(hosts: usize, of: impl Fn(usize, usize) -> f64, switches: &[Vec<usize>], rng: &mut Rng) -> Vec<Slow> {
+    fn findings(hosts: usize, of: impl Fn(usize, usize) -> f64, switches: &[Vec<usize>], rng: &mut Rng) -> Vec<Slow> {
         let judged = judge(hosts, &[metric(hosts, 0.03, of, rng)], switches, 0.2);
         judged.findings.into_iter().map(|finding| finding.slow).collect()
     }
@@ -198,21 +198,21 @@ mod tests {
         for hosts in [4, 6, 16, 60] {
             let slow = |is: bool, times: f64| if is { times } else { 1.0 };
             for _ in 0..20 {
-                assert_eq!(found(hosts, |_, _| 1.0, &[], rng), [], "{hosts}");
-                assert_eq!(found(hosts, |a, b| slow(a == 2 || b == 2, 3.0), &[], rng), [Slow::Host(2)], "{hosts}");
+                assert_eq!(findings(hosts, |_, _| 1.0, &[], rng), [], "{hosts}");
+                assert_eq!(findings(hosts, |a, b| slow(a == 2 || b == 2, 3.0), &[], rng), [Slow::Host(2)], "{hosts}");
                 let link = |a, b| slow((a, b) == (1, 3), 3.0);
-                assert_eq!(found(hosts, link, &[], rng), [Slow::Link(1, 3)], "{hosts}");
+                assert_eq!(findings(hosts, link, &[], rng), [Slow::Link(1, 3)], "{hosts}");
                 let both = |a, b| slow(a == 0, 3.0) * slow((a, b) == (1, 3), 4.0);
                 if hosts > 4 {
-                    assert_eq!(found(hosts, both, &[], rng), [Slow::Host(0), Slow::Link(1, 3)], "{hosts}");
+                    assert_eq!(findings(hosts, both, &[], rng), [Slow::Host(0), Slow::Link(1, 3)], "{hosts}");
                 }
             }
         }
         let halves = [(0..8).collect::<Vec<_>>(), (8..24).collect()];
         for _ in 0..20 {
             let crossing = |a: usize, b: usize| if (a < 8) != (b < 8) { 2.0 } else { 1.0 };
-            assert_eq!(found(24, crossing, &halves[..1], rng), [Slow::Switch(0)]);
-            assert_eq!(found(24, |_, _| 1.0, &halves, rng), []);
+            assert_eq!(findings(24, crossing, &halves[..1], rng), [Slow::Switch(0)]);
+            assert_eq!(findings(24, |_, _| 1.0, &halves, rng), []);
         }
     }
 

@@ -40,7 +40,7 @@ const fn everywhere(name: &'static str, shown: Shown) -> Line {
 }
 
 /// A line with a time and its cycles.
-const fn timed(name: &'static str, shown: Shown) -> Line {
+const fn time_and_cycles(name: &'static str, shown: Shown) -> Line {
     two(name, shown, Shown::of(shown.metric, shown.params).in_cycles())
 }
 
@@ -237,10 +237,10 @@ pub(crate) const BLOCKS: &[Block] = &[
         heads: &["time", "cycles"],
         values: Values::WithUnits,
         lines: &[
-            timed("function call", quick("cpu.call", &[("args", "0")])),
-            timed("mispredicted branch", quick("cpu.branch", &[("kind", "mispredicted")])),
-            timed("atomic add", quick("cpu.atomic", &[("kind", "add")])),
-            timed("cpuid (a guest's exit)", of("cpu.atomic", &[("kind", "cpuid")])),
+            time_and_cycles("function call", quick("cpu.call", &[("args", "0")])),
+            time_and_cycles("mispredicted branch", quick("cpu.branch", &[("kind", "mispredicted")])),
+            time_and_cycles("atomic add", quick("cpu.atomic", &[("kind", "add")])),
+            time_and_cycles("cpuid (a guest's exit)", of("cpu.atomic", &[("kind", "cpuid")])),
         ],
     },
     Block {

@@ -11,7 +11,7 @@
 use crate::abi::{Found, Here, MAX_ROUNDS, Versioned, read, text};
 use crate::call;
 use crate::context::{Context, end_peers};
-use crate::descriptor::kept;
+use crate::descriptor::leak_text;
 use groma::harness::model::{Info, Interference, Placement, State};
 use groma::harness::sys::counters::Usage;
 use groma::harness::sys::shared::Shared;
@@ -99,7 +99,7 @@ impl Found {
     fn take(&mut self, measured: &groma::Found, is_disturbed: bool) -> String {
         const NS: f64 = 1e9;
         let record = &measured.record;
-        let Some(value) = record.measured() else {
+        let Some(value) = record.measured_value() else {
             return format!("{}: {}", record.state.word(), record.reason);
         };
         self.ns = value * NS;
@@ -134,7 +134,7 @@ fn measure(here: &Here) -> Result<(groma::Found, bool), String> {
         return Err("interval is missing".to_owned());
     }
     CURRENT.set(Some(*here));
-    let (id, summary) = (kept(id), kept(summary));
+    let (id, summary) = (leak_text(id), leak_text(summary));
     let found = measure_as(here, id, summary, kind()).and_then(|found| {
         let no_clean = found.record.state == State::Unresolved && found.record.samples > 0;
         if !no_clean {
@@ -143,7 +143,7 @@ fn measure(here: &Here) -> Result<(groma::Found, bool), String> {
         // Others took the CPU in every interval, or its iterations are longer than a time slice: a
         // value with their time in it, which says so, is more than none.
         let again = measure_as(here, id, summary, Interference::Blocking)?;
-        Ok(if again.record.measured().is_some() { (again, true) } else { (found, false) })
+        Ok(if again.record.measured_value().is_some() { (again, true) } else { (found, false) })
     });
     CURRENT.set(None);
     found

@@ -196,7 +196,7 @@ impl Board {
     }
 
     /// The single samples of a member.
-    pub(crate) fn kept(&self, index: u32) -> &[SlotSample] {
+    pub(crate) fn samples_of(&self, index: u32) -> &[SlotSample] {
         let each = Board::samples_per_member(self.slots.len() as u32);
         &self.kept[index as usize * each..][..each]
     }
@@ -347,14 +347,17 @@ mod tests {
         for members in [1, 3, 64] {
             let board = Board::new(members).expect("memory");
             for index in 0..members {
-                let kept = board.kept(index);
+                let kept = board.samples_of(index);
                 assert_eq!(kept.len(), Board::samples_per_member(members));
                 kept.iter().for_each(|place| place.write(&different(u64::from(index))));
                 board.slots[index as usize].samples[SLOT_SAMPLES - 1].write(&different(u64::from(index) + 64));
             }
             for index in 0..members {
                 let own = different(u64::from(index));
-                assert!(board.kept(index).iter().all(|place| place.read(index) == own), "member {index} of {members}");
+                assert!(
+                    board.samples_of(index).iter().all(|place| place.read(index) == own),
+                    "member {index} of {members}"
+                );
                 let slot = &board.slots[index as usize].samples[SLOT_SAMPLES - 1];
                 assert_eq!(slot.read(index + 64), different(u64::from(index) + 64));
             }

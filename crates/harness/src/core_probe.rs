@@ -40,7 +40,7 @@ fn counter_step() -> u64 {
 }
 
 /// What all probes so far say of an idle core; `None` of too few.
-pub fn learned(probe: &CoreProbe, rates: &RateCounts) -> Option<CoreProbe> {
+pub fn learn(probe: &CoreProbe, rates: &RateCounts) -> Option<CoreProbe> {
     let found = idle_rate(&rates.0, probe.step)?;
     Some(CoreProbe { idle: found.rate, alone: found.alone, shared_below: Some(found.shared_below), ..*probe })
 }
@@ -63,7 +63,7 @@ pub fn calibrate(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<C
         }
         rates.add(&rates_of(ins, probe, time_ns / tried.len() as u64));
     }
-    Some(learned(&probe, &rates).unwrap_or(probe))
+    Some(learn(&probe, &rates).unwrap_or(probe))
 }
 
 /// The rates that this probe finds where the thread is, for so long.

@@ -445,7 +445,7 @@ fn lacks_clean_samples(samples: &[Sample], rules: &Rules, wanted: usize) -> bool
 }
 
 /// The clean samples beside which no neighbour was seen.
-fn own(samples: &[Sample], rules: &Rules) -> usize {
+fn count_own(samples: &[Sample], rules: &Rules) -> usize {
     clean(samples, rules).filter(|sample| !sample.labels.has(Label::Shared)).count()
 }
 
@@ -491,9 +491,9 @@ fn sample_loop<I: Instruments>(
         }
         let fewest = samples.iter().map(Vec::len).min().unwrap_or(0);
         let most = samples.iter().map(Vec::len).max().unwrap_or(0);
-        let enough = samples.iter().all(|s| own(s, rules) >= wanted) || most >= wanted * DIRTY_FACTOR;
+        let enough = samples.iter().all(|s| count_own(s, rules) >= wanted) || most >= wanted * DIRTY_FACTOR;
         let lacks = samples.iter().any(|s| lacks_clean_samples(s, rules, wanted));
-        let fewest_own = samples.iter().map(|s| own(s, rules)).min().unwrap_or(0);
+        let fewest_own = samples.iter().map(|s| count_own(s, rules)).min().unwrap_or(0);
         // Three make the round count: more rounds say more than more samples of one.
         let shared = watch.is_patient() && fewest_own < MIN_SAMPLES;
         let waited = if fewest_own < MIN_SAMPLES { watch.seen.waited_ns } else { 0 };

@@ -35,7 +35,7 @@ pub fn published(repeat: &Repeat) -> String {
     const MAX_VALUES: usize = 6;
     /// The parameters to show next to the system.
     const SHOWN: [&str; 4] = ["access", "fs", "net", "procs"];
-    let Some((table, all)) = repeat.printed() else { return String::new() };
+    let Some((table, all)) = repeat.printed_values() else { return String::new() };
     let Some((quantity, cell)) = all.first().and_then(|(quantity, cells)| Some((quantity, cells.first()?))) else {
         return String::new();
     };
@@ -45,7 +45,8 @@ pub fn published(repeat: &Repeat) -> String {
         [first, .., last] if texts.len() > MAX_VALUES => format!("{first} to {last}"),
         _ => texts.join(", "),
     };
-    let is_shown = |key: &str| is_figure || (SHOWN.contains(&key) && !quantity.named().any(|(name, _)| name == key));
+    let is_shown =
+        |key: &str| is_figure || (SHOWN.contains(&key) && !quantity.fixed_params().any(|(name, _)| name == key));
     let mut system = cell.system.clone();
     for (key, value) in cell.params.iter().filter(|(key, _)| is_shown(key)) {
         system += &match value.parse::<f64>() {

@@ -71,7 +71,7 @@ pub fn links(report: &LinksReport<'_>, format: LinksFormat, style: &Style) -> St
 }
 
 /// Findings of one thing together: what it is, and its findings, the slowest first.
-fn by_thing(report: &LinksReport<'_>) -> Vec<(Slow, Vec<Finding>)> {
+fn by_slow(report: &LinksReport<'_>) -> Vec<(Slow, Vec<Finding>)> {
     let mut all: Vec<(Slow, Vec<Finding>)> = Vec::new();
     for finding in &report.judgement.findings {
         match all.iter_mut().find(|(slow, _)| *slow == finding.slow) {
@@ -82,7 +82,7 @@ fn by_thing(report: &LinksReport<'_>) -> Vec<(Slow, Vec<Finding>)> {
     all
 }
 
-fn thing(report: &LinksReport<'_>, slow: &Slow) -> String {
+fn name_slow(report: &LinksReport<'_>, slow: &Slow) -> String {
     match slow {
         Slow::Switch(switch) => format!("switch {}", report.switches[*switch]),
         Slow::Host(host) => format!("host {}", report.hosts[*host]),
@@ -91,7 +91,7 @@ fn thing(report: &LinksReport<'_>, slow: &Slow) -> String {
 }
 
 /// `its links take 40 times as long in net.tcp_rtt`
-fn what(report: &LinksReport<'_>, slow: &Slow, finding: &Finding) -> String {
+fn describe(report: &LinksReport<'_>, slow: &Slow, finding: &Finding) -> String {
     let metric = &report.metrics[finding.metric];
     let times = units::significant(finding.times, 3);
     let share = units::significant(100.0 / finding.times, 2);
@@ -115,7 +115,7 @@ fn answer(report: &LinksReport<'_>, things: &[(Slow, Vec<Finding>)]) -> String {
         let links = counted(pairs(report), "link");
         return format!("All well: {links} of {hosts}, none slower than the others.");
     }
-    let named: Vec<String> = things.iter().take(MAX_NAMED).map(|(slow, _)| thing(report, slow)).collect();
+    let named: Vec<String> = things.iter().take(MAX_NAMED).map(|(slow, _)| name_slow(report, slow)).collect();
     let more = things.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let verb = if things.len() == 1 { "is" } else { "are" };
@@ -131,7 +131,7 @@ fn pairs(report: &LinksReport<'_>) -> usize {
 }
 
 fn page(report: &LinksReport<'_>, style: &Style) -> String {
-    let things = by_thing(report);
+    let things = by_slow(report);
     let ink = if things.is_empty() { Ink::Strong } else { Ink::Bad };
     let mut out = String::new();
     let mut paragraph = |first: &str, text: &str, ink| {
@@ -142,8 +142,8 @@ fn page(report: &LinksReport<'_>, style: &Style) -> String {
     };
     paragraph("", &answer(report, &things), ink);
     for (slow, findings) in &things {
-        let texts: Vec<String> = findings.iter().map(|finding| what(report, slow, finding)).collect();
-        paragraph("  ", &format!("{}: {}", thing(report, slow), texts.join("; ")), Ink::Plain);
+        let texts: Vec<String> = findings.iter().map(|finding| describe(report, slow, finding)).collect();
+        paragraph("  ", &format!("{}: {}", name_slow(report, slow), texts.join("; ")), Ink::Plain);
     }
     for metric in report.metrics.iter().filter(|metric| !metric.values.is_empty()) {
         out.push_str(&matrix(report, metric, style));
@@ -221,12 +221,12 @@ fn half_spread(values: &[f64], usual: f64) -> f64 {
 }
 
 fn drain(report: &LinksReport<'_>) -> String {
-    let hosts = by_thing(report).into_iter().filter_map(|(slow, findings)| match slow {
+    let hosts = by_slow(report).into_iter().filter_map(|(slow, findings)| match slow {
         Slow::Host(host) => Some((host, findings)),
         Slow::Switch(_) | Slow::Link(..) => None,
     });
     hosts.fold(String::new(), |mut out, (host, findings)| {
-        let _ = writeln!(out, "{} groma: {}", report.hosts[host], what(report, &Slow::Host(host), &findings[0]));
+        let _ = writeln!(out, "{} groma: {}", report.hosts[host], describe(report, &Slow::Host(host), &findings[0]));
         out
     })
 }

@@ -82,7 +82,7 @@ pub(crate) fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<&'p
 /// The records on the pages, each once.
 pub(crate) fn shown<'r>(pages: Pages<'_>, records: &'r [Record]) -> Vec<&'r Record> {
     let mut shown: Vec<&Record> = Vec::new();
-    for place in pages.shown() {
+    for place in pages.shown_metrics() {
         let here: Vec<&Record> = match place.on {
             On::Each => records.iter().filter(|r| r.id == place.metric && place.has(&r.params)).collect(),
             _ => place.find(records).into_iter().collect(),

@@ -2,7 +2,7 @@
 //! their values, and what lies outside it.
 
 use groma_analysis::compare::{differs, identity};
-use groma_analysis::point::measured;
+use groma_analysis::point::measured_value;
 use groma_model::{Better, Families, Record};
 use serde_json::{Value as Json, json};
 
@@ -94,11 +94,14 @@ fn stacks<'r>(families: Families<'_>, records: &'r [Record], machines: &[(Side<'
 }
 
 fn line<'r>(name: String, record: &'r Record, machines: &[(Side<'_>, &[Record])]) -> Option<Line<'r>> {
-    let value = measured(record)?;
+    let value = measured_value(record)?;
     let key = identity(record);
     let is_it = |other: &&Record| identity(other) == key && differs(record, other).is_none();
-    let values: Vec<f64> =
-        machines.iter().filter_map(|(_, all)| measured(all.iter().find(is_it)?)).filter(|value| *value > 0.0).collect();
+    let values: Vec<f64> = machines
+        .iter()
+        .filter_map(|(_, all)| measured_value(all.iter().find(is_it)?))
+        .filter(|value| *value > 0.0)
+        .collect();
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
     let is_known = !values.is_empty() && values.len() >= MIN_MACHINES.min(machines.len());

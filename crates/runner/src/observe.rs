@@ -120,13 +120,13 @@ fn run_all(words: &[OsString]) -> Result<Observed> {
         process::tie(&mut command);
         command
     };
-    let runs = untraced(|| run(command()).with_context(|| words[0].to_string_lossy().into_owned()))?;
+    let runs = untraced_runs(|| run(command()).with_context(|| words[0].to_string_lossy().into_owned()))?;
     let calls = trace::count(&mut command()).with_context(|| format!("tracing {}", words[0].to_string_lossy()))?;
     Ok(Observed { runs, calls })
 }
 
 /// The untraced runs that count.
-fn untraced(mut once: impl FnMut() -> Result<OneRun>) -> Result<Vec<OneRun>> {
+fn untraced_runs(mut once: impl FnMut() -> Result<OneRun>) -> Result<Vec<OneRun>> {
     // The first warms up the caches.
     once()?;
     let started = Instant::now();
@@ -144,10 +144,10 @@ fn run(mut command: Command) -> std::io::Result<OneRun> {
     let pid = command.spawn()?.id() as i32;
     let exit = process::wait(pid)?;
     let wall_ns = start.elapsed().as_nanos() as u64;
-    Ok(counted(wall_ns, &exit.usage, exit.code().unwrap_or_else(|| 128 + exit.signal().unwrap_or(0)) as u64))
+    Ok(one_run(wall_ns, &exit.usage, exit.code().unwrap_or_else(|| 128 + exit.signal().unwrap_or(0)) as u64))
 }
 
-fn counted(wall_ns: u64, usage: &Usage, code: u64) -> OneRun {
+fn one_run(wall_ns: u64, usage: &Usage, code: u64) -> OneRun {
     OneRun {
         wall_ns,
         user_ns: usage.user_ns,
@@ -187,7 +187,7 @@ mod tests {
             involuntary: 6,
             code: 11,
         };
-        assert_eq!(counted(10, &usage, 11), run);
+        assert_eq!(one_run(10, &usage, 11), run);
     }
 
     #[test]
@@ -221,9 +221,9 @@ mod tests {
             made += 1;
             Ok(OneRun { user_ns: ENOUGH_CPU_TIME.as_nanos() as u64 / 8, code: made, ..OneRun::default() })
         };
-        let runs = untraced(&mut eighth_of_enough).expect("runs");
+        let runs = untraced_runs(&mut eighth_of_enough).expect("runs");
         assert_eq!(runs.iter().map(|run| run.code).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7, 8, 9]);
         // A command without CPU time is not run for ever.
-        assert_eq!(untraced(|| Ok(OneRun::default())).expect("runs").len(), MAX_RUNS);
+        assert_eq!(untraced_runs(|| Ok(OneRun::default())).expect("runs").len(), MAX_RUNS);
     }
 }

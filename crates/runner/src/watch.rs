@@ -84,14 +84,14 @@ impl Probed {
     /// Judges the probes of a second, and gives the share that found the core shared. They keep
     /// that verdict: the sum is that of the lines, whatever later probes teach.
     fn judge(&mut self, counts: &RateCounts, boundary: Option<f64>) -> Option<f64> {
-        let (all, shared) = (counts.total(), shared(counts, boundary?));
+        let (all, shared) = (counts.total(), count_shared(counts, boundary?));
         self.judged += all;
         self.shared += shared;
         share(shared, all)
     }
 
     /// The share of time stolen since the last call, from the current count of ticks.
-    fn stolen(&mut self, ticks: Option<u64>, wall_s: f64) -> Option<f64> {
+    fn stolen_share(&mut self, ticks: Option<u64>, wall_s: f64) -> Option<f64> {
         let before = std::mem::replace(&mut self.stolen_last, ticks);
         share_of_ticks(before, ticks, wall_s)
     }
@@ -179,7 +179,7 @@ impl Watch {
     }
 
     /// The bytes that were recorded since the last call, of whole places.
-    pub fn recorded(&mut self) -> Vec<u8> {
+    pub fn take_recorded(&mut self) -> Vec<u8> {
         self.recorder.as_mut().map(Recorder::drain).unwrap_or_default()
     }
 
@@ -206,7 +206,7 @@ impl Watch {
                 cpu: probed.cpu,
                 probes: counts.total(),
                 shared: probed.judge(&counts, boundary),
-                stolen: probed.stolen(ticks, wall_s),
+                stolen: probed.stolen_share(ticks, wall_s),
                 core_hz: seen.core_hz,
                 longest_s: longest as f64 * PROBE_PERIOD.as_secs_f64(),
             }
@@ -239,7 +239,7 @@ impl Watch {
     fn learn(&mut self) {
         let mut all = RateCounts::default();
         self.cpus.iter().for_each(|probed| all.add(&probed.counts));
-        if let Some(found) = core_probe::learned(&self.probe, &all) {
+        if let Some(found) = core_probe::learn(&self.probe, &all) {
             self.probe.learn(&found);
         }
     }
@@ -309,7 +309,7 @@ fn is_shared(bin: i16, boundary: Option<f64>) -> bool {
 }
 
 /// The number of probes below the boundary.
-fn shared(counts: &RateCounts, boundary: f64) -> u64 {
+fn count_shared(counts: &RateCounts, boundary: f64) -> u64 {
     counts.0.iter().filter(|(bin, _)| is_shared(*bin, Some(boundary))).map(|(_, n)| u64::from(*n)).sum()
 }
 
@@ -372,9 +372,9 @@ mod tests {
     #[test]
     fn stolen_time_is_counted_in_its_second() {
         let mut probed = Probed::new(0, Arc::default(), Some(100));
-        assert_eq!(probed.stolen(Some(150), 1.0), Some(0.5));
-        assert_eq!(probed.stolen(Some(150), 1.0), Some(0.0));
-        assert_eq!(probed.stolen(Some(160), 1.0), Some(0.1));
+        assert_eq!(probed.stolen_share(Some(150), 1.0), Some(0.5));
+        assert_eq!(probed.stolen_share(Some(150), 1.0), Some(0.0));
+        assert_eq!(probed.stolen_share(Some(160), 1.0), Some(0.1));
     }
 
     /// A watch of one CPU without a probing thread that began 100 s ago, and the results to feed

@@ -123,12 +123,12 @@ impl Book {
 
     /// Adds the chosen word of a file such as `always [madvise] never`.
     fn copy_choice(&mut self, key: impl Into<String>, path: &str) {
-        self.copy_as(key, path, |text| Some(chosen(text).to_owned()));
+        self.copy_as(key, path, |text| Some(chosen_word(text).to_owned()));
     }
 }
 
 /// The word in brackets, or the whole text where there are none.
-fn chosen(text: &str) -> &str {
+fn chosen_word(text: &str) -> &str {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text, |(word, _)| word)
 }

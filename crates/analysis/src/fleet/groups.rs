@@ -100,7 +100,7 @@ pub fn is_plain_name(name: &str) -> bool {
 }
 
 /// The facts of a run that a judgement needs.
-pub(super) fn kept(head: &RunHeader) -> BTreeMap<String, String> {
+pub(super) fn facts_to_keep(head: &RunHeader) -> BTreeMap<String, String> {
     let mut kept = of_machine(&head.environment);
     kept.insert(GROMA.to_owned(), cut(&head.groma));
     kept

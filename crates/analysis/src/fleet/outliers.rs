@@ -235,8 +235,8 @@ pub struct Asked {
 }
 
 /// Which hosts to name: of those named, at most [`LEVEL`] by chance.
-pub fn named(hosts: &[Asked]) -> Vec<bool> {
-    let p: Vec<f64> = calibrated(hosts);
+pub fn hosts_to_name(hosts: &[Asked]) -> Vec<bool> {
+    let p: Vec<f64> = calibrate(hosts);
     benjamini_hochberg(&p).into_iter().map(|adjusted| adjusted <= LEVEL).collect()
 }
 
@@ -250,7 +250,7 @@ const MIN_CALIBRATED_HOSTS: usize = 20;
 /// and a tenth below 0.1, and their negative logarithms are exponential. Where the noise has
 /// heavier tails, the logarithms are further apart, and what lies beyond the tenth is extrapolated
 /// with that distance. Never more is made of a host than its own probability says.
-fn calibrated(hosts: &[Asked]) -> Vec<f64> {
+fn calibrate(hosts: &[Asked]) -> Vec<f64> {
     let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
     hosts.iter().for_each(|asked| *sizes.entry(asked.group).or_default() += 1);
     let pool = |asked: &Asked| (sizes[&asked.group] >= CALIBRATED).then_some(asked.group);
@@ -312,7 +312,7 @@ mod tests {
                 p_of_all: (f64::from(i) / 101.0).powi(power),
                 group: 0,
             });
-            calibrated(&hosts.collect::<Vec<_>>())
+            calibrate(&hosts.collect::<Vec<_>>())
         };
         // The smallest of a hundred is 0.01 if they are uniform; p to the power of four says 1e-8.
         assert!((of(1)[0] / 0.0099 - 1.0).abs() < 0.1 && (of(4)[0] / 0.0099 - 1.0).abs() < 0.2, "{}", of(4)[0]);

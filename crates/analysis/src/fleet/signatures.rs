@@ -289,7 +289,7 @@ impl Signature {
             .replace("{factor}", &format!("{factor:.2}"))
             .replace("{share}", &format!("{:.0} %", 100.0 / factor))
             .replace("{cpus}", &cpus);
-        let hints: Vec<String> = self.hints.iter().filter_map(|hint| hint.said(host, differs)).collect();
+        let hints: Vec<String> = self.hints.iter().filter_map(|hint| hint.sentence(host, differs)).collect();
         if !hints.is_empty() {
             says += &format!(" ({})", hints.join("; "));
         }
@@ -317,17 +317,17 @@ const MAX_CPUS: usize = 4;
 
 impl Condition {
     fn holds(&self, host: &Host, differs: &[Difference]) -> bool {
-        self.said(host, differs).is_some()
+        self.sentence(host, differs).is_some()
     }
 
     /// What it says of a host, if it holds.
-    fn said(&self, host: &Host, differs: &[Difference]) -> Option<String> {
+    fn sentence(&self, host: &Host, differs: &[Difference]) -> Option<String> {
         match self {
             Condition::Differs(key) => {
                 let is_it =
                     |other: &&Difference| other.key == *key || (key.ends_with('.') && other.key.starts_with(key));
                 let found = differs.iter().find(is_it)?;
-                let text = |value: &Option<String>| short(value.as_deref().unwrap_or("not known"));
+                let text = |value: &Option<String>| abbreviate(value.as_deref().unwrap_or("not known"));
                 Some(format!("{} is {} here, {} on the others", found.key, text(&found.here), text(&found.there)))
             }
             Condition::Above(key, least) if key == SLOW_CPUS => {
@@ -343,7 +343,7 @@ impl Condition {
 }
 
 /// The beginning of a long value.
-fn short(value: &str) -> String {
+fn abbreviate(value: &str) -> String {
     const LONGEST_VALUE: usize = 60;
     let cut: String = value.chars().take(LONGEST_VALUE).collect();
     if cut.len() < value.len() { cut + "…" } else { cut }

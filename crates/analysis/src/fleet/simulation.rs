@@ -7,7 +7,7 @@ use super::drift::Past;
 use super::finding::{Finding, Subject};
 use super::groups::{Basis, Difference, settings};
 use super::outliers::Usual;
-use super::references::known;
+use super::references::known_values;
 use super::signatures::{Example, Signatures};
 use super::*;
 use crate::fixtures::{header, record};
@@ -171,7 +171,7 @@ fn a_slow_host_of_five_is_found_and_four_are_not_judged() {
         vec![record]
     };
     let beside = |worst: f64| {
-        let options = Options { references: known(&[machine(1.0), machine(worst)]), ..options() };
+        let options = Options { references: known_values(&[machine(1.0), machine(worst)]), ..options() };
         let judged = judge(&fleet(4, 0.01, &odds, 6), &options);
         assert_eq!(judged.count(Verdict::Unjudged), 4);
         let of = judged.hosts.iter().find(|judged| judged.host == 2).expect("the host");

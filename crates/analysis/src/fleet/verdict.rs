@@ -3,7 +3,7 @@
 use super::drift::{Drift, Past, drift, equals_of, past_of};
 use super::finding::{Finding, Subject};
 use super::groups::{Basis, Group, Grouping, MIN_HOSTS, differing, groups, settings};
-use super::outliers::{Asked, Compared, GroupUsual, named};
+use super::outliers::{Asked, Compared, GroupUsual, hosts_to_name};
 use super::references::{BesideReferences, Known, beside};
 use super::signatures::{Fit, Signatures};
 use super::{Fleet, Host};
@@ -161,7 +161,7 @@ pub fn judge(fleet: &Fleet, options: &Options) -> Judgement {
         let found = found.as_ref()?;
         Some(Asked { p: found.p(), p_of_all: found.p_of_all(), group: *group })
     });
-    let mut is_named = named(&asked.collect::<Vec<_>>()).into_iter();
+    let mut is_named = hosts_to_name(&asked.collect::<Vec<_>>()).into_iter();
     let hosts = compared.into_iter().map(|(host, group, found)| {
         let is_named = found.is_some() && is_named.next().unwrap_or(false);
         of_host(fleet, options, (&grouping, &areas), (host, group), found, is_named)

@@ -211,7 +211,7 @@ mod tests {
         };
         let many = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());
         assert_eq!((many("first"), many("settled")), (1, 1));
-        assert_eq!(many("") + usize::from(tried.remarked("no ramp seen")), 1);
+        assert_eq!(many("") + usize::from(tried.has_remark("no ramp seen")), 1);
         tried.proven("samples of the clock");
     }
 

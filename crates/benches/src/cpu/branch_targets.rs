@@ -67,7 +67,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if branches == 0 || branches > MAX_BYTES / spacing {
         return Err(BenchError::Unsupported(format!("1 to {} jumps {spacing} bytes apart", MAX_BYTES / spacing)));
     }
-    let code = super::written(Code::jumps(branches as usize, spacing as usize))?;
+    let code = super::require_code(Code::jumps(branches as usize, spacing as usize))?;
     super::beside_cycles(ctx, "jump", [branches, 1], |turns| code.run(turns))
 }
 

@@ -144,7 +144,7 @@ mod tests {
         };
         assert_eq!(before, affinity::allowed().expect("an affinity"));
         // At any load a CPU may be disturbed for a millisecond; all of them hardly ever.
-        if tried.remarked("every CPU was disturbed") {
+        if tried.has_remark("every CPU was disturbed") {
             return println!("skipped: {:?}", tried.result.output.remarks);
         }
         let value = |name: &str| tried.result.series(name).map(|s| s.values.clone()).expect("stated")[0];

@@ -125,7 +125,7 @@ pub(crate) fn evenly(cpus: &[u32], most: usize) -> Vec<u32> {
 }
 
 /// Code that was written at run time, or why there is none.
-fn written<T>(made: io::Result<T>) -> Result<T, BenchError> {
+fn require_code<T>(made: io::Result<T>) -> Result<T, BenchError> {
     made.map_err(|error| match error.kind() {
         io::ErrorKind::Unsupported => BenchError::Unsupported("no code can be written for this CPU yet".to_owned()),
         _ => BenchError::from_io("writing code", &error),

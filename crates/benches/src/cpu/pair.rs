@@ -38,9 +38,9 @@ const AWAKE_NS: u64 = 50_000;
 /// # Errors
 /// When the peer has died, or does not answer for seconds.
 #[inline(always)]
-pub(super) fn until(mut so: impl FnMut() -> bool) -> io::Result<()> {
+pub(super) fn wait_until(mut holds: impl FnMut() -> bool) -> io::Result<()> {
     for look in 1..PATIENCE {
-        if so() {
+        if holds() {
             return Ok(());
         }
         if look.is_multiple_of(LOOKS) && PeerWatch::saw_an_end() {
@@ -243,8 +243,8 @@ impl SharedState {
         make().context("sharing memory with the peer")
     }
 
-    fn count(&self, what: usize) -> &AtomicU64 {
-        &self.counts[what * LINE_WORDS]
+    fn count(&self, counter: usize) -> &AtomicU64 {
+        &self.counts[counter * LINE_WORDS]
     }
 
     /// How many sides are on another CPU than their own: this one, whose CPU that is, and the peer
@@ -373,8 +373,8 @@ impl<'a> Pair<'a> {
     }
 
     /// Waits until a word of the peer differs from `old`: spins for [`AWAKE_NS`], then sleeps.
-    fn answer(&mut self, what: usize, old: u32) -> Outcome {
-        let word = &self.shared.words[what];
+    fn answer(&mut self, place: usize, old: u32) -> Outcome {
+        let word = &self.shared.words[place];
         word.spin_while(old, AWAKE_NS);
         self.peer.wait_for(word, |now| now != old).map(drop)
     }
@@ -568,7 +568,7 @@ mod tests {
     #[test]
     fn who_waits_for_nothing_is_told() {
         let mut looks = 0;
-        until(|| {
+        wait_until(|| {
             looks += 1;
             looks == 3
         })

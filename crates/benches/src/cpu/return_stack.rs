@@ -58,7 +58,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if !(1..=MAX_DEPTH).contains(&depth) {
         return Err(BenchError::Unsupported(format!("calls are nested 1 to {MAX_DEPTH} deep here")));
     }
-    let code = super::written(Code::calls(depth as usize))?;
+    let code = super::require_code(Code::calls(depth as usize))?;
     super::beside_cycles(ctx, "call", [depth, depth], |turns| code.run(turns))
 }
 

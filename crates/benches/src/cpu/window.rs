@@ -97,7 +97,7 @@ impl Rings {
     /// How many times as long a turn with so many fillers takes as the one whose second load hits,
     /// and whether the sibling thread rested in both.
     fn ratio(&mut self, ctx: &mut Ctx, fillers: usize, filler: Filler) -> Result<(f64, bool), BenchError> {
-        let window = super::written(Window::new(fillers, filler))?;
+        let window = super::require_code(Window::new(fillers, filler))?;
         let mut best = [(false, f64::INFINITY); 2];
         // In turns, so that both see the same machine.
         for _ in 0..WINDOWS {
@@ -145,7 +145,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let ring = |order: &[usize]| Ring::new(order, PLACE_DISTANCE).context("mapping a ring");
     let mut rings = Rings { a: ring(&of_a)?, b: ring(&of_b)?, single: ring(&[0])?, turns: [0; 2] };
     let (none, _) = rings.ratio(ctx, 0, filler)?;
-    let found = confirmed(|fillers| {
+    let found = confirm_end(|fillers| {
         let (ratio, alone) = rings.ratio(ctx, fillers, filler)?;
         Ok(Answer { holds: ratio < SERIAL, alone })
     })?;
@@ -186,7 +186,7 @@ enum End {
 /// The end that a search finds, if it is still there afterwards: whatever else uses memory may have
 /// changed the answer to any one of its questions. The largest of those beside a busy sibling where
 /// none was had alone.
-fn confirmed(mut look: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<End, BenchError> {
+fn confirm_end(mut look: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<End, BenchError> {
     let mut ask = |n: usize| {
         let mut answer = look(n)?;
         for _ in 1..TRIES {
@@ -249,8 +249,8 @@ mod tests {
         Ok(Answer { holds, alone: true })
     }
 
-    fn found(ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> End {
-        confirmed(ask).expect("no error")
+    fn find_end(ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> End {
+        confirm_end(ask).expect("no error")
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
             let (mut rng, mut told) = (Rng::new(most), 0);
             for _ in 0..100 {
                 let (mut busy, mut left) = (rng.below(2) == 0, 0);
-                let end = found(|n| {
+                let end = find_end(|n| {
                     if left == 0 {
                         (busy, left) = (!busy, 1 + rng.below(most));
                     }
@@ -289,26 +289,26 @@ mod tests {
             }
             assert!(told >= least_told, "in spells of {most}: {told}");
         }
-        let never = found(|n| Ok(Answer { holds: n <= 127, alone: false }));
+        let never = find_end(|n| Ok(Answer { holds: n <= 127, alone: false }));
         assert_eq!(never, End::At { last: 127, alone: false });
     }
 
     #[test]
     fn an_end_is_one_that_is_there_again() {
-        assert_eq!(found(|n| alone(n <= 102)), End::At { last: 102, alone: true });
-        assert_eq!(found(|_| alone(true)), End::Beyond);
+        assert_eq!(find_end(|n| alone(n <= 102)), End::At { last: 102, alone: true });
+        assert_eq!(find_end(|_| alone(true)), End::Beyond);
         // One answer of the first search is wrong: too early an end, and too late a one.
         for (wrong, asked_of) in [(false, 8), (true, 128)] {
             let mut first = true;
             let ask = |n| alone(if n == asked_of && std::mem::take(&mut first) { wrong } else { n <= 102 });
-            assert_eq!(found(ask), End::At { last: 102, alone: true }, "{wrong}");
+            assert_eq!(find_end(ask), End::At { last: 102, alone: true }, "{wrong}");
         }
         let mut asked = 0;
         let by_chance = |_| {
             asked += 1;
             alone(asked % 2 == 0)
         };
-        assert_eq!(found(by_chance), End::Moves);
+        assert_eq!(find_end(by_chance), End::Moves);
     }
 
     #[test]

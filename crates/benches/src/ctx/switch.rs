@@ -386,7 +386,7 @@ mod tests {
         for kind in ["process", "thread"] {
             let some_round = |tasks, holds: fn(&Tried) -> bool| {
                 let mut tried = (0..40).map(|_| try_out(&BENCH, &[("tasks", tasks), ("kind", kind)], None));
-                tried.any(|tried| tried.as_ref().is_ok_and(|tried| holds(tried) || tried.remarked("SCHED_BATCH")))
+                tried.any(|tried| tried.as_ref().is_ok_and(|tried| holds(tried) || tried.has_remark("SCHED_BATCH")))
             };
             let sleeps = |tried: &Tried| {
                 let sleeps = tried.result.fact("switch.sleeps").and_then(|sleeps| sleeps.parse().ok());

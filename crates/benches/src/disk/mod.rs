@@ -95,7 +95,7 @@ impl Target {
             ctx.fact("disk.file_bytes", size);
             (file, size, Some(scratch))
         } else {
-            let file = disk::open_to_read(Path::new(on)).or_else(|e| refused(e, on))?;
+            let file = disk::open_to_read(Path::new(on)).or_else(|e| explain_refusal(e, on))?;
             let size = disk::size(file.as_fd()).context("looking for its end")?;
             ctx.fact("disk.size", size);
             (file, size, None)
@@ -170,7 +170,7 @@ impl Target {
             })?;
             self.check(&buffer, at)?;
         }
-        if let Some((ratio, may_be_cache)) = pairs.compared() {
+        if let Some((ratio, may_be_cache)) = pairs.first_to_second() {
             ctx.fact("disk.fresh_over_reused", format!("{ratio:.2}"));
             if may_be_cache {
                 ctx.suspect_cache();
@@ -263,7 +263,7 @@ impl Pairs {
     }
 
     /// The ratio of first to second reads, and whether all may come from a cache.
-    fn compared(&self) -> Option<(f64, bool)> {
+    fn first_to_second(&self) -> Option<(f64, bool)> {
         let (fresh, again) = (median(&self.fresh)?, median(&self.reused)?);
         Some((fresh / again, may_be_cache(fresh, again)))
     }
@@ -373,12 +373,12 @@ fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
     }
     match ctx.run_file().map(|shared| disk::open_shared(Path::new(&shared.path))) {
         Some(Ok(file)) => return Ok(file),
-        Some(Err(e)) if e.kind() == io::ErrorKind::InvalidInput => return refused(e, "the work directory"),
+        Some(Err(e)) if e.kind() == io::ErrorKind::InvalidInput => return explain_refusal(e, "the work directory"),
         // Without /proc it cannot be opened.
         Some(Err(_)) | None => {}
     }
     let path = scratch.path().join("disk");
-    let file = disk::create(&path).or_else(|e| refused(e, "the work directory"))?;
+    let file = disk::create(&path).or_else(|e| explain_refusal(e, "the work directory"))?;
     std::fs::remove_file(&path).context("removing the file's name")?;
     Ok(file)
 }
@@ -429,7 +429,7 @@ fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError
 }
 
 /// Explains an error of opening for direct transfers.
-fn refused(error: io::Error, what: &str) -> Result<File, BenchError> {
+fn explain_refusal(error: io::Error, what: &str) -> Result<File, BenchError> {
     match error.kind() {
         io::ErrorKind::InvalidInput => {
             Err(BenchError::Unsupported(format!("{what}: has no direct transfers (O_DIRECT)")))

@@ -278,7 +278,7 @@ mod tests {
         for (access, reads) in [("mixed", true), ("write", false)] {
             let Some(tried) = on_a_file(&BENCH, &[("access", access), ("depth", "4")]) else { return };
             assert!(tried.proven("bytes that went to a disk, of those written") >= 0.99);
-            assert_eq!(!tried.held(read).is_empty(), reads, "{access}");
+            assert_eq!(!tried.proofs_held(read).is_empty(), reads, "{access}");
         }
         assert_eq!(["read", "mixed", "write"].map(writes_of_ten), [0, 3, 10]);
     }

@@ -38,7 +38,7 @@
 //! read back as well (see `file.create_write_read_delete`). See
 //! docs/methods/operating-system.md#metadata-operations.
 
-use super::crowd::{made, name};
+use super::crowd::{check_made, name};
 use super::ring::{self, Maker};
 use super::{BOTH_PLACES, ENTRIES, FILE_BLOCK, OBJECT, directory_of_object, random_content};
 use crate::parts::{self, Composition, Part, Shown};
@@ -245,12 +245,12 @@ struct Files {
 impl Maker for Files {
     #[inline]
     fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
-        made(raw::create_at(dir, name, &self.content), "making a file")
+        check_made(raw::create_at(dir, name, &self.content), "making a file")
     }
 
     #[inline]
     fn remove(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
-        made(raw::unlink_at(dir, name), "removing a file")
+        check_made(raw::unlink_at(dir, name), "removing a file")
     }
 
     fn is_whole(&self, path: &Path) -> std::io::Result<bool> {

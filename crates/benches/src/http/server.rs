@@ -68,7 +68,7 @@ pub(crate) enum Named {
     Nothing,
 }
 
-pub(crate) fn named(path: &str) -> Named {
+pub(crate) fn parse_name(path: &str) -> Named {
     let length = |digits: &str| {
         let plain = digits.bytes().all(|b| b.is_ascii_digit());
         digits.parse::<u64>().ok().filter(|n| plain && *n <= MAX_BODY).map(|n| n as usize)
@@ -114,7 +114,7 @@ fn talk(connection: &TcpStream, content: &mut Content) -> io::Result<()> {
             message::response("400 Bad Request", 0, true, &mut head);
             return write_full(connection.as_fd(), head.as_bytes());
         };
-        match named(path) {
+        match parse_name(path) {
             Named::Memory(length) => {
                 message::response("200 OK", length as u64, close, &mut head);
                 write_both(connection, head.as_bytes(), content.bytes(length))?;
@@ -171,9 +171,9 @@ mod tests {
 
     #[test]
     fn a_path_is_a_number_or_nothing() {
-        assert_eq!(named("/memory/0"), Named::Memory(0));
-        assert_eq!(named("/file/1048576"), Named::File(1 << 20));
-        assert_eq!(named("/usage"), Named::Usage);
+        assert_eq!(parse_name("/memory/0"), Named::Memory(0));
+        assert_eq!(parse_name("/file/1048576"), Named::File(1 << 20));
+        assert_eq!(parse_name("/usage"), Named::Usage);
         for path in [
             "",
             "/",
@@ -187,7 +187,7 @@ mod tests {
             "/usage/",
             "usage",
         ] {
-            assert_eq!(named(path), Named::Nothing, "{path:?}");
+            assert_eq!(parse_name(path), Named::Nothing, "{path:?}");
         }
     }
 

@@ -62,7 +62,7 @@ const WORDS: usize = 2 * LINE_WORDS;
 
 /// The two ends of a round trip through memory: the word that each waits on, and the one that it
 /// changes.
-fn crossed(words: &[AtomicU32]) -> [(&AtomicU32, &AtomicU32); 2] {
+fn ends(words: &[AtomicU32]) -> [(&AtomicU32, &AtomicU32); 2] {
     let (forth, back) = (&words[0], &words[LINE_WORDS]);
     [(back, forth), (forth, back)]
 }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn the_words_are_crossed_and_have_cache_lines_of_their_own() {
         let words = groma_harness::sys::shared::Shared::<AtomicU32>::new(WORDS).expect("memory");
-        let [here, there] = crossed(&words);
+        let [here, there] = ends(&words);
         assert!(std::ptr::eq(here.0, there.1) && std::ptr::eq(here.1, there.0));
         let address = |word: &AtomicU32| std::ptr::from_ref(word).addr();
         // The longest lines have 256 bytes.

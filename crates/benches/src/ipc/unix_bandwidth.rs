@@ -83,7 +83,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ipc::stream::tests::measured;
+    use crate::ipc::stream::tests::assert_measured;
     use groma_harness::testing::try_out;
 
     #[test]
@@ -95,7 +95,8 @@ mod tests {
             ("64K", "seqpacket", "default"),
             ("1001", "seqpacket", "large"),
         ] {
-            measured(&BENCH, &[("size", size), ("kind", kind), ("buffer", buffer)], None).expect("a pair of sockets");
+            assert_measured(&BENCH, &[("size", size), ("kind", kind), ("buffer", buffer)], None)
+                .expect("a pair of sockets");
         }
     }
 
@@ -108,7 +109,7 @@ mod tests {
                 socket::set_send_buffer(end.as_fd(), LARGE).expect("SO_SNDBUF");
             }
             let holds = socket::send_buffer(end.as_fd()).expect("SO_SNDBUF") as u64 + PIECE;
-            let tried = measured(&BENCH, &[("buffer", buffer)], None).expect("a pair of sockets");
+            let tried = assert_measured(&BENCH, &[("buffer", buffer)], None).expect("a pair of sockets");
             assert_eq!(tried.result.fact("stream.holds"), Some(holds.to_string().as_str()), "{buffer}");
         }
     }

@@ -81,20 +81,20 @@ impl Meeting {
     }
 
     #[inline(always)]
-    fn row(&self, member: u32, what: usize) -> &AtomicU64 {
-        &self.rows[member as usize * LINE_WORDS + what]
+    fn row(&self, member: u32, counter: usize) -> &AtomicU64 {
+        &self.rows[member as usize * LINE_WORDS + counter]
     }
 
-    fn sum(&self, what: usize) -> u64 {
-        (0..self.members).map(|member| self.row(member, what).load(SeqCst)).sum()
+    fn sum(&self, counter: usize) -> u64 {
+        (0..self.members).map(|member| self.row(member, counter).load(SeqCst)).sum()
     }
 
     /// One crossing of this member, which has made `crossed` before.
     #[inline(always)]
     fn cross(&self, member: u32, crossed: u64) -> io::Result<()> {
         // Only this member writes its row.
-        let add = |what, more| {
-            let word = self.row(member, what);
+        let add = |counter, more| {
+            let word = self.row(member, counter);
             word.store(word.load(Relaxed) + more, Release);
         };
         add(COME, 1);
@@ -154,9 +154,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     members::end(ctx, others)?;
 
     // All made one more, to leave together.
-    for (what, of) in [("least", u64::min as fn(u64, u64) -> u64), ("greatest", u64::max)] {
+    for (extreme, of) in [("least", u64::min as fn(u64, u64) -> u64), ("greatest", u64::max)] {
         let crossed = (0..members).map(|member| meeting.row(member, CROSSED).load(SeqCst)).reduce(of);
-        let what = format!("crossings of the member with the {what} number, per crossing credited");
+        let what = format!("crossings of the member with the {extreme} number, per crossing credited");
         work::once_each(ctx, &what, crossed.unwrap_or(0).saturating_sub(1), ctx.iterations());
     }
     let told = meeting.sum(TOLD).saturating_sub(1);

@@ -512,7 +512,7 @@ mod tests {
             let value = |name: &str| tried.stated(name);
             assert!(value("idle").is_some_and(|idle| idle > 0.0));
             assert_eq!(value("").is_some(), value("bandwidth").is_some());
-            assert!(value("").is_some() || tried.remarked("co-run"));
+            assert!(value("").is_some() || tried.has_remark("co-run"));
             if let (Some(median), Some(p95)) = (value(""), value("p95")) {
                 assert!(median <= p95);
             }

@@ -449,7 +449,7 @@ mod tests {
             let stated = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());
             assert_eq!(stated("rate"), 1);
             // A neighbour may have had the shared cache meanwhile.
-            let told = tried.remarked("more loads seemed");
+            let told = tried.has_remark("more loads seemed");
             assert_eq!(stated(""), usize::from(!told), "{:?}", tried.result);
             assert!(stated("chains") <= 1);
             assert_eq!(stated("bandwidth"), usize::from(size != "16K"));
@@ -463,7 +463,7 @@ mod tests {
 
     /// Ten loads overlap on twelve chains at a clock of 3 GHz, and sixteen chains add nothing; a
     /// load of the same loop in the first-level cache takes far less than their 30 cycles.
-    fn told(ctx: &mut Ctx, stream_over_lines: f64) -> Outcome {
+    fn state_twelve_chains(ctx: &mut Ctx, stream_over_lines: f64) -> Outcome {
         let point = |(chains, cycles): (usize, f64)| Point { chains, seconds: cycles / 3e9, cycles, alone: true };
         let curve = [(1, 300.0), (8, 40.0), (12, 30.0), (16, 31.0)].map(point);
         state(ctx, &curve, 16, stream_over_lines * super::super::line_size() as f64 / 30.0)
@@ -471,7 +471,8 @@ mod tests {
 
     #[test]
     fn each_output_is_that_of_its_name() {
-        let runs: [fn(&mut Ctx) -> Outcome; 2] = [|ctx| told(ctx, 1.1), |ctx| told(ctx, 2.0)];
+        let runs: [fn(&mut Ctx) -> Outcome; 2] =
+            [|ctx| state_twelve_chains(ctx, 1.1), |ctx| state_twelve_chains(ctx, 2.0)];
         for (run, limiter) in runs.into_iter().zip(["bandwidth", "miss buffers"]) {
             let bench = Benchmark { info: BENCH.info, run: Run::Here(run) };
             let tried = try_out(&bench, &[("size", "512K")], None).expect("a curve");

@@ -125,10 +125,10 @@ fn serve_by(session: Session, answer: impl Fn([u8; SIZE]) -> [u8; SIZE]) -> io::
             EDGE => epoll.add_edge(connection.as_fd(), place),
             _ => epoll.add(connection.as_fd(), place),
         };
-        checked(added)?;
+        check_result(added)?;
     }
-    checked(epoll.add(control.as_fd(), at_control))?;
-    checked(epoll.add(session.hold.as_fd(), at_hold))?;
+    check_result(epoll.add(control.as_fd(), at_control))?;
+    check_result(epoll.add(session.hold.as_fd(), at_hold))?;
     // The client starts when it has read this.
     send_numbers(&control, [count as u64])?;
     let (mut answered, mut waits) = (0u64, 0u64);
@@ -201,7 +201,7 @@ fn serve_by_uring(
     }
 }
 
-fn checked(result: isize) -> io::Result<()> {
+fn check_result(result: isize) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-result as i32)) }
 }
 
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn an_answer_to_another_request_does_not_count() {
         let tried = try_failing(&FROM_WRONG, &[("connections", "3")], None).expect("loopback");
-        assert_eq!(tried.held("answers that were not those of their request"), [false]);
+        assert_eq!(tried.proofs_held("answers that were not those of their request"), [false]);
     }
 
     /// More connections than are asked at a time, so that the order wraps around within a batch.

@@ -31,7 +31,7 @@
 //! **Sources:** lmbench3 `bw_udp` (as intended); iperf's datagram mode. See
 //! docs/methods/operating-system.md#udp.
 
-use super::udp_rtt::connected;
+use super::udp_rtt::connect_socket;
 use super::{FAMILY, PLACEMENTS, within};
 use crate::payload::{fill, holds};
 use crate::peer::{Family, Limits, Peer, Service, Session, Transport};
@@ -127,7 +127,7 @@ fn serve(session: Session) -> io::Result<()> {
         let batch = u32::from_be_bytes(request);
         for index in 0..count {
             fill(&mut datagram, number(batch, index));
-            match sent(socket.send(&datagram))? {
+            match count_sent(socket.send(&datagram))? {
                 Some(n) => total += n,
                 None => return Ok(()),
             }
@@ -140,7 +140,7 @@ fn serve(session: Session) -> io::Result<()> {
             if words < MAX_LAST_WORDS {
                 words += 1;
                 let report = [number(batch, LAST).to_le_bytes(), total.to_le_bytes()];
-                match sent(socket.send(report.as_flattened()))? {
+                match count_sent(socket.send(report.as_flattened()))? {
                     Some(n) => total += n,
                     None => return Ok(()),
                 }
@@ -172,7 +172,7 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Option<usize>> {
 
 /// How many datagrams were sent: 1, or 0 where there is no buffer space; such a one counts as lost.
 /// `None` when there is no receiver any more.
-fn sent(result: io::Result<usize>) -> io::Result<Option<u64>> {
+fn count_sent(result: io::Result<usize>) -> io::Result<Option<u64>> {
     match result {
         Ok(_) => Ok(Some(1)),
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => Ok(None),
@@ -218,7 +218,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let count = (BATCH / size).min(MAX_DATAGRAMS) as u32;
     let limits = Limits { size: size as u32, count };
     let peer = Peer::start_within(ctx, service, Family::of_word(ctx.word("family")), limits)?;
-    let socket = connected(peer.address())?;
+    let socket = connect_socket(peer.address())?;
     socket.set_read_timeout(Some(PATIENCE)).context("setting a time-out")?;
     let mut buffer = vec![0; LONGEST_DATAGRAM];
     let (mut batch, mut batches, mut arrived, mut empty, mut disorder, mut changed) = (0u32, 0u32, 0u64, 0u32, 0, 0);
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn nothing_is_sent_beyond_what_was_agreed_upon() {
         let (to, held, service) = serving(Limits { size: 100, count: 3 });
-        let client = connected(to).expect("loopback");
+        let client = connect_socket(to).expect("loopback");
         client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
         let mut buffer = vec![0; LONGEST_DATAGRAM];
         for batch in [1u32, 2] {
@@ -417,12 +417,12 @@ mod tests {
             let batch = u32::from_be_bytes(request);
             send(batch, count, &mut |index| {
                 fill(&mut datagram, number(batch, index));
-                total += sent(socket.send(&datagram))?.unwrap_or(0);
+                total += count_sent(socket.send(&datagram))?.unwrap_or(0);
                 Ok(())
             })?;
             while !session.is_over() {
                 let report = [number(batch, LAST).to_le_bytes(), total.to_le_bytes()];
-                total += sent(socket.send(report.as_flattened()))?.unwrap_or(0);
+                total += count_sent(socket.send(report.as_flattened()))?.unwrap_or(0);
                 match receive(socket, &mut request) {
                     Ok(None) => {}
                     Ok(Some(_)) => break,
@@ -517,7 +517,7 @@ mod tests {
         }
         let tried = try_failing(&stating(run), &[], None).expect("a value");
         let expected = [true, true, false, false, false, true, true, false, false];
-        assert_eq!(tried.held("datagrams received"), expected);
+        assert_eq!(tried.proofs_held("datagrams received"), expected);
     }
 
     #[test]
@@ -532,10 +532,10 @@ mod tests {
         }
         let bench = stating(run);
         let free = try_failing(&bench, &[], None).expect("a value");
-        assert_eq!(free.held("datagrams out of order"), [true, true, true, false]);
+        assert_eq!(free.proofs_held("datagrams out of order"), [true, true, true, false]);
         let here = affinity::allowed().expect("the CPUs that are allowed")[0];
         let placed = try_failing_at(&bench, Placement::SameCpu, &[here, here]).expect("a value");
-        assert_eq!(placed.held("datagrams out of order"), [true, false, false, false]);
+        assert_eq!(placed.proofs_held("datagrams out of order"), [true, false, false, false]);
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Batch {
                 }
                 Ok(self.count)
             }
-            "mmsg" => counted(self.sent.send(near)),
+            "mmsg" => count_or_error(self.sent.send(near)),
             _ => Ok(write(near, self.sent.whole())? / self.size),
         }
     }
@@ -99,14 +99,14 @@ impl Batch {
             }
             "joined" => Ok(read(far, self.got.whole())? / self.size),
             _ => {
-                let n = counted(self.got.receive(far, self.count))?;
+                let n = count_or_error(self.got.receive(far, self.count))?;
                 Ok((0..n).filter(|place| self.got.received(*place) == self.size).count())
             }
         }
     }
 }
 
-fn counted(result: isize) -> io::Result<usize> {
+fn count_or_error(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))
 }
 

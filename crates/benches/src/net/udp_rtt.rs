@@ -113,7 +113,7 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Option<usize>> {
 }
 
 /// A socket of the address's family, connected to it.
-pub(super) fn connected(to: SocketAddr) -> Result<UdpSocket, BenchError> {
+pub(super) fn connect_socket(to: SocketAddr) -> Result<UdpSocket, BenchError> {
     let any: SocketAddr =
         if to.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
     let socket = UdpSocket::bind(any).context("making a UDP socket")?;
@@ -132,7 +132,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     }
     let limits = Limits { size: size as u32, count: 1 };
     let peer = Peer::start_within(ctx, service, Family::of_word(ctx.word("family")), limits)?;
-    let socket = connected(peer.address())?;
+    let socket = connect_socket(peer.address())?;
     let mut message = vec![1u8; size];
     let mut answer = vec![0; LONGEST_DATAGRAM];
     let (mut sent, mut received, mut late) = (0u64, 0u64, 0u64);
@@ -242,13 +242,13 @@ mod tests {
         let tried = try_failing(&FROM_WRONG, &[("size", "64")], None).expect("loopback");
         let answers = tried.proof("answers per round trip").seen;
         assert!(answers > 2.9, "{answers} answers were read in each trip");
-        assert!(tried.remarked("were sent again"), "{:?}", tried.result.output.remarks);
+        assert!(tried.has_remark("were sent again"), "{:?}", tried.result.output.remarks);
     }
 
     #[test]
     fn what_is_longer_than_agreed_upon_is_not_answered() {
         let socket = Socket::bind(Transport::Udp, Family::V4.loopback()).expect("loopback");
-        let client = connected(socket.address().expect("bound")).expect("loopback");
+        let client = connect_socket(socket.address().expect("bound")).expect("loopback");
         client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
         let (hold, held) = pipe().expect("pipe");
         let limits = Limits { size: 64, count: 1 };

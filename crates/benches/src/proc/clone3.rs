@@ -112,7 +112,7 @@ fn pidfd<'a>(children: &'a Children, task: &'a Task<'a>) -> Variant<'a> {
             watch.start();
             let code = life().map_err(|e| no_child("making a child, or waiting for it", &e))?;
             watch.stop();
-            children.left(code)?;
+            children.count_code(code)?;
         }
         Ok(())
     })

@@ -72,7 +72,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let exit = child.wait().context("waiting for the child")?;
             let waited = watch.now_ns();
             let left = parked.stamp(i);
-            children.ended(&exit)?;
+            children.count_exit(&exit)?;
             let Some((from, to)) = since_end(released, left, waited) else {
                 return Err(BenchError::Failed(format!("a child left at {left}, not within {released}..{waited} ns")));
             };

@@ -324,6 +324,6 @@ mod tests {
             Ok(())
         }
         let tried = try_failing(&stating(run), &[], None).expect("a value");
-        assert_eq!(tried.held(""), [true, true, false, true, true, false, true, false]);
+        assert_eq!(tried.proofs_held(""), [true, true, false, true, true, false, true, false]);
     }
 }

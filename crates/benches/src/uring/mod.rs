@@ -31,7 +31,7 @@ const BATCH: Param = Param::count("batch", "operations submitted and waited for 
     .full(&["8"]);
 
 /// Whether the result is that of an operation that the kernel does not know.
-fn unknown(result: i32) -> bool {
+fn is_unknown(result: i32) -> bool {
     const EINVAL: i32 = 22;
     const EOPNOTSUPP: i32 = 95;
     matches!(-result, EINVAL | EOPNOTSUPP)
@@ -44,7 +44,7 @@ mod tests {
     /// EINVAL and EOPNOTSUPP, as the negative results of an operation.
     #[test]
     fn only_an_operation_that_the_kernel_does_not_know_is_unknown() {
-        let seen = [-22, -95, -1, -38, 0, 22].map(unknown);
+        let seen = [-22, -95, -1, -38, 0, 22].map(is_unknown);
         assert_eq!(seen, [true, true, false, false, false, false]);
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn run(program: &Program, args: &CompareArgs) -> Result<u8> {
         let in_turns = in_turns(first, side);
         let sides = [first, side].map(|side| (&side.newest, &side.records[..]));
         let mut comparison = beside(sides, in_turns, &earlier);
-        comparison.unscaled = first.unscaled(side);
+        comparison.unscaled = first.count_unscaled(side);
         Compared { side: side.side(), differences: differences(first.head(), side.head()), comparison, in_turns }
     };
     let others: Vec<Compared<'_>> = rest.iter().map(compared).collect();

@@ -332,7 +332,7 @@ fn load(program: &Program, args: &ExportArgs, run: &str, table: Table, samples: 
         // A stream may have its records alone, as those of fleets do; a table of them needs no
         // more.
         Err(error) if table == Table::Records && store::is_stream(run) => {
-            let mut shown = store::recorded(run).map_err(|_| error)?;
+            let mut shown = store::read_recorded(run).map_err(|_| error)?;
             shown.records.retain(|record| selected(&record.id));
             shown
         }

@@ -200,7 +200,7 @@ fn options(args: &JudgeArgs) -> Result<Options> {
     Ok(Options {
         at_least: args.at_least / 100.0,
         signatures,
-        references: references::known(&machines),
+        references: references::known_values(&machines),
         past: args.baseline.as_deref().map(past::read).transpose()?.unwrap_or_default(),
     })
 }

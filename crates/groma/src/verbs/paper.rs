@@ -16,7 +16,7 @@ use crate::print::{print, style};
 use crate::program::Program;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use groma_analysis::point::measured;
+use groma_analysis::point::measured_value;
 use groma_harness::model::{Placement, Profile, Record, RunHeader};
 use groma_harness::sys::topology::Topology;
 use groma_published::{Checked, DOCUMENTS, Document, Picture, Shape, Table, check};
@@ -336,7 +336,7 @@ const MIN_BUDGET: Duration = Duration::from_secs(10);
 fn measure(program: &Program, args: &PaperArgs, points: &[&Planned], here: Option<&Machine>) -> Result<u8> {
     let has = |planned: &Planned| {
         let held =
-            |machine: &Machine| machine.records.iter().any(|r| measured(r).is_some() && is_of(r, &planned.point));
+            |machine: &Machine| machine.records.iter().any(|r| measured_value(r).is_some() && is_of(r, &planned.point));
         here.is_some_and(held)
     };
     let can = |planned: &&&Planned| planned.unsupported.is_none() && planned.point.placement != Placement::Remote;

@@ -171,7 +171,7 @@ fn chosen<'a>(families: Families<'_>, args: &PlotArgs, shown: &'a Shown) -> Resu
     if records.is_empty() {
         bail!("run {run} holds no metric '{metric}' ({} show lists them)", name());
     }
-    records.retain(|r| args.points.is_there(r));
+    records.retain(|r| args.points.is_selected(r));
     if records.is_empty() {
         bail!("run {run} holds no {metric} in that placement or worker group");
     }

@@ -81,7 +81,7 @@ pub(super) fn run(program: &Program, args: &ShowArgs) -> Result<u8> {
     if let Some(metric) = &metric {
         return show_metric(program, args, metric);
     }
-    if let Some(option) = args.points.typed().first() {
+    if let Some(option) = args.points.words().first() {
         bail!("{option}: choose the points of one metric: {} show METRIC {option}", name());
     }
     if args.times {
@@ -200,7 +200,7 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
     let mut shown = load(program, &args.store, run, false, text, is_it, wanted)?;
     shown.keep_points(is_it);
     if !shown.records.iter().any(wanted) {
-        let such = args.points.typed().iter().map(|option| format!(" {option}")).collect::<String>();
+        let such = args.points.words().iter().map(|option| format!(" {option}")).collect::<String>();
         let holds = shown.records.iter().any(|r| is_it(&r.id));
         match &args.of {
             _ if holds => bail!("run {} holds no {text}{such}", shown.head.run),

@@ -22,7 +22,7 @@ pub(super) fn line(row: RunRow) -> RunLine {
         host: row.host.unwrap_or_default(),
         kernel: row.kernel.unwrap_or_default(),
         tags: row.tags,
-        asked: asked(&row.args),
+        asked: request_of(&row.args),
         args: row.args,
         points: row.points,
         rounds: row.rounds,
@@ -61,7 +61,7 @@ const OF_SURVEY: [&str; 8] =
 
 /// The request of a run from its command line: without options of the output, and with `survey` if
 /// it selects nothing.
-fn asked(args: &[String]) -> String {
+fn request_of(args: &[String]) -> String {
     let mut rest = args.iter().map(String::as_str);
     let verb = rest.next().filter(|verb| *verb != "run");
     let mut words: Vec<&str> = verb.into_iter().collect();
@@ -108,7 +108,7 @@ mod tests {
             ("", "survey"),
         ] {
             let words: Vec<String> = args.split_whitespace().map(str::to_owned).collect();
-            assert_eq!(asked(&words), expected, "{args}");
+            assert_eq!(request_of(&words), expected, "{args}");
         }
     }
 }

@@ -157,7 +157,7 @@ fn none(program: &Program, args: &TrendArgs, store: &Store) -> Result<String> {
         program.select(std::slice::from_ref(unknown), Tier::Full)?;
     }
     let what = if args.select.is_empty() { "a metric".to_owned() } else { args.select.join(", ") };
-    let options = args.points.typed();
+    let options = args.points.words();
     if options.is_empty() {
         return Ok(format!("no complete run of these holds {what} ({} runs lists the runs)", name()));
     }

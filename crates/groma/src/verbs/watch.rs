@@ -111,7 +111,7 @@ pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
         let second = watch.second();
         let line = serde_json::to_string(&second).context("--out")?;
         out.write(format!("{line}\n").as_bytes());
-        course.write(&watch.recorded());
+        course.write(&watch.take_recorded());
         if !args.openmetrics {
             if lines % report::WATCH_HEAD_EVERY == 0 {
                 shown = shown.and_then(|()| print(&report::watch_head(&second, &style)));
@@ -125,7 +125,7 @@ pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
         }
     }
     // What came after the last whole second.
-    course.write(&watch.recorded());
+    course.write(&watch.take_recorded());
     let watched = watch.end();
     let summary =
         if args.openmetrics { report::watch_openmetrics(&watched) } else { report::watched(&watched, &style) };

@@ -5,7 +5,7 @@ use groma_model::page::{On, Values};
 use groma_model::{Families, Record};
 
 use super::names::{numbers, row_name, title};
-use super::{Compared, Relative, change, is_of, letter, short, sign};
+use super::{Compared, Relative, change, is_of, letter, sign, verdict_word};
 use crate::grid::{Align, Cell, Grid};
 use crate::layout::{GAP, Strip, in_two_columns, rule, stacked};
 use crate::point::{name, params, point_without};
@@ -240,7 +240,7 @@ fn table(other: &Compared<'_>, style: &Style) -> String {
         let interval = pair.interval.map_or(units::NONE.to_owned(), ends);
         let from = pair.detectable.map_or(units::NONE.to_owned(), |ratio| units::percent(ratio - 1.0));
         let cells = [name, a, b, number(pair.ratio), interval, from];
-        let verdict = format!("{} {}", sign(pair.verdict, style), short(pair.verdict));
+        let verdict = format!("{} {}", sign(pair.verdict, style), verdict_word(pair.verdict));
         grid.row(cells.into_iter().map(Cell::new).chain([Cell::ink(verdict, ink)]).collect());
     }
     let mut out = grid.render();

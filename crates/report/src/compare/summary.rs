@@ -7,7 +7,7 @@ use groma_model::{Families, InTurns, RunHeader};
 
 use super::differs::in_words;
 use super::names::page_name;
-use super::{Compared, Relative, Side, letter, short, sign, why};
+use super::{Compared, Relative, Side, letter, sign, verdict_word, why};
 use crate::machine::host;
 use crate::runs::minute;
 use crate::style::{Ink, Style, columns, wrap_behind};
@@ -343,7 +343,7 @@ fn legend(others: &[Compared<'_>], style: &Style) -> Vec<String> {
             Verdict::Unclear(reason) => why(reason),
             _ => String::new(),
         };
-        for (known, new) in [(&mut used, sign), (&mut words, format!("{}: {reason}", short(verdict)))] {
+        for (known, new) in [(&mut used, sign), (&mut words, format!("{}: {reason}", verdict_word(verdict)))] {
             if !known.contains(&new) && !new.ends_with(": ") {
                 known.push(new);
             }

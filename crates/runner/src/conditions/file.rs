@@ -87,7 +87,7 @@ impl StateFile {
     /// # Errors
     /// Names the file: it cannot be written, or reads differently afterwards.
     pub(crate) fn write(&self, content: &[u8]) -> Result<()> {
-        let name = || format!("{}: writing '{}'", self.0.display(), shown(content));
+        let name = || format!("{}: writing '{}'", self.0.display(), show_content(content));
         let write = || {
             let mut file = self.open()?;
             if !self.is_kernels() {
@@ -99,7 +99,12 @@ impl StateFile {
         write().with_context(name)?;
         let now = self.read()?;
         if !self.is_same(&now, content) {
-            bail!("{}: it reads '{}' after '{}' was written", self.0.display(), shown(&now), shown(content));
+            bail!(
+                "{}: it reads '{}' after '{}' was written",
+                self.0.display(),
+                show_content(&now),
+                show_content(content)
+            );
         }
         Ok(())
     }
@@ -107,7 +112,7 @@ impl StateFile {
     /// What to write to restore this content.
     pub(crate) fn to_restore(&self, content: &[u8]) -> Vec<u8> {
         if self.is_kernels() {
-            format!("{}\n", chosen(&String::from_utf8_lossy(content))).into()
+            format!("{}\n", chosen_word(&String::from_utf8_lossy(content))).into()
         } else {
             content.into()
         }
@@ -117,7 +122,7 @@ impl StateFile {
     pub(crate) fn is_same(&self, content: &[u8], value: &[u8]) -> bool {
         let (content, value) = (String::from_utf8_lossy(content), String::from_utf8_lossy(value));
         if self.is_kernels() {
-            chosen(&content).split_whitespace().eq(value.split_whitespace())
+            chosen_word(&content).split_whitespace().eq(value.split_whitespace())
         } else {
             content.trim_end() == value.trim_end()
         }
@@ -126,7 +131,7 @@ impl StateFile {
 
 /// The value of a kernel setting: of several words such as `always madvise [never]`, the one in
 /// brackets.
-fn chosen(content: &str) -> &str {
+fn chosen_word(content: &str) -> &str {
     let mut bracketed = content
         .split_whitespace()
         .filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
@@ -138,7 +143,7 @@ fn chosen(content: &str) -> &str {
 }
 
 /// A content for a message: the text if it is short, else its length.
-pub(crate) fn shown(content: &[u8]) -> String {
+pub(crate) fn show_content(content: &[u8]) -> String {
     const SHORT: usize = 80;
     let text = String::from_utf8_lossy(content);
     let text = text.trim();
@@ -159,7 +164,7 @@ mod tests {
             ("[a] [b]", "[a] [b]"),
             ("[]", "[]"),
         ] {
-            assert_eq!(chosen(content), value);
+            assert_eq!(chosen_word(content), value);
         }
         let kernels = StateFile("/proc/sys/net/ipv4/tcp_rmem".into());
         assert!(kernels.is_same(b"4096\t131072\t6291456\n", b"4096 131072 6291456\n"));
@@ -173,8 +178,11 @@ mod tests {
 
     #[test]
     fn a_content_is_shown_in_one_line() {
-        assert_eq!((shown(b" madvise\n"), shown(b"a\nb\n")), ("madvise".to_owned(), "(4 bytes)".to_owned()));
-        assert_eq!((shown(&[b'x'; 80]).len(), shown(&[b'x'; 81])), (80, "(81 bytes)".to_owned()));
+        assert_eq!(
+            (show_content(b" madvise\n"), show_content(b"a\nb\n")),
+            ("madvise".to_owned(), "(4 bytes)".to_owned())
+        );
+        assert_eq!((show_content(&[b'x'; 80]).len(), show_content(&[b'x'; 81])), (80, "(81 bytes)".to_owned()));
     }
 
     #[test]

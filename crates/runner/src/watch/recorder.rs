@@ -139,7 +139,7 @@ mod tests {
         let (started, until) = (Instant::now(), Instant::now() + Duration::from_secs(30));
         while file.len() - first < 20_000 && Instant::now() < until {
             std::thread::yield_now();
-            file.extend(watch.recorded());
+            file.extend(watch.take_recorded());
             probes += watch.second().cpus.iter().map(|cpu| cpu.probes).sum::<u64>();
         }
         let longest_ns = started.elapsed().as_nanos() as u64 + 1_000_000_000;

@@ -18,7 +18,7 @@ pub(super) fn memory(book: &mut Book) {
     let mthp = per_size(book, &format!("{MM}/transparent_hugepage"), "enabled");
     book.say(
         "memory.mthp",
-        mthp.iter().map(|(size, text)| format!("{size}={}", super::chosen(text))).collect::<Vec<_>>().join(" "),
+        mthp.iter().map(|(size, text)| format!("{size}={}", super::chosen_word(text))).collect::<Vec<_>>().join(" "),
     );
     let pools = per_size(book, &format!("{MM}/hugepages"), "nr_hugepages");
     book.say(

@@ -147,7 +147,7 @@ impl Config {
             is_fast: values.is_yes("FASTMEM")?,
             is_slow: values.is_yes("SLOWFS")?,
             parts: values.parts()?,
-            told: values.told(),
+            told: values.facts(),
             remarks: [remarks, values.unknown()].concat(),
         };
         Ok(config)
@@ -217,7 +217,7 @@ impl Values {
         }
     }
 
-    fn told(&self) -> Vec<Fact> {
+    fn facts(&self) -> Vec<Fact> {
         let told = TOLD.iter().filter_map(|name| Some((name, &self.0.get(*name)?.1)));
         told.filter(|(_, text)| !text.is_empty())
             .map(|(name, text)| Fact::new(format!("lmbench.{name}"), text))

@@ -80,7 +80,7 @@ impl Found {
         };
         let params = if record.params_text.is_empty() { String::new() } else { format!(" ({})", record.params_text) };
         // As there, what took samples has a line, however busy the machine: scripts expect it.
-        let Some(value) = record.measured() else {
+        let Some(value) = record.measured_value() else {
             let why = if record.reason.is_empty() { "there is no value" } else { &record.reason };
             call.absent(&format!("{}{params}: {why}", record.state.word()));
             return None;

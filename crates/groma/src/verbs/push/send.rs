@@ -43,15 +43,15 @@ pub(super) fn push(args: &PushArgs) -> Result<u8> {
     for file in files {
         let item = read(args, file);
         if let Err(error) = send(&mut line, item, &mut counts) {
-            warn!("{}; sent before: {}", error, told(&counts));
+            warn!("{}; sent before: {}", error, summary(&counts));
             return Ok(exit::FAILED);
         }
     }
-    print(&format!("{}\n", told(&counts)))?;
+    print(&format!("{}\n", summary(&counts)))?;
     Ok(if counts.unusable > 0 { exit::USAGE } else { 0 })
 }
 
-fn told(counts: &Counts) -> String {
+fn summary(counts: &Counts) -> String {
     let Counts { added, known, unusable } = counts;
     let runs = groma_report::units::counted(*added, "run");
     let known = if *known > 0 { format!(", {known} known already") } else { String::new() };
