@@ -10,7 +10,7 @@ use crate::round_value::{head, round_values};
 const MIN_RUNS: usize = 3;
 /// The factor by which a value must lie beyond all of them. Runs of one machine differ by less
 /// unless something has changed (docs/methods/statistics.md#earlier-runs).
-const BEYOND: f64 = 1.25;
+const BEYOND_FACTOR: f64 = 1.25;
 
 /// The flag of a record whose value lies far beyond those of all earlier runs. `earlier` holds this
 /// point's rounds of each run.
@@ -52,8 +52,8 @@ fn is_beyond_all(value: f64, interval: Option<[f64; 2]>, earlier: &[f64]) -> boo
     let least = earlier.iter().copied().fold(f64::INFINITY, f64::min);
     let most = earlier.iter().copied().fold(0.0, f64::max);
     let [low, high] = interval.unwrap_or([value; 2]);
-    let above = value > most * BEYOND && low > most;
-    let below = value < least / BEYOND && high < least;
+    let above = value > most * BEYOND_FACTOR && low > most;
+    let below = value < least / BEYOND_FACTOR && high < least;
     above || below
 }
 

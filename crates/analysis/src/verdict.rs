@@ -14,12 +14,12 @@ const OK_SHARE: f64 = 0.5;
 /// `unresolved`.
 const NOISY_SHARE: f64 = 0.2;
 /// A half-width beyond this fraction of the value makes a metric `noisy`, whatever its samples.
-const WIDE: f64 = 0.10;
+const MAX_HALF_WIDTH: f64 = 0.10;
 /// A latency whose mean exceeds its median by more than this factor shared its CPU with other
 /// tasks. The median of a blocking operation is then not that of an idle machine: a pipe round trip
 /// next to 4 busy loops takes 1.3 to 1.5 times as long, at ratios of 1.5 and more
 /// (docs/methods/statistics.md#contention).
-const CONTENDED: f64 = 1.5;
+const CONTENDED_RATIO: f64 = 1.5;
 /// Reading the clock is flagged when it took more than this share of the time read: the correction
 /// then makes the value uncertain by a percent or more.
 const CLOCK_SHARE: f64 = 0.1;
@@ -86,8 +86,8 @@ pub(crate) fn verdict(
     let all = || values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
     let (low, high) = ci.map_or_else(all, |ci| (ci.low, ci.high));
     let half_width = at_one_clock.map_or((high - low) / 2.0 / head.value.abs(), |at| at.half_width);
-    if half_width > WIDE {
-        return (State::Noisy, Some(Reason::Wide { limit: WIDE }));
+    if half_width > MAX_HALF_WIDTH {
+        return (State::Noisy, Some(Reason::Wide { limit: MAX_HALF_WIDTH }));
     }
     (State::Ok, None)
 }
@@ -126,7 +126,7 @@ pub(crate) fn flags(
     if point.timing != Timing::Stated && !good.is_empty() && !host.timing_is_verified() {
         flags.push(Flag::TimingUnverified { error: host.proportionality });
     }
-    if let Some(ratio) = contention(metric, samples).filter(|ratio| *ratio > CONTENDED) {
+    if let Some(ratio) = contention(metric, samples).filter(|ratio| *ratio > CONTENDED_RATIO) {
         flags.push(Flag::Contended { ratio });
     }
     if let Some(share) = clock_share(metric, good).filter(|share| *share > CLOCK_SHARE) {

@@ -50,7 +50,7 @@ const fn three(name: &'static str, int: Shown, double: Shown, float: Shown) -> L
 }
 
 /// The heads of [`near`].
-const NEAR: &[&str] = &["1 CPU", "2 CPUs"];
+const NEAR_HEADS: &[&str] = &["1 CPU", "2 CPUs"];
 
 /// The page of the system.
 pub(crate) const SYSTEM: &[Block] = &[
@@ -190,7 +190,7 @@ pub(crate) const SYSTEM: &[Block] = &[
     Block {
         title: "Round trips",
         families: &["ipc", "net", "signal", "rpc", "http"],
-        heads: NEAR,
+        heads: NEAR_HEADS,
         values: Values::WithUnits,
         lines: &[
             near("futex", of("ipc.futex_rtt", &[])),
@@ -209,7 +209,7 @@ pub(crate) const SYSTEM: &[Block] = &[
     Block {
         title: "Bandwidth",
         families: &["ipc", "net", "file"],
-        heads: NEAR,
+        heads: NEAR_HEADS,
         values: Values::Gigabytes,
         lines: &[
             near("pipe", quick("ipc.pipe_bandwidth", &[])),

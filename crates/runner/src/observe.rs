@@ -39,7 +39,7 @@ const MAX_RUNS: usize = 30;
 /// The kernel samples a task every 1 to 10 ms to divide its time into user and system time.
 const ENOUGH_CPU_TIME: Duration = Duration::from_millis(500);
 /// No run begins after this time.
-const LONG: Duration = Duration::from_secs(10);
+const LAST_START: Duration = Duration::from_secs(10);
 /// The longest answer in bytes: two hundred kinds of calls take 5 KB.
 const LONGEST_ANSWER: usize = 1 << 20;
 
@@ -131,7 +131,7 @@ fn untraced_runs(mut once: impl FnMut() -> Result<OneRun>) -> Result<Vec<OneRun>
     once()?;
     let started = Instant::now();
     let (mut runs, mut cpu) = (Vec::new(), Duration::ZERO);
-    while runs.len() < MIN_RUNS || (cpu < ENOUGH_CPU_TIME && runs.len() < MAX_RUNS && started.elapsed() < LONG) {
+    while runs.len() < MIN_RUNS || (cpu < ENOUGH_CPU_TIME && runs.len() < MAX_RUNS && started.elapsed() < LAST_START) {
         let one = once()?;
         cpu += Duration::from_nanos(one.user_ns + one.system_ns);
         runs.push(one);

@@ -205,10 +205,10 @@ pub fn task_limit() -> String {
 /// As [`task_limit`]; `of_user` is the number of tasks that the user may have.
 fn task_limit_in(tree: &Tree, of_user: Option<u64>) -> String {
     /// Since the refusal some tasks may have ended.
-    const NEAR: u64 = 8;
+    const NEAR_TASKS: u64 = 8;
     let group = cgroup::tasks_left(tree);
     match (group, of_user) {
-        (Some(left), _) if left.bytes < NEAR => format!("{} of {}", left.file, left.limit),
+        (Some(left), _) if left.bytes < NEAR_TASKS => format!("{} of {}", left.file, left.limit),
         (_, Some(most)) => format!("RLIMIT_NPROC of {most}"),
         (Some(left), None) => format!("{} of {}, or memory", left.file, left.limit),
         (None, None) => "a limit on tasks or memory".to_owned(),

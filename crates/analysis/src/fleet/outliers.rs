@@ -33,9 +33,9 @@ const MIN_SPREAD: f64 = 0.003;
 const MIN_METRICS_OF_AREA: usize = 3;
 /// In groups of fewer hosts, a host is compared with the others only: it would be a part of its own
 /// measure. In larger ones that changes nothing and takes a sort for each host.
-const LARGE: usize = 20;
+const LARGE_GROUP: usize = 20;
 /// A host is noisy if its intervals are this many times as wide as those of its group, in median.
-const NOISY: f64 = 3.0;
+const NOISY_RATIO: f64 = 3.0;
 /// Half of a 95 % interval in standard deviations.
 const HALF_INTERVAL: f64 = 1.96;
 /// The variance of a median of n values over that of their mean.
@@ -68,7 +68,7 @@ impl Usual {
 
     /// The crowd that a host is compared with.
     fn without(&self, host: usize) -> Option<Crowd> {
-        if self.costs.len() >= LARGE || self.costs.iter().all(|(other, _)| *other != host) {
+        if self.costs.len() >= LARGE_GROUP || self.costs.iter().all(|(other, _)| *other != host) {
             return Some(self.crowd);
         }
         let others: Vec<f64> = self.costs.iter().filter(|(other, _)| *other != host).map(|(_, cost)| *cost).collect();
@@ -166,7 +166,7 @@ impl GroupUsual {
         }
         compared.if_calm = (compared.if_calm * count).min(1.0);
         compared.of_all = (compared.of_all * count).min(1.0);
-        compared.is_wide = median(&wider).is_some_and(|wider| wider > NOISY);
+        compared.is_wide = median(&wider).is_some_and(|wider| wider > NOISY_RATIO);
         compared
     }
 }

@@ -42,7 +42,7 @@ pub(crate) const ALL: &[&Benchmark] = listed!("disk");
 /// Bytes per small request: a page, and the block of most file systems.
 const REQUEST: usize = 4096;
 /// Bytes per large request, as in lmbench's `disk`.
-const LARGE: usize = 1 << 20;
+const LARGE_REQUEST: usize = 1 << 20;
 /// The value of `on` that stands for a file of our own.
 const OWN_FILE: &str = "file";
 
@@ -100,7 +100,7 @@ impl Target {
             ctx.fact("disk.size", size);
             (file, size, None)
         };
-        if size < 2 * LARGE as u64 {
+        if size < 2 * LARGE_REQUEST as u64 {
             return Err(BenchError::Unsupported(format!("{on}: holds {size} B, less than two requests of 1 MiB")));
         }
         let ours = scratch.is_some();
@@ -325,14 +325,14 @@ fn turn_of(round: u32, members: u32, member: u32) -> u64 {
 /// The offsets of [`sequence`] for this turn.
 fn large_requests(size: u64, position: u64, turn: u64) -> impl Iterator<Item = u64> + use<> {
     /// Requests of the stretch.
-    const STRETCH: u64 = (4 << 30) / LARGE as u64;
+    const STRETCH: u64 = (4 << 30) / LARGE_REQUEST as u64;
     /// Requests between the beginnings of two rounds: no round makes more.
     const ROUND: u64 = 512;
-    let all = size / LARGE as u64;
+    let all = size / LARGE_REQUEST as u64;
     let stretch = all.min(STRETCH);
     let first = ((all - stretch) as u128 * u128::from(position.min(100)) / 100) as u64;
     let begin = turn.wrapping_mul(ROUND);
-    (0..).map(move |n: u64| (first + begin.wrapping_add(n) % stretch) * LARGE as u64)
+    (0..).map(move |n: u64| (first + begin.wrapping_add(n) % stretch) * LARGE_REQUEST as u64)
 }
 
 /// The first word of the block of our file at this offset.
@@ -395,11 +395,11 @@ fn most_bytes(size: u64, at: u64, room: u64) -> u64 {
 /// writes, the others wait for it.
 fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError> {
     let size = ctx.int("size");
-    if !size.is_multiple_of(LARGE as u64) {
+    if !size.is_multiple_of(LARGE_REQUEST as u64) {
         return Err(BenchError::Unsupported(format!("{size} B is not a multiple of 1 MiB")));
     }
     let whole = || -> Result<u64, BenchError> {
-        Ok(disk::size(file.as_fd()).context("looking for its end")? / LARGE as u64 * LARGE as u64)
+        Ok(disk::size(file.as_fd()).context("looking for its end")? / LARGE_REQUEST as u64 * LARGE_REQUEST as u64)
     };
     // Before the wait for another member: the time is for all of them.
     let (begun, found) = (ctx.now_ns(), whole()?);
@@ -411,12 +411,12 @@ fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError
     let most = most_bytes(size, at, room);
     let end = begun + ctx.run_file().map_or(ALONE_NS, |shared| shared.fill_ns);
     if at < most {
-        let mut block = random_buffer(ctx, LARGE)?;
-        while at + LARGE as u64 <= most && (at < MIN_FILE || ctx.now_ns() < end) {
+        let mut block = random_buffer(ctx, LARGE_REQUEST)?;
+        while at + LARGE_REQUEST as u64 <= most && (at < MIN_FILE || ctx.now_ns() < end) {
             // The stamps make every block a block of its own, which no device can share.
             put_stamps(&mut block, at);
             write_whole(file.as_fd(), &block, at)?;
-            at += LARGE as u64;
+            at += LARGE_REQUEST as u64;
         }
         // What the device still holds in a cache for writes would be read from there.
         disk::sync_data(file.as_fd()).context("fdatasync")?;

@@ -239,8 +239,8 @@ fn what_is_read_is_within_the_file_and_looked_at_where_it_is_ours() {
     assert!(target.check(&blocks[..512], 0).is_ok() && target.check(&blocks, 512).is_ok());
     assert_eq!(Target { ours: false, ..target }.check(&blocks, 0), Ok(()));
     // Nor does a transfer wait for memory.
-    let buffer = buffer(LARGE).expect("memory");
-    assert_eq!(buffer.resident_pages().expect("mincore"), LARGE / page_size());
+    let buffer = buffer(LARGE_REQUEST).expect("memory");
+    assert_eq!(buffer.resident_pages().expect("mincore"), LARGE_REQUEST / page_size());
 }
 
 /// A write that left the stamp of another place would make a later round fail, or pass for its

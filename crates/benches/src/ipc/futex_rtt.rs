@@ -18,7 +18,7 @@
 //! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
-use super::{NEAR, ONE_PROCESS_EACH, WORDS, ends};
+use super::{NEAR_PLACEMENTS, ONE_PROCESS_EACH, WORDS, ends};
 use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::fork::PeerWatch;
@@ -34,7 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         outputs: &[Output::MAIN, FIRST_TRIPS],
         scaling: ONE_PROCESS_EACH,
-        placements: NEAR,
+        placements: NEAR_PLACEMENTS,
         interference: Interference::Blocking,
         target_half_width: 0.02,
         version: 2,

@@ -43,7 +43,7 @@ pub(crate) static ABOUT: Family = Family {
 pub(crate) const ALL: &[&Benchmark] = listed!("ipc");
 
 /// The default placements of the two sides; every other placement can be requested.
-const NEAR: &[Placement] = &[Placement::SameCpu, Placement::SameLlc];
+const NEAR_PLACEMENTS: &[Placement] = &[Placement::SameCpu, Placement::SameLlc];
 
 /// How round trips scale.
 const ONE_PROCESS_EACH: Scaling =
@@ -136,7 +136,7 @@ mod tests {
                 "ipc.spin_rtt" | "http.open_loop" => vec![Placement::SameLlc],
                 "net.tcp_dispatch" => vec![Placement::Free],
                 id if id.starts_with("ctx.") => vec![Placement::SameCpu],
-                _ => NEAR.to_vec(),
+                _ => NEAR_PLACEMENTS.to_vec(),
             };
             let places = bench.info.placements;
             assert!(expected.iter().all(|place| places.contains(place)), "{}: {places:?}", bench.info.id);

@@ -100,7 +100,7 @@ const IN_A_LINE: usize = 8;
 /// a pair with the first.
 const SECOND: usize = 128;
 /// The buffer of the same loops in the first-level cache.
-const NEAR: usize = 8 << 10;
+const NEAR_BYTES: usize = 8 << 10;
 /// Pieces in which a large buffer is streamed over.
 const PIECE: usize = 64 << 10;
 /// Buffers of up to this size count as cached: they are walked first, larger ones are flushed. See
@@ -326,11 +326,11 @@ fn stream_bytes_per_cycle(ctx: &mut Ctx, buffer: &[u8]) -> Result<f64, BenchErro
 
 /// Cycles for a load when the same loop finds everything in the first-level cache.
 fn cycles_near(ctx: &mut Ctx, chains: usize) -> Result<f64, BenchError> {
-    let mut buffer = Map::anonymous(NEAR, Policy::Base).context("mapping a small buffer")?;
+    let mut buffer = Map::anonymous(NEAR_BYTES, Policy::Base).context("mapping a small buffer")?;
     buffer.populate();
     let rng = ctx.rng();
     let mut near =
-        Chains::new(&mut buffer[..NEAR], 64, Order::Anywhere, |n| rng.below(n)).map_err(BenchError::Failed)?;
+        Chains::new(&mut buffer[..NEAR_BYTES], 64, Order::Anywhere, |n| rng.below(n)).map_err(BenchError::Failed)?;
     near.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Failed)?;
     let cost =
         work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| Ok(near.walk(0, iters * PARALLEL_CHASE_UNROLL)))?;

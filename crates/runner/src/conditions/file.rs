@@ -144,10 +144,10 @@ fn chosen_word(content: &str) -> &str {
 
 /// A content for a message: the text if it is short, else its length.
 pub(crate) fn show_content(content: &[u8]) -> String {
-    const SHORT: usize = 80;
+    const MAX_SHOWN: usize = 80;
     let text = String::from_utf8_lossy(content);
     let text = text.trim();
-    if text.len() <= SHORT && !text.contains('\n') { text.to_owned() } else { format!("({} bytes)", content.len()) }
+    if text.len() <= MAX_SHOWN && !text.contains('\n') { text.to_owned() } else { format!("({} bytes)", content.len()) }
 }
 
 #[cfg(test)]
