@@ -4,7 +4,7 @@ use groma::fuzzing::{self, Job, counts};
 use groma_model::{Param, ParamKind, Placement, Tier, Value, parse_size, size_text};
 use groma_runner::RunRequest;
 use groma_runner::select::names_metric;
-use groma_sys::topology::{format_cpus, parse_cpus};
+use groma_sys::cpu_list::{format_cpus, parse_cpus};
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
@@ -111,7 +111,7 @@ fn check_request(run: &RunRequest) {
     // A zero time would end a run before its first round.
     assert!(run.budget.is_none_or(|time| !time.is_zero()) && run.deadline.is_none_or(|time| !time.is_zero()));
     assert!(run.params.iter().all(|set| !set.name.is_empty() && set.values.iter().all(|v| !v.is_empty())));
-    assert!(run.parallel.iter().all(|n| (1..=groma_harness::worker_group::MOST_MEMBERS).contains(n)));
+    assert!(run.parallel.iter().all(|n| (1..=groma_harness::worker_group::MAX_MEMBERS).contains(n)));
     // The placement is passed to the worker's job as text.
     assert!(run.placement.as_ref().is_none_or(|p| p.to_string().parse().as_ref() == Ok(p)));
 }

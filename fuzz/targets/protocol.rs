@@ -166,7 +166,7 @@ pub fn http(data: &[u8]) {
         assert_eq!(wire::http_head_bytes(&again), Some(again.len()));
         assert_eq!(wire::http_read_request(&again), Some((path, close)));
         if let Some(bytes) = wire::http_body_bytes(path) {
-            assert!(bytes as u64 <= wire::BODY_MOST);
+            assert!(bytes as u64 <= wire::MAX_BODY);
             assert!(path.ends_with(|c: char| c.is_ascii_digit()), "{path:?}");
         }
     }

@@ -10,7 +10,7 @@ use groma_model::{Machine, Record, State};
 
 use crate::curve::Rank;
 use crate::matrix::Matrix;
-use crate::point::{is_of_shared_core, measured, of_first_class};
+use crate::point::{is_of_shared_core, measured_value, of_first_class};
 use caches::{caches, memory, snaps};
 
 mod caches;
@@ -38,12 +38,12 @@ impl<'a> Seen<'a> {
     /// The first record of a metric that passes; a record with a value comes before one without.
     pub fn first(&self, id: &str, keep: impl Fn(&Record) -> bool) -> Option<&'a Record> {
         let of_it = || self.all(id).filter(|r| keep(r));
-        of_it().find(|r| measured(r).is_some()).or_else(|| of_it().next())
+        of_it().find(|r| measured_value(r).is_some()).or_else(|| of_it().next())
     }
 
     /// The value of a metric that has one point.
     pub fn value(&self, id: &str) -> Option<f64> {
-        self.first(id, |_| true).and_then(measured)
+        self.first(id, |_| true).and_then(measured_value)
     }
 }
 
@@ -229,10 +229,10 @@ impl Claim {
     }
 
     /// A claim whose record has no value.
-    fn undetermined(subject: Subject, declared: Option<Amount>, record: &Record) -> Claim {
+    fn claim_without_value(subject: Subject, declared: Option<Amount>, record: &Record) -> Claim {
         Claim {
             declared: declared.unwrap_or_default(),
-            measured: Amount::Ended(ended(record)),
+            measured: Amount::Ended(state_without_value(record)),
             verdict: Some(Verdict::NotDeterminable),
             note: reason(record),
             ..Claim::new(subject)
@@ -251,7 +251,7 @@ impl Claim {
 }
 
 /// The state of a record without a value.
-pub fn ended(record: &Record) -> State {
+pub fn state_without_value(record: &Record) -> State {
     if record.state == State::Ok { State::Unresolved } else { record.state }
 }
 
@@ -295,9 +295,9 @@ pub fn claims(rows: &[&Row], machine: &Machine, seen: &Seen<'_>, hierarchies: &[
 /// The clock of the core.
 fn core_clock(rate: &str, ends: [&str; 2], seen: &Seen<'_>) -> Option<Claim> {
     let record = seen.first(rate, |_| true)?;
-    let mut claim = match measured(record) {
+    let mut claim = match measured_value(record) {
         Some(value) => Claim { measured: Amount::Frequency(value), ..Claim::new(Subject::CoreClock) },
-        None => Claim::undetermined(Subject::CoreClock, None, record),
+        None => Claim::claim_without_value(Subject::CoreClock, None, record),
     };
     if let [Some(low), Some(high)] = ends.map(|id| seen.value(id))
         && high > low * CLOCKS_DIFFER
@@ -312,8 +312,8 @@ fn counter_rate(id: &str, seen: &Seen<'_>) -> Option<Claim> {
     let record = seen.first(id, |_| true)?;
     let declared = number(record, "declared").filter(|d| *d > 0.0);
     let amount = declared.map(Amount::ExactFrequency);
-    let Some(value) = measured(record) else {
-        return Some(Claim::undetermined(Subject::CounterRate, amount, record));
+    let Some(value) = measured_value(record) else {
+        return Some(Claim::claim_without_value(Subject::CounterRate, amount, record));
     };
     let off = declared.map(|d| value / d - 1.0);
     Some(Claim {
@@ -345,7 +345,7 @@ fn cache_line(id: &str, pair: &str, machine: &Machine, seen: &Seen<'_>) -> Optio
     let record = seen.first(id, |_| true)?;
     let declared = number(record, "declared").or_else(|| machine.get("cache.l1d.line").and_then(bytes));
     let mut claim = one(Subject::CacheLine, record, declared, Amount::Size, exact);
-    if let (Some(pair), Some(line)) = (seen.value(pair), measured(record))
+    if let (Some(pair), Some(line)) = (seen.value(pair), measured_value(record))
         && pair > line
     {
         claim.note = Note::LinePairs(pair);
@@ -359,8 +359,8 @@ fn cache_ways(id: &str, way_size: &str, machine: &Machine, seen: &Seen<'_>) -> V
         let record = seen.first(id, |r| r.params.word("level") == Some(level))?;
         let declared = number(record, "declared").or_else(|| machine.get(key)?.parse().ok());
         let mut claim = one(Subject::Ways(i), record, declared, Amount::Count, exact);
-        let way = seen.first(way_size, |r| r.params == record.params).and_then(measured);
-        if let (Some(way), Some(ways)) = (way, measured(record)) {
+        let way = seen.first(way_size, |r| r.params == record.params).and_then(measured_value);
+        if let (Some(way), Some(ways)) = (way, measured_value(record)) {
             claim.measured = Amount::CountOf(ways, way);
         }
         Some(claim)
@@ -379,7 +379,7 @@ fn translations(first: &str, [second, second_hit]: [&str; 2], seen: &Seen<'_>) -
         all.push(one(Subject::FirstTlb, record, number(record, "declared"), Amount::Count, snaps));
     }
     if let Some(record) = seen.first(second, on_base_pages) {
-        let hit = seen.first(second_hit, on_base_pages).and_then(|r| Some((measured(r)?, r.cycles)));
+        let hit = seen.first(second_hit, on_base_pages).and_then(|r| Some((measured_value(r)?, r.cycles)));
         let claim = one(Subject::SecondTlb, record, number(record, "declared.l2"), Amount::Count, snaps);
         all.push(claim.costing(hit.map(|h| h.0), hit.and_then(|h| h.1)));
     }
@@ -389,7 +389,8 @@ fn translations(first: &str, [second, second_hit]: [&str; 2], seen: &Seen<'_>) -
 /// What page walks add to a load, from twice to eight times the reach of the second-level TLB.
 fn walks(ids: [&str; 3], seen: &Seen<'_>) -> Option<Claim> {
     let walks = ids.map(|id| seen.first(id, on_base_pages));
-    let known: Vec<(f64, &Record)> = walks.into_iter().flatten().filter_map(|r| Some((measured(r)?, r))).collect();
+    let known: Vec<(f64, &Record)> =
+        walks.into_iter().flatten().filter_map(|r| Some((measured_value(r)?, r))).collect();
     match known.as_slice() {
         [] => None,
         [(value, record)] => Some(Claim::new(Subject::PageWalk).costing(Some(*value), record.cycles)),
@@ -407,8 +408,8 @@ fn one(
     amount: fn(f64) -> Amount,
     agree: fn(f64, f64) -> bool,
 ) -> Claim {
-    let Some(value) = measured(record) else {
-        return Claim::undetermined(subject, declared.map(amount), record);
+    let Some(value) = measured_value(record) else {
+        return Claim::claim_without_value(subject, declared.map(amount), record);
     };
     let agrees = declared.map(|d| agree(value, d));
     let declared = declared.map(amount).unwrap_or_default();
@@ -431,10 +432,10 @@ fn huge_pages(id: &str, seen: &Seen<'_>) -> Option<Claim> {
     let huge = |r: &Record| r.params.word("pages").is_some_and(|p| p != "base");
     let record = seen.first(id, huge)?;
     let declared = number(record, "declared.page").map_or(Amount::HugePages, Amount::Size);
-    let value = measured(record);
+    let value = measured_value(record);
     let mut claim = match value {
         Some(value) => Claim { declared, measured: Amount::Size(value), ..Claim::new(Subject::HugePage) },
-        None => Claim::undetermined(Subject::HugePage, Some(declared), record),
+        None => Claim::claim_without_value(Subject::HugePage, Some(declared), record),
     };
     let (verdict, note) = match record.fact("verdict") {
         Some("effective") => (Verdict::Agree, Note::Nothing),

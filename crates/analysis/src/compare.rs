@@ -15,9 +15,9 @@ use groma_model::{Better, Params, Placement, Point, Record, Round, State, Worker
 use groma_stats::comparison::SUITE_LEVEL;
 use groma_stats::{Measured, detectable_pair_ratio, headline, holm_known, mann_whitney, pair_ratios, signed_rank};
 
-use crate::point::{is_of_shared_core, measured, same_point};
+use crate::point::{is_of_shared_core, measured_value, same_point};
 use crate::round_value::round_value;
-use crate::samples::{Which, counted};
+use crate::samples::{Which, point_with_labels};
 
 /// A pair whose whole interval is within this fraction of 1 is `Same`. The pages use the same bound
 /// on half-widths for "precise".
@@ -196,7 +196,7 @@ impl Comparison<'_> {
         let unclear = self.pairs.iter().filter(|pair| matches!(pair.verdict, Verdict::Unclear(_))).count();
         let is_lost = |sides: &&[&Record; 2]| {
             sides.iter().any(|record| record.state == State::Unresolved)
-                && sides.iter().any(|record| measured(record).is_some())
+                && sides.iter().any(|record| measured_value(record).is_some())
         };
         let lost = self.without_value.iter().filter(is_lost).count();
         Share { count: unclear + lost, total: self.pairs.len() + lost }
@@ -275,7 +275,7 @@ pub fn paired_rounds(points: &[Point], rounds: [&[Vec<Round>]; 2]) -> PairedRoun
     for (point, (a, b)) in points.iter().zip(rounds[0].iter().zip(rounds[1])) {
         for metric in point.metrics.iter().filter(|metric| !metric.derivation.takes_all_rounds()) {
             // Where one side too rarely had the core to itself, both count all samples.
-            let [of_a, of_b] = [a, b].map(|rounds| counted(point, metric, rounds));
+            let [of_a, of_b] = [a, b].map(|rounds| point_with_labels(point, metric, rounds));
             let counts = if of_a.drops == point.drops { of_b } else { of_a };
             let value = |round: &Round| round_value(&counts, metric, &round.result, Which::Clean);
             let other = |round: &Round| b.iter().find(|other| other.round == round.round).and_then(value);
@@ -297,7 +297,7 @@ fn by_ranks_alone(pairs: &[Pair<'_>], others: &[Vec<f64>]) -> Vec<Option<f64>> {
 }
 
 /// Pools the records of several runs into one: all rounds, and a headline from these.
-pub fn pooled(runs: Vec<Vec<Record>>) -> Vec<Record> {
+pub fn pool(runs: Vec<Vec<Record>>) -> Vec<Record> {
     let mut all: Vec<Record> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for record in runs.into_iter().flatten() {
@@ -367,7 +367,7 @@ fn match_records<'r>(a: &'r [Record], b: &'r [Record]) -> Comparison<'r> {
             continue;
         };
         let sides = [first, second];
-        match (differs(first, second), measured(first), measured(second)) {
+        match (differs(first, second), measured_value(first), measured_value(second)) {
             (Some(unlike), ..) => found.unlike.push((unlike, sides)),
             (None, Some(of_a), Some(of_b)) if of_a != 0.0 => found.pairs.push(pair(sides, [of_a, of_b])),
             _ => found.without_value.push(sides),

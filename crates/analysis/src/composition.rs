@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use groma_model::page::Shown;
 use groma_model::{Composition, Part, Record, Times, Unit};
 
-use crate::point::measured;
+use crate::point::measured_value;
 
 /// A value and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,9 +57,9 @@ pub struct Known<'r> {
 impl<'r> Known<'r> {
     /// The measured record of a metric; the run's own comes before those of others.
     pub fn find(&self, shown: &Shown) -> Option<Source<'r>> {
-        let own = shown.find(self.own).filter(|record| measured(record).is_some());
+        let own = shown.find(self.own).filter(|record| measured_value(record).is_some());
         let of_other = |(run, records): &'r (String, Vec<Record>)| {
-            let record = shown.find(records).filter(|record| measured(record).is_some())?;
+            let record = shown.find(records).filter(|record| measured_value(record).is_some())?;
             Some(Source { record, run: Some(run) })
         };
         own.map(|record| Source { record, run: None }).or_else(|| self.others.iter().find_map(of_other))
@@ -135,7 +135,7 @@ pub fn explain<'r>(models: &[&'static Composition], known: &Known<'r>) -> Vec<Ex
 }
 
 fn explain_one<'r>(model: &'static Composition, record: &'r Record, known: &Known<'r>) -> Option<Explained<'r>> {
-    let measured = Amount { value: measured(record)?, interval: record.ci };
+    let measured = Amount { value: measured_value(record)?, interval: record.ci };
     let costs = |parts: &'static [Part]| parts.iter().map(|part| cost(part, record, known)).collect::<Vec<_>>();
     let (hardware, parts) = (costs(model.hardware), costs(model.parts));
     let (estimate, predicted) = (sum(&hardware), sum(&parts));
@@ -166,7 +166,7 @@ fn count(times: Times, record: &Record) -> Option<f64> {
 
 /// The cost of one unit: a byte of a bandwidth, an event of a rate, one operation of a latency.
 fn each(record: &Record) -> Option<Amount> {
-    let value = measured(record)?;
+    let value = measured_value(record)?;
     match record.unit {
         Unit::Seconds => Some(Amount { value, interval: record.ci }),
         Unit::BytesPerSecond | Unit::PerSecond if value > 0.0 => {
@@ -181,7 +181,7 @@ fn each(record: &Record) -> Option<Amount> {
 fn sum(costs: &[Cost<'_>]) -> Option<Amount> {
     let known = costs.iter().filter_map(|cost| terms(cost.part, cost.count?, cost.source, cost.less));
     let known: Vec<(f64, &Record)> = known.flatten().collect();
-    if known.is_empty() { None } else { weighed(&known) }
+    if known.is_empty() { None } else { weighted_sum(&known) }
 }
 
 /// A part as records with counts; a subtracted record has a negative count. `None` where a record
@@ -201,7 +201,7 @@ pub(crate) fn terms<'r>(
 
 /// The weighted sum of records. Counts of one record are added up first, so that its interval
 /// cancels.
-pub(crate) fn weighed(terms: &[(f64, &Record)]) -> Option<Amount> {
+pub(crate) fn weighted_sum(terms: &[(f64, &Record)]) -> Option<Amount> {
     let mut counts: BTreeMap<*const Record, (f64, &Record)> = BTreeMap::new();
     for (count, record) in terms {
         counts.entry(std::ptr::from_ref(*record)).or_insert((0.0, record)).0 += count;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use groma_model::{Quantity, Record, Unit, Value};
 
-use crate::point::{Numbers, WORKERS, differ_only_in, measured};
+use crate::point::{Numbers, WORKERS, differ_only_in, measured_value};
 
 /// Records that differ in a single number, the smallest first.
 pub struct Curve<'a> {
@@ -19,8 +19,11 @@ pub struct Curve<'a> {
 
 impl Curve<'_> {
     /// The measured points, their numbers in bytes, seconds or counts.
-    pub fn measured(&self) -> Vec<(f64, f64)> {
-        self.points.iter().filter_map(|(x, record)| Some((self.numbers.in_units(*x), measured(record)?))).collect()
+    pub fn measured_points(&self) -> Vec<(f64, f64)> {
+        self.points
+            .iter()
+            .filter_map(|(x, record)| Some((self.numbers.in_units(*x), measured_value(record)?)))
+            .collect()
     }
 }
 
@@ -118,13 +121,13 @@ pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
     if curve.numbers != Numbers::Sizes || !curve.points.iter().all(|(_, r)| latency(r)) {
         return Vec::new();
     }
-    let found = groma_stats::find_levels(&curve.measured());
+    let found = groma_stats::find_levels(&curve.measured_points());
     if found.len() < 2 {
         return Vec::new();
     }
     // If the curve starts well below the first level found, that level is the second: the first was
     // too short or too disturbed to be detected.
-    let before = curve.measured().into_iter().filter(|(size, _)| *size < found[0].from);
+    let before = curve.measured_points().into_iter().filter(|(size, _)| *size < found[0].from);
     let hidden = usize::from(before.into_iter().any(|(_, latency)| latency * BELOW < found[0].latency));
     found
         .iter()
@@ -136,7 +139,7 @@ pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
                 None => Rank::Beyond,
             };
             let on_it = curve.points.iter().filter(|(x, _)| (level.from..=level.to).contains(&(*x as f64)));
-            let rates: Vec<f64> = on_it.filter_map(|(_, r)| Some(r.cycles? / measured(r)?)).collect();
+            let rates: Vec<f64> = on_it.filter_map(|(_, r)| Some(r.cycles? / measured_value(r)?)).collect();
             Level {
                 rank,
                 span: [level.from, level.to],
@@ -153,7 +156,7 @@ pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
 /// The curve that shows the levels of the caches: the lowest at its far end. Chains that pay for
 /// address translation lie above it and have edges of their own.
 pub fn for_levels<'c, 'a>(curves: &'c [Curve<'a>]) -> Option<&'c Curve<'a>> {
-    let last = |c: &Curve<'_>| c.measured().last().map(|p| p.1);
+    let last = |c: &Curve<'_>| c.measured_points().last().map(|p| p.1);
     curves
         .iter()
         .filter(|c| !levels(c).is_empty())

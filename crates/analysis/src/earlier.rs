@@ -3,14 +3,14 @@
 
 use groma_model::{Flag, Metric, Point, Record, Round};
 
-use crate::point::{measured, same_storage};
+use crate::point::{measured_value, same_storage};
 use crate::round_value::{head, round_values};
 
 /// This many runs must agree before a value can contradict them.
-const FEWEST_RUNS: usize = 3;
+const MIN_RUNS: usize = 3;
 /// The factor by which a value must lie beyond all of them. Runs of one machine differ by less
 /// unless something has changed (docs/methods/statistics.md#earlier-runs).
-const BEYOND: f64 = 1.25;
+const BEYOND_FACTOR: f64 = 1.25;
 
 /// The flag of a record whose value lies far beyond those of all earlier runs. `earlier` holds this
 /// point's rounds of each run.
@@ -38,13 +38,13 @@ pub fn is_beyond(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec
 /// The value of a record that can be compared across runs. A maximum over all rounds cannot: it
 /// grows with the time measured.
 fn comparable(metric: &Metric, record: &Record) -> Option<f64> {
-    measured(record).filter(|_| !metric.derivation.takes_all_rounds())
+    measured_value(record).filter(|_| !metric.derivation.takes_all_rounds())
 }
 
 /// The ratio of this value to the median of the earlier ones, and their number, if it and its
 /// interval lie beyond all of them.
 fn beyond(value: f64, interval: Option<[f64; 2]>, earlier: &[f64]) -> Option<(f64, usize)> {
-    let median = groma_stats::median(earlier).filter(|median| *median > 0.0 && earlier.len() >= FEWEST_RUNS)?;
+    let median = groma_stats::median(earlier).filter(|median| *median > 0.0 && earlier.len() >= MIN_RUNS)?;
     is_beyond_all(value, interval, earlier).then_some((value / median, earlier.len()))
 }
 
@@ -52,8 +52,8 @@ fn is_beyond_all(value: f64, interval: Option<[f64; 2]>, earlier: &[f64]) -> boo
     let least = earlier.iter().copied().fold(f64::INFINITY, f64::min);
     let most = earlier.iter().copied().fold(0.0, f64::max);
     let [low, high] = interval.unwrap_or([value; 2]);
-    let above = value > most * BEYOND && low > most;
-    let below = value < least / BEYOND && high < least;
+    let above = value > most * BEYOND_FACTOR && low > most;
+    let below = value < least / BEYOND_FACTOR && high < least;
     above || below
 }
 

@@ -7,11 +7,11 @@ use groma_stats::median;
 
 use crate::point::family;
 use crate::round_value::round_value;
+use crate::samples::ROUNDS_FOR_INTERVAL;
 use crate::samples::{Which, suffices};
-use crate::verdict::ROUNDS_FOR_INTERVAL;
 
 /// Rounds that differ by less leave nothing to explain.
-const LEAST: f64 = 0.01;
+const MIN_SPREAD: f64 = 0.01;
 
 /// The spreads of the rounds of a metric, or the medians of those of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Explained {
 
 impl Explained {
     fn of(all: f64, own: Option<f64>) -> Explained {
-        let share = own.filter(|_| all >= LEAST).map(|own| (1.0 - own / all).max(0.0));
+        let share = own.filter(|_| all >= MIN_SPREAD).map(|own| (1.0 - own / all).max(0.0));
         Explained { all, own, share }
     }
 }

@@ -8,6 +8,7 @@
 //! Not here: reading files, and text for people.
 
 pub mod drift;
+pub mod finding;
 pub mod groups;
 pub mod outliers;
 pub mod references;
@@ -24,12 +25,12 @@ use std::collections::{BTreeMap, HashMap};
 use groma_model::{Better, Fact, NoiseVerdict, Params, Placement, Quantity, Record, RunHeader, State, Unit};
 
 use crate::compare::identity;
-use crate::point::{STORAGE, measured};
+use crate::point::{STORAGE, measured_value};
 
 /// The most metrics of a host. A fleet run has about 60, a complete one under 2,000.
-pub const MOST_METRICS: usize = 4096;
+pub const MAX_METRICS: usize = 4096;
 /// The most rounds of a metric whose values are looked at.
-const MOST_ROUNDS: usize = 4096;
+const MAX_ROUNDS: usize = 4096;
 /// Half of a 95 % interval is this many standard deviations of a normal distribution.
 const HALF_INTERVAL: f64 = 1.96;
 
@@ -134,12 +135,12 @@ impl Fleet {
     /// As [`add`](Fleet::add).
     pub fn host(&mut self, head: &RunHeader, records: &[Record]) -> Result<Host, String> {
         let name = host_name(&head.environment).ok_or("it does not name its host")?;
-        if records.len() > MOST_METRICS {
-            return Err(format!("{} metrics, and a host has at most {MOST_METRICS}", records.len()));
+        if records.len() > MAX_METRICS {
+            return Err(format!("{} metrics, and a host has at most {MAX_METRICS}", records.len()));
         }
         let own = records.iter().filter(|record| !record.detail);
         let mut values: Vec<Value> = own.clone().filter_map(|record| self.value(record)).collect();
-        let measured = own.clone().any(|record| measured(record).is_some());
+        let measured = own.clone().any(|record| measured_value(record).is_some());
         // Of a run that was held back so far that it has no other value, this one is left.
         if !values.is_empty() || (measured && head.cpu_limit.is_some_and(|limit| limit.is_felt())) {
             values.extend(self.lost(head));
@@ -160,19 +161,19 @@ impl Fleet {
             name: name.to_owned(),
             run: head.run.clone(),
             started: head.started.clone(),
-            facts: groups::kept(head),
+            facts: groups::facts_to_keep(head),
             values,
             without_value: own.clone().filter(is_lost).count(),
-            failed: own.filter(|record| record.state == State::Failed).map(failed).collect(),
+            failed: own.filter(|record| record.state == State::Failed).map(failure).collect(),
             slow_cpus: slow_cpus(records),
         })
     }
 
     fn value(&mut self, record: &Record) -> Option<Value> {
-        let value = measured(record)?;
+        let value = measured_value(record)?;
         let cost = cost(value, record.quantity, record.better)?;
         let error = error(record, cost)?;
-        let metric = self.known(Metric {
+        let metric = self.index_of(Metric {
             id: record.id.clone(),
             summary: record.summary.clone(),
             params: record.params.clone(),
@@ -201,7 +202,7 @@ impl Fleet {
         for (id, summary, share) in shares {
             let value = share.unwrap_or(0.0);
             let Some(cost) = cost(value, Quantity::Ratio, Better::Lower) else { continue };
-            let metric = self.known(Metric {
+            let metric = self.index_of(Metric {
                 id: id.to_owned(),
                 summary: summary.to_owned(),
                 params: Params::default(),
@@ -219,7 +220,7 @@ impl Fleet {
     }
 
     /// The index of a metric, which is added if it is new.
-    fn known(&mut self, metric: Metric) -> u32 {
+    fn index_of(&mut self, metric: Metric) -> u32 {
         let next = self.metrics.len() as u32;
         let index = *self.known.entry(metric.key.clone()).or_insert(next);
         if index == next {
@@ -230,9 +231,9 @@ impl Fleet {
 }
 
 /// `mem.stream: a proof does not hold`, cut where a reason is longer than any of groma's.
-fn failed(record: &Record) -> String {
-    const LONGEST: usize = 200;
-    format!("{}: {}", record.id, record.reason).chars().take(LONGEST).collect()
+fn failure(record: &Record) -> String {
+    const LONGEST_REASON: usize = 200;
+    format!("{}: {}", record.id, record.reason).chars().take(LONGEST_REASON).collect()
 }
 
 /// The identity, the version and the storage of a record.
@@ -272,7 +273,7 @@ fn cost(value: f64, quantity: Quantity, better: Better) -> Option<f64> {
 /// range. `None` with a single round, which says nothing about it.
 fn error(record: &Record, of_value: f64) -> Option<f64> {
     let of = |value: f64| cost(value, record.quantity, record.better);
-    let rounds = &record.round_values[..record.round_values.len().min(MOST_ROUNDS)];
+    let rounds = &record.round_values[..record.round_values.len().min(MAX_ROUNDS)];
     match record.ci {
         // A side beyond what has a cost is as far as the other one.
         Some([low, high]) => {
@@ -281,7 +282,7 @@ fn error(record: &Record, of_value: f64) -> Option<f64> {
                 .map(|far| far / HALF_INTERVAL)
         }
         // A value of all rounds together, or a share of which some rounds have none: no interval.
-        None if record.rounds as usize > MOST_WITHOUT_INTERVAL => Some(0.0),
+        None if record.rounds as usize > MAX_ROUNDS_WITHOUT_INTERVAL => Some(0.0),
         None => {
             let costs: Vec<f64> = rounds.iter().filter_map(|value| of(*value)).collect();
             let range = costs.iter().fold(f64::MIN, |a, b| a.max(*b)) - costs.iter().fold(f64::MAX, |a, b| a.min(*b));
@@ -293,7 +294,7 @@ fn error(record: &Record, of_value: f64) -> Option<f64> {
 }
 
 /// Up to this many rounds there is no 95 % interval.
-const MOST_WITHOUT_INTERVAL: usize = 5;
+const MAX_ROUNDS_WITHOUT_INTERVAL: usize = 5;
 
 /// The CPUs whose clock is below that of the median CPU, slowest first, from the facts of
 /// `cpu.frequencies`: `cpu7` and its clock in Hz.

@@ -4,7 +4,7 @@ use groma_model::Record;
 use groma_stats::RunNoise;
 use groma_stats::comparison::SUITE_LEVEL;
 
-use crate::point::measured;
+use crate::point::measured_value;
 
 /// The smallest detectable change of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Floor {
 /// runs, including this one.
 pub fn floors(records: &[Record], runs: impl Fn(&Record) -> Vec<f64>) -> Vec<(&Record, Floor)> {
     let known: Vec<(&Record, Vec<f64>)> =
-        records.iter().filter(|record| measured(record).is_some()).map(|record| (record, runs(record))).collect();
+        records.iter().filter(|record| measured_value(record).is_some()).map(|record| (record, runs(record))).collect();
     let level = SUITE_LEVEL / known.len().max(1) as f64;
     let floor = |runs: &[f64]| {
         let noise = RunNoise::of(runs);

@@ -90,15 +90,15 @@ pub struct Group<'r> {
 pub fn by_cause<'r>(imprecise: &[&'r Record]) -> Vec<Group<'r>> {
     let group = |(cause, records): (Cause<'r>, Vec<&'r Record>)| {
         let halves: Vec<f64> = records.iter().filter_map(|r| r.precision()).collect();
-        let (most, of_most) = grouped(&records, |r| family(&r.id)).swap_remove(0);
+        let (most, of_most) = group_by_key(&records, |r| family(&r.id)).swap_remove(0);
         Group { cause, count: records.len(), half_width: median(&halves), most: (most, of_most.len()) }
     };
-    grouped(imprecise, Cause::of).into_iter().map(group).collect()
+    group_by_key(imprecise, Cause::of).into_iter().map(group).collect()
 }
 
 /// Records with the same key together, the largest group first; among equal ones in the order of
 /// keys.
-fn grouped<'r, K: Ord>(records: &[&'r Record], key: impl Fn(&'r Record) -> K) -> Vec<(K, Vec<&'r Record>)> {
+fn group_by_key<'r, K: Ord>(records: &[&'r Record], key: impl Fn(&'r Record) -> K) -> Vec<(K, Vec<&'r Record>)> {
     let mut groups: BTreeMap<K, Vec<&Record>> = BTreeMap::new();
     for record in records {
         groups.entry(key(record)).or_default().push(record);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     /// A record of 100 samples, of which so many are clean, with these labels.
-    fn labelled(clean: u64, labels: &[(char, u64)], record: Record) -> Record {
+    fn record_with_labels(clean: u64, labels: &[(char, u64)], record: Record) -> Record {
         Record { clean, labels: LabelCounts(labels.to_vec()), ..record }
     }
 
@@ -140,7 +140,7 @@ mod tests {
             ..record
         };
         let by = |record: &Record| dropped_by(record);
-        let most = labelled(30, &[('P', 9), ('S', 2), ('N', 60)], wide("cpu.a", 0.2));
+        let most = record_with_labels(30, &[('P', 9), ('S', 2), ('N', 60)], wide("cpu.a", 0.2));
         assert_eq!(by(&shared(most.clone())), Some(Label::Shared));
         // Of a worker group it is counted only; and with the flag these samples count.
         assert_eq!(by(&most), Some(Label::Preempted));
@@ -148,16 +148,19 @@ mod tests {
         // Nothing is dropped by a change of the clock or of the host, nor by what more samples
         // bear.
         let counted = [('V', 71), ('C', 70), ('H', 70), ('S', 1)];
-        assert_eq!(by(&labelled(30, &counted, wide("cpu.a", 0.2))), Some(Label::Stolen));
+        assert_eq!(by(&record_with_labels(30, &counted, wide("cpu.a", 0.2))), Some(Label::Stolen));
         // Where blocking drops nothing, preemption does not either.
-        assert_eq!(by(&labelled(30, &[('P', 70), ('V', 71), ('M', 1)], wide("ipc.a", 0.2))), Some(Label::Migrated));
-        assert_eq!(by(&labelled(100, &[('V', 100)], wide("ipc.a", 0.2))), None);
+        assert_eq!(
+            by(&record_with_labels(30, &[('P', 70), ('V', 71), ('M', 1)], wide("ipc.a", 0.2))),
+            Some(Label::Migrated)
+        );
+        assert_eq!(by(&record_with_labels(100, &[('V', 100)], wide("ipc.a", 0.2))), None);
     }
 
     #[test]
     fn the_first_cause_that_a_record_shows_is_its_own() {
         let few = Record { ci_display: None, clean: 50, ..beside(wide("mem.a", 0.0)) };
-        let by_faults = |clean, record| labelled(clean, &[('F', 50)], record);
+        let by_faults = |clean, record| record_with_labels(clean, &[('F', 50)], record);
         let dropped = by_faults(49, at(Placement::SameLlc, wide("ipc.a", 0.2)));
         let all_rounds = Record { ci_display: None, ..by_faults(10, wide("mem.a", 0.0)) };
         let half = by_faults(50, wide("mem.a", 0.2));
@@ -168,7 +171,7 @@ mod tests {
             (dropped, Cause::Dropped(Label::Faulted)),
             (all_rounds, Cause::Dropped(Label::Faulted)),
             // Without a label, the clock did not advance.
-            (labelled(49, &[], wide("mem.a", 0.2)), Cause::Family("mem")),
+            (record_with_labels(49, &[], wide("mem.a", 0.2)), Cause::Family("mem")),
             (half, Cause::Family("mem")),
             (at(Placement::SameLlc, beside(wide("ipc.a", 0.2))), Cause::BetweenCpus),
             (at(Placement::SameCpu, beside(wide("ipc.a", 0.2))), Cause::Beside),

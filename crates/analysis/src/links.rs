@@ -64,14 +64,14 @@ pub struct Judgement {
 }
 
 /// The fewest hosts: of three, each has two links, and one slow link looks like two slow hosts.
-pub const FEWEST_HOSTS: usize = 4;
+pub const MIN_HOSTS: usize = 4;
 /// The probability of any false finding.
 const LEVEL: f64 = 0.05;
 /// From this many values on, one more or less does not move the median and the spread of the
 /// others.
 const ONE_CROWD: usize = 20;
 /// The least spread that is assumed, as a logarithm: what two runs of one link differ by.
-const LEAST_SPREAD: f64 = 0.02;
+const MIN_SPREAD: f64 = 0.02;
 
 /// Judges the links of so many hosts. `switches` are groups of hosts, each behind one switch;
 /// `at_least` is the smallest slow-down that matters, as a fraction.
@@ -86,7 +86,7 @@ pub fn judge(hosts: usize, metrics: &[MetricOfLinks], switches: &[Vec<usize>], a
         };
         let sign = if metric.lower_is_better { 1.0 } else { -1.0 };
         usual.push(Some((sign * fit.base).exp()));
-        if hosts < FEWEST_HOSTS {
+        if hosts < MIN_HOSTS {
             continue;
         }
         let finding = |slow, excess: f64, p| Finding { slow, metric: index, times: excess.exp(), p };
@@ -116,7 +116,7 @@ pub fn judge(hosts: usize, metrics: &[MetricOfLinks], switches: &[Vec<usize>], a
         Slow::Link(..) => 2,
     };
     findings.sort_by(|a, b| kind(&a.slow).cmp(&kind(&b.slow)).then(b.times.total_cmp(&a.times)));
-    Judgement { findings, usual, is_judged: hosts >= FEWEST_HOSTS }
+    Judgement { findings, usual, is_judged: hosts >= MIN_HOSTS }
 }
 
 /// The logarithm of the cost of each pair of hosts: the mean of both directions.
@@ -146,18 +146,17 @@ fn of_switch(inside: &[usize], pairs: &[(usize, usize, f64)], at_least: f64) -> 
 fn outliers(all: Vec<(Slow, f64)>) -> Vec<(Slow, f64, f64)> {
     let values: Vec<f64> = all.iter().map(|(_, value)| *value).collect();
     if values.len() >= ONE_CROWD {
-        let Some(crowd) = Crowd::of(&values, LEAST_SPREAD) else { return Vec::new() };
+        let Some(crowd) = Crowd::of(&values, MIN_SPREAD) else { return Vec::new() };
         return all.into_iter().map(|(slow, value)| (slow, value, crowd.p_above(value, 0.0))).collect();
     }
-    let of =
-        |value: f64, others: &[f64]| Crowd::of(others, LEAST_SPREAD).map_or(1.0, |crowd| crowd.p_above(value, 0.0));
+    let of = |value: f64, others: &[f64]| Crowd::of(others, MIN_SPREAD).map_or(1.0, |crowd| crowd.p_above(value, 0.0));
     // Of three hosts beside it no spread is known, and the links' is taken for theirs.
     let few = |value: f64, others: &[f64]| {
-        let far = median(others).is_some_and(|middle| value - middle > 10.0 * LEAST_SPREAD);
+        let far = median(others).is_some_and(|middle| value - middle > 10.0 * MIN_SPREAD);
         let apart = others.iter().all(|other| value - other > 3.0 * spread(others));
         if far && apart { LEVEL / 50.0 } else { 1.0 }
     };
-    let enough = values.len() > groma_stats::crowd::FEWEST;
+    let enough = values.len() > groma_stats::crowd::MIN_VALUES;
     let p = |i: usize, value: f64| {
         let others: Vec<f64> = values.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, value)| *value).collect();
         if enough { of(value, &others) } else { few(value, &others) }
@@ -188,7 +187,7 @@ mod tests {
         MetricOfLinks { name: "net.tcp_rtt".to_owned(), lower_is_better: true, values }
     }
 
-    fn found(hosts: usize, of: impl Fn(usize, usize) -> f64, switches: &[Vec<usize>], rng: &mut Rng) -> Vec<Slow> {
+    fn findings(hosts: usize, of: impl Fn(usize, usize) -> f64, switches: &[Vec<usize>], rng: &mut Rng) -> Vec<Slow> {
         let judged = judge(hosts, &[metric(hosts, 0.03, of, rng)], switches, 0.2);
         judged.findings.into_iter().map(|finding| finding.slow).collect()
     }
@@ -199,21 +198,21 @@ mod tests {
         for hosts in [4, 6, 16, 60] {
             let slow = |is: bool, times: f64| if is { times } else { 1.0 };
             for _ in 0..20 {
-                assert_eq!(found(hosts, |_, _| 1.0, &[], rng), [], "{hosts}");
-                assert_eq!(found(hosts, |a, b| slow(a == 2 || b == 2, 3.0), &[], rng), [Slow::Host(2)], "{hosts}");
+                assert_eq!(findings(hosts, |_, _| 1.0, &[], rng), [], "{hosts}");
+                assert_eq!(findings(hosts, |a, b| slow(a == 2 || b == 2, 3.0), &[], rng), [Slow::Host(2)], "{hosts}");
                 let link = |a, b| slow((a, b) == (1, 3), 3.0);
-                assert_eq!(found(hosts, link, &[], rng), [Slow::Link(1, 3)], "{hosts}");
+                assert_eq!(findings(hosts, link, &[], rng), [Slow::Link(1, 3)], "{hosts}");
                 let both = |a, b| slow(a == 0, 3.0) * slow((a, b) == (1, 3), 4.0);
                 if hosts > 4 {
-                    assert_eq!(found(hosts, both, &[], rng), [Slow::Host(0), Slow::Link(1, 3)], "{hosts}");
+                    assert_eq!(findings(hosts, both, &[], rng), [Slow::Host(0), Slow::Link(1, 3)], "{hosts}");
                 }
             }
         }
         let halves = [(0..8).collect::<Vec<_>>(), (8..24).collect()];
         for _ in 0..20 {
             let crossing = |a: usize, b: usize| if (a < 8) != (b < 8) { 2.0 } else { 1.0 };
-            assert_eq!(found(24, crossing, &halves[..1], rng), [Slow::Switch(0)]);
-            assert_eq!(found(24, |_, _| 1.0, &halves, rng), []);
+            assert_eq!(findings(24, crossing, &halves[..1], rng), [Slow::Switch(0)]);
+            assert_eq!(findings(24, |_, _| 1.0, &halves, rng), []);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use groma_model::{Placement, Record};
 
-use crate::point::measured;
+use crate::point::measured_value;
 
 /// Values of pairs.
 pub struct Matrix {
@@ -46,14 +46,14 @@ impl Matrix {
         let of_it = |r: &&&Record| r.params.word("protocol") == protocol && cpus(r).is_some();
         let first = records.iter().find(of_it)?;
         let same = records.iter().filter(|r| r.params == first.params);
-        Matrix::new(same.filter_map(|r| Some((cpus(r)?, measured(r)?))).collect(), true)
+        Matrix::new(same.filter_map(|r| Some((cpus(r)?, measured_value(r)?))).collect(), true)
     }
 
     /// The values between nodes: from a CPU of one to the memory of another.
     pub fn of_nodes(records: &[&Record]) -> Option<Matrix> {
         let first = records.iter().find(|r| nodes(r).is_some())?;
         let same = records.iter().filter(|r| r.params == first.params);
-        Matrix::new(same.filter_map(|r| Some((nodes(r)?, measured(r)?))).collect(), false)
+        Matrix::new(same.filter_map(|r| Some((nodes(r)?, measured_value(r)?))).collect(), false)
     }
 
     fn new(pairs: Vec<((u32, u32), f64)>, symmetric: bool) -> Option<Matrix> {

@@ -68,7 +68,7 @@ mod tests {
         (0..).zip(of).map(|(round, of)| Round { round, result: RoundResult::ok(output(of)) }).collect()
     }
 
-    fn seen(quantity: Quantity, of: &[(f64, Option<f64>)]) -> (State, Option<AtOneClock>) {
+    fn verdict_of(quantity: Quantity, of: &[(f64, Option<f64>)]) -> (State, Option<AtOneClock>) {
         let metric = Metric {
             id: "a.b".to_owned(),
             summary: String::new(),
@@ -86,29 +86,29 @@ mod tests {
         // 1000 cycles within 0.2 %, at clocks that differ by 20 %.
         let of: Vec<_> =
             (0..8).map(|i| ((1000.0 + f64::from(i % 3)) / CLOCKS[i as usize], Some(CLOCKS[i as usize]))).collect();
-        let (state, at) = seen(Quantity::Latency, &of);
+        let (state, at) = verdict_of(Quantity::Latency, &of);
         let at = at.expect("the clock explains it");
         assert_eq!((state, at.hz), (State::Ok, [3.0e9, 3.6e9]));
         assert!(at.half_width <= 0.0011, "{at:?}");
         // The same number of bytes per cycle.
         let of = CLOCKS.map(|hz| (16.0 * hz, Some(hz)));
-        assert!(seen(Quantity::Bandwidth, &of).1.is_some_and(|at| at.half_width < 1e-9));
+        assert!(verdict_of(Quantity::Bandwidth, &of).1.is_some_and(|at| at.half_width < 1e-9));
         // A count of entries does not depend on the clock, whatever it looks like.
-        assert_eq!(seen(Quantity::Count, &of).1, None);
+        assert_eq!(verdict_of(Quantity::Count, &of).1, None);
     }
 
     #[test]
     fn a_spread_not_explained_by_the_clock_stays() {
         // The same times at different clocks: memory.
         let of = CLOCKS.map(|hz| (1e-7, Some(hz)));
-        assert_eq!(seen(Quantity::Latency, &of).1, None);
+        assert_eq!(verdict_of(Quantity::Latency, &of).1, None);
         // Times that differ by ± 15 % for another reason.
         let times = [100.0, 130.0, 110.0, 128.0, 131.0, 99.0, 125.0, 100.0];
         let of: Vec<_> = times.iter().zip(CLOCKS).map(|(time, hz)| (time * 1e-9, Some(hz))).collect();
-        assert_eq!(seen(Quantity::Latency, &of), (State::Noisy, None));
+        assert_eq!(verdict_of(Quantity::Latency, &of), (State::Noisy, None));
         // One round has no known clock.
         let mut of = CLOCKS.map(|hz| (1000.0 / hz, Some(hz)));
         of[3].1 = None;
-        assert_eq!(seen(Quantity::Latency, &of).1, None);
+        assert_eq!(verdict_of(Quantity::Latency, &of).1, None);
     }
 }

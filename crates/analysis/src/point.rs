@@ -126,7 +126,7 @@ pub fn is_between_cpus(record: &Record) -> bool {
 }
 
 /// The value of a measured record.
-pub fn measured(record: &Record) -> Option<f64> {
+pub fn measured_value(record: &Record) -> Option<f64> {
     let usable = matches!(record.state, State::Ok | State::Noisy);
     record.value.filter(|v| usable && v.is_finite())
 }

@@ -5,11 +5,11 @@ use groma_stats::{checkpoints, should_stop};
 
 use crate::one_clock::{at_one_clock, by_clock};
 use crate::round_value::{head, round_values, values_of};
-use crate::samples::counted;
+use crate::samples::point_with_labels;
 
 /// The metrics that decide how many rounds a point needs. Controls and raw loops (`detail`) do not,
 /// since no table shows them by default; nor do values of all rounds, which have no interval.
-fn asked(point: &Point) -> impl Iterator<Item = &Metric> {
+fn deciding_metrics(point: &Point) -> impl Iterator<Item = &Metric> {
     point.metrics.iter().filter(|metric| !metric.detail && !metric.derivation.takes_all_rounds())
 }
 
@@ -19,8 +19,10 @@ fn asked(point: &Point) -> impl Iterator<Item = &Metric> {
 /// The rule only looks at checkpoints, counted in rounds with a value; in between it says no. A
 /// metric without any value is skipped, since more rounds would not help it.
 pub fn is_precise(point: &Point, rounds: &[Round]) -> bool {
-    let mut values =
-        asked(point).map(|metric| round_values(point, metric, rounds)).filter(|values| !values.is_empty()).peekable();
+    let mut values = deciding_metrics(point)
+        .map(|metric| round_values(point, metric, rounds))
+        .filter(|values| !values.is_empty())
+        .peekable();
     values.peek().is_some()
         && values.all(|values| checkpoints().contains(&values.len()) && should_stop(&values, point.target_half_width))
 }
@@ -29,13 +31,13 @@ pub fn is_precise(point: &Point, rounds: &[Round]) -> bool {
 /// that explains the spread; `None` with too few rounds for an interval.
 pub fn half_width(point: &Point, rounds: &[Round]) -> Option<f64> {
     let of = |metric: &Metric| {
-        let point = &*counted(point, metric, rounds);
+        let point = &*point_with_labels(point, metric, rounds);
         let values = values_of(point, metric, rounds);
         let head = head(point, metric, rounds, &values);
         let at = at_one_clock(metric, &by_clock(point, metric, rounds), (&values, head.as_ref()));
         at.map(|at| at.half_width).or(head?.relative_half_width)
     };
-    asked(point).filter_map(of).reduce(f64::max)
+    deciding_metrics(point).filter_map(of).reduce(f64::max)
 }
 
 #[cfg(test)]

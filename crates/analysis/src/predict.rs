@@ -5,7 +5,7 @@
 use groma_model::page::Shown;
 use groma_model::{Part, Price, Record, Spent, Times};
 
-use crate::composition::{Amount, Known, terms, weighed};
+use crate::composition::{Amount, Known, terms, weighted_sum};
 
 /// Something an application did, and how often.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +126,7 @@ fn cost(component: &Component, known: &Known<'_>, missing: &mut Vec<&'static Sho
     let found: Vec<Option<Vec<(f64, &Record)>>> =
         parts.map(|(count, part)| of_part(count, part, known, missing)).collect();
     let all: Option<Vec<Vec<(f64, &Record)>>> = found.into_iter().collect();
-    weighed(&all?.concat())
+    weighted_sum(&all?.concat())
 }
 
 fn of_part<'r>(

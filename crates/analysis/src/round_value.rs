@@ -4,7 +4,7 @@
 use groma_model::{Derivation, Metric, Point, Quantity, Round, RoundResult, Sample, Series, State, Timing};
 use groma_stats::{Headline, headline, median, order};
 
-use crate::samples::{Which, counted, is_of, sample_value};
+use crate::samples::{Which, is_of, point_with_labels, sample_value};
 use crate::worker_group::rate;
 
 /// The value of each round of a metric, in order, without rounds that have none. Stopping rules use
@@ -13,12 +13,12 @@ use crate::worker_group::rate;
 /// A round without any clean sample is skipped while others have some; where none has, all samples
 /// are used as they are, and the verdict says so.
 pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
-    values_of(&counted(point, metric, rounds), metric, rounds)
+    values_of(&point_with_labels(point, metric, rounds), metric, rounds)
 }
 
 /// As [`round_values`], with `None` for rounds without a value.
 pub fn values_by_round(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<Option<f64>> {
-    by_round(&counted(point, metric, rounds), metric, rounds)
+    by_round(&point_with_labels(point, metric, rounds), metric, rounds)
 }
 
 /// As [`round_values`], for a point whose dropping labels are already settled.

@@ -9,7 +9,8 @@ use groma_model::{
 use groma_stats::{interference, order, sorted};
 use std::borrow::Cow;
 
-use crate::verdict::ROUNDS_FOR_INTERVAL;
+/// A 95 % interval needs this many rounds.
+pub(crate) const ROUNDS_FOR_INTERVAL: usize = 6;
 
 /// A selection of samples.
 #[derive(Clone, Copy, PartialEq)]
@@ -47,13 +48,13 @@ pub(crate) fn suffices(which: Which, point: &Point, metric: &Metric, round: &Rou
 
 /// The labels that exclude a sample of this metric in these rounds.
 pub fn drops(point: &Point, metric: &Metric, rounds: &[Round]) -> Labels {
-    counted(point, metric, rounds).drops
+    point_with_labels(point, metric, rounds).drops
 }
 
 /// The point with the labels that exclude a sample of this metric: the benchmark's, without
 /// `Shared` where too few rounds had the core to themselves. One is enough for what is stated: its
 /// search has asked again, and an average with what siblings leave is neither.
-pub(crate) fn counted<'p>(point: &'p Point, metric: &Metric, rounds: &[Round]) -> Cow<'p, Point> {
+pub(crate) fn point_with_labels<'p>(point: &'p Point, metric: &Metric, rounds: &[Round]) -> Cow<'p, Point> {
     if !point.drops.has(Label::Shared) {
         return Cow::Borrowed(point);
     }
@@ -170,7 +171,7 @@ impl Samples {
     }
 
     /// Number of samples with this label.
-    pub(crate) fn labelled(&self, label: Label) -> u64 {
+    pub(crate) fn count_labelled(&self, label: Label) -> u64 {
         Label::ALL.into_iter().zip(self.labels).find(|(any, _)| *any == label).map_or(0, |(_, n)| n)
     }
 

@@ -10,7 +10,7 @@ use groma_stats::median;
 
 use crate::one_clock::{at_one_clock, by_clock};
 use crate::round_value::{head, round_value, values_of};
-use crate::samples::{Samples, Which, counted, suffices};
+use crate::samples::{Samples, Which, point_with_labels, suffices};
 use crate::verdict::{flags, verdict};
 use crate::{merged, worker_group};
 
@@ -29,7 +29,7 @@ pub fn summarise_values(point: &Point, rounds: &[Round], host: &Host, wanted: im
 fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host, with_flags: bool) -> Record {
     let good: Vec<&Round> = rounds.iter().filter(|r| r.result.state == State::Ok).collect();
     let defined = point;
-    let point = &*counted(defined, metric, rounds);
+    let point = &*point_with_labels(defined, metric, rounds);
     let values = values_of(point, metric, rounds);
     let head = head(point, metric, rounds, &values);
     let samples = Samples::of(point, metric, &good, host);
@@ -37,7 +37,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host, with_fl
     let at_one_clock = at_one_clock(metric, &by_clock, (&values, head.as_ref()));
     let precision = (head.as_ref(), at_one_clock.as_ref());
     let (state, reason) = verdict(point, metric, rounds, &values, precision, &samples);
-    let shared = shared(defined, metric, &good, &samples);
+    let shared = shared_core(defined, metric, &good, &samples);
     let mut found = Vec::new();
     if with_flags {
         found = flags(point, metric, &good, (&values, precision), &samples, host);
@@ -87,8 +87,8 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host, with_fl
 
 /// The metric's value next to a busy sibling thread; `None` without such samples. `point` is as the
 /// benchmark defines it.
-fn shared(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) -> Option<SharedCore> {
-    let labelled = samples.labelled(Label::Shared);
+fn shared_core(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) -> Option<SharedCore> {
+    let labelled = samples.count_labelled(Label::Shared);
     if labelled == 0 || !point.drops.has(Label::Shared) {
         return None;
     }

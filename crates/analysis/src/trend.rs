@@ -8,11 +8,11 @@ use groma_stats::{change_points, median};
 
 use crate::compare::environment::{Difference, differences};
 use crate::compare::identity;
-use crate::point::{measured, same_point};
+use crate::point::{measured_value, same_point};
 
 /// A smaller change of level is not reported: for a metric that repeats within a tenth of a
 /// percent, runs differ by as much through code placement.
-const LEAST: f64 = 1.01;
+const MIN_STEP: f64 = 1.01;
 
 /// One metric over runs.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub fn series(runs: &[(RunHeader, Vec<Record>)]) -> Vec<Series<'_>> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut all: Vec<Vec<(&RunHeader, &Record)>> = Vec::new();
     for (head, records) in runs.iter().rev() {
-        for record in records.iter().filter(|record| measured(record).is_some()) {
+        for record in records.iter().filter(|record| measured_value(record).is_some()) {
             let place = *places.entry(identity(record)).or_insert_with(|| {
                 all.push(Vec::new());
                 all.len() - 1
@@ -72,7 +72,7 @@ pub fn series(runs: &[(RunHeader, Vec<Record>)]) -> Vec<Series<'_>> {
 
 fn changes(runs: &[(&RunHeader, &Record)]) -> Vec<Change> {
     let values: Vec<f64> = runs.iter().filter_map(|(_, record)| record.value).collect();
-    let steps = change_points(&values, LEAST).unwrap_or_default();
+    let steps = change_points(&values, MIN_STEP).unwrap_or_default();
     let ends: Vec<usize> = steps.iter().skip(1).map(|step| step.index).chain([values.len()]).collect();
     let mut from = 0;
     let mut found = Vec::new();

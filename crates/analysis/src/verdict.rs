@@ -1,28 +1,28 @@
 //! The state of a metric, and the flags from the shape of its samples.
 
 use groma_model::{
-    AtOneClock, Derivation, FEWEST_CLEAN, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing,
+    AtOneClock, Derivation, Flag, Host, MIN_CLEAN_SAMPLES, Metric, Point, Quantity, Reason, Remark, Round, State,
+    Timing,
 };
 use groma_stats::{Change, Headline, Modality, drift, interference, median, modality, quantised, split_between_rounds};
 
-use crate::samples::Samples;
+use crate::samples::{ROUNDS_FOR_INTERVAL, Samples};
 
 /// With a smaller share of clean samples a metric is `noisy`: docs/methods/statistics.md#states.
 const OK_SHARE: f64 = 0.5;
-/// With a smaller share, or fewer clean samples than [`FEWEST_CLEAN`] in total, it is `unresolved`.
+/// With a smaller share, or fewer clean samples than [`MIN_CLEAN_SAMPLES`] in total, it is
+/// `unresolved`.
 const NOISY_SHARE: f64 = 0.2;
 /// A half-width beyond this fraction of the value makes a metric `noisy`, whatever its samples.
-const WIDE: f64 = 0.10;
+const MAX_HALF_WIDTH: f64 = 0.10;
 /// A latency whose mean exceeds its median by more than this factor shared its CPU with other
 /// tasks. The median of a blocking operation is then not that of an idle machine: a pipe round trip
 /// next to 4 busy loops takes 1.3 to 1.5 times as long, at ratios of 1.5 and more
 /// (docs/methods/statistics.md#contention).
-const CONTENDED: f64 = 1.5;
+const CONTENDED_RATIO: f64 = 1.5;
 /// Reading the clock is flagged when it took more than this share of the time read: the correction
 /// then makes the value uncertain by a percent or more.
 const CLOCK_SHARE: f64 = 0.1;
-/// A 95 % interval needs this many rounds.
-pub(crate) const ROUNDS_FOR_INTERVAL: usize = 6;
 /// Number of samples needed to call values quantised.
 const QUANTISED_SAMPLES: usize = 9;
 
@@ -67,7 +67,7 @@ pub(crate) fn verdict(
     let (clean, taken) = (samples.clean, samples.taken - samples.shared);
     let share = clean as f64 / taken.max(1) as f64;
     let all_clean = clean == taken;
-    if !all_clean && (share < NOISY_SHARE || clean < FEWEST_CLEAN) {
+    if !all_clean && (share < NOISY_SHARE || clean < MIN_CLEAN_SAMPLES) {
         return (State::Unresolved, Some(Reason::TooFewClean { clean, taken }));
     }
     if share < OK_SHARE {
@@ -86,8 +86,8 @@ pub(crate) fn verdict(
     let all = || values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
     let (low, high) = ci.map_or_else(all, |ci| (ci.low, ci.high));
     let half_width = at_one_clock.map_or((high - low) / 2.0 / head.value.abs(), |at| at.half_width);
-    if half_width > WIDE {
-        return (State::Noisy, Some(Reason::Wide { limit: WIDE }));
+    if half_width > MAX_HALF_WIDTH {
+        return (State::Noisy, Some(Reason::Wide { limit: MAX_HALF_WIDTH }));
     }
     (State::Ok, None)
 }
@@ -126,7 +126,7 @@ pub(crate) fn flags(
     if point.timing != Timing::Stated && !good.is_empty() && !host.timing_is_verified() {
         flags.push(Flag::TimingUnverified { error: host.proportionality });
     }
-    if let Some(ratio) = contention(metric, samples).filter(|ratio| *ratio > CONTENDED) {
+    if let Some(ratio) = contention(metric, samples).filter(|ratio| *ratio > CONTENDED_RATIO) {
         flags.push(Flag::Contended { ratio });
     }
     if let Some(share) = clock_share(metric, good).filter(|share| *share > CLOCK_SHARE) {

@@ -40,11 +40,11 @@ unsafe extern "C" {
 }
 
 /// The longest source; `mix/andrew.rs` makes none that is longer.
-const LONGEST: usize = 1 << 20;
+const LONGEST_SOURCE: usize = 1 << 20;
 
-static mut SOURCE: [u8; LONGEST] = [0; LONGEST];
+static mut SOURCE: [u8; LONGEST_SOURCE] = [0; LONGEST_SOURCE];
 /// Every second byte of a source is a token at most, but for signs: room for one a byte.
-static mut OBJECT: [u8; HEAD + 4 * LONGEST] = [0; HEAD + 4 * LONGEST];
+static mut OBJECT: [u8; HEAD + 4 * LONGEST_SOURCE] = [0; HEAD + 4 * LONGEST_SOURCE];
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
@@ -60,7 +60,7 @@ unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
         }
         let mut len = 0;
         loop {
-            match read(input, source[len..].as_mut_ptr().cast(), LONGEST - len) {
+            match read(input, source[len..].as_mut_ptr().cast(), LONGEST_SOURCE - len) {
                 0 => break,
                 n if n < 0 => return 3,
                 n => len += n as usize,

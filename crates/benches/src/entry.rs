@@ -18,14 +18,14 @@ const NAME: &str = "calls of 100 that the kernel was asked for";
 
 /// Proves that every iteration of the measured body enters the kernel: without the kernel it fails.
 pub(crate) fn asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outcome) {
-    if let Some(asked) = asked(ctx, body) {
+    if let Some(asked) = failures_without_kernel(ctx, body) {
         ctx.prove(NAME, "100", f64::from(asked), 100.0..=100.0);
     }
 }
 
 /// Proves that no iteration enters the kernel; `Unsupported` where one does.
 pub(crate) fn never_asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outcome) -> Outcome {
-    if let Some(asked) = asked(ctx, body) {
+    if let Some(asked) = failures_without_kernel(ctx, body) {
         // More failures than tries means a panic: not a reason, and the proof breaks.
         if (1..=TRIES).contains(&asked) {
             return Err(BenchError::Unsupported(
@@ -38,7 +38,7 @@ pub(crate) fn never_asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outc
 }
 
 /// How many iterations failed without the kernel; `None` and a remark where that cannot be tried.
-fn asked(ctx: &mut Ctx, mut body: impl FnMut(u64) -> Outcome) -> Option<i32> {
+fn failures_without_kernel(ctx: &mut Ctx, mut body: impl FnMut(u64) -> Outcome) -> Option<i32> {
     // A member of a worker group runs the same code as a lone worker, and threads must not fork.
     if ctx.workers() > 1 {
         return None;

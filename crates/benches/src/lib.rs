@@ -45,6 +45,7 @@ mod disk;
 mod mix;
 mod selftest;
 
+mod control_groups;
 mod entry;
 mod fleet_page;
 mod pages;
@@ -54,6 +55,7 @@ mod peer;
 mod prices;
 mod proofs;
 mod quantiles;
+mod rings;
 mod scratch;
 #[doc(hidden)]
 pub mod wire;
@@ -79,7 +81,13 @@ pub fn prices() -> &'static [Price] {
 
 /// What a run shows first.
 pub fn pages() -> Pages<'static> {
-    pages::PAGES
+    Pages {
+        system: pages::SYSTEM,
+        hardware: pages::BLOCKS,
+        rows: pages::ROWS,
+        parts: pages::PARTS,
+        fleet: fleet_page::FLEET,
+    }
 }
 
 /// Every peer that a benchmark may have on another machine, for `groma serve`.

@@ -4,8 +4,7 @@
 //! Lines are in reading order. Their names are the usual ones, at most 26 characters, so that two
 //! fit side by side in 80 columns; a test compares every id with the catalogue.
 
-use crate::fleet_page::FLEET;
-use groma_harness::model::page::{Block, Line, On, Pages, Shown, Values};
+use groma_harness::model::page::{Block, Line, On, Shown, Values};
 
 /// The parameters that identify a point.
 pub(crate) type Params = &'static [(&'static str, &'static str)];
@@ -41,7 +40,7 @@ const fn everywhere(name: &'static str, shown: Shown) -> Line {
 }
 
 /// A line with a time and its cycles.
-const fn timed(name: &'static str, shown: Shown) -> Line {
+const fn time_and_cycles(name: &'static str, shown: Shown) -> Line {
     two(name, shown, Shown::of(shown.metric, shown.params).in_cycles())
 }
 
@@ -51,13 +50,10 @@ const fn three(name: &'static str, int: Shown, double: Shown, float: Shown) -> L
 }
 
 /// The heads of [`near`].
-const NEAR: &[&str] = &["1 CPU", "2 CPUs"];
+const NEAR_HEADS: &[&str] = &["1 CPU", "2 CPUs"];
 
-/// The pages.
-pub(crate) static PAGES: Pages<'static> =
-    Pages { system: SYSTEM, hardware: BLOCKS, rows: ROWS, parts: PARTS, fleet: FLEET };
-
-const SYSTEM: &[Block] = &[
+/// The page of the system.
+pub(crate) const SYSTEM: &[Block] = &[
     Block {
         title: "System calls",
         families: &["syscall", "isolation", "vdso"],
@@ -194,7 +190,7 @@ const SYSTEM: &[Block] = &[
     Block {
         title: "Round trips",
         families: &["ipc", "net", "signal", "rpc", "http"],
-        heads: NEAR,
+        heads: NEAR_HEADS,
         values: Values::WithUnits,
         lines: &[
             near("futex", of("ipc.futex_rtt", &[])),
@@ -213,7 +209,7 @@ const SYSTEM: &[Block] = &[
     Block {
         title: "Bandwidth",
         families: &["ipc", "net", "file"],
-        heads: NEAR,
+        heads: NEAR_HEADS,
         values: Values::Gigabytes,
         lines: &[
             near("pipe", quick("ipc.pipe_bandwidth", &[])),
@@ -233,17 +229,18 @@ const SYSTEM: &[Block] = &[
     },
 ];
 
-const BLOCKS: &[Block] = &[
+/// What the hardware page measures.
+pub(crate) const BLOCKS: &[Block] = &[
     Block {
         title: "Instructions",
         families: &["cpu"],
         heads: &["time", "cycles"],
         values: Values::WithUnits,
         lines: &[
-            timed("function call", quick("cpu.call", &[("args", "0")])),
-            timed("mispredicted branch", quick("cpu.branch", &[("kind", "mispredicted")])),
-            timed("atomic add", quick("cpu.atomic", &[("kind", "add")])),
-            timed("cpuid (a guest's exit)", of("cpu.atomic", &[("kind", "cpuid")])),
+            time_and_cycles("function call", quick("cpu.call", &[("args", "0")])),
+            time_and_cycles("mispredicted branch", quick("cpu.branch", &[("kind", "mispredicted")])),
+            time_and_cycles("atomic add", quick("cpu.atomic", &[("kind", "add")])),
+            time_and_cycles("cpuid (a guest's exit)", of("cpu.atomic", &[("kind", "cpuid")])),
         ],
     },
     Block {
@@ -305,7 +302,7 @@ const BLOCKS: &[Block] = &[
 ];
 
 /// What the rows of the hardware page are made from.
-const ROWS: &[Shown] = &[
+pub(crate) const ROWS: &[Shown] = &[
     Shown::of("cpu.frequency", &[("class", "integer")]).quick(),
     Shown::of("clock.rate", &[]),
     // The whole curve: its levels are the caches.
@@ -333,7 +330,7 @@ const ROWS: &[Shown] = &[
 
 /// What `groma explain --run` takes the composed costs of the pages apart into, where it is on no
 /// page itself: two seconds of a survey's minute.
-const PARTS: &[Shown] = &[
+pub(crate) const PARTS: &[Shown] = &[
     of("ctx.yield", &[]),
     of("ctx.futex", &[("kind", "thread")]),
     of("ctx.futex", &[("kind", "process")]),

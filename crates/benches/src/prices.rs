@@ -127,7 +127,7 @@ pub(crate) static PRICES: &[Price] = &[
         &["epoll_wait", "epoll_pwait"],
         &[one(Shown::of("ready.epoll", &[("count", "100"), ("kind", "pipe"), ("ready", "first")]))],
     ),
-    kernel("short calls", SHORT, &[one(CALL)]),
+    kernel("short calls", SHORT_CALLS, &[one(CALL)]),
     Price {
         spent: Spent::User,
         // A rate: what one takes is its inverse.
@@ -160,7 +160,7 @@ const PATHS: &[&str] = &[
 ];
 
 /// Calls that do little more than enter and leave the kernel.
-const SHORT: &[&str] = &[
+const SHORT_CALLS: &[&str] = &[
     "exit_group",
     "exit",
     "wait4",

@@ -135,7 +135,7 @@ pub(crate) mod testing {
             Ok(())
         }
         let tried = try_failing(&stating(run), &[], None).expect("a child");
-        assert_eq!(tried.held(""), SWITCHES.map(|(_, enough)| enough));
+        assert_eq!(tried.proofs_held(""), SWITCHES.map(|(_, enough)| enough));
     }
 
     #[test]

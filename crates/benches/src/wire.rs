@@ -2,14 +2,14 @@
 //! module.
 
 use crate::http::message;
-use crate::http::server::{self, Named, named};
+use crate::http::server::{self, Named, parse_name};
 use crate::rpc::{exchange, onc};
 use std::io;
 
 /// The most bytes in the head of an HTTP message.
-pub const HEAD_MOST: usize = message::HEAD_MOST;
+pub const MAX_HEAD: usize = message::MAX_HEAD;
 /// The most bytes in an HTTP body.
-pub const BODY_MOST: u64 = server::BODY_MOST;
+pub const MAX_BODY: u64 = server::MAX_BODY;
 /// Bytes in the server's buffer for calls, and in the one for answers.
 pub const ROOM: usize = exchange::ROOM;
 /// Bytes of a call.
@@ -46,7 +46,7 @@ pub fn http_read_response(head: &[u8]) -> Option<(u16, u64)> {
 
 /// The length of the body that the server returns for a path.
 pub fn http_body_bytes(path: &str) -> Option<usize> {
-    match named(path) {
+    match parse_name(path) {
         Named::Memory(length) | Named::File(length) => Some(length),
         Named::Usage | Named::Nothing => None,
     }
@@ -69,7 +69,7 @@ pub fn rpc_answer(call: &[u8], to: &mut [u8]) -> Option<usize> {
 /// # Errors
 /// When it is not an answer, or the answer to a call that failed.
 pub fn rpc_succeeded(reply: &[u8]) -> io::Result<u32> {
-    onc::succeeded(reply)
+    onc::successful_transaction(reply)
 }
 
 /// The server of calls over TCP: returns the bytes consumed by a call and the bytes of its answer.

@@ -214,12 +214,12 @@ mod tests {
     }
 
     /// Which of its proofs hold, in order.
-    fn held(run: fn(&mut Ctx) -> Outcome) -> Vec<bool> {
-        round(run).held("")
+    fn proofs_held(run: fn(&mut Ctx) -> Outcome) -> Vec<bool> {
+        round(run).proofs_held("")
     }
 
     /// A child that exited with this code and never slept.
-    fn ended(code: i32) -> Exit {
+    fn exit_with(code: i32) -> Exit {
         fork::fork(move || code).expect("fork").wait().expect("wait")
     }
 
@@ -233,7 +233,7 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        assert_eq!(held(run), [true, false, false, false, false, false, false, false]);
+        assert_eq!(proofs_held(run), [true, false, false, false, false, false, false, false]);
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
     fn only_exit_code_0_of_the_peer_holds() {
         fn run(ctx: &mut Ctx) -> Outcome {
             for code in [0, 1, 2, 101] {
-                proofs::peer_ended_well(ctx, &ended(code));
+                proofs::peer_ended_well(ctx, &exit_with(code));
             }
             let mut killed = fork::fork(|| {
                 loop {
@@ -298,7 +298,7 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        assert_eq!(held(run), [true, false, false, false, false]);
+        assert_eq!(proofs_held(run), [true, false, false, false, false]);
     }
 
     #[test]
@@ -309,11 +309,11 @@ mod tests {
                 (0..iters).for_each(|_| std::hint::spin_loop());
                 Ok(())
             })?;
-            proofs::switches(ctx, &before, &ended(0));
+            proofs::switches(ctx, &before, &exit_with(0));
             ctx.state(1.0);
             Ok(())
         }
-        assert_eq!(held(run), [false]);
+        assert_eq!(proofs_held(run), [false]);
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
         if counters::tasks_created().is_none() {
             return eprintln!("skipped: the kernel does not say how many tasks it has made");
         }
-        assert_eq!(held(run), [false]);
+        assert_eq!(proofs_held(run), [false]);
     }
 
     #[test]

@@ -121,7 +121,7 @@ pub struct Here {
 }
 
 /// The rounds that `groma_found` has room for.
-pub(crate) const MOST_ROUNDS: usize = 64;
+pub(crate) const MAX_ROUNDS: usize = 64;
 
 /// `groma_found`.
 #[derive(Clone, Copy)]
@@ -131,7 +131,7 @@ pub struct Found {
     pub(crate) ns: f64,
     pub(crate) low_ns: f64,
     pub(crate) high_ns: f64,
-    pub(crate) rounds_ns: [f64; MOST_ROUNDS],
+    pub(crate) rounds_ns: [f64; MAX_ROUNDS],
     pub(crate) n_rounds: u32,
     pub(crate) imprecise: c_int,
     pub(crate) not_parallel: c_int,
@@ -143,14 +143,14 @@ pub(crate) trait Versioned: Copy {
     /// Its name in C.
     const NAME: &'static str;
     /// The bytes that the first version of this interface had, and every later one has.
-    const LEAST: usize;
+    const MIN_SIZE: usize;
 }
 
 macro_rules! versioned {
     ($($type:ty: $name:literal, $least:expr;)*) => {$(
         impl Versioned for $type {
             const NAME: &'static str = $name;
-            const LEAST: usize = $least;
+            const MIN_SIZE: usize = $least;
         }
     )*};
 }
@@ -166,7 +166,7 @@ versioned! {
 }
 
 /// The longest structure that is believed: beyond it, `size` is not a size.
-const MOST: usize = 1 << 16;
+const MAX_SIZE: usize = 1 << 16;
 
 /// Reads a structure, whatever its version.
 ///
@@ -182,7 +182,7 @@ pub(crate) unsafe fn read<T: Versioned>(at: *const T) -> Result<T, String> {
     }
     // SAFETY: the caller's duty.
     let size = unsafe { at.cast::<usize>().read_unaligned() };
-    if size < T::LEAST || size > MOST || size % align_of::<T>() != 0 {
+    if size < T::MIN_SIZE || size > MAX_SIZE || size % align_of::<T>() != 0 {
         let name = T::NAME;
         return Err(format!("size is {size}, not that of a {name}: set .size = sizeof ({name})"));
     }

@@ -21,7 +21,7 @@ pub(crate) struct Described {
 }
 
 /// A text that lives as long as the program.
-pub(crate) fn kept(text: String) -> &'static str {
+pub(crate) fn leak_text(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
@@ -43,7 +43,7 @@ unsafe fn text_of(at: *const c_char, field: &str) -> Result<&'static str, String
     }
     // SAFETY: the caller's duty.
     let text = unsafe { std::ffi::CStr::from_ptr(at) }.to_str();
-    text.map(|text| kept(text.to_owned())).map_err(|_| format!("{field} is not UTF-8"))
+    text.map(|text| leak_text(text.to_owned())).map_err(|_| format!("{field} is not UTF-8"))
 }
 
 /// The words of a list, separated by blanks.

@@ -8,10 +8,10 @@
 //! As the header says of the structures.
 #![expect(unsafe_code, reason = "structures and functions of C")]
 
-use crate::abi::{Found, Here, MOST_ROUNDS, Versioned, read, text};
+use crate::abi::{Found, Here, MAX_ROUNDS, Versioned, read, text};
 use crate::call;
 use crate::context::{Context, end_peers};
-use crate::descriptor::kept;
+use crate::descriptor::leak_text;
 use groma::harness::model::{Info, Interference, Placement, State};
 use groma::harness::sys::counters::Usage;
 use groma::harness::sys::shared::Shared;
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn groma_measure_here(what: *const Here, found: *mut Found
         ns: 0.0,
         low_ns: 0.0,
         high_ns: 0.0,
-        rounds_ns: [0.0; MOST_ROUNDS],
+        rounds_ns: [0.0; MAX_ROUNDS],
         n_rounds: 0,
         imprecise: 0,
         not_parallel: 0,
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn groma_measure_here(what: *const Here, found: *mut Found
     let end = (0..=why.len().min(most)).rev().find(|end| why.is_char_boundary(*end)).unwrap_or(0);
     answer.why[..end].copy_from_slice(&why.as_bytes()[..end]);
     // SAFETY: `found` has at least the bytes of the first version, which are those of `Found` now.
-    unsafe { ptr::copy_nonoverlapping(ptr::from_ref(&answer).cast::<u8>(), found.cast(), Found::LEAST) };
+    unsafe { ptr::copy_nonoverlapping(ptr::from_ref(&answer).cast::<u8>(), found.cast(), Found::MIN_SIZE) };
     c_int::from(answer.ns <= 0.0)
 }
 
@@ -99,7 +99,7 @@ impl Found {
     fn take(&mut self, measured: &groma::Found, is_disturbed: bool) -> String {
         const NS: f64 = 1e9;
         let record = &measured.record;
-        let Some(value) = record.measured() else {
+        let Some(value) = record.measured_value() else {
             return format!("{}: {}", record.state.word(), record.reason);
         };
         self.ns = value * NS;
@@ -134,7 +134,7 @@ fn measure(here: &Here) -> Result<(groma::Found, bool), String> {
         return Err("interval is missing".to_owned());
     }
     CURRENT.set(Some(*here));
-    let (id, summary) = (kept(id), kept(summary));
+    let (id, summary) = (leak_text(id), leak_text(summary));
     let found = measure_as(here, id, summary, kind()).and_then(|found| {
         let no_clean = found.record.state == State::Unresolved && found.record.samples > 0;
         if !no_clean {
@@ -143,7 +143,7 @@ fn measure(here: &Here) -> Result<(groma::Found, bool), String> {
         // Others took the CPU in every interval, or its iterations are longer than a time slice: a
         // value with their time in it, which says so, is more than none.
         let again = measure_as(here, id, summary, Interference::Blocking)?;
-        Ok(if again.record.measured().is_some() { (again, true) } else { (found, false) })
+        Ok(if again.record.measured_value().is_some() { (again, true) } else { (found, false) })
     });
     CURRENT.set(None);
     found
@@ -169,7 +169,7 @@ fn measure_as(
     let wanted = groma::Here {
         benchmarks,
         members: here.members.max(1),
-        rounds: or(here.rounds.into(), ROUNDS.into()).min(MOST_ROUNDS as u64) as u32,
+        rounds: or(here.rounds.into(), ROUNDS.into()).min(MAX_ROUNDS as u64) as u32,
         warm_up: Duration::from_micros(here.warm_us),
         sampling: Duration::from_micros(or(here.sample_us, SAMPLE_US)),
     };

@@ -16,6 +16,7 @@ mod abi;
 mod call;
 mod context;
 mod descriptor;
+mod functions;
 mod here;
 mod round;
 

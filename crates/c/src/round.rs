@@ -7,7 +7,7 @@
 use crate::abi::{Bench, Loop, RunFn, StagedFn, StepFn, text};
 use crate::call;
 use crate::context::{Context, end_peers};
-use crate::descriptor::{Described, kept};
+use crate::descriptor::{Described, leak_text};
 use groma::harness::{BenchError, Benchmark, Ctx, Outcome, Run, Stopwatch, Variant};
 use std::ffi::c_void;
 use std::ptr;
@@ -102,7 +102,7 @@ impl State<'_, '_, '_> {
 /// A loop of `groma_measure`.
 pub(crate) fn loop_of<'v>(context: &'v Context<'_, '_>, one: &Loop) -> Result<Variant<'v>, BenchError> {
     // SAFETY: see the module.
-    let name = kept(unsafe { text(one.name) });
+    let name = leak_text(unsafe { text(one.name) });
     let variant = variant(context, name, one.run, one.run_staged, one.state)?;
     let per_iter = if one.per_iter == 0.0 { 1.0 } else { one.per_iter };
     if !(per_iter > 0.0 && per_iter.is_finite()) {

@@ -71,17 +71,17 @@ impl WhichPoints {
         let has = |(name, values): &(String, Vec<String>)| {
             record.params.get(name).is_some_and(|value| values.iter().any(|text| value.is_typed(text)))
         };
-        self.params.iter().all(has) && self.is_there(record)
+        self.params.iter().all(has) && self.is_selected(record)
     }
 
     /// Whether the placement and the worker group of a record are selected.
-    pub(crate) fn is_there(&self, record: &Record) -> bool {
+    pub(crate) fn is_selected(&self, record: &Record) -> bool {
         self.placement.as_ref().is_none_or(|placement| *placement == record.placement)
             && (self.parallel.is_empty() || self.parallel.contains(&record.workers))
     }
 
     /// The options with their values, as they are typed.
-    pub(crate) fn typed(&self) -> Vec<String> {
+    pub(crate) fn words(&self) -> Vec<String> {
         let mut options: Vec<String> =
             self.params.iter().map(|(name, values)| format!("--param {name}={}", values.join(","))).collect();
         options.extend(self.placement.as_ref().map(|placement| format!("--placement {placement}")));

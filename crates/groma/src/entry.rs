@@ -1,9 +1,10 @@
 //! Starts a program: as a worker, as a session of `serve`, or with the verb of its arguments.
 
 use crate::command_line;
+use crate::exit;
 use crate::print::{is_broken_pipe, set_name};
 use crate::program::Program;
-use crate::verbs::{exit, lmbench};
+use crate::verbs::lmbench;
 use groma_harness::sys::facts::stack_limit;
 use groma_harness::sys::{io as sysio, process, signals, sigsys};
 use groma_harness::{Benchmark, session, worker};
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 
 /// The smallest stack, in bytes: the command line alone overflows one of 128 KiB, of a debug build
 /// a larger one.
-const LEAST_STACK: u64 = 1 << 20;
+const MIN_STACK: u64 = 1 << 20;
 
 /// Runs a program of these benchmarks; `main` returns the result.
 ///
@@ -64,8 +65,8 @@ impl Program {
         let words = command_line::words();
         let lmbench = lmbench::called(&words).filter(|_| self.name == Some("groma"));
         set_name(lmbench.as_ref().map_or(self.name, |(program, _)| Some(program.name)));
-        if let Some(bytes) = stack_limit().filter(|bytes| *bytes < LEAST_STACK) {
-            let least = LEAST_STACK >> 10;
+        if let Some(bytes) = stack_limit().filter(|bytes| *bytes < MIN_STACK) {
+            let least = MIN_STACK >> 10;
             warn!("the stack is limited to {} KiB, and {least} KiB are needed: ulimit -s {least}", bytes >> 10);
             return exit::USAGE;
         }

@@ -41,7 +41,7 @@ pub struct Found {
 
 /// The longest a measurement may take, unless rounds are longer than that: what a slow operation
 /// takes is paid in rounds.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST_MEASUREMENT: Duration = Duration::from_secs(60);
 
 /// Measures; with `GROMA_STORE` in the environment the rounds are stored as a run.
 ///
@@ -58,10 +58,10 @@ pub fn measure_here(here: &Here) -> Result<Found> {
     request.warm_up = Some(here.warm_up);
     request.placement = Some(Placement::Free);
     request.parallel = if here.members > 1 { vec![here.members] } else { Vec::new() };
-    request.deadline = Some(LONGEST + here.warm_up * 2);
+    request.deadline = Some(LONGEST_MEASUREMENT + here.warm_up * 2);
     // Warm-up, calibration and set-up are allowed as much again as the samples.
     let all_rounds = (here.warm_up + here.sampling) * here.rounds * 2;
-    request.budget = Some((Duration::from_secs(2) + all_rounds).min(LONGEST));
+    request.budget = Some((Duration::from_secs(2) + all_rounds).min(LONGEST_MEASUREMENT));
     let program = Program::new().benchmarks(here.benchmarks);
     let outputs = Outputs::silent(&store);
     loop {
@@ -83,8 +83,8 @@ pub fn measure_here(here: &Here) -> Result<Found> {
         let Some(record) = measured.records.into_iter().next() else { bail!("nothing was measured") };
         // The first round did not end within the budget: it may take all the time that there is.
         let is_cut = record.rounds == 0 && record.state == State::Unresolved;
-        if is_cut && request.budget < Some(LONGEST) {
-            request.budget = Some(LONGEST);
+        if is_cut && request.budget < Some(LONGEST_MEASUREMENT) {
+            request.budget = Some(LONGEST_MEASUREMENT);
             continue;
         }
         let overlapped = record.labels.0.iter().find(|(label, _)| *label == Label::Overlap.letter());

@@ -49,6 +49,7 @@ mod command_line;
 mod directory;
 mod earlier;
 mod entry;
+mod exit;
 mod features;
 mod here;
 mod measure;

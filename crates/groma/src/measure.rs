@@ -4,11 +4,11 @@
 use crate::args::StoreArgs;
 use crate::command_line;
 use crate::earlier::Earlier;
+use crate::exit;
 use crate::print::{print_measured, style};
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::store::{is_mistake, open_store, state_dir};
-use crate::verbs::exit;
 use crate::wanted::{Missing, Wanted, nothing_measured};
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Host, Point, Record, Round, RunHeader, State, StateCounts, plain};

@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 /// Threads, at most: more read from one disk.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 /// Results that are there and not taken yet.
 const AHEAD: usize = 16;
 
@@ -18,7 +18,7 @@ pub(crate) fn in_order<I: Sync, T: Send>(
     work: impl Fn(&I) -> T + Sync,
     mut take: impl FnMut(&I, T) -> ControlFlow<()>,
 ) {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(all.len());
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(all.len());
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         let (send, receive) = sync_channel(AHEAD);

@@ -1,6 +1,6 @@
 //! Parsers of values: times, dates, addresses, tokens, settings.
 
-use groma_harness::worker_group::MOST_MEMBERS;
+use groma_harness::worker_group::MAX_MEMBERS;
 use groma_runner::{Setting, identity};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, civil};
@@ -120,8 +120,8 @@ pub(crate) fn parse_param(text: &str) -> Result<(String, Vec<String>), String> {
 
 /// Parses the size of a worker group.
 pub(crate) fn parse_workers(text: &str) -> Result<u32, String> {
-    let expected = || format!("expected workers from 1 to {MOST_MEMBERS}, such as 4 or 1,2,4");
-    text.parse().ok().filter(|n| (1..=MOST_MEMBERS).contains(n)).ok_or_else(expected)
+    let expected = || format!("expected workers from 1 to {MAX_MEMBERS}, such as 4 or 1,2,4");
+    text.parse().ok().filter(|n| (1..=MAX_MEMBERS).contains(n)).ok_or_else(expected)
 }
 
 /// Parses `size=1,64K` or `mem.*:size=1,64K`. A value may contain colons.

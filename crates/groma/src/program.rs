@@ -1,13 +1,10 @@
-//! A benchmark program: its benchmarks, its name and its command line.
+//! A benchmark program: its benchmarks and its name. Its command line is in `verbs/command.rs`.
 
 use crate::print::name;
-use crate::verbs::{Cli, EXIT_CODES, grouped};
-use clap::{CommandFactory, FromArgMatches};
 use groma_harness::Benchmark;
 use groma_harness::model::{Families, Family, Pages, Tier};
 use groma_harness::remote::Service;
 use groma_runner::UnknownBenchmark;
-use std::ffi::OsString;
 
 /// A benchmark program: its benchmarks and its name.
 ///
@@ -29,7 +26,7 @@ pub struct Program {
     services: Vec<&'static Service>,
     families: Vec<&'static Family>,
     pages: Pages<'static>,
-    with_groma: bool,
+    pub(crate) with_groma: bool,
 }
 
 impl Program {
@@ -102,72 +99,6 @@ impl Program {
         let ids: Vec<&str> = self.benchmarks.iter().map(|b| b.info.id).collect();
         ids.iter().enumerate().find(|(i, id)| ids[..*i].contains(id)).map(|(_, id)| *id)
     }
-
-    pub(crate) fn parse<A: Into<OsString> + Clone>(
-        &self,
-        args: impl IntoIterator<Item = A>,
-    ) -> Result<Cli, clap::Error> {
-        let mut matches = self.command().try_get_matches_from(args)?;
-        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut self.command()))
-    }
-
-    /// The command line: that of groma, or one adapted to other benchmarks.
-    pub(crate) fn command(&self) -> clap::Command {
-        grouped(self.adapted())
-    }
-
-    fn adapted(&self) -> clap::Command {
-        let groma = Cli::command();
-        if self.with_groma && name() == "groma" {
-            return groma;
-        }
-        let own = groma.name(name()).bin_name(name()).about(format!("{}: benchmarks run by groma", name()));
-        let own = own.after_help(self.examples());
-        if self.with_groma {
-            return own;
-        }
-        // Verbs of groma's own benchmarks.
-        let hidden =
-            ["hammer", "lmbench", "paper", "predict"].into_iter().chain(self.services.is_empty().then_some("serve"));
-        let own = hidden.fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.hide(true)));
-        ["show", "plot"].into_iter().fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.after_help("")))
-    }
-
-    /// The command line for shell completions, which propose groups and ids where benchmarks are
-    /// named. Not for parsing, which also accepts patterns and names of other tools.
-    #[cfg(feature = "completions")]
-    pub(crate) fn for_completions(&self) -> clap::Command {
-        let ids = self.benchmarks.iter().map(|b| b.info.id);
-        let names: std::collections::BTreeSet<&str> =
-            ids.flat_map(|id| [id.split('.').next().unwrap_or(id), id]).collect();
-        let proposed = clap::builder::PossibleValuesParser::new(names);
-        // `show` takes a run or a metric.
-        let names_benchmarks = |arg: &clap::Arg| match arg.get_id().as_str() {
-            "select" | "metric" => true,
-            "run" => arg.is_positional(),
-            _ => false,
-        };
-        self.command().mut_subcommands(|verb| {
-            verb.mut_args(|arg| if names_benchmarks(&arg) { arg.value_parser(proposed.clone()) } else { arg })
-        })
-    }
-
-    /// Examples with a benchmark that this program has, and the exit codes.
-    fn examples(&self) -> String {
-        let (name, id) = (name(), self.benchmarks.first().map_or("ID", |b| b.info.id));
-        let lines = [
-            (format!("{name} run"), "all that need not be named, in about a minute"),
-            (format!("{name} run --profile quick"), "the same, coarser, in about ten seconds"),
-            (format!("{name} run {id} -P 1,2,4"), "as one, two and four processes at once"),
-            (format!("{name} list"), "what there is to measure"),
-            (format!("{name} explain {id}"), "what it measures, how, and what can go wrong"),
-            (format!("{name} show"), "the latest results again"),
-            (format!("{name} plot {id} -o curve.svg"), "a curve"),
-        ];
-        let width = lines.iter().map(|(line, _)| line.len()).max().unwrap_or_default();
-        let lines: String = lines.iter().map(|(line, what)| format!("  {line:width$}   {what}\n")).collect();
-        format!("Examples:\n{lines}\n{}", EXIT_CODES)
-    }
 }
 
 #[cfg(test)]
@@ -184,13 +115,6 @@ mod tests {
         assert_eq!(Program::new().benchmarks(&[&ONE, &TWO]).duplicate(), None);
         assert_eq!(Program::new().benchmarks(&[&ONE, &TWO]).benchmarks(&[&ONE]).duplicate(), Some("a.one"));
         assert_eq!(Program::new().with_groma().duplicate(), None);
-    }
-
-    #[test]
-    fn the_command_line_of_an_own_program_is_consistent() {
-        Program::new().benchmarks(&[&ONE]).command().debug_assert();
-        let examples = Program::new().benchmarks(&[&ONE]).examples();
-        assert!(examples.contains("explain a.one") && examples.contains("Exit codes:"), "{examples}");
     }
 
     fn ids(texts: &[&str]) -> Result<Vec<&'static str>, String> {

@@ -77,7 +77,7 @@ impl Observer for Progress {
         self.bar.set_message(format!("{:>3} s left  {what}", left.as_secs()));
     }
 
-    fn measured(&mut self, point: &Point, rounds: &[Round], host: &Host) {
+    fn on_round(&mut self, point: &Point, rounds: &[Round], host: &Host) {
         if !self.is_due() {
             return;
         }

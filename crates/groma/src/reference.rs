@@ -26,7 +26,7 @@ pub(crate) struct Reference {
 ///
 /// # Errors
 /// When no machine has this name; lists those that exist.
-pub(crate) fn named(text: &str) -> Result<Option<Reference>> {
+pub(crate) fn find_reference(text: &str) -> Result<Option<Reference>> {
     let Some(rest) = text.strip_prefix(PREFIX) else { return Ok(None) };
     let name = match rest.strip_prefix(':') {
         Some(name) => name,
@@ -65,14 +65,17 @@ mod tests {
     #[test]
     fn every_reference_can_be_read_and_reveals_no_owner() {
         for (name, _) in ALL {
-            let reference = named(&format!("{PREFIX}:{name}")).expect("a name").expect("it is there");
+            let reference = find_reference(&format!("{PREFIX}:{name}")).expect("a name").expect("it is there");
             let baseline = reference.baseline().expect("it can be read");
             assert!(baseline.metrics.len() > 200, "{name}");
             assert_eq!(baseline.head.environment.get("host.name"), Some(name), "its name is that of the reference");
             assert_eq!(baseline.head.environment.get("kernel.cmdline"), None, "{name}: it reveals the host");
             assert!(baseline.head.args.is_empty() && baseline.head.tags.is_empty(), "{name}");
         }
-        assert!(named("reference:none").is_err());
-        assert!(named("referenced").expect("no reference").is_none() && named("latest").expect("none").is_none());
+        assert!(find_reference("reference:none").is_err());
+        assert!(
+            find_reference("referenced").expect("no reference").is_none()
+                && find_reference("latest").expect("none").is_none()
+        );
     }
 }

@@ -6,7 +6,7 @@ use crate::reference;
 use crate::store::{Shown, existing_store, is_stream, read};
 use anyhow::{Context, Result, bail};
 use groma_analysis::compare::relative::{in_cycles, left_out, relative_to};
-use groma_analysis::compare::{Comparison, compare, compare_pairs, identity, paired_rounds, pooled};
+use groma_analysis::compare::{Comparison, compare, compare_pairs, identity, paired_rounds, pool};
 use groma_harness::model::{Record, RunHeader};
 use groma_report::Side;
 use groma_store::{Baseline, Store, is_baseline};
@@ -58,7 +58,7 @@ impl Runs {
     pub(crate) fn of(name: &str, mut shown: Vec<Shown>, is_selected: impl Fn(&str) -> bool) -> Result<Runs> {
         shown.sort_by(|a, b| a.head.started.cmp(&b.head.started));
         shown.iter_mut().for_each(|one| one.keep_points(&is_selected));
-        let records = pooled(shown.iter().rev().map(|one| one.records.clone()).collect());
+        let records = pool(shown.iter().rev().map(|one| one.records.clone()).collect());
         let runs = shown.iter().map(|one| one.head.run.clone()).collect();
         let newest = shown.pop().context("a side needs a run")?;
         Ok(Runs { name: name.to_owned(), runs, newest, records, absolute: Vec::new(), like: 0, known: HashMap::new() })
@@ -114,7 +114,7 @@ impl Runs {
     }
 
     /// How many metrics that both sides have could not be scaled.
-    pub(crate) fn unscaled(&self, other: &Runs) -> usize {
+    pub(crate) fn count_unscaled(&self, other: &Runs) -> usize {
         left_out([&self.absolute, &other.absolute], [&self.records, &other.records])
     }
 
@@ -171,14 +171,14 @@ pub(crate) fn baseline(text: &str) -> Result<Option<Baseline>> {
     if is_stream(text) && is_baseline(file) {
         return Ok(Some(Baseline::read(file)?));
     }
-    reference::named(text)?.map(|reference| reference.baseline()).transpose()
+    reference::find_reference(text)?.map(|reference| reference.baseline()).transpose()
 }
 
 /// The runs that these words name; a tag stands for all its runs.
 pub(crate) fn all_of(store: &StoreArgs, words: &[String]) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for word in words {
-        if is_stream(word) || reference::named(word)?.is_some() {
+        if is_stream(word) || reference::find_reference(word)?.is_some() {
             all.push(word.clone());
         } else {
             all.extend(existing_store(store)?.find_all(word)?);

@@ -166,7 +166,7 @@ pub(crate) fn stored(store: &StoreArgs, run: &str) -> Result<StoredRun> {
 }
 
 /// Reads the only run of a stream with its records as they stand there, and without rounds.
-pub(crate) fn recorded(run: &str) -> Result<Shown> {
+pub(crate) fn read_recorded(run: &str) -> Result<Shown> {
     let runs: Vec<_> = ndjson::RecordedRuns::open(Path::new(run))?.collect::<Result<_, _>>()?;
     let count = runs.len();
     let [one] = <[_; 1]>::try_from(runs).map_err(|_| anyhow!("{run}: {count} runs in one stream"))?;

@@ -117,12 +117,12 @@ pub(crate) fn nothing_measured(
         "nothing was measured: {} of {}{why}; --budget {} would do",
         unreached.reason,
         units::wall(head.budget_s),
-        typed(Duration::from_secs_f64(enough))
+        format_time(Duration::from_secs_f64(enough))
     ))
 }
 
 /// A time as `--budget` takes it, rounded up.
-fn typed(time: Duration) -> String {
+fn format_time(time: Duration) -> String {
     let seconds = time.as_secs_f64().ceil();
     if seconds <= 120.0 { format!("{seconds}s") } else { format!("{}m", (seconds / 60.0).ceil()) }
 }

@@ -1,7 +1,7 @@
 //! Two conditions in turns: rounds come in pairs, a real cost is found, and a command that starts
 //! no worker is named before anything is measured.
 
-use crate::common::{Place, until};
+use crate::common::{Place, wait_for};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ fn a_filter_of_4000_rules_is_slower_and_computing_is_not() {
     let select = ["ab", "syscall.getppid", "cpu.call", "--rounds", "14", "--budget", "20s", "--format", "json"];
     let behind = ["--", filter, "0", "--", filter, "4000"];
     // Beside busy tasks nothing may be told of few rounds.
-    let json = until("a verdict", || {
+    let json = wait_for("a verdict", || {
         place.groma(&[&select[..], &behind[..]].concat());
         place.calm();
         let [.., a, b] = &place.runs()[..] else { return None };

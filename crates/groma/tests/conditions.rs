@@ -1,7 +1,7 @@
 //! Two states of the machine in turns: each side sees its own in every round, and whatever way the
 //! program ends, the state of before is there again. The state is an ordinary file.
 
-use crate::common::{Ended, Place, Running, until};
+use crate::common::{Ended, Place, Running, wait_for};
 use serde_json::Value;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -48,13 +48,13 @@ fn started(place: &Place, file: &Path, when: When) -> Running {
     let (a, b) = (set(file, "a"), set(file, "b"));
     let args = ["ab", "syscall.getppid", "--budget", "60s", "--rounds", "1000", "--set-a", &a, "--set-b", &b];
     let running = place.start(&args);
-    until("a change", || (read(file) == "b\n").then_some(()));
+    wait_for("a change", || (read(file) == "b\n").then_some(()));
     if let When::Measured = when {
         let rounds = || -> Option<u32> {
             let store = rusqlite::Connection::open(place.store()).ok()?;
             store.query_row("SELECT count(*) FROM rounds", [], |row| row.get(0)).ok()
         };
-        until("some rounds", || rounds().filter(|count| *count >= 4));
+        wait_for("some rounds", || rounds().filter(|count| *count >= 4));
     }
     running
 }
@@ -74,7 +74,7 @@ fn is_well(ended: &Ended) -> bool {
     matches!(ended.code, Some(0 | 3))
 }
 
-fn short(place: &Place, args: &[&str]) -> Ended {
+fn run_briefly(place: &Place, args: &[&str]) -> Ended {
     place.groma(&[&["ab", "syscall.getppid", "--budget", "5s", "--rounds", "6"], args].concat())
 }
 
@@ -173,7 +173,7 @@ fn the_next_start_restores_what_a_killed_run_changed_and_leaves_alone_what_a_liv
     assert_eq!((mode(&dir), mode(&left)), (0o700, 0o600));
     // Between two contents it may be empty.
     assert_ne!(read(&file), "before");
-    let second = short(&place, &["--set-b", &set(&file, "c")]);
+    let second = run_briefly(&place, &["--set-b", &set(&file, "c")]);
     assert_eq!(second.code, Some(2));
     assert!(second.err.contains("another groma is changing the state of this machine"), "{second:?}");
 
@@ -190,7 +190,7 @@ fn the_next_start_restores_what_a_killed_run_changed_and_leaves_alone_what_a_liv
 fn a_journal_that_is_not_ours_is_not_followed() {
     let place = Place::new();
     let file = state(&place);
-    assert!(is_well(&short(&place, &["--set-b", &set(&file, "b")])));
+    assert!(is_well(&run_briefly(&place, &["--set-b", &set(&file, "b")])));
     let (dir, _) = journal(&place);
     let (left, elsewhere) = (dir.join("changed"), place.path("elsewhere"));
     let forged = format!("groma changed 1\0boot\0write\0{}\0forged\0end\0", file.display());
@@ -198,7 +198,7 @@ fn a_journal_that_is_not_ours_is_not_followed() {
     let refused = |expected: &str| {
         let run = place.groma(&["run", "syscall.getppid", "--profile", "quick", "--rounds", "1"]);
         assert!(run.code == Some(0) && run.err.contains(expected), "{expected}: {run:?}");
-        let ab = short(&place, &["--set-b", &set(&file, "b")]);
+        let ab = run_briefly(&place, &["--set-b", &set(&file, "b")]);
         assert_eq!(ab.code, Some(2), "{ab:?}");
         assert_eq!((read(&file).as_str(), read(&elsewhere).as_str()), ("before", forged.as_str()));
         let _ = std::fs::remove_file(&left);
@@ -223,7 +223,7 @@ fn what_cannot_be_made_is_said_in_a_line_and_changes_nothing() {
     let file = state(&place);
     let b = set(&file, "b");
     let refused = |args: &[&str], expected: &str| {
-        let ended = short(&place, args);
+        let ended = run_briefly(&place, args);
         assert_eq!((ended.code, ended.err.trim().lines().count()), (Some(2), 1), "{args:?}: {ended:?}");
         assert!(ended.err.contains(expected) && ended.out.is_empty(), "{args:?}: {ended:?}");
         assert_eq!(read(&file), "before", "{args:?}");
@@ -275,8 +275,8 @@ fn where_nothing_differs_nothing_is_written() {
     let file = state(&place);
     let written = || Command::new("stat").args(["-c", "%y %i"]).arg(&file).output().expect("stat").stdout;
     let (at, value) = (written(), set(&file, "before"));
-    assert_eq!(short(&place, &["--set-a", &value, "--set-b", &value]).code, Some(2), "--same is missing");
-    let same = short(&place, &["--same", "--set-a", &value, "--set-b", &value]);
+    assert_eq!(run_briefly(&place, &["--set-a", &value, "--set-b", &value]).code, Some(2), "--same is missing");
+    let same = run_briefly(&place, &["--same", "--set-a", &value, "--set-b", &value]);
     assert!(is_well(&same), "{}", same.err);
     assert_eq!((written(), journal(&place).1), (at, None));
 }

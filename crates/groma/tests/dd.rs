@@ -1,6 +1,6 @@
 //! `groma dd`: it writes what it reads, detects wrong data, and refuses what was not meant.
 
-use crate::common::{Ended, Place, ended, is_executable, send, until};
+use crate::common::{Ended, Place, ended, is_executable, send, wait_for};
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -85,7 +85,7 @@ fn impossible_requests_are_refused_with_a_reason() {
 /// Runs a command that must be refused before anything is changed.
 fn refused(place: &Place, args: &[&str], why: &str) {
     // The system itself opens a disk for a moment whenever somebody has closed it after writing.
-    let ended = until("a disk that nobody looks at", || {
+    let ended = wait_for("a disk that nobody looks at", || {
         Some(place.groma(args)).filter(|ended| why.contains("in use") || !ended.err.contains("in use"))
     });
     assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
@@ -223,13 +223,13 @@ fn waiting_for_a_fifo_is_reported() {
         let messages = File::create(&messages).expect("a file");
         place.command(args).stderr(messages).spawn().expect("the program starts")
     };
-    let ended_by = |child: &mut Child| until("its end", || child.try_wait().expect("it is ours")).signal();
+    let ended_by = |child: &mut Child| wait_for("its end", || child.try_wait().expect("it is ours")).signal();
     // Without a reader: it says that it waits, and a signal ends it. Not SIGINT: a shell without
     // job control starts what runs in the background with that ignored, and so tests that run
     // there.
     let mut alone = start(&["dd", &of, "count=1"]);
     let wanted = format!("groma: {of}: waiting for a reader of this FIFO\n");
-    until("a remark", || std::fs::read_to_string(&messages).is_ok_and(|text| text == wanted).then_some(()));
+    wait_for("a remark", || std::fs::read_to_string(&messages).is_ok_and(|text| text == wanted).then_some(()));
     send(alone.id() as i32, SIGTERM);
     assert_eq!(ended_by(&mut alone), Some(SIGTERM));
     // With a reader that reads in pieces: nothing is lost, and nothing fails because the FIFO is
@@ -248,7 +248,7 @@ fn waiting_for_a_fifo_is_reported() {
     let _reader = OpenOptions::new().read(true).write(true).open(&fifo).expect("it is there");
     let mut stuck = start(&["dd", &of, "bs=64K", "time=1h"]);
     let sleeps = || std::fs::read_to_string(format!("/proc/{}/stat", stuck.id())).is_ok_and(|s| s.contains(") S "));
-    until("a full FIFO", || sleeps().then_some(()));
+    wait_for("a full FIFO", || sleeps().then_some(()));
     send(stuck.id() as i32, SIGTERM);
     assert_eq!(ended_by(&mut stuck), Some(SIGTERM));
 }

@@ -190,7 +190,7 @@ fn anchors(page: &str) -> Vec<String> {
 /// What CONTRIBUTING.md says of prose and comments; tables and code are as wide as they are.
 #[test]
 fn prose_wraps_at_100_columns() {
-    const MOST: usize = 100;
+    const MAX_COLUMNS: usize = 100;
     let (mut lines, mut wide) = (0, Vec::new());
     for path in sources().into_iter().filter(|path| path.ends_with(".md") || path.ends_with(".rs")) {
         let text = read(&path);
@@ -210,7 +210,7 @@ fn prose_wraps_at_100_columns() {
                 continue;
             }
             lines += 1;
-            if line.chars().count() > MOST {
+            if line.chars().count() > MAX_COLUMNS {
                 wide.push(format!("{path}:{number}"));
             }
         }
@@ -218,10 +218,10 @@ fn prose_wraps_at_100_columns() {
     for path in settings() {
         let text = read(&path);
         let comments = text.lines().zip(1..).filter(|(line, _)| line.trim_start().starts_with('#'));
-        let too_wide = comments.filter(|(line, _)| line.chars().count() > MOST);
+        let too_wide = comments.filter(|(line, _)| line.chars().count() > MAX_COLUMNS);
         wide.extend(too_wide.map(|(_, number)| format!("{path}:{number}")));
     }
-    assert!(wide.is_empty(), "wider than {MOST} columns: {wide:#?}");
+    assert!(wide.is_empty(), "wider than {MAX_COLUMNS} columns: {wide:#?}");
     assert!(lines > 10_000, "only {lines} lines found: this test looks in the wrong place");
 }
 

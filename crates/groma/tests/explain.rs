@@ -115,14 +115,14 @@ fn what_a_command_leaves_is_ended_at_the_deadline_and_by_a_signal() {
     assert_eq!((late.code, late.err.contains("(--deadline)")), (Some(2), true), "{late:?}");
     assert!(none_left(&hidden) && none_left(&plain));
     let running = place.start(&["predict", "--", "sleep", &plain]);
-    common::until("the command", || (!none_left(&plain)).then_some(()));
+    common::wait_for("the command", || (!none_left(&plain)).then_some(()));
     running.signal(15);
     assert_eq!(running.wait().code, Some(143));
     assert!(none_left(&plain));
     // Nobody is left to end it, so it ends with its parent.
     let running = place.start(&["predict", "--", "sleep", &hidden]);
-    common::until("the command", || (!none_left(&hidden)).then_some(()));
+    common::wait_for("the command", || (!none_left(&hidden)).then_some(()));
     running.signal(9);
     running.wait();
-    common::until("the command's end", || none_left(&hidden).then_some(()));
+    common::wait_for("the command's end", || none_left(&hidden).then_some(()));
 }

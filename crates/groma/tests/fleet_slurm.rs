@@ -2,7 +2,7 @@
 //! node, named as Slurm names it; a node that is slow is drained with the reason that is printed,
 //! and by its own health check. Needs root and Slurm's programs.
 
-use crate::common::{Place, is_executable, until, write_program};
+use crate::common::{Place, is_executable, wait_for, write_program};
 use serde_json::{Value, json};
 use std::fs;
 use std::net::TcpListener;
@@ -63,12 +63,12 @@ impl Slurm {
         let munge = ["-F".to_owned(), "--force".to_owned(), format!("--socket={}", at("munge"))];
         let files = ["key", "pid", "log", "seed"].map(|kind| format!("--{kind}-file={}", at(kind)));
         slurm.daemon("/usr/sbin/munged", &[&munge[..], &files].concat());
-        until("munged's socket", || slurm.dir.join("munge").exists().then_some(()));
+        wait_for("munged's socket", || slurm.dir.join("munge").exists().then_some(()));
         slurm.daemon("/usr/sbin/slurmctld", &["-D".to_owned(), "-c".to_owned()]);
         for name in NODES {
             slurm.daemon("/usr/sbin/slurmd", &["-D", "-N", name].map(str::to_owned));
         }
-        let idle = until("two idle nodes, or a daemon that ends", || {
+        let idle = wait_for("two idle nodes, or a daemon that ends", || {
             if slurm.daemons.iter_mut().any(|one| one.try_wait().is_ok_and(|ended| ended.is_some())) {
                 return Some(false);
             }
@@ -212,5 +212,5 @@ fn health_check_drains(place: &Place, slurm: &Slurm, check: &Path, (run, fleet):
     let beside = place.path("new-check");
     write_program(&beside, &script);
     fs::rename(beside, check).expect("a rename");
-    until("a node that drains itself", || slurm.state("n1").starts_with("drained groma: quota: ").then_some(()));
+    wait_for("a node that drains itself", || slurm.state("n1").starts_with("drained groma: quota: ").then_some(()));
 }

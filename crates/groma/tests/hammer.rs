@@ -1,7 +1,7 @@
 //! `groma hammer` end to end: output in the format of SLB, a run in the store, and rejected
 //! arguments.
 
-use crate::common::{Place, metric, until};
+use crate::common::{Place, metric, wait_for};
 use serde_json::Value;
 
 #[test]
@@ -62,7 +62,7 @@ fn completed_parts_survive_a_signal() {
     let first = groma_harness::sys::affinity::allowed().expect("a mask")[0].to_string();
     // Nine parts of a few tenths of a second each.
     let running = place.start(&["hammer", "16384", "27000", "--cpus", &first]);
-    until("a part that is kept", || {
+    wait_for("a part that is kept", || {
         let shown = place.groma(&["show", "--format", "json"]);
         let run: Value = serde_json::from_str(&shown.out).ok()?;
         (metric(&run, "mem.hammer_run")["rounds"].as_u64()? > 0).then_some(())

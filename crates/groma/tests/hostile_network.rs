@@ -3,7 +3,7 @@
 //! the token and ask for too much.
 
 use crate::common::serve::{Serve, Wire, descriptors};
-use crate::common::{Place, children, exists, has_value, metric, until};
+use crate::common::{Place, children, exists, has_value, metric, wait_for};
 use groma_harness::handshake::{PROTOCOL, Server, Step, VERSION, hexadecimal};
 use groma_harness::model::Remote;
 use groma_harness::remote::Control;
@@ -141,7 +141,7 @@ fn strangers_do_not_lock_out_a_client() {
     };
     // Some come from the client's own address and are there before it.
     let _beside: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(to).expect("it listens")).collect();
-    until("the last place to be taken", || (descriptors(serve.pid()) >= full).then_some(()));
+    wait_for("the last place to be taken", || (descriptors(serve.pid()) >= full).then_some(()));
     let to = to.to_string();
     let args =
         ["run", "net.tcp_rtt", "--param", "family=v4", "--profile", "quick", "--rounds", "1", "--json", "--no-store"];
@@ -214,7 +214,7 @@ fn a_stranger_gets_a_nonce_two_seconds_and_no_process() {
     drop((waiting, idle));
     // The control: with the token there is a process.
     drop(serve.proven(TOKEN));
-    until("the end of a session", || (faults_of_children(serve.pid()) > 0).then_some(()));
+    wait_for("the end of a session", || (faults_of_children(serve.pid()) > 0).then_some(()));
 }
 
 /// Forwards both directions of one connection and records them.
@@ -355,7 +355,7 @@ fn a_session_ends_at_its_deadline() {
     let (mut wire, service) = serve.service("net.tcp_rtt");
     assert_eq!(wire.rest(), "");
     serve.idle();
-    until("the end of the service", || (!exists(service)).then_some(()));
+    wait_for("the end of the service", || (!exists(service)).then_some(()));
     for wrong in ["0", "25h", "soon"] {
         let refused = place.groma(&["serve", "--deadline", wrong]);
         assert!(refused.code == Some(2) && refused.err.contains("--deadline"), "{refused:?}");

@@ -2,7 +2,7 @@
 //! a link of theirs, or removes files that are not its own. Calls that may block can be
 //! interrupted.
 
-use crate::common::{self, Ended, Place, ended, send, until};
+use crate::common::{self, Ended, Place, ended, send, wait_for};
 use groma_harness::sys::process::is_root;
 use std::fs;
 use std::io::Write;
@@ -64,7 +64,7 @@ fn files_of_others_neither_hang_a_run_nor_are_removed() {
 
     // The directory of a killed run, with links to elsewhere in it.
     let killed = place.start(&["run", "file.readdir", "--profile", "quick", "--rounds", "500", "--no-store", "--json"]);
-    let left = until("a round's directory", || {
+    let left = wait_for("a round's directory", || {
         let dir = place.left_behind().into_iter().find(|name| name.starts_with("groma-work-"))?;
         tmp.join(&dir).join("1").exists().then_some(tmp.join(dir))
     });
@@ -127,11 +127,11 @@ fn an_output_without_a_reader_can_be_interrupted() {
     let fifo = fifo.display().to_string();
     let running = place.start(&["run", "syscall.fstat", "--no-store", "--out", &fifo]);
     // It waits in `open` for a reader. The signal must end it whenever it comes.
-    until("the program", || {
+    wait_for("the program", || {
         fs::read_to_string(format!("/proc/{}/comm", running.pid())).ok().filter(|c| c == "groma\n")
     });
     running.signal(SIGTERM);
-    until("its end", || (!common::exists(running.pid())).then_some(()));
+    wait_for("its end", || (!common::exists(running.pid())).then_some(()));
     assert_ne!(running.wait().code, Some(0));
     assert!(place.left_behind().is_empty());
 }
@@ -148,12 +148,12 @@ fn a_full_pipe_can_be_interrupted_and_the_directory_is_removed() {
     let mut child = command.stdout(Stdio::from(full)).spawn().expect("the program starts");
     drop(command);
     let pid = child.id() as i32;
-    until("the work directory", || (!place.left_behind().is_empty()).then_some(()));
+    wait_for("the work directory", || (!place.left_behind().is_empty()).then_some(()));
     // The head of the stream is due when the preflight is over, and cannot be written: no worker
     // runs any more.
-    until("the end of the preflight", || common::children(pid).is_empty().then_some(()));
+    wait_for("the end of the preflight", || common::children(pid).is_empty().then_some(()));
     send(pid, SIGINT);
-    let status = until("its end", || child.try_wait().expect("wait"));
+    let status = wait_for("its end", || child.try_wait().expect("wait"));
     assert!(!status.success());
     assert!(place.left_behind().is_empty());
     drop(reader);
@@ -168,7 +168,7 @@ fn a_server_that_does_not_answer_can_be_interrupted() {
     let running = place.start(&["run", "net.tcp_rtt", "--no-store", "--host", &address]);
     let _connection = silent.accept().expect("it connects");
     running.signal(SIGTERM);
-    until("its end", || (!common::exists(running.pid())).then_some(()));
+    wait_for("its end", || (!common::exists(running.pid())).then_some(()));
     let ended = running.wait();
     // By the signal itself: no exit code, and no error about an unreachable server after five
     // seconds.

@@ -40,7 +40,7 @@ struct Packed {
 
 /// The most benchmarks of one invocation: one with all that need no settings would still run when
 /// the others have ended.
-const MOST: usize = 12;
+const MAX_BENCHMARKS: usize = 12;
 
 /// Of a list of values the first and the last. All of them took 600 points, and only differ in
 /// size.
@@ -74,7 +74,7 @@ fn packed(address: &str) -> Vec<Packed> {
             pack.everywhere == everywhere
                 && match pack.of.get(id) {
                     Some(of) => *of == settings,
-                    None => pack.of.len() < MOST,
+                    None => pack.of.len() < MAX_BENCHMARKS,
                 }
         };
         match all.iter_mut().find(with_it) {

@@ -1,7 +1,7 @@
 //! `groma lmbench`: every program prints lines of its shape, says what was wrong, and prints what
 //! its benchmark measured by lmbench's definition.
 
-use crate::common::{Ended, Place, eight_at_a_time, ended, metric, root, until, up_to_date};
+use crate::common::{Ended, Place, eight_at_a_time, ended, metric, root, up_to_date, wait_for};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -387,7 +387,8 @@ fn files_go_over_http_and_the_server_ends_when_told() {
     };
     // The unit of a rate up to 1 MB/s is another.
     let line = |ended: &Ended| ended.err.trim_end().replace("KB/sec", "MB/sec");
-    let good = until("a server", || Some(fetch("a.html\n/a.html\n")).filter(|ended| !ended.err.contains("no server")));
+    let good =
+        wait_for("a server", || Some(fetch("a.html\n/a.html\n")).filter(|ended| !ended.err.contains("no server")));
     assert!(
         good.code == Some(0) && fits(&line(&good), "Avg xfer: 20.0KB, 40.0KB in # millisecs, # MB/sec"),
         "{good:?}"

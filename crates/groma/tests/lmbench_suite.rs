@@ -1,7 +1,7 @@
 //! The whole suite: by lmbench's driver, as far as a script in its place shows, by `groma lmbench
 //! run`, and by the recipes of docs/lmbench.
 
-use crate::common::{Ended, Place, ended, has_value, root, until};
+use crate::common::{Ended, Place, ended, has_value, root, wait_for};
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
@@ -66,7 +66,7 @@ fn the_suite_is_a_run_and_a_result_file() {
         ended(command.current_dir(place.path("")).output().expect("it starts"))
     };
     // A busy machine leaves some values open, and their lines out.
-    let (ran, name, file) = until("a run with all values", || {
+    let (ran, name, file) = wait_for("a run with all values", || {
         let ran = run(&["--config", "CONFIG", "--budget", "5s"]);
         let name = ran.out.split(": ").next().filter(|_| ran.code == Some(0))?.to_owned();
         let file = std::fs::read_to_string(place.path(&name)).expect("the file");

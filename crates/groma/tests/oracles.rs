@@ -10,8 +10,8 @@
 //! Interference only makes an operation slower, so each best number approaches the true one, and a
 //! side that was disturbed in one turn gets another. To judge the ratio of a single turn and to
 //! repeat until one fits was rejected: a number that is too small by half would pass as soon as
-//! groma's side were disturbed by a factor of two. Every row takes [`FEWEST`] turns; only rows that
-//! do not agree yet take more, up to [`TURNS`].
+//! groma's side were disturbed by a factor of two. Every row takes [`MIN_TURNS`] turns; only rows
+//! that do not agree yet take more, up to [`TURNS`].
 //!
 //! groma is the debug program that all tests use. Its kernels are assembly and its system calls are
 //! the same as in a release build, so no row needs a wider band for it. What does differ is its
@@ -54,7 +54,7 @@ const FAR: f64 = 1.9;
 /// crowd does: 2.5 seen beside four busy tasks. It still catches one sender for twenty.
 const CROWD: f64 = 6.0;
 /// Turns that every row takes.
-const FEWEST: usize = 2;
+const MIN_TURNS: usize = 2;
 /// Turns that a row takes before it counts as wrong. At load 26 all but core to core fitted after
 /// 7; on a core that others shared for minutes, a call of 5 cycles did not after 10.
 const TURNS: usize = 25;
@@ -257,7 +257,7 @@ fn measure() -> Measured {
     let oracle = Oracle::build(&place);
     let mut sides = vec![Sides::default(); ROWS.len()];
     for turn in 1..=TURNS {
-        let open = |i: usize| !sides[i].unsupported && (turn <= FEWEST || !sides[i].agree(ROWS[i].band_here()));
+        let open = |i: usize| !sides[i].unsupported && (turn <= MIN_TURNS || !sides[i].agree(ROWS[i].band_here()));
         let open: Vec<usize> = (0..ROWS.len()).filter(|i| open(*i)).collect();
         if open.is_empty() {
             break;
@@ -272,7 +272,7 @@ fn measure() -> Measured {
         open.iter().for_each(|i| sides[*i].turns = turn);
     }
     println!("{}", table(&sides));
-    let in_order = (0..FEWEST)
+    let in_order = (0..MIN_TURNS)
         .map(|_| oracle.run(&here("latency 67108864 64 base in_order"), false))
         .fold(f64::INFINITY, f64::min);
     Measured { sides, in_order: in_order * 1e-9 }
@@ -321,11 +321,11 @@ fn run_groma(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usiz
         };
         args.extend(["--placement".to_owned(), relation.clone()]);
         // At load 20 a usual round has seven trips, all of which wait for other tasks.
-        if turn > FEWEST {
+        if turn > MIN_TURNS {
             args.extend(["--round-length", "400ms"].map(str::to_owned));
         }
     }
-    let singly = run == Run::Apart || turn > FEWEST;
+    let singly = run == Run::Apart || turn > MIN_TURNS;
     if singly {
         args.push("--samples".to_owned());
     }
@@ -343,7 +343,7 @@ fn run_groma(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usiz
             Some("each") if singly => quantile(metric, 0.1),
             // What moves between two CPUs waits for others nearly always: beside 20 busy tasks one
             // of 60 samples did not.
-            Some("batched") if run == Run::Apart && turn > FEWEST => quantile(metric, 0.0),
+            Some("batched") if run == Run::Apart && turn > MIN_TURNS => quantile(metric, 0.0),
             _ => metric["value"].as_f64(),
         };
         match (state, value) {

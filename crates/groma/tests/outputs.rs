@@ -2,7 +2,7 @@
 //! them, says so, and ends with the page of what it measured. What benchmarks write leaves half of
 //! a small file system free.
 
-use crate::common::{Ended, Place, ended, is_executable, until};
+use crate::common::{Ended, Place, ended, is_executable, wait_for};
 use groma_benches::all;
 use groma_harness::course::Course;
 use groma_harness::model::Tier;
@@ -30,7 +30,7 @@ fn behind(place: &Place, script: &str, args: &[&str]) -> Ended {
 }
 
 /// Asserts that the run was measured and printed, and that one line names what does not hold it.
-fn told(ended: &Ended, code: Option<i32>, what: &str) {
+fn assert_told(ended: &Ended, code: Option<i32>, what: &str) {
     let lines: Vec<&str> = ended.err.lines().filter(|line| line.contains(what)).collect();
     assert!(ended.code == code && lines.len() == 1, "{what}: {ended:?}");
     assert!(ended.out.contains("syscall.getppid"), "{what}: the page is missing: {ended:?}");
@@ -42,8 +42,12 @@ fn a_limit_on_the_length_of_files_ends_no_run() {
     let (store, out) = (place.path("s.db"), place.path("o.ndjson"));
     let (store, out) = (store.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
     let limited = |args: &[&str]| behind(&place, "ulimit -f 1; exec \"$@\"", &[&SHORT[..], args].concat());
-    told(&limited(&["--store", store]), FAILED, "s.db: ");
-    told(&limited(&["--no-store", "--samples", "--out", out]), FAILED, "o.ndjson: cannot be written: File too large");
+    assert_told(&limited(&["--store", store]), FAILED, "s.db: ");
+    assert_told(
+        &limited(&["--no-store", "--samples", "--out", out]),
+        FAILED,
+        "o.ndjson: cannot be written: File too large",
+    );
     // Without a page of its own, standard error has it.
     let args = [&SHORT[..], &["--no-store", "--json"]].concat();
     let to_file = behind(&place, "ulimit -f 1; exec \"$@\" > \"$HOME/page\"", &args);
@@ -75,7 +79,11 @@ fn the_limit_on_files_has_its_usual_action_in_workers() {
 #[test]
 fn a_full_output_ends_no_run() {
     let place = Place::new();
-    told(&run_with(&place, &["--no-store", "--out", "/dev/full"]), FAILED, "/dev/full: no space left; the results");
+    assert_told(
+        &run_with(&place, &["--no-store", "--out", "/dev/full"]),
+        FAILED,
+        "/dev/full: no space left; the results",
+    );
     let run = behind(&place, "exec \"$@\" > /dev/full", &[&SHORT[..], &["--no-store"]].concat());
     assert!(run.code == FAILED && run.err.contains("standard output: No space left"), "{run:?}");
     assert!(run.err.contains("syscall.getppid"), "the page is on standard error: {run:?}");
@@ -110,7 +118,7 @@ fn a_reader_that_goes_ends_no_run() {
     let place = Place::new();
     let script = "mkfifo \"$HOME/fifo\"; head -c 1 \"$HOME/fifo\" > /dev/null & exec \"$@\" --out \"$HOME/fifo\"";
     let args = [&SHORT[..], &["--no-store", "--samples"]].concat();
-    told(&behind(&place, script, &args), FAILED, "fifo: the reader has closed the stream");
+    assert_told(&behind(&place, script, &args), FAILED, "fifo: the reader has closed the stream");
 }
 
 /// A name that leads nowhere is found out before anything is measured; another one helps.
@@ -141,9 +149,9 @@ fn a_read_only_file_system_ends_no_run() {
     if tried.code != Some(0) {
         return println!("skipped: no mounts here: {}", tried.err);
     }
-    told(&run(&["--store", &at("old.db")]), FAILED, "old.db: cannot be written: it is read-only");
-    told(&run(&["--store", &at("new.db")]), FAILED, "new.db: cannot be written: Read-only file system");
-    told(&run(&["--no-store", "--out", &at("o")]), FAILED, "/o: Read-only file system");
+    assert_told(&run(&["--store", &at("old.db")]), FAILED, "old.db: cannot be written: it is read-only");
+    assert_told(&run(&["--store", &at("new.db")]), FAILED, "new.db: cannot be written: Read-only file system");
+    assert_told(&run(&["--no-store", "--out", &at("o")]), FAILED, "/o: Read-only file system");
 }
 
 /// Writing to a file without a name succeeds, so nobody would notice.
@@ -157,14 +165,14 @@ fn outputs_that_are_removed_during_the_run_are_told() {
     let long = ["run", "syscall.getppid", "selftest.spin", "--profile", "quick", "--rounds", "1000", "--budget", "1m"];
     let running = place.start(&[&long[..], &named[..]].concat());
     // The heads of both are written.
-    until("a round in the stream", || {
+    wait_for("a round in the stream", || {
         std::fs::read_to_string(&out).ok().filter(|text| text.contains("\"kind\":\"round\""))
     });
     std::fs::remove_dir_all(&dir).expect("removed");
     running.signal(2);
     let ended = running.wait();
-    told(&ended, Some(130), "o.ndjson: cannot be written: it was removed during the run");
-    told(&ended, Some(130), "s.db: was removed during the run");
+    assert_told(&ended, Some(130), "o.ndjson: cannot be written: it was removed during the run");
+    assert_told(&ended, Some(130), "s.db: was removed during the run");
 }
 
 /// The benchmarks that may write files, and the words that make them write more than by default.
@@ -237,6 +245,6 @@ fn benchmarks_leave_half_of_a_small_file_system_free() {
         let left = std::fs::read_dir(&dir).expect("a directory").count();
         assert_eq!(left, 0, "{size} MiB: something is left");
         // The kernel may close what a process had open, such as a ring's files, after its end.
-        until("the space of what was removed", || (free() == before).then_some(()));
+        wait_for("the space of what was removed", || (free() == before).then_some(()));
     }
 }

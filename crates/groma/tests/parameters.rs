@@ -26,7 +26,7 @@ const LIMIT_MS: u64 = 4;
 /// The largest sizes in bytes and times in nanoseconds that are tried, and the largest counts:
 /// larger ones take long to set up.
 const SMALL: u64 = 1 << 20;
-const FEW: u64 = 100;
+const SMALL_COUNT: u64 = 100;
 
 /// Parameters whose values leave no trace, and why.
 const SILENT: &[(&str, &str, &str)] = &[
@@ -103,7 +103,7 @@ impl Trial {
 
 /// Whether a value is quick to set up.
 fn is_small(param: &Param, text: &str) -> bool {
-    let most = if param.kind.is_size() || param.kind == ParamKind::Time { SMALL } else { FEW };
+    let most = if param.kind.is_size() || param.kind == ParamKind::Time { SMALL } else { SMALL_COUNT };
     param.parse(text).is_ok_and(|value| !matches!(value, Value::Int(n) if n > most))
 }
 

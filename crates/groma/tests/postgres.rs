@@ -3,7 +3,7 @@
 //! socket in its directory reaches. Needs the feature `postgres` and the programs of PostgreSQL.
 
 mod common;
-use common::{Ended, Place, ended, send, until};
+use common::{Ended, Place, ended, send, wait_for};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -78,7 +78,7 @@ impl Server {
     /// Starts it and waits until it answers. After a kill, processes of the one before may still
     /// hold its memory: then it ends at once and is started again.
     fn start(&mut self) {
-        until("the server answers", || {
+        wait_for("the server answers", || {
             let ended = self.running.as_mut().is_none_or(|running| running.try_wait().expect("a child").is_some());
             if ended {
                 let log = fs::File::options().create(true).append(true).open(self.dir.with_extension("log"));
@@ -182,7 +182,7 @@ fn spool(place: &Place, writer: usize, stream: &Stream) -> PathBuf {
     dir
 }
 
-fn sent(dir: &Path) -> usize {
+fn count_sent(dir: &Path) -> usize {
     fs::read_dir(dir.join("sent")).map_or(0, Iterator::count)
 }
 
@@ -200,7 +200,7 @@ fn sixty_four_writers_and_a_killed_server_lose_nothing_and_double_nothing() {
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("groma can be started")
         })
         .collect();
-    until("some runs are there", || {
+    wait_for("some runs are there", || {
         let count = server.try_sql("fleet", "select count(*) from groma.run")?.parse::<usize>().ok()?;
         (count >= RUNS / 8).then_some(())
     });
@@ -213,7 +213,7 @@ fn sixty_four_writers_and_a_killed_server_lose_nothing_and_double_nothing() {
     assert_eq!(server.number("select count(*) from groma.run"), RUNS);
     assert_eq!(server.number("select count(distinct host) from groma.newest"), RUNS);
     assert_eq!(server.number("select count(*) from groma.metric"), RUNS * stream.metrics);
-    assert!(spools.iter().all(|dir| sent(dir) == EACH));
+    assert!(spools.iter().all(|dir| count_sent(dir) == EACH));
     // The server holds what was sent, byte by byte.
     let kept = server.sql_of("fleet", "select stream from groma.run where host = 'n009'");
     assert_eq!(kept, stream.of_host(9).trim());

@@ -2,7 +2,7 @@
 //! either side ends.
 
 use crate::common::serve::{Serve, descriptors};
-use crate::common::{self, Place, Running, children, exists, is_executable, metric, until, was_measured};
+use crate::common::{self, Place, Running, children, exists, is_executable, metric, wait_for, was_measured};
 use std::process::Command;
 
 const SIGINT: i32 = 2;
@@ -72,11 +72,11 @@ fn a_client_that_is_killed_leaves_no_session() {
         let args = [id, "--param", "family=v4", "--host", &serve.address];
         let running: Running = place.start(&[&LONG[..], &args].concat());
         // A service is the child of its session.
-        let service = until("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
+        let service = wait_for("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
         running.signal(SIGKILL);
         running.wait();
         serve.idle();
-        until("the end of the service", || (!exists(service)).then_some(()));
+        wait_for("the end of the service", || (!exists(service)).then_some(()));
     }
 }
 
@@ -91,7 +91,7 @@ fn a_server_that_is_killed_leaves_no_session() {
     common::send(serve.pid(), SIGKILL);
     serve.child.wait().expect("it ends");
     for process in sessions.into_iter().chain([service]) {
-        until("the end of a session", || (!exists(process)).then_some(()));
+        wait_for("the end of a session", || (!exists(process)).then_some(()));
     }
     drop(wire);
 }
@@ -101,11 +101,11 @@ fn a_server_that_ends_is_reported() {
     let place = Place::new();
     let mut serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
     let running = place.start(&[&LONG[..], &["net.tcp_rtt", "--host", &serve.address]].concat());
-    let service = until("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
+    let service = wait_for("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
     common::send(serve.pid(), SIGINT);
     assert_eq!(serve.child.wait().expect("it ends").code(), Some(130));
     // It was killed with its session and may take a moment to disappear.
-    until("the end of the service", || (!exists(service)).then_some(()));
+    wait_for("the end of the service", || (!exists(service)).then_some(()));
     let ended = running.wait();
     assert_eq!(ended.code, Some(4), "{ended:?}");
     let run = serde_json::from_str(&ended.out).expect("JSON");

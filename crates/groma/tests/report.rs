@@ -1,7 +1,7 @@
 //! `groma report`: which runs it takes, what it writes where, and what it refuses. What a browser
 //! makes of it is tested in `report_browser.rs`.
 
-use crate::common::{self, Ended, Place, children, send, until, write_program};
+use crate::common::{self, Ended, Place, children, send, wait_for, write_program};
 use groma_harness::sys::process;
 use groma_store::{Sink, Store};
 
@@ -112,11 +112,11 @@ fn a_signal_ends_the_browser_and_is_the_exit_code() {
     let file = place.path("x.pdf");
     let mut report = place.command(&["report", "-o", &file.display().to_string()]);
     let child = report.env("GROMA_CHROMIUM", &browser).spawn().expect("it starts");
-    until("the browser", || started.exists().then_some(()));
+    wait_for("the browser", || started.exists().then_some(()));
     let [sleeping] = children(child.id() as i32)[..] else { panic!("it has one child") };
     send(child.id() as i32, 15);
     let ended = common::ended(child.wait_with_output().expect("it ends"));
     assert_eq!((ended.code, ended.out.as_str(), ended.err.as_str()), (Some(143), "", ""));
     assert!(!file.exists() && place.left_behind().is_empty(), "{:?}", place.left_behind());
-    until("its end", || (!process::exists(sleeping)).then_some(()));
+    wait_for("its end", || (!process::exists(sleeping)).then_some(()));
 }

@@ -1,6 +1,6 @@
 //! Whole runs: what they print, what they store, and that both agree.
 
-use crate::common::{Place, has_value, metric, until};
+use crate::common::{Place, has_value, metric, wait_for};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -141,7 +141,7 @@ fn each_metric_gets_the_rounds_of_the_profile_in_fresh_processes() {
 fn the_budget_is_kept_and_unreached_metrics_are_reported() {
     let place = Place::new();
     // 5 %, plus the start of the program; at load 20 not every run is in time.
-    let run = until("a run that keeps its budget", || {
+    let run = wait_for("a run that keeps its budget", || {
         let started = std::time::Instant::now();
         let run = place.json(&["run", "mem", "syscall", "ipc", "--budget", "2s", "--json"]);
         let in_time = run["end"]["wall_s"].as_f64().is_some_and(|s| s <= 2.0 * 1.05 + 0.5);
@@ -392,7 +392,7 @@ fn several_runs_are_drawn_together() {
 fn a_distribution_of_several_points_names_the_command_of_each() {
     let place = Place::new();
     // A round on a busy machine may have too few samples for a distribution.
-    until("a run with many samples", || {
+    wait_for("a run with many samples", || {
         let args = ["run", "ipc.pipe_rtt", "--param", "size=1,64", "--profile", "quick", "--rounds", "1", "--json"];
         let run = place.json(&args);
         let of_first = |m: &&Value| m["id"] == "ipc.pipe_rtt";

@@ -1,7 +1,7 @@
 //! Signals, kills, crashes and hangs in the middle of a run: what is left behind, what is kept and
 //! what is reported.
 
-use crate::common::{self, Place, children, exists, metric, send, unique_sleep, until, with_arguments, worker_of};
+use crate::common::{self, Place, children, exists, metric, send, unique_sleep, wait_for, with_arguments, worker_of};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -16,7 +16,7 @@ const LONG: [&str; 8] = ["run", "selftest.spin", "syscall.getppid", "--profile",
 
 /// Waits until some rounds are in the store.
 fn some_rounds(place: &Place) {
-    until("rounds in the store", || {
+    wait_for("rounds in the store", || {
         let runs = place.groma(&["runs", "--json"]);
         let runs: Value = serde_json::from_str(&runs.out).ok()?;
         runs.get(0)?;
@@ -84,8 +84,8 @@ fn an_interrupted_preflight_ends_at_once_and_clears_its_progress_line() {
         assert!(n > 0, "it ended: {}", String::from_utf8_lossy(&shown));
         shown.extend_from_slice(&block[..n]);
     }
-    let groma = until("the program", || children(terminal.id() as i32).first().copied());
-    let worker = until("the preflight", || worker_of(groma));
+    let groma = wait_for("the program", || children(terminal.id() as i32).first().copied());
+    let worker = wait_for("the preflight", || worker_of(groma));
     // Stopped, it does not end by itself before its deadline of more than 20 s: whatever ends it is
     // the signal.
     send(worker, SIGSTOP);
@@ -107,7 +107,7 @@ fn a_killed_run_leaves_no_process_and_loses_only_the_round_in_flight() {
     let worker = running.worker();
     running.signal(SIGKILL);
     running.wait();
-    until("the worker's end", || (!exists(worker)).then_some(()));
+    wait_for("the worker's end", || (!exists(worker)).then_some(()));
     let shown = place.json(&["show", "--format", "json"]);
     let rounds: u64 = shown["metrics"].as_array().into_iter().flatten().filter_map(|m| m["rounds"].as_u64()).sum();
     assert!(rounds >= 4, "{rounds}");
@@ -128,7 +128,7 @@ fn hanging(running: &common::Running) -> i32 {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         status.contains("\nState:\tS") && status.contains("\nThreads:\t1\n")
     };
-    until("the worker that hangs", || {
+    wait_for("the worker that hangs", || {
         let first = children(running.pid()).first().copied()?;
         let long = std::time::Instant::now() + std::time::Duration::from_secs(1);
         while std::time::Instant::now() < long {
@@ -281,7 +281,7 @@ fn a_daemonised_command_is_ended_at_the_deadline_and_at_a_signal() {
         let param = format!("command={}; sleep {plain}", daemonise(&hidden, &place.path("started")));
         let deadline = if signal.is_some() { "50s" } else { "3s" };
         let running = place.start(&command_args(&param, &["--deadline", deadline]));
-        until("the command", || place.path("started").exists().then_some(()));
+        wait_for("the command", || place.path("started").exists().then_some(()));
         if let Some(signal) = signal {
             running.signal(signal);
         }
@@ -326,10 +326,10 @@ fn a_command_ends_with_a_killed_run() {
     let param = format!("command=sleep {seconds}");
     let running = place.start(&command_args(&param, &["--deadline", "50s"]));
     let sleeping = ["sleep", &seconds];
-    until("the command", || with_arguments(&sleeping).first().copied());
+    wait_for("the command", || with_arguments(&sleeping).first().copied());
     running.signal(SIGKILL);
     running.wait();
-    until("the command's end", || with_arguments(&sleeping).is_empty().then_some(()));
+    wait_for("the command's end", || with_arguments(&sleeping).is_empty().then_some(()));
 }
 
 #[test]

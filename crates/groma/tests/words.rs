@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 /// The number of calls that counts as the operation: fewer than the timed operations and the
 /// warm-up of any row, more than set-up and clean-up make of any call in a row.
-const SOME: usize = 8;
+const CALLS_OF_OPERATION: usize = 8;
 /// How long a round samples. A slow operation (a disk on a busy machine) gets longer rounds until
 /// it has made enough calls.
 const LIMITS_MS: [u64; 5] = [20, 40, 80, 320, 1280];
@@ -66,7 +66,7 @@ fn one_cpu() -> u32 {
 
 /// Asserts that a round of each row repeats its call, and not the other one.
 fn check(rows: &[Row]) {
-    check_made(SOME, rows);
+    check_made(CALLS_OF_OPERATION, rows);
 }
 
 /// Asserts that a round of each row makes its call at least once, and does not repeat the other
@@ -84,7 +84,7 @@ fn check_made(least: usize, rows: &[Row]) {
         if made(&calls) < least {
             wrong.push(format!("{id} {params}: {} times {does}", made(&calls)));
         }
-        if !never.is_empty() && count(&calls, never) >= SOME {
+        if !never.is_empty() && count(&calls, never) >= CALLS_OF_OPERATION {
             wrong.push(format!("{id} {params}: {} times {never}", count(&calls, never)));
         }
     }
@@ -187,12 +187,18 @@ fn parameters_of_waiting_choose_the_system_call() {
     ];
     for (i, (way, does)) in ways.iter().enumerate() {
         let params = format!("interface={way} length=100000 slack=default policy=other cpu_dma_latency=default");
-        let Some(calls) = traced("timer.sleep", &params, None, |calls| count(calls, does) >= SOME) else { continue };
+        let Some(calls) = traced("timer.sleep", &params, None, |calls| count(calls, does) >= CALLS_OF_OPERATION) else {
+            continue;
+        };
         let count = |what: &str| count(&calls, what);
-        assert!(count(does) >= SOME, "{way}: {} times {does}", count(does));
+        assert!(count(does) >= CALLS_OF_OPERATION, "{way}: {} times {does}", count(does));
         for (_, other) in ways[..i].iter().chain(&ways[i + 1..]).filter(|(_, other)| !does.contains(other)) {
             // `clock_nanosleep` ends with `nanosleep`.
-            assert!(count(other) < SOME || *other == "nanosleep(", "{way}: {} times {other}", count(other));
+            assert!(
+                count(other) < CALLS_OF_OPERATION || *other == "nanosleep(",
+                "{way}: {} times {other}",
+                count(other)
+            );
         }
     }
     check(&[
@@ -242,14 +248,14 @@ fn the_ready_descriptor_is_the_named_one() {
         let answered =
             |call: &&String| call.starts_with("ppoll(") && call.contains("], 4, ") && call.contains("revents");
         let params = format!("count=4 kind=pipe ready={ready}");
-        let enough = |calls: &[String]| calls.iter().filter(answered).count() >= SOME;
+        let enough = |calls: &[String]| calls.iter().filter(answered).count() >= CALLS_OF_OPERATION;
         let Some(calls) = traced("ready.poll", &params, None, enough) else { return };
         let answers: Vec<Vec<&str>> = calls
             .iter()
             .filter(answered)
             .map(|call| call.split("fd=").skip(1).filter_map(|rest| rest.split([',', '}']).next()).collect())
             .collect();
-        assert!(answers.len() >= SOME, "{ready}: {} answers", answers.len());
+        assert!(answers.len() >= CALLS_OF_OPERATION, "{ready}: {} answers", answers.len());
         assert!(answers.iter().all(|fds| fds.len() == 5 && fds[4] == fds[at]), "{ready}: {:?}", answers[0]);
     }
 }
@@ -268,9 +274,11 @@ fn selected_descriptors_are_neighbours() {
         let sets =
             |calls: &[String]| -> Vec<Vec<u32>> { calls.iter().filter_map(set).filter(|set| set.len() == 4).collect() };
         let params = format!("count=4 kind={kind} ready=last");
-        let Some(calls) = traced("ready.select", &params, None, |calls| sets(calls).len() >= SOME) else { return };
+        let Some(calls) = traced("ready.select", &params, None, |calls| sets(calls).len() >= CALLS_OF_OPERATION) else {
+            return;
+        };
         let sets = sets(&calls);
-        assert!(sets.len() >= SOME, "{kind}: {} calls", sets.len());
+        assert!(sets.len() >= CALLS_OF_OPERATION, "{kind}: {} calls", sets.len());
         assert!(sets.iter().all(|set| set[3] == set[0] + 3), "{kind}: {:?}", sets[0]);
     }
 }
@@ -283,8 +291,8 @@ fn lookups_take_one_name_after_the_other() {
         let names = lookups.filter_map(|call| call.split('"').nth(1)).filter(|name| name.starts_with("crowd-"));
         names.collect::<BTreeSet<&str>>().len()
     };
-    let Some(calls) = traced("file.lookup", params, None, |calls| names(calls) > SOME) else { return };
-    assert!(names(&calls) > SOME, "{} different names", names(&calls));
+    let Some(calls) = traced("file.lookup", params, None, |calls| names(calls) > CALLS_OF_OPERATION) else { return };
+    assert!(names(&calls) > CALLS_OF_OPERATION, "{} different names", names(&calls));
 }
 
 /// A core that was busy before shows no ramp.
@@ -326,7 +334,7 @@ fn a_peer_is_pinned() {
 fn offsets(id: &str, params: &str) -> Option<Vec<u64>> {
     let offset = |call: &String| call.rsplit_once(", ")?.1.split(')').next()?.parse::<u64>().ok();
     let all = |calls: &[String]| -> Vec<u64> { calls.iter().filter(|call| is_read(call)).filter_map(offset).collect() };
-    traced(id, params, None, |calls| all(calls).len() >= 4 * SOME).map(|calls| all(&calls))
+    traced(id, params, None, |calls| all(calls).len() >= 4 * CALLS_OF_OPERATION).map(|calls| all(&calls))
 }
 
 #[test]
@@ -335,8 +343,8 @@ fn reads_of_a_disk_are_in_the_named_order() {
     let Some(same) = offsets("disk.overhead", &format!("{size} block=4096 order=same")) else { return };
     let Some(next) = offsets("disk.overhead", &format!("{size} block=4096 order=next")) else { return };
     let steps = |all: &[u64], step: u64| all.windows(2).filter(|pair| pair[1] == pair[0] + step).count();
-    assert!(same.len() >= SOME && steps(&same, 0) > same.len() / 2, "{same:?}");
-    assert!(next.len() >= SOME && steps(&next, 4096) > next.len() / 2, "{next:?}");
+    assert!(same.len() >= CALLS_OF_OPERATION && steps(&same, 0) > same.len() / 2, "{same:?}");
+    assert!(next.len() >= CALLS_OF_OPERATION && steps(&next, 4096) > next.len() / 2, "{next:?}");
     // In every second pair the second read is the timed one.
     let Some(seeks) = offsets("disk.seek", &format!("{size} distance=50")) else { return };
     // Half of the file, which is shorter where filling all of it would take too long.

@@ -24,7 +24,7 @@ const FIRST: [u64; 2] = [16 << 20, 64 << 20];
 /// The last cache where none is declared.
 const ASSUMED_CACHE: u64 = 32 << 20;
 /// No last-level cache that exists needs more.
-const MOST: u64 = 4 << 30;
+const MAX_CACHE: u64 = 4 << 30;
 /// `auto` is this multiple of the first size that displaces the caches. A cache with random
 /// replacement keeps 2 % of a buffer after four times its size was read since; STREAM's rule for an
 /// array is the same.
@@ -44,7 +44,7 @@ pub(crate) fn beyond_caches(rng: &mut Rng) -> Result<u64, String> {
         return Ok(TIMES * declared.max(FIRST[0]));
     }
     let line = topology.line().unwrap_or(ASSUMED_LINE);
-    let room = memory_headroom().map_or(MOST, |room| room.bytes / 4).min(MOST);
+    let room = memory_headroom().map_or(MAX_CACHE, |room| room.bytes / 4).min(MAX_CACHE);
     search(declared.clamp(FIRST[0], FIRST[1]), room, |size| survival(size as usize, line, rng))
 }
 
@@ -69,9 +69,9 @@ fn survival(size: usize, line: usize, rng: &mut Rng) -> Result<[f64; 2], String>
     const GROUPS: usize = 9;
     /// Lines from one load to the next: far enough for prefetchers, and odd, so that all sets of a
     /// cache are used.
-    const APART: usize = 17;
+    const LINE_DISTANCE: usize = 17;
     let why = |e: std::io::Error| format!("no memory to look for the end of the caches: {e}");
-    let spacing = APART * line;
+    let spacing = LINE_DISTANCE * line;
     process::allow_huge_pages();
     let mut looked_for = Map::anonymous(LOADS * GROUPS * spacing, Policy::Transparent).map_err(why)?;
     let mut others = Map::anonymous(size, Policy::Transparent).map_err(why)?;
@@ -172,7 +172,7 @@ mod tests {
         ] {
             for random in [false, true] {
                 let first = (declared * MIB).clamp(FIRST[0], FIRST[1]);
-                let auto = search(first, MOST, of((capacity * MIB) as f64, random)).expect("found");
+                let auto = search(first, MAX_CACHE, of((capacity * MIB) as f64, random)).expect("found");
                 assert!((least * MIB..=most * MIB).contains(&auto), "{declared} {capacity} {random}: {auto}");
             }
         }

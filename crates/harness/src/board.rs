@@ -13,20 +13,20 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCs
 use std::time::Duration;
 
 /// The most members of a worker group (docs/methods/timing.md#limits-of-a-worker-group).
-pub const MOST_MEMBERS: u32 = 4096;
+pub const MAX_MEMBERS: u32 = 4096;
 
 /// Samples that a slot holds; with its head it fills 512 bytes, the limit of a
 /// member (docs/methods/timing.md#limits-of-a-worker-group).
 pub(crate) const SLOT_SAMPLES: usize = 8;
 
-/// Single samples that a group keeps in all, unless that leaves a member fewer than [`LEAST_KEPT`].
-/// A worker that runs alone takes this many.
+/// Single samples that a group keeps in all, unless that leaves a member fewer than
+/// [`MIN_SAMPLES_KEPT`]. A worker that runs alone takes this many.
 const KEPT: u32 = 512;
 
 /// The fewest samples that a member has room for, and the most.
-const LEAST_KEPT: u32 = 8;
-/// See [`LEAST_KEPT`].
-const MOST_KEPT: u32 = 256;
+const MIN_SAMPLES_KEPT: u32 = 8;
+/// See [`MIN_SAMPLES_KEPT`].
+const MAX_SAMPLES_KEPT: u32 = 256;
 
 /// Words for the report of the first member beside its samples: 1 MiB of address space; only what
 /// is written takes memory.
@@ -192,11 +192,11 @@ impl Board {
 
     /// The number of single samples that each member of a group of this size can keep.
     pub(crate) fn samples_per_member(members: u32) -> usize {
-        (KEPT / members.max(1)).clamp(LEAST_KEPT, MOST_KEPT) as usize
+        (KEPT / members.max(1)).clamp(MIN_SAMPLES_KEPT, MAX_SAMPLES_KEPT) as usize
     }
 
     /// The single samples of a member.
-    pub(crate) fn kept(&self, index: u32) -> &[SlotSample] {
+    pub(crate) fn samples_of(&self, index: u32) -> &[SlotSample] {
         let each = Board::samples_per_member(self.slots.len() as u32);
         &self.kept[index as usize * each..][..each]
     }
@@ -260,8 +260,8 @@ mod tests {
     #[test]
     fn a_member_costs_one_slot_of_512_bytes() {
         const { assert!(SLOT_BYTES <= 512) };
-        let (small, large) = (Board::new(2).expect("memory"), Board::new(MOST_MEMBERS).expect("memory"));
-        assert!(large.slots.bytes() - small.slots.bytes() <= 512 * MOST_MEMBERS as usize);
+        let (small, large) = (Board::new(2).expect("memory"), Board::new(MAX_MEMBERS).expect("memory"));
+        assert!(large.slots.bytes() - small.slots.bytes() <= 512 * MAX_MEMBERS as usize);
         assert_eq!(small.header.bytes(), large.header.bytes());
     }
 
@@ -347,14 +347,17 @@ mod tests {
         for members in [1, 3, 64] {
             let board = Board::new(members).expect("memory");
             for index in 0..members {
-                let kept = board.kept(index);
+                let kept = board.samples_of(index);
                 assert_eq!(kept.len(), Board::samples_per_member(members));
                 kept.iter().for_each(|place| place.write(&different(u64::from(index))));
                 board.slots[index as usize].samples[SLOT_SAMPLES - 1].write(&different(u64::from(index) + 64));
             }
             for index in 0..members {
                 let own = different(u64::from(index));
-                assert!(board.kept(index).iter().all(|place| place.read(index) == own), "member {index} of {members}");
+                assert!(
+                    board.samples_of(index).iter().all(|place| place.read(index) == own),
+                    "member {index} of {members}"
+                );
                 let slot = &board.slots[index as usize].samples[SLOT_SAMPLES - 1];
                 assert_eq!(slot.read(index + 64), different(u64::from(index) + 64));
             }
@@ -365,6 +368,6 @@ mod tests {
     #[test]
     fn members_share_the_room_for_single_samples() {
         let of = |members| Board::samples_per_member(members) as u32;
-        assert_eq!([1, 2, 4, 64, 65, MOST_MEMBERS].map(of), [256, 256, 128, 8, 8, 8]);
+        assert_eq!([1, 2, 4, 64, 65, MAX_MEMBERS].map(of), [256, 256, 128, 8, 8, 8]);
     }
 }

@@ -13,7 +13,7 @@ use groma_stats::idle_rate::idle_rate;
 /// The counter counts at least this far during a probe, or the probe is made longer.
 const TICKS: u64 = 200;
 /// The longest probe, in those of length 1: 8 us.
-const LONGEST: u64 = 20;
+const LONGEST_PROBE: u64 = 20;
 /// CPUs that are tried: more would only take longer.
 const CPUS: usize = 4;
 /// Readings of the counter from which its step is found; up to ten outliers do not matter.
@@ -40,7 +40,7 @@ fn counter_step() -> u64 {
 }
 
 /// What all probes so far say of an idle core; `None` of too few.
-pub fn learned(probe: &CoreProbe, rates: &RateCounts) -> Option<CoreProbe> {
+pub fn learn(probe: &CoreProbe, rates: &RateCounts) -> Option<CoreProbe> {
     let found = idle_rate(&rates.0, probe.step)?;
     Some(CoreProbe { idle: found.rate, alone: found.alone, shared_below: Some(found.shared_below), ..*probe })
 }
@@ -52,7 +52,7 @@ pub fn learned(probe: &CoreProbe, rates: &RateCounts) -> Option<CoreProbe> {
 pub fn calibrate(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<CoreProbe> {
     arch::counter_usable().ok()?;
     let shortest = ticks();
-    let length = TICKS.div_ceil(shortest).clamp(1, LONGEST);
+    let length = TICKS.div_ceil(shortest).clamp(1, LONGEST_PROBE);
     let step = counter_step() as f64 / (shortest * length) as f64;
     let probe = CoreProbe { length: length as u32, step, idle: 0.0, alone: false, shared_below: None };
     let mut rates = RateCounts::default();
@@ -63,7 +63,7 @@ pub fn calibrate(ins: &impl Instruments, cpus: &[u32], time_ns: u64) -> Option<C
         }
         rates.add(&rates_of(ins, probe, time_ns / tried.len() as u64));
     }
-    Some(learned(&probe, &rates).unwrap_or(probe))
+    Some(learn(&probe, &rates).unwrap_or(probe))
 }
 
 /// The rates that this probe finds where the thread is, for so long.

@@ -8,7 +8,7 @@ use crate::stats::idle_rate::{bin_rate, log_bin};
 use serde::{Deserialize, Serialize};
 
 /// Most CPUs of a course: each has a thread that never sleeps.
-pub const MOST_CPUS: usize = 4;
+pub const MAX_CPUS: usize = 4;
 /// The distance of the probes of one CPU; that of several is as many times longer, so that all
 /// write 100 kB a second.
 const SPACING_NS: u64 = 10_000;
@@ -16,7 +16,7 @@ const SPACING_NS: u64 = 10_000;
 /// be one beside a neighbour.
 const HEADROOM: i16 = 40;
 /// The slowest rate that can be told, in bins below the top: 0.59 of the idle one.
-const SLOWEST: u8 = 254;
+const SLOWEST_BIN: u8 = 254;
 /// The byte of a probe that was not made.
 const AWAY: u8 = 255;
 const KIND: &str = "course";
@@ -46,11 +46,11 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of a course of these CPUs, of which the first [`MOST_CPUS`] are kept.
+    /// The head of a course of these CPUs, of which the first [`MAX_CPUS`] are kept.
     ///
     /// `None` where the probe knows no idle rate.
     pub fn new(host: &str, cpus: &[u32], probe: &CoreProbe) -> Option<Head> {
-        let cpus = cpus[..cpus.len().min(MOST_CPUS)].to_vec();
+        let cpus = cpus[..cpus.len().min(MAX_CPUS)].to_vec();
         Some(Head {
             kind: KIND.to_owned(),
             schema: SCHEMA,
@@ -73,7 +73,7 @@ impl Head {
     /// The byte of a probe that found a rate of this bin; `None` is one that was not made, because
     /// the CPU was taken away.
     pub fn byte(&self, bin: Option<i16>) -> u8 {
-        bin.map_or(AWAY, |bin| self.top.saturating_sub(bin).clamp(0, i16::from(SLOWEST)) as u8)
+        bin.map_or(AWAY, |bin| self.top.saturating_sub(bin).clamp(0, i16::from(SLOWEST_BIN)) as u8)
     }
 
     fn check(&self) -> Result<(), &'static str> {
@@ -81,7 +81,7 @@ impl Head {
         let is_bin = log_bin(self.idle).is_some_and(|bin| (bin..=bin + 2 * HEADROOM).contains(&self.top));
         match () {
             () if !is_known => Err("not a course of a version that is known"),
-            () if self.cpus.is_empty() || self.cpus.len() > MOST_CPUS => Err("its CPUs are none or too many"),
+            () if self.cpus.is_empty() || self.cpus.len() > MAX_CPUS => Err("its CPUs are none or too many"),
             () if !is_bin => Err("its idle rate is no rate, or not on its scale"),
             () if !(0.0..1.0).contains(&self.step) => Err("the step of its counter is no part of a probe"),
             () if !(1_000..=1_000_000_000).contains(&self.spacing_ns) => Err("its spacing is not from 1 us to 1 s"),
@@ -167,7 +167,7 @@ mod tests {
         let of = |n: u32| Head::new("", &(0..n).collect::<Vec<_>>(), &crate::fake::core()).expect("an idle rate");
         for n in [1, 2, 4, 64] {
             let head = of(n);
-            assert!(head.cpus.len() <= MOST_CPUS);
+            assert!(head.cpus.len() <= MAX_CPUS);
             assert_eq!(head.cpus.len() as u64 * 1_000_000_000 / head.spacing_ns, 100_000);
         }
         let unknown = CoreProbe { idle: 0.0, ..crate::fake::core() };

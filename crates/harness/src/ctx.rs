@@ -7,7 +7,7 @@ use crate::core_watch::CoreWatch;
 use crate::error::{BenchError, Outcome};
 use crate::evidence::{self, PeerPlace, Peers};
 use crate::instruments::{Instruments, Real};
-use crate::iterations::LEAST_SCALING;
+use crate::iterations::MIN_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
 use crate::model::{
@@ -353,7 +353,7 @@ impl<'j> Ctx<'j> {
         if !(1.9..=2.1).contains(&ratio) {
             self.note(format!("2k iterations took {ratio:.2} times as long as k"));
         }
-        self.prove("time of 2k iterations over time of k", "1.9..2.1, broken below 1.5", ratio, LEAST_SCALING..);
+        self.prove("time of 2k iterations over time of k", "1.9..2.1, broken below 1.5", ratio, MIN_SCALING..);
     }
 
     /// States a value outright, in SI units, for benchmarks that are no time per iteration.

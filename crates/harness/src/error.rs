@@ -36,7 +36,7 @@ impl BenchError {
                 None => text,
             }),
             // With the usual number of ports it is a fault of ours.
-            Some(libc_errno::EADDRINUSE | libc_errno::EADDRNOTAVAIL) => match crate::loopback::few_ports() {
+            Some(libc_errno::EADDRINUSE | libc_errno::EADDRNOTAVAIL) => match crate::ports::few_ports() {
                 Some(few) => BenchError::Unsupported(format!("{text}; {few}")),
                 None => BenchError::Failed(text),
             },

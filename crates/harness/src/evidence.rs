@@ -153,7 +153,7 @@ fn prove(output: &mut RoundOutput, name: &str, expected: &str, seen: f64, range:
 
 /// How many CPUs a job of this placement has to name, and whether they have to differ; `None` where
 /// it may name any.
-fn demanded(placement: &Placement) -> Option<(usize, bool)> {
+fn demanded_cpus(placement: &Placement) -> Option<(usize, bool)> {
     match placement {
         Placement::SameCpu => Some((2, false)),
         Placement::Smt | Placement::SameLlc | Placement::CrossLlc | Placement::CrossNode => Some((2, true)),
@@ -164,7 +164,7 @@ fn demanded(placement: &Placement) -> Option<(usize, bool)> {
 
 /// The CPUs of a job that its placement does not allow, counting those that are missing.
 fn contradictions(job: &Job) -> usize {
-    match (&job.placement, demanded(&job.placement)) {
+    match (&job.placement, demanded_cpus(&job.placement)) {
         (Placement::List(cpus), _) => usize::from(*cpus != job.cpus),
         (Placement::Free, _) => job.cpus.len(),
         // The CPU that the run chose, which the worker cannot.
@@ -179,7 +179,7 @@ fn contradictions(job: &Job) -> usize {
 /// the member `i` of a worker group on its `i`-th, round and round. Alone, this side must also be
 /// unable to leave: a worker that happens to stay where it should be is not pinned.
 pub(crate) fn of_place(job: &Job, output: &mut RoundOutput, peers: Option<&Peers>) {
-    if demanded(&job.placement).is_some() || matches!(job.placement, Placement::List(_) | Placement::On(_)) {
+    if demanded_cpus(&job.placement).is_some() || matches!(job.placement, Placement::List(_) | Placement::On(_)) {
         prove(output, NAMED, "0", contradictions(job) as f64, 0.0..=0.0);
     }
     let alone = !job.group;
@@ -207,7 +207,7 @@ pub(crate) fn of_place(job: &Job, output: &mut RoundOutput, peers: Option<&Peers
     }
     if let (Some(peers), true) = (peers, alone && job.cpus.len() > 1) {
         // On one CPU a peer, or a thread, is where this side is from the start.
-        peers.prove(output, demanded(&job.placement) == Some((2, true)));
+        peers.prove(output, demanded_cpus(&job.placement) == Some((2, true)));
     }
 }
 

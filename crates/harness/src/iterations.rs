@@ -139,7 +139,7 @@ pub(crate) fn batch(
         // lost time to other work.
         let all_count = || true;
         if let Some(ratio) = scaling(ins, variant, n, total, all_count)?
-            && ratio < LEAST_SCALING
+            && ratio < MIN_SCALING
         {
             return Err(BenchError::Failed(format!(
                 "{n} iterations take {ratio:.2} times as long as half of them: the loop does nothing"
@@ -151,7 +151,7 @@ pub(crate) fn batch(
 
 /// Twice the iterations of a loop that does something take at least this many times as long,
 /// whatever the noise.
-pub(crate) const LEAST_SCALING: f64 = 1.5;
+pub(crate) const MIN_SCALING: f64 = 1.5;
 
 /// The longest time for tries beyond the first three, untimed parts included.
 const SCALING_CAP_NS: u64 = 250_000_000;
@@ -159,11 +159,11 @@ const SCALING_CAP_NS: u64 = 250_000_000;
 const BROKEN_CAP_NS: u64 = 1_000_000_000;
 
 /// Undisturbed tries without which a proof does not break.
-const FEWEST_UNDISTURBED: usize = 3;
+const MIN_UNDISTURBED_TRIES: usize = 3;
 /// Tries in a row of which the proof is made.
-const MOST_TRIES: usize = 24;
+const MAX_TRIES: usize = 24;
 /// How often all tries are made anew for as long as the proof would break.
-const MOST_ANEW: usize = 10;
+const MAX_REPEATS: usize = 10;
 
 /// The times of one try: of k iterations and of 2k.
 type Pair = (u64, u64);
@@ -184,8 +184,8 @@ pub(crate) fn scaling(
     let start = ins.now_ns();
     let mut row = || scaling_of_tries(ins, variant, iters, total, start, &mut undisturbed);
     let Some(mut ratio) = row()? else { return Ok(None) };
-    for _ in 0..MOST_ANEW {
-        if ratio >= LEAST_SCALING || ins.now_ns().saturating_sub(start) > BROKEN_CAP_NS {
+    for _ in 0..MAX_REPEATS {
+        if ratio >= MIN_SCALING || ins.now_ns().saturating_sub(start) > BROKEN_CAP_NS {
             break;
         }
         // A row that cannot tell takes nothing back.
@@ -205,10 +205,10 @@ fn scaling_of_tries(
 ) -> Result<Option<f64>, BenchError> {
     let (mut tries, mut clean): (Vec<Pair>, Vec<Pair>) = (Vec::new(), Vec::new());
     let mut ratio = f64::NAN;
-    for attempt in 0..MOST_TRIES {
+    for attempt in 0..MAX_TRIES {
         // What is not timed of each (a competitor that has to be woken, on a busy machine) has no
         // part in it.
-        let cap = if ratio < LEAST_SCALING { BROKEN_CAP_NS } else { SCALING_CAP_NS };
+        let cap = if ratio < MIN_SCALING { BROKEN_CAP_NS } else { SCALING_CAP_NS };
         if attempt >= 3 && ins.now_ns().saturating_sub(start) > cap {
             break;
         }
@@ -223,10 +223,10 @@ fn scaling_of_tries(
         }
     }
     let ratio = nearer_to_two(&tries);
-    if ratio >= LEAST_SCALING {
+    if ratio >= MIN_SCALING {
         return Ok(Some(ratio));
     }
-    Ok((clean.len() >= FEWEST_UNDISTURBED).then(|| nearer_to_two(&clean)))
+    Ok((clean.len() >= MIN_UNDISTURBED_TRIES).then(|| nearer_to_two(&clean)))
 }
 
 /// The ratio of the smallest times of several tries.

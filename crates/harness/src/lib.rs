@@ -43,6 +43,7 @@ mod mutation;
 mod needs;
 pub mod observed;
 pub mod preflight;
+mod ports;
 mod probe;
 pub mod protocol;
 pub mod remote;

@@ -151,7 +151,7 @@ impl Member<'_> {
         slot.last.store(ins.now_ns(), SeqCst);
         slot.iterations.store(loops.total, SeqCst);
         let all = kept.iter().flat_map(|r| &r.kept);
-        for (place, sample) in board.kept(self.index).iter().zip(all.clone()) {
+        for (place, sample) in board.samples_of(self.index).iter().zip(all.clone()) {
             place.write(sample);
         }
         slot.kept.store(all.count() as u64, SeqCst);

@@ -112,11 +112,11 @@ fn timeslice(cpu: u32, span_ns: u64) -> Option<f64> {
 }
 
 /// The fewest turns from which a time slice is taken.
-const FEWEST_TURNS: usize = 6;
+const MIN_TURNS: usize = 6;
 
 /// The time slice: the median of the turns, where there are enough.
 fn middle_turn(turns: &[f64]) -> Option<f64> {
-    if turns.len() >= FEWEST_TURNS { order::median(turns) } else { None }
+    if turns.len() >= MIN_TURNS { order::median(turns) } else { None }
 }
 
 /// Work counts relative to the shortest (docs/methods/timing.md#proportionality-check).
@@ -126,7 +126,7 @@ const COMPARED: usize = SHARES.len() - 1;
 /// Repetitions of each.
 const REPEATS: usize = 31;
 /// The fewest undisturbed ones that say something.
-const FEWEST_REPEATS: usize = 6;
+const MIN_REPEATS: usize = 6;
 /// The chains before and after another one agree within this factor, unless the core changed its
 /// speed in between: a host's step of the clock is 3 %, a busy sibling thread takes a seventh.
 const NEIGHBOURS_AGREE: f64 = 1.002;
@@ -200,7 +200,7 @@ fn chain_lengths(base: f64) -> [u64; 4] {
 
 /// A quantile; `None` of too few values.
 fn quantile_of_enough(values: &[f64], which: f64) -> Option<f64> {
-    if values.len() >= FEWEST_REPEATS { order::quantile(values, which) } else { None }
+    if values.len() >= MIN_REPEATS { order::quantile(values, which) } else { None }
 }
 
 /// The largest relative error of the ratios of times, against those of the lengths; `ratio` is that
@@ -414,9 +414,9 @@ mod tests {
         }
         for i in 0..COMPARED {
             let mut ratios = all();
-            ratios[i].truncate(FEWEST_REPEATS);
+            ratios[i].truncate(MIN_REPEATS);
             assert!(error_of(&ratios).is_some());
-            ratios[i].truncate(FEWEST_REPEATS - 1);
+            ratios[i].truncate(MIN_REPEATS - 1);
             assert_eq!(error_of(&ratios), None);
         }
     }

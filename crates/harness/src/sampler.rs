@@ -11,7 +11,9 @@ use crate::error::{BenchError, Outcome};
 use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments};
 use crate::iterations::{Count, choose_iterations, scaling, time_once};
 use crate::labels::{Rules, label, label_host};
-use crate::model::{FEWEST_CLEAN, FIRST, Label, Labels, Phase, Phases, Remark, RoundOutput, Sample, Series, Timing};
+use crate::model::{
+    FIRST, Label, Labels, MIN_CLEAN_SAMPLES, Phase, Phases, Remark, RoundOutput, Sample, Series, Timing,
+};
 use crate::variant::Variant;
 use groma_stats::rng::Rng;
 use groma_stats::{order, transient};
@@ -38,7 +40,7 @@ const FREQUENCY_PROBE_EVERY: usize = 8;
 /// Frequency probes that differ by more ran at two clocks: hosts step theirs by 3 %.
 const CLOCK_CHANGED: f64 = 0.01;
 /// The fewest frequency probes of a round: of two, one that was interrupted decides the clock.
-const FEWEST_FREQUENCY_PROBES: usize = 3;
+const MIN_FREQUENCY_PROBES: usize = 3;
 
 /// Samples between two readings of the counters at most.
 pub(crate) const GROUP: u64 = 8;
@@ -47,14 +49,14 @@ pub(crate) const GROUP: u64 = 8;
 const LONG_OPERATION_NS: u64 = 200_000;
 /// How long such an operation is repeated to see whether it becomes shorter: caches of some
 /// megabytes are filled after three to five laps of a millisecond.
-const MOST_IN_A_ROW_NS: u64 = 6_000_000;
+const MAX_IN_A_ROW_NS: u64 = 6_000_000;
 
 /// A round that [`lacks_clean_samples`] may take this many times its time limit, and at least
-/// [`LEAST_PATIENCE_NS`].
+/// [`MIN_PATIENCE_NS`].
 const PATIENCE: u64 = 4;
 /// A turn of a thread beside several others on its CPU: with a limit of 4 ms a round would often
 /// see a part of one turn only.
-const LEAST_PATIENCE_NS: u64 = 250_000_000;
+const MIN_PATIENCE_NS: u64 = 250_000_000;
 
 /// Operations timed alone for one interval asked for: 80 intervals become 400 operations a round.
 const OPS_PER_INTERVAL: u32 = 5;
@@ -70,7 +72,7 @@ const WARM_CAP_NS: u64 = 500_000_000;
 const DIRTY_FACTOR: usize = 3;
 
 /// Fewer samples than this are not called a round, whatever the time limit says.
-const FEWEST: usize = 3;
+const MIN_SAMPLES: usize = 3;
 
 /// Below this share of clean samples the interval is halved and the round tried again
 /// (docs/methods/timing.md#clean-samples).
@@ -243,7 +245,7 @@ fn lengths(
     let several = rules.timing == Timing::Each && variants.len() > 1;
     let of_one = |(variant, &cold_ns): (&mut Variant<'_>, &u64)| {
         let mut spent_ns = cold_ns;
-        while several && cold_ns > LONG_OPERATION_NS && spent_ns < MOST_IN_A_ROW_NS {
+        while several && cold_ns > LONG_OPERATION_NS && spent_ns < MAX_IN_A_ROW_NS {
             let (_, elapsed_ns) = time_once(ins, variant, 1, total)?;
             if 2 * elapsed_ns <= cold_ns {
                 return Ok(None);
@@ -364,7 +366,7 @@ pub fn alone<I: Instruments>(
             .zip(samples)
             .map(|((variant, &iters), samples)| Series { samples, ..variant.series(iters, rules.clock_cost_ns) })
             .collect();
-        let poor = share < RETRY_SHARE || clean < FEWEST_CLEAN.min(wanted);
+        let poor = share < RETRY_SHARE || clean < MIN_CLEAN_SAMPLES.min(wanted);
         let shorter = iters.iter().all(|&n| n >= 2) && target_ns / 2f64.powi(halvings + 1) >= 50_000.0;
         // A frozen count must stay what it is: only the first round may look for a shorter
         // interval.
@@ -432,18 +434,18 @@ fn undisturbed(ins: &impl Instruments, rules: &Rules) -> impl FnMut() -> bool {
 
 /// The longest sampling time of a round that still lacks clean samples.
 fn patience_ns(rules: &Rules) -> u64 {
-    (PATIENCE * rules.time_limit_ns).max(LEAST_PATIENCE_NS)
+    (PATIENCE * rules.time_limit_ns).max(MIN_PATIENCE_NS)
 }
 
 /// Whether a loop still has fewer clean samples than the summary needs for a value, whatever the
 /// neighbour did.
 fn lacks_clean_samples(samples: &[Sample], rules: &Rules, wanted: usize) -> bool {
     let clean = clean(samples, rules).count();
-    clean < FEWEST || (clean < samples.len() && clean < FEWEST_CLEAN.min(wanted))
+    clean < MIN_SAMPLES || (clean < samples.len() && clean < MIN_CLEAN_SAMPLES.min(wanted))
 }
 
 /// The clean samples beside which no neighbour was seen.
-fn own(samples: &[Sample], rules: &Rules) -> usize {
+fn count_own(samples: &[Sample], rules: &Rules) -> usize {
     clean(samples, rules).filter(|sample| !sample.labels.has(Label::Shared)).count()
 }
 
@@ -489,12 +491,12 @@ fn sample_loop<I: Instruments>(
         }
         let fewest = samples.iter().map(Vec::len).min().unwrap_or(0);
         let most = samples.iter().map(Vec::len).max().unwrap_or(0);
-        let enough = samples.iter().all(|s| own(s, rules) >= wanted) || most >= wanted * DIRTY_FACTOR;
+        let enough = samples.iter().all(|s| count_own(s, rules) >= wanted) || most >= wanted * DIRTY_FACTOR;
         let lacks = samples.iter().any(|s| lacks_clean_samples(s, rules, wanted));
-        let fewest_own = samples.iter().map(|s| own(s, rules)).min().unwrap_or(0);
+        let fewest_own = samples.iter().map(|s| count_own(s, rules)).min().unwrap_or(0);
         // Three make the round count: more rounds say more than more samples of one.
-        let shared = watch.is_patient() && fewest_own < FEWEST;
-        let waited = if fewest_own < FEWEST { watch.seen.waited_ns } else { 0 };
+        let shared = watch.is_patient() && fewest_own < MIN_SAMPLES;
+        let waited = if fewest_own < MIN_SAMPLES { watch.seen.waited_ns } else { 0 };
         let spent = ins.now_ns().saturating_sub(start).saturating_sub(waited);
         if fewest_own >= SUFFICIENT.min(wanted) {
             watch.hurry();
@@ -504,7 +506,7 @@ fn sample_loop<I: Instruments>(
             (false, true) => PATIENCE * rules.time_limit_ns,
             (false, false) => rules.time_limit_ns,
         };
-        if enough || (spent >= limit_ns && fewest >= FEWEST) {
+        if enough || (spent >= limit_ns && fewest >= MIN_SAMPLES) {
             break;
         }
     }
@@ -525,7 +527,7 @@ fn judge_clock(
     samples: &mut [Vec<Sample>],
 ) {
     let mut times: Vec<f64> = probes.iter().map(|(_, ns)| *ns).collect();
-    while times.len() < FEWEST_FREQUENCY_PROBES {
+    while times.len() < MIN_FREQUENCY_PROBES {
         times.push(ins.frequency_probe_ns() as f64);
     }
     let which = if rules.timing == Timing::Floor { 0.1 } else { 0.5 };

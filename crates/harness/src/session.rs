@@ -25,7 +25,7 @@ pub const DEADLINE: &str = "GROMA_SESSION_DEADLINE_MS";
 pub const GRACE: Duration = Duration::from_secs(2);
 /// The most requests in one session. A client needs two: facts or a service, and its end.
 /// Collecting the facts takes milliseconds of CPU time.
-const MOST_REQUESTS: usize = 8;
+const MAX_REQUESTS: usize = 8;
 
 /// Serves the client at the other end of standard input and exits.
 pub fn main(services: &[&Service]) -> ! {
@@ -55,7 +55,7 @@ fn session(services: &[&Service]) -> io::Result<()> {
     // Descriptor 0 is the same connection, and would keep it open after `control` is dropped.
     sysio::redirect(std::fs::File::open("/dev/null")?.as_fd(), 0)?;
     let mut facts_asked = false;
-    for _ in 0..MOST_REQUESTS {
+    for _ in 0..MAX_REQUESTS {
         control.set_deadline(until.min(Instant::now() + PATIENCE));
         let line = match control.read_line() {
             // A client that only checks for a server disconnects without a request.

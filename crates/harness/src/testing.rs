@@ -52,7 +52,7 @@ impl Tried {
 
     /// Which of the proofs hold whose names begin so, in the order in which they were made; of all
     /// with an empty one.
-    pub fn held(&self, beginning: &str) -> Vec<bool> {
+    pub fn proofs_held(&self, beginning: &str) -> Vec<bool> {
         let proofs = self.result.output.proofs.iter().filter(|p| p.name.starts_with(beginning));
         proofs.map(|p| p.holds).collect()
     }
@@ -63,7 +63,7 @@ impl Tried {
     }
 
     /// Whether a remark holds this text.
-    pub fn remarked(&self, text: &str) -> bool {
+    pub fn has_remark(&self, text: &str) -> bool {
         self.result.output.remarks.iter().any(|remark| remark.to_string().contains(text))
     }
 
@@ -151,7 +151,7 @@ pub fn try_placed(
     cpus: &[u32],
 ) -> Result<Tried, BenchError> {
     let job = Job { placement, cpus: cpus.to_vec(), ..job(bench, chosen, dir, 1, WorkerKind::Processes) };
-    well(|| placed(bench, &job))
+    well(|| run_placed(bench, &job))
 }
 
 /// As [`try_failing`], placed on these CPUs.
@@ -159,7 +159,7 @@ pub fn try_placed(
 /// # Errors
 /// As [`try_failing`].
 pub fn try_failing_at(bench: &Benchmark, placement: Placement, cpus: &[u32]) -> Result<Tried, BenchError> {
-    placed(bench, &Job { placement, cpus: cpus.to_vec(), ..job(bench, &[], None, 1, WorkerKind::Processes) })
+    run_placed(bench, &Job { placement, cpus: cpus.to_vec(), ..job(bench, &[], None, 1, WorkerKind::Processes) })
 }
 
 /// As [`try_out`], without a look at what this machine has room for: what happens when a disk fills
@@ -169,10 +169,10 @@ pub fn try_failing_at(bench: &Benchmark, placement: Placement, cpus: &[u32]) -> 
 /// As [`try_out`].
 pub fn try_unchecked(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, BenchError> {
     let job = job(bench, chosen, dir, 1, WorkerKind::Processes);
-    well(|| round::perform_unchecked(bench, &job).map(tried))
+    well(|| round::perform_unchecked(bench, &job).map(into_tried))
 }
 
-fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
+fn run_placed(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
     let before = affinity::allowed()?;
     let tried = whatever(bench, job);
     affinity::restrict(&before)?;
@@ -181,10 +181,10 @@ fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
 
 /// The result as a worker would report it.
 fn whatever(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
-    round::perform(bench, job).map(tried)
+    round::perform(bench, job).map(into_tried)
 }
 
-fn tried(samples: Samples) -> Tried {
+fn into_tried(samples: Samples) -> Tried {
     let Samples { output, iterations, allowed, .. } = samples;
     Tried { result: round::into_result(output), iterations, allowed }
 }

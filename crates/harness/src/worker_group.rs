@@ -13,7 +13,7 @@ use crate::benchmark::{Benchmark, Run};
 use crate::board::{
     Board, DENIED, FAILED, MEASURE, MemberSample, REPORT_WORDS, STOP, Slot, SlotSample, UNSUPPORTED, WARM,
 };
-pub use crate::board::{MOST_MEMBERS, SLOT_BYTES};
+pub use crate::board::{MAX_MEMBERS, SLOT_BYTES};
 use crate::ctx::Ctx;
 use crate::error::{BenchError, panic_text};
 use crate::evidence;
@@ -273,7 +273,7 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
         samples.iterations += slot.iterations.load(SeqCst);
         let read = |slots: &[SlotSample], n| slots[..n].iter().map(|slot| slot.read(worker)).collect::<Vec<_>>();
         let intervals = read(&slot.samples, slot.count.load(SeqCst) as usize);
-        let mut singles = read(board.kept(worker), slot.kept.load(SeqCst) as usize);
+        let mut singles = read(board.samples_of(worker), slot.kept.load(SeqCst) as usize);
         singles.sort_by_key(|taken| taken.sample.t0_ns);
         for taken in intervals {
             let sample = bounded(&taken);

@@ -132,7 +132,7 @@ mod tests {
     }
 
     /// `now` after it has adopted earlier runs.
-    fn recalled(now: CoreProbe, earlier: &[CoreProbe]) -> CoreProbe {
+    fn recall(now: CoreProbe, earlier: &[CoreProbe]) -> CoreProbe {
         let mut core = now;
         core.recall(earlier);
         core
@@ -142,18 +142,18 @@ mod tests {
     fn a_core_that_is_always_shared_is_recognised_by_earlier_runs() {
         let (own, same) = (probe(3.72, true), probe(3.7, true));
         for shared in [probe(2.4, true), probe(2.4, false)] {
-            assert_eq!(recalled(shared, &[own, same]), same);
+            assert_eq!(recall(shared, &[own, same]), same);
             // One run is not enough, and the best of all may be an outlier.
-            assert_eq!(recalled(shared, &[own]), shared);
-            assert_eq!(recalled(shared, &[probe(4.4, true), own, same]), same);
+            assert_eq!(recall(shared, &[own]), shared);
+            assert_eq!(recall(shared, &[probe(4.4, true), own, same]), same);
             // What never was alone knows no idle rate, and another length is another probe.
-            assert_eq!(recalled(shared, &[probe(4.4, false), probe(4.4, false)]), shared);
+            assert_eq!(recall(shared, &[probe(4.4, false), probe(4.4, false)]), shared);
             let other = [own, same].map(|known| CoreProbe { length: 3, ..known });
-            assert_eq!(recalled(shared, &other), shared);
+            assert_eq!(recall(shared, &other), shared);
         }
         let now = probe(3.71, true);
-        assert_eq!(recalled(now, &[own, same]), now, "it has seen as much itself");
-        assert_eq!(recalled(probe(5.0, true), &[own, same]), probe(5.0, true));
+        assert_eq!(recall(now, &[own, same]), now, "it has seen as much itself");
+        assert_eq!(recall(probe(5.0, true), &[own, same]), probe(5.0, true));
     }
 
     #[test]

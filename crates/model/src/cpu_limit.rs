@@ -15,11 +15,11 @@ pub struct CpuLimit {
 
 impl CpuLimit {
     /// A smaller share is not worth a sentence: it makes no verdict worse.
-    const LEAST: f64 = 0.005;
+    const MIN_SHARE: f64 = 0.005;
 
     /// Whether it cost something.
     pub fn is_felt(&self) -> bool {
-        self.held_back >= CpuLimit::LEAST
+        self.held_back >= CpuLimit::MIN_SHARE
     }
 }
 

@@ -48,7 +48,7 @@ pub use sample::{Proof, Sample, Series, Span};
 pub use state::State;
 pub use tag::Tag;
 pub use text::{is_plain, plain, plain_json, plain_lines};
-pub use verdict::{FEWEST_CLEAN, Flag, Reason};
+pub use verdict::{Flag, MIN_CLEAN_SAMPLES, Reason};
 pub use watch::{CpuShare, Second, Watched};
 
 /// The version of all output formats; store rows and NDJSON lines contain it.

@@ -160,13 +160,13 @@ impl Shown {
 
 impl Pages<'_> {
     /// All metrics of all pages.
-    pub fn shown(&self) -> impl Iterator<Item = &Shown> {
+    pub fn shown_metrics(&self) -> impl Iterator<Item = &Shown> {
         of_blocks(self.system).chain(self.of_hardware())
     }
 
     /// All metrics that a survey measures: those on the pages, and their parts.
-    pub fn measured(&self) -> impl Iterator<Item = &Shown> {
-        self.shown().chain(self.parts)
+    pub fn measured_metrics(&self) -> impl Iterator<Item = &Shown> {
+        self.shown_metrics().chain(self.parts)
     }
 
     /// The metrics of the hardware page.

@@ -294,7 +294,7 @@ impl Record {
 
     /// The value, if one was measured: also where too few samples were undisturbed to rely on it,
     /// but not a difference that cannot be told from zero, nor what some rounds did not determine.
-    pub fn measured(&self) -> Option<f64> {
+    pub fn measured_value(&self) -> Option<f64> {
         let is_measured = match self.state {
             State::Ok | State::Noisy => true,
             State::Unresolved => Reason::is_too_few_clean(&self.reason),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Longest tag in characters, so that it fits a column of a list.
-const LONGEST: usize = 40;
+const LONGEST_TAG: usize = 40;
 
 /// A user's name for runs: `before`, `patch-2.1`. Several runs may have the same tag, and a run
 /// several tags.
@@ -48,9 +48,12 @@ impl FromStr for Tag {
             return Err(format!("'{text}' is a file and cannot be a tag"));
         }
         let is_inner = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if text.len() > LONGEST || !text.starts_with(|c: char| c.is_ascii_alphabetic()) || !text.chars().all(is_inner) {
+        if text.len() > LONGEST_TAG
+            || !text.starts_with(|c: char| c.is_ascii_alphabetic())
+            || !text.chars().all(is_inner)
+        {
             return Err(format!(
-                "'{text}' is not a tag: expected a letter, then letters, digits, '-', '_' or '.', {LONGEST} at most"
+                "'{text}' is not a tag: expected a letter, then letters, digits, '-', '_' or '.', {LONGEST_TAG} at most"
             ));
         }
         Ok(Tag(text.to_owned()))

@@ -129,7 +129,7 @@ impl Flag {
 
 /// The fewest clean samples that give a value if others were disturbed. A round with fewer
 /// continues or starts again (docs/methods/timing.md#clean-samples).
-pub const FEWEST_CLEAN: usize = 6;
+pub const MIN_CLEAN_SAMPLES: usize = 6;
 
 /// Why a metric did not end `ok`.
 #[derive(Clone, Debug, PartialEq)]

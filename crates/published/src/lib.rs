@@ -43,7 +43,7 @@ mod slb;
 
 pub use check::{Checked, check, mips, relative};
 pub use repeats::{REPEATS, Repeat, TOOLS, Values, repeating, sources};
-pub use sheet::{Cell, Column, Pairs, Raw, Row, Sheet, measured};
+pub use sheet::{Cell, Column, Pairs, Raw, Row, Sheet, prefer_measured};
 
 /// A document.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 //! which a plain run of a benchmark repeats. The lineage in `groma list` and `groma explain`,
 //! docs/lineage.md, and the last table of docs/benchmarks.md are made from this list.
 
-use crate::{Cell, DOCUMENTS, Pairs, Quantity, Shape, Table, Take, measured};
+use crate::{Cell, DOCUMENTS, Pairs, Quantity, Shape, Table, Take, prefer_measured};
 
 /// A row of a document, or a test of a tool, and the command that repeats it.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl Repeat {
     /// The table of its document that has values for it, and the measured values of one system: for
     /// each quantity one value, or the two ends of a range; for a figure the first point only.
     /// `None` if the document prints no number.
-    pub fn printed(&self) -> Option<(&'static Table, Values)> {
+    pub fn printed_values(&self) -> Option<(&'static Table, Values)> {
         let document = DOCUMENTS.iter().find(|document| document.name == self.document())?;
         let table = document.tables.iter().find(|table| table.row == self.row())?;
         let mut cells = table.cells();
@@ -83,7 +83,8 @@ impl Repeat {
             let is_of = |cell: &&Cell| table.quantity_of(cell) == table.quantities.iter().position(|q| q == quantity);
             let own = cells.iter().filter(is_of);
             // Not what was only predicted.
-            let first = measured(own.clone()).filter(|cell| matches!(cell.param("kind"), None | Some("measured")))?;
+            let first =
+                prefer_measured(own.clone()).filter(|cell| matches!(cell.param("kind"), None | Some("measured")))?;
             // The two ends of a range differ in the bound alone.
             let rest =
                 |cell: &Cell| -> Pairs { cell.params.iter().filter(|(key, _)| key != "bound").cloned().collect() };

@@ -104,26 +104,26 @@ impl Cell {
 
     /// Its parameters except those that its quantity fixes.
     fn beyond(&self, quantity: Option<&Quantity>) -> Pairs {
-        let fixed = |key: &str| quantity.is_some_and(|q| q.named().any(|(name, _)| name == key));
+        let fixed = |key: &str| quantity.is_some_and(|q| q.fixed_params().any(|(name, _)| name == key));
         self.params.iter().filter(|(key, _)| !fixed(key)).cloned().collect()
     }
 }
 
 /// Of several values of one quantity, the measured one if there is one (rather than predicted or
 /// from a data sheet), else the first.
-pub fn measured<'c>(mut all: impl Iterator<Item = &'c Cell> + Clone) -> Option<&'c Cell> {
+pub fn prefer_measured<'c>(mut all: impl Iterator<Item = &'c Cell> + Clone) -> Option<&'c Cell> {
     all.clone().find(|cell| cell.param("kind") == Some("measured")).or_else(|| all.next())
 }
 
 impl Quantity {
     /// The parameters that it fixes: names and values.
-    pub fn named(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+    pub fn fixed_params(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         self.params.split(' ').filter_map(|word| word.split_once('='))
     }
 
     /// Whether a value is of this quantity.
     pub fn is_of(&self, cell: &Cell) -> bool {
-        self.metric == cell.metric && self.named().all(|(key, value)| cell.param(key) == Some(value))
+        self.metric == cell.metric && self.fixed_params().all(|(key, value)| cell.param(key) == Some(value))
     }
 
     /// Whether a command measures it.
@@ -135,7 +135,7 @@ impl Quantity {
 impl Row {
     /// The unit of a row of one quantity: that of its measured value, else of its first.
     pub fn unit(&self) -> &str {
-        measured(self.cells.iter().flatten()).map_or("", |cell| &cell.unit)
+        prefer_measured(self.cells.iter().flatten()).map_or("", |cell| &cell.unit)
     }
 }
 

@@ -53,7 +53,7 @@ fn every_repeat_of_a_table_has_a_value_and_a_column() {
     let columns: BTreeSet<(String, &str)> =
         measured_quantities().map(|(source, quantity)| (source, quantity.repeat)).collect();
     for repeat in REPEATS.iter().filter(|repeat| !repeat.timed.is_empty() && repeat.document() != "lmbench3") {
-        let (_, values) = repeat.printed().unwrap_or_else(|| panic!("{}: no table", repeat.source));
+        let (_, values) = repeat.printed_values().unwrap_or_else(|| panic!("{}: no table", repeat.source));
         assert!(!values.is_empty(), "{} {}", repeat.source, repeat.column);
         for cell in values.iter().flat_map(|(_, cells)| cells) {
             assert!(!cell.is_doubtful() && cell.system == values[0].1[0].system, "{cell:?}");
@@ -67,7 +67,7 @@ fn every_repeat_of_a_table_has_a_value_and_a_column() {
 #[test]
 fn printed_values_are_those_of_a_known_system() {
     let of = |source: &str, column: &str| -> Vec<(&str, Vec<String>)> {
-        let (_, values) = find(source, column).expect("a row").printed().expect("a table");
+        let (_, values) = find(source, column).expect("a row").printed_values().expect("a table");
         values.into_iter().map(|(q, cells)| (q.head, cells.into_iter().map(|cell| cell.value).collect())).collect()
     };
     let plain = |head, values: &[&str]| (head, values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>());
@@ -79,7 +79,7 @@ fn printed_values_are_those_of_a_known_system() {
     assert_eq!(latency[0], plain("L1 latency", &["2", "3"]), "a range, and measured");
     assert!(!latency.iter().any(|(head, _)| *head == "memory latency"), "it was predicted only");
     assert_eq!(of("slb:memhammer", ""), of("slb:memhammer", "as a metric"));
-    assert!(find("lmbench3:lat_pipe", "").expect("a row").printed().is_none());
+    assert!(find("lmbench3:lat_pipe", "").expect("a row").printed_values().is_none());
 }
 
 #[test]

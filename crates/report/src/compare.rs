@@ -137,7 +137,7 @@ fn why(why: Why) -> String {
 }
 
 /// A verdict as one word in a table; the legend explains those that are not self-evident.
-fn short(verdict: Verdict) -> &'static str {
+fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Unclear(Why::Imprecise) => "wide",
         Verdict::Unclear(Why::FewRounds) => "few",

@@ -138,7 +138,7 @@ impl Grid {
     fn widths(&self) -> Vec<usize> {
         let (mut widths, last) = self.last_given_way();
         if last > 0 {
-            widths[0] = widths[0].saturating_sub(self.excess(&widths)).max(widths[0].min(FIRST_LEAST));
+            widths[0] = widths[0].saturating_sub(self.excess(&widths)).max(widths[0].min(MIN_FIRST_WIDTH));
         }
         widths
     }
@@ -161,7 +161,7 @@ impl Grid {
             }
         }
         if last > 0 {
-            let needed = least.max(LAST_LEAST).min(widths[last]);
+            let needed = least.max(MIN_LAST_WIDTH).min(widths[last]);
             widths[last] = widths[last].saturating_sub(self.excess(&widths)).max(needed);
         }
         (widths, last)
@@ -190,7 +190,7 @@ impl Grid {
             at += width.max(columns(&cell.text)) + GAP;
         }
         if let Some(rest) = rest {
-            let room = self.style.width.saturating_sub(at).max(FIRST_LEAST);
+            let room = self.style.width.saturating_sub(at).max(MIN_FIRST_WIDTH);
             line.push_str(&self.style.paint(rest.ink, &self.style.cut(&rest.text, room)));
             return self.push_line(out, line);
         }
@@ -216,10 +216,10 @@ impl Grid {
 }
 
 /// The least width of the first column and of a spanned text.
-const FIRST_LEAST: usize = 16;
+const MIN_FIRST_WIDTH: usize = 16;
 
 /// The least width of the last column if it needs it: a state and a flag.
-const LAST_LEAST: usize = 12;
+const MIN_LAST_WIDTH: usize = 12;
 
 #[cfg(test)]
 mod tests {

@@ -11,10 +11,12 @@ mod levels;
 pub(crate) use claims::{amount, name};
 pub(crate) use levels::{Level, OPS, gigabytes};
 
-use groma_analysis::claims::{Claim, Hierarchy, Note, Seen, Verdict, claims, ended, hierarchies, reaches_memory};
+use groma_analysis::claims::{
+    Claim, Hierarchy, Note, Seen, Verdict, claims, hierarchies, reaches_memory, state_without_value,
+};
 use groma_analysis::curve::{curves, for_levels};
 use groma_analysis::matrix::Matrix;
-use groma_analysis::point::measured;
+use groma_analysis::point::measured_value;
 use groma_model::family::Row;
 use groma_model::{Families, Record, RunHeader};
 
@@ -27,7 +29,7 @@ use crate::units::{self, Scale, size, time};
 use crate::{export, json};
 
 /// With fewer values there is no page: the tables show the same.
-const FEWEST: usize = 3;
+const MIN_VALUES: usize = 3;
 
 /// The hardware of a run on one page for a terminal or a pipe. `None` where the run has too little
 /// of it.
@@ -74,7 +76,7 @@ pub(crate) struct Found<'r> {
 pub(crate) fn found<'r>(families: Families<'_>, run: &RunHeader, records: &'r [Record]) -> Option<Found<'r>> {
     let ids: Vec<&str> = families.pages.of_hardware().map(|shown| shown.metric).collect();
     let is_part = |record: &&Record| record.value.is_some() && ids.contains(&record.id.as_str());
-    if records.iter().filter(is_part).count() < FEWEST {
+    if records.iter().filter(is_part).count() < MIN_VALUES {
         return None;
     }
     let (seen, rows) = (Seen(records), families.rows());
@@ -125,7 +127,7 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
 /// A warning if the largest size of the bandwidths is not memory alone.
 fn caution(rows: &[&Row], seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Option<String> {
     let id = bandwidth(rows)?;
-    let largest = seen.all(id).filter(|r| measured(r).is_some()).filter_map(|r| r.number("size")).max()?;
+    let largest = seen.all(id).filter(|r| measured_value(r).is_some()).filter_map(|r| r.number("size")).max()?;
     (reaches_memory(hierarchies, largest as f64) == Some(false)).then(|| {
         let largest = size(largest as f64);
         format!("{largest} is not memory alone here: its latency still rises there (larger: --param size=1G)")
@@ -138,7 +140,7 @@ fn transfers(row: &Row, seen: &Seen<'_>) -> Option<String> {
     let records: Vec<&Record> = seen.all(id).collect();
     let Some(matrix) = Matrix::of_cores(&records, None) else {
         let worst = records.iter().max_by_key(|r| r.state)?;
-        return Some(format!("A cache line to another core: {}, {}.", ended(worst).word(), worst.reason));
+        return Some(format!("A cache line to another core: {}, {}.", state_without_value(worst).word(), worst.reason));
     };
     let all = matrix.off_diagonal();
     let low = all.iter().copied().min_by(f64::total_cmp)?;

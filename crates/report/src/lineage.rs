@@ -44,20 +44,21 @@ pub fn lineage<'a>(repeats: &[&Repeat], infos: &[&Info], style: &Style) -> Docum
 /// prints none.
 pub fn published(repeat: &Repeat) -> String {
     /// With more values, only the first and the last are shown.
-    const MANY: usize = 6;
+    const MAX_VALUES: usize = 6;
     /// The parameters to show next to the system.
     const SHOWN: [&str; 4] = ["access", "fs", "net", "procs"];
-    let Some((table, all)) = repeat.printed() else { return String::new() };
+    let Some((table, all)) = repeat.printed_values() else { return String::new() };
     let Some((quantity, cell)) = all.first().and_then(|(quantity, cells)| Some((quantity, cells.first()?))) else {
         return String::new();
     };
     let is_figure = matches!(table.shape, Shape::Figure(_));
     let texts: Vec<String> = all.iter().map(|(quantity, cells)| value(quantity, cells, all.len() > 1)).collect();
     let values = match &texts[..] {
-        [first, .., last] if texts.len() > MANY => format!("{first} to {last}"),
+        [first, .., last] if texts.len() > MAX_VALUES => format!("{first} to {last}"),
         _ => texts.join(", "),
     };
-    let is_shown = |key: &str| is_figure || (SHOWN.contains(&key) && !quantity.named().any(|(name, _)| name == key));
+    let is_shown =
+        |key: &str| is_figure || (SHOWN.contains(&key) && !quantity.fixed_params().any(|(name, _)| name == key));
     let mut system = cell.system.clone();
     for (key, value) in cell.params.iter().filter(|(key, _)| is_shown(key)) {
         system += &match value.parse::<f64>() {

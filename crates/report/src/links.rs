@@ -32,23 +32,23 @@ pub struct LinksReport<'a> {
 }
 
 /// The most hosts of a matrix on a terminal: of more, a row would not fit.
-const MOST_IN_MATRIX: usize = 12;
+const MAX_MATRIX_HOSTS: usize = 12;
 /// The most characters of a host's name in the matrix.
 const NAME: usize = 10;
 /// The most findings of one kind in the answer.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// A judgement of links.
 pub fn links<'a>(report: &'a LinksReport<'a>, style: &Style) -> Document<'a> {
-    let things = by_thing(report);
+    let things = by_slow(report);
     let mut out = Document::new("links")
         .written(Format::Drain, move || drain(report))
         .written(Format::Json, move || json(report));
     let ink = if things.is_empty() { Ink::Strong } else { Ink::Bad };
     out.parts("", vec![(answer(report, &things), ink)]);
     for (slow, findings) in &things {
-        let texts: Vec<String> = findings.iter().map(|finding| what(report, slow, finding)).collect();
-        out.labelled("  ", format!("{}: {}", thing(report, slow), texts.join("; ")));
+        let texts: Vec<String> = findings.iter().map(|finding| describe(report, slow, finding)).collect();
+        out.labelled("  ", format!("{}: {}", name_slow(report, slow), texts.join("; ")));
     }
     if style.is_of_file() {
         out.table(values(report));
@@ -93,7 +93,7 @@ fn values(report: &LinksReport<'_>) -> Table {
 }
 
 /// Findings of one thing together: what it is, and its findings, the slowest first.
-fn by_thing(report: &LinksReport<'_>) -> Vec<(Slow, Vec<Finding>)> {
+fn by_slow(report: &LinksReport<'_>) -> Vec<(Slow, Vec<Finding>)> {
     let mut all: Vec<(Slow, Vec<Finding>)> = Vec::new();
     for finding in &report.judgement.findings {
         match all.iter_mut().find(|(slow, _)| *slow == finding.slow) {
@@ -104,7 +104,7 @@ fn by_thing(report: &LinksReport<'_>) -> Vec<(Slow, Vec<Finding>)> {
     all
 }
 
-fn thing(report: &LinksReport<'_>, slow: &Slow) -> String {
+fn name_slow(report: &LinksReport<'_>, slow: &Slow) -> String {
     match slow {
         Slow::Switch(switch) => format!("switch {}", report.switches[*switch]),
         Slow::Host(host) => format!("host {}", report.hosts[*host]),
@@ -113,7 +113,7 @@ fn thing(report: &LinksReport<'_>, slow: &Slow) -> String {
 }
 
 /// `its links take 40 times as long in net.tcp_rtt`
-fn what(report: &LinksReport<'_>, slow: &Slow, finding: &Finding) -> String {
+fn describe(report: &LinksReport<'_>, slow: &Slow, finding: &Finding) -> String {
     let metric = &report.metrics[finding.metric];
     let times = units::significant(finding.times, 3);
     let share = units::significant(100.0 / finding.times, 2);
@@ -137,8 +137,8 @@ fn answer(report: &LinksReport<'_>, things: &[(Slow, Vec<Finding>)]) -> String {
         let links = counted(pairs(report), "link");
         return format!("All well: {links} of {hosts}, none slower than the others.");
     }
-    let named: Vec<String> = things.iter().take(MOST_NAMED).map(|(slow, _)| thing(report, slow)).collect();
-    let more = things.len().saturating_sub(MOST_NAMED);
+    let named: Vec<String> = things.iter().take(MAX_NAMED).map(|(slow, _)| name_slow(report, slow)).collect();
+    let more = things.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let verb = if things.len() == 1 { "is" } else { "are" };
     format!("Slow {verb} {}{more}, of {hosts}.", named.join(", "))
@@ -164,7 +164,7 @@ fn matrix(report: &LinksReport<'_>, metric: &MetricOfLinks, style: &Style) -> St
     let usual = groma_stats::median(&all).unwrap_or(1.0);
     let (unit, name) = units::unit_of(usual, scale(metric));
     let mut out = format!("\n{} ({})\n", style.paint(Ink::Strong, &metric.name), style.text(name.trim()));
-    if report.hosts.len() > MOST_IN_MATRIX {
+    if report.hosts.len() > MAX_MATRIX_HOSTS {
         let span = [f64::min, f64::max].map(|pick| all.iter().copied().reduce(pick).unwrap_or(usual) / unit);
         let _ = writeln!(
             out,
@@ -206,12 +206,12 @@ fn half_spread(values: &[f64], usual: f64) -> f64 {
 }
 
 fn drain(report: &LinksReport<'_>) -> String {
-    let hosts = by_thing(report).into_iter().filter_map(|(slow, findings)| match slow {
+    let hosts = by_slow(report).into_iter().filter_map(|(slow, findings)| match slow {
         Slow::Host(host) => Some((host, findings)),
         Slow::Switch(_) | Slow::Link(..) => None,
     });
     hosts.fold(String::new(), |mut out, (host, findings)| {
-        let _ = writeln!(out, "{} groma: {}", report.hosts[host], what(report, &Slow::Host(host), &findings[0]));
+        let _ = writeln!(out, "{} groma: {}", report.hosts[host], describe(report, &Slow::Host(host), &findings[0]));
         out
     })
 }

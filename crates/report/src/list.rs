@@ -133,12 +133,12 @@ fn entry(info: &Info, out: &mut Document<'_>) {
 /// bracket. A long list is truncated.
 fn choices(param: &Param) -> String {
     /// Long lists show this many values.
-    const MANY: usize = 6;
+    const MAX_VALUES: usize = 6;
     let usual = param.values(Tier::Standard);
     let mut further = param.values(Tier::Named);
     further.retain(|value| !usual.contains(value));
     let short = |values: &[&str]| {
-        let (shown, rest) = values.split_at(values.len().min(MANY));
+        let (shown, rest) = values.split_at(values.len().min(MAX_VALUES));
         let more = if rest.is_empty() { "" } else { "|..." };
         shown.join("|") + more
     };

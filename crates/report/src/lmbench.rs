@@ -9,7 +9,7 @@ mod layout;
 mod summary;
 mod tables;
 
-use groma_analysis::point::{measured, of_first_class};
+use groma_analysis::point::{measured_value, of_first_class};
 use groma_model::{Placement, Record, RunHeader};
 use groma_published::results::{Form, KINDS, Kind, Ours, PERCENT, Tasks, Unit};
 
@@ -136,7 +136,7 @@ fn reading<'r>(
         Placement::Compact if copies > 1 => 2,
         _ => return None,
     };
-    let si = measured(record).map(|value| from.map_or(value, |ours| ours.of_value(value)));
+    let si = measured_value(record).map(|value| from.map_or(value, |ours| ours.of_value(value)));
     // 0 of a record of groma is below its resolution, and has no inverse.
     let si = si.filter(|si| si.is_finite());
     let remote = record.placement == Placement::Remote;

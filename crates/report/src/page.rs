@@ -22,9 +22,9 @@ use crate::style::{Ink, Style, wrap_behind};
 use crate::units;
 
 /// The system page needs this fraction of its lines.
-const ENOUGH: f64 = 0.5;
+const MIN_SHARE_OF_LINES: f64 = 0.5;
 /// The widest page: in a wider one names would be far from their values.
-const WIDEST: usize = 100;
+const MAX_WIDTH: usize = 100;
 /// This many causes of imprecise values are named.
 const NAMED: usize = 3;
 /// The narrowest terminal with both pages side by side.
@@ -41,7 +41,7 @@ pub(crate) fn pages(
     let pages = families.pages;
     let system = system(pages, records)?;
     let side = style.width >= BOTH;
-    let width = if side { TWO_COLUMNS - 1 } else { style.width.min(WIDEST) };
+    let width = if side { TWO_COLUMNS - 1 } else { style.width.min(MAX_WIDTH) };
     let narrow = Style { width, ..*style };
     let mut first = vec![rule("SYSTEM", &narrow)];
     first.extend(in_columns(&system, records, &narrow));
@@ -76,13 +76,13 @@ pub(crate) fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<&'p
     let has = |line: &&Line| any(line, &|shown| shown.find(records).is_some());
     let (there, quick) = (lines().filter(has).count(), lines().filter(|line| any(line, &|shown| shown.quick)).count());
     let blocks = pages.system.iter().filter(|block| block.lines.iter().any(|line| has(&line)));
-    (there > 0 && there as f64 >= ENOUGH * quick as f64).then(|| blocks.collect())
+    (there > 0 && there as f64 >= MIN_SHARE_OF_LINES * quick as f64).then(|| blocks.collect())
 }
 
 /// The records on the pages, each once.
 pub(crate) fn shown<'r>(pages: Pages<'_>, records: &'r [Record]) -> Vec<&'r Record> {
     let mut shown: Vec<&Record> = Vec::new();
-    for place in pages.shown() {
+    for place in pages.shown_metrics() {
         let here: Vec<&Record> = match place.on {
             On::Each => records.iter().filter(|r| r.id == place.metric && place.has(&r.params)).collect(),
             _ => place.find(records).into_iter().collect(),

@@ -28,7 +28,7 @@ pub use series::trend_chart;
 
 use groma_analysis::curve::{numbers, widest};
 use groma_analysis::matrix::{Matrix, protocol};
-use groma_analysis::point::{WORKERS, measured, same_point};
+use groma_analysis::point::{WORKERS, measured_value, same_point};
 use groma_model::family::Row;
 use groma_model::{Families, Record, is_metric_of};
 
@@ -271,9 +271,9 @@ fn loaded(ids: [&str; 3], sources: &[Source<'_>]) -> Result<Chart, String> {
 fn loaded_lines([median_id, slow, bandwidth]: [&str; 3], source: &Source<'_>, run: &str) -> Vec<Line> {
     let with = |id: &str, of: &Record| {
         let same = |r: &&&Record| r.id == id && same_point(r, of);
-        source.records.iter().find(same).and_then(|r| measured(r))
+        source.records.iter().find(same).and_then(|r| measured_value(r))
     };
-    let is_median = |r: &&Record| r.id == median_id && measured(r).is_some();
+    let is_median = |r: &&Record| r.id == median_id && measured_value(r).is_some();
     let mut main: Vec<&Record> = source.records.iter().copied().filter(is_median).collect();
     // The longest pace first; one that is not a number means no load.
     main.sort_by_key(|r| std::cmp::Reverse(r.params.int("pace").unwrap_or(u64::MAX)));
@@ -289,7 +289,7 @@ fn loaded_lines([median_id, slow, bandwidth]: [&str; 3], source: &Source<'_>, ru
         };
         let median = of_it
             .iter()
-            .filter_map(|r| Some(Point { x: with(bandwidth, r)?, y: measured(r)?, interval: r.ci_display }));
+            .filter_map(|r| Some(Point { x: with(bandwidth, r)?, y: measured_value(r)?, interval: r.ci_display }));
         lines.push(Line { label: label("median"), points: median.collect(), joined: true });
         let late =
             of_it.iter().filter_map(|r| Some(Point { x: with(bandwidth, r)?, y: with(slow, r)?, interval: None }));
@@ -319,7 +319,7 @@ fn matrix(source: &Source<'_>, of: Shape<'_>) -> Result<Chart, String> {
     if let Some(groups) = heat.groups() {
         about += &format!("; groups: {groups}");
     }
-    let of_protocol = |r: &&&Record| measured(r).is_some() && r.params.word("protocol") == protocol;
+    let of_protocol = |r: &&&Record| measured_value(r).is_some() && r.params.word("protocol") == protocol;
     let pair = records.iter().find(of_protocol).filter(|_| cores && heat.names.len() == 2);
     let sentence = pair.map(|record| one_pair(record, &heat, source.run.environment.get("cpu.count")));
     let sources = runs::lines(std::slice::from_ref(source));

@@ -1,7 +1,7 @@
 //! The rows of a result table before alignment, shared by the terminal and the Markdown table.
 
 use groma_analysis::curve::{Curve, curves, for_levels, levels, widest};
-use groma_analysis::point::{Numbers, family, measured};
+use groma_analysis::point::{Numbers, family, measured_value};
 use groma_model::{Families, Record, State};
 
 use crate::point::{level_name, point, rest};
@@ -10,7 +10,7 @@ use crate::style::Style;
 use crate::units::{self, NONE, Scale};
 
 /// A metric with more points than this over one number becomes a curve.
-const MOST_ROWS: usize = 8;
+const MAX_ROWS: usize = 8;
 
 /// The headings of the numeric columns: [`Body::Values`] in this order.
 pub(crate) const HEADS: [&str; 5] = ["value", "±", "cycles", "p90", "p99"];
@@ -76,7 +76,7 @@ fn by<'a>(
 }
 
 fn metric<'a>(group: &mut Group<'a>, id: &'a str, records: &[&'a Record], style: &Style) {
-    let long = widest(records).filter(|(_, values)| *values > MOST_ROWS && !style.all);
+    let long = widest(records).filter(|(_, values)| *values > MAX_ROWS && !style.all);
     let Some((over, _)) = long else {
         group.rows.extend(records.iter().map(|r| row(id, r)));
         return;
@@ -85,7 +85,7 @@ fn metric<'a>(group: &mut Group<'a>, id: &'a str, records: &[&'a Record], style:
     let with_levels = for_levels(&curves);
     group.curves.push(id);
     for curve in &curves {
-        if curve.points.len() <= MOST_ROWS {
+        if curve.points.len() <= MAX_ROWS {
             group.rows.extend(curve.points.iter().map(|(_, r)| row(id, r)));
         } else {
             curve_rows(group, id, curve, with_levels.is_some_and(|with| std::ptr::eq(with, curve)), style);
@@ -122,7 +122,7 @@ fn words(record: &Record) -> Vec<String> {
 /// A curve: its shape, then its levels, or its two ends if it has none.
 fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_levels: bool, style: &Style) {
     let part = |point: String, body: Body| Row { id, point, part: true, body };
-    let measured_points = curve.measured();
+    let measured_points = curve.measured_points();
     let values: Vec<f64> = measured_points.iter().map(|p| p.1).collect();
     let number = |value: f64| match curve.numbers {
         Numbers::Sizes => units::size(value),
@@ -153,13 +153,13 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
             group.rows.push(part(level_name(level.rank) + &to.unwrap_or_default(), body));
         }
     } else {
-        let measured_records: Vec<_> = curve.points.iter().filter(|(_, r)| measured(r).is_some()).collect();
+        let measured_records: Vec<_> = curve.points.iter().filter(|(_, r)| measured_value(r).is_some()).collect();
         let ends = [measured_records.first(), measured_records.last()];
         for (x, record) in ends.into_iter().flatten().take(measured_records.len()) {
             group.rows.push(part(format!("{}={}", curve.over, of(*x)), body(record)));
         }
     }
-    let missing: Vec<&Record> = curve.points.iter().map(|p| p.1).filter(|r| measured(r).is_none()).collect();
+    let missing: Vec<&Record> = curve.points.iter().map(|p| p.1).filter(|r| measured_value(r).is_none()).collect();
     if let Some(worst) = missing.iter().max_by_key(|r| r.state) {
         let reason = format!("{} of {} points; {}", missing.len(), curve.points.len(), worst.reason);
         group.rows.push(part("not measured".to_owned(), Body::Reason(worst.state, reason)));

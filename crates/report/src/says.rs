@@ -4,7 +4,7 @@
 //! sentence lacks a number, the group is counted by state instead.
 
 use groma_analysis::curve::{Level, curves, for_levels, levels, widest};
-use groma_analysis::point::{is_between_cpus, measured, of_first_class};
+use groma_analysis::point::{is_between_cpus, measured_value, of_first_class};
 use groma_model::family::{Families, Figure, Pick, Say, Select, Which};
 use groma_model::{Placement, Record, State, is_metric_of};
 
@@ -91,7 +91,7 @@ impl<'a> Group<'a> {
             Select::OnOneCpu(id) => r.id == *id && r.placement == Placement::SameCpu,
             Select::AllBut(ids) => !ids.iter().any(|id| is_metric_of(&r.id, id)),
         };
-        self.0.iter().filter(move |r| belongs(r)).filter_map(|r| Some((*r, measured(r)?)))
+        self.0.iter().filter(move |r| belongs(r)).filter_map(|r| Some((*r, measured_value(r)?)))
     }
 
     fn pick(&self, pick: &Pick) -> Option<(&'a Record, f64)> {

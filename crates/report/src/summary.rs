@@ -141,11 +141,11 @@ fn names(some: &[&Record], all: &[Record]) -> String {
 /// (docs/methods/neighbour.md#headline).
 pub(crate) fn shared_share(records: &[Record]) -> Option<f64> {
     /// A smaller share is not worth mentioning.
-    const LEAST: f64 = 0.005;
+    const MIN_SHARE: f64 = 0.005;
     let alone = || records.iter().filter(|r| r.workers == 1);
     let all: u64 = alone().map(|r| r.samples).sum();
     let shared: f64 = alone().filter_map(|r| Some(r.shared.as_ref()?.share * r.samples as f64)).sum();
-    Some(shared / all.max(1) as f64).filter(|share| *share >= LEAST)
+    Some(shared / all.max(1) as f64).filter(|share| *share >= MIN_SHARE)
 }
 
 /// How much of the run shared its cores.

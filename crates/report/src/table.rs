@@ -20,7 +20,7 @@ const WIDE: usize = 110;
 const ROOMY: usize = 132;
 
 /// With at most this many metrics all are shown, including controls and raw loops.
-const FEW: usize = 30;
+const MAX_SHOWN_WHOLE: usize = 30;
 
 /// The column left out for lack of room, by its index in [`HEADS`].
 const SECOND_QUANTILE: usize = 3;
@@ -33,7 +33,7 @@ pub(crate) fn table<'a>(
     end: Option<&End>,
     style: &Style,
 ) -> Document<'a> {
-    let hidden = !style.all && records.len() > FEW;
+    let hidden = !style.all && records.len() > MAX_SHOWN_WHOLE;
     let shown: Vec<Record> = records.iter().filter(|r| !(hidden && r.detail)).cloned().collect();
     let groups = groups(families, &shown, style);
     let laid_out = |wide| {

@@ -161,8 +161,12 @@ fn trend_csv(series: &[Series<'_>]) -> String {
 /// The sentence about a series without a change.
 fn no_change(runs: usize) -> String {
     /// Fewer runs have too few random orders (`groma_stats::change_points`).
-    const ENOUGH: usize = 12;
-    if runs < ENOUGH { format!("too few runs to see a change: {ENOUGH} are needed") } else { "no change".to_owned() }
+    const MIN_RUNS: usize = 12;
+    if runs < MIN_RUNS {
+        format!("too few runs to see a change: {MIN_RUNS} are needed")
+    } else {
+        "no change".to_owned()
+    }
 }
 
 /// ` since 2026-10-12 (run …): 4.12 µs to 4.55 µs; kernel.release 6.17 → 6.18`, behind the change.

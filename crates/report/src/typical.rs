@@ -2,7 +2,7 @@
 //! their values, and what lies outside it.
 
 use groma_analysis::compare::{differs, identity};
-use groma_analysis::point::measured;
+use groma_analysis::point::measured_value;
 use groma_model::{Better, Families, Record};
 use serde_json::{Value as Json, json};
 use std::rc::Rc;
@@ -19,13 +19,13 @@ use crate::style::{Ink, Style, wrap_behind};
 use crate::units::{self, Scale};
 
 /// A range needs this many machines; with fewer known, all of them must have a value.
-const ENOUGH: usize = 3;
+const MIN_MACHINES: usize = 3;
 /// A value this factor outside counts as inside: comparisons also treat such a difference as none.
 const MARGIN: f64 = 1.05;
 /// Outside lines that are named.
 const NAMED: usize = 3;
 /// The widest line: in a wider one names would be far from their values.
-const WIDEST: usize = 80;
+const MAX_WIDTH: usize = 80;
 /// The width of a range, and of a sign with its factor.
 const RANGE: usize = 19;
 const OUTSIDE: usize = 9;
@@ -119,14 +119,17 @@ fn stacks<'r>(families: Families<'_>, records: &'r [Record], machines: &[(Side<'
 }
 
 fn line<'r>(name: String, record: &'r Record, machines: &[(Side<'_>, &[Record])]) -> Option<Line<'r>> {
-    let value = measured(record)?;
+    let value = measured_value(record)?;
     let key = identity(record);
     let is_it = |other: &&Record| identity(other) == key && differs(record, other).is_none();
-    let values: Vec<f64> =
-        machines.iter().filter_map(|(_, all)| measured(all.iter().find(is_it)?)).filter(|value| *value > 0.0).collect();
+    let values: Vec<f64> = machines
+        .iter()
+        .filter_map(|(_, all)| measured_value(all.iter().find(is_it)?))
+        .filter(|value| *value > 0.0)
+        .collect();
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
-    let is_known = !values.is_empty() && values.len() >= ENOUGH.min(machines.len());
+    let is_known = !values.is_empty() && values.len() >= MIN_MACHINES.min(machines.len());
     let position = if is_known { position(record.better, value, [low, high]) } else { Position::Unknown };
     Some(Line { name, record, value, range: [low, high], machines: values.len(), position })
 }
@@ -178,7 +181,7 @@ fn summary(
     }
     let unknown = all().count() - known;
     if unknown > 0 {
-        let needed = units::counted(ENOUGH.min(machines.len()), "machine");
+        let needed = units::counted(MIN_MACHINES.min(machines.len()), "machine");
         let text =
             format!("{} without a range: fewer than {needed} have such a value.", units::counted(unknown, "line"));
         out += &wrap_behind("", &text, style.width);
@@ -206,7 +209,7 @@ fn signs(style: &Style) -> [&'static str; 3] {
 }
 
 fn lines(stacks: &[Stack<'_>], style: &Style) -> String {
-    let width = style.width.min(WIDEST);
+    let width = style.width.min(MAX_WIDTH);
     let [range_end, value_end] = [width.saturating_sub(OUTSIDE), width.saturating_sub(OUTSIDE + RANGE)];
     let strips = |stack: &Stack<'_>| -> Vec<Strip> {
         let faint = |text: &str| Strip::new(style, Ink::Faint, text);

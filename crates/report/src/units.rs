@@ -198,8 +198,8 @@ pub fn interval(record: &Record) -> Option<String> {
 }
 
 /// A count of things: `1 run`, `3 runs`. The plural must end in `s`.
-pub fn counted(n: usize, thing: &str) -> String {
-    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+pub fn counted(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 /// A fraction as a percentage: `0.04 %`, `0.8 %`, `12 %`.

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 /// A CPU is one of the least busy if its busy share is at most this much above the least: within a
 /// round, one or two ticks of the kernel's accounting can make an idle CPU look this busy.
-const NEAR: f64 = 0.25;
+const NEAR_SHARE: f64 = 0.25;
 /// A busy share needs at least this many ticks (usually of 10 ms).
-const FEWEST_TICKS: u64 = 5;
+const MIN_TICKS: u64 = 5;
 
 /// How busy the CPUs are with the work of other processes.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Chooser {
         let of = if listed.is_empty() { of } else { &listed };
         let busy = |cpu: &u32| self.busy.get(cpu).copied().unwrap_or(0.0);
         let least = of.iter().map(busy).fold(f64::INFINITY, f64::min);
-        of.iter().copied().filter(|cpu| busy(cpu) <= least + NEAR).collect()
+        of.iter().copied().filter(|cpu| busy(cpu) <= least + NEAR_SHARE).collect()
     }
 
     /// Notes the CPUs of a round; an empty list means any CPU.
@@ -60,7 +60,7 @@ impl Chooser {
                 Some((time.cpu, time.busy.saturating_sub(before.busy), time.total.saturating_sub(before.total)))
             })
             .collect();
-        let is_short = |ticks: &u64| *ticks < FEWEST_TICKS;
+        let is_short = |ticks: &u64| *ticks < MIN_TICKS;
         if !self.times.is_empty() && shares.iter().map(|(_, _, total)| total).max().is_none_or(is_short) {
             return;
         }

@@ -10,7 +10,7 @@ mod journal;
 
 use crate::shell;
 use anyhow::{Context, Result, anyhow, bail};
-use file::{StateFile, shown};
+use file::{StateFile, show_content};
 use groma_harness::model::Fact;
 use groma_harness::sys::signals::Watch;
 use journal::{Journal, Undo};
@@ -174,7 +174,7 @@ impl Conditions {
     /// The files with their content for a side.
     pub(crate) fn facts(&self, side: usize) -> Vec<Fact> {
         let all = self.files.iter().zip(&self.sides[side].contents);
-        all.map(|(file, content)| Fact::new(file.path().display().to_string(), shown(content))).collect()
+        all.map(|(file, content)| Fact::new(file.path().display().to_string(), show_content(content))).collect()
     }
 }
 

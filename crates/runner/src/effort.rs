@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Intervals of a round at most. A worker allocates the memory of all its samples before it begins,
 /// and a fork copies the page tables of that memory: 400 intervals of 5 operations that are timed
 /// one by one take 0.5 MiB.
-const MOST_INTERVALS: u32 = 400;
+const MAX_INTERVALS: u32 = 400;
 
 /// The length of a round and the number of rounds.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ const SURVEY: u32 = 25;
 const QUICK_SURVEY: u32 = 15;
 
 /// A quarter of it is spent on the time slice: 25 ms hold nine slices of 2.8 ms.
-const LEAST_PREFLIGHT: Duration = Duration::from_millis(100);
+const MIN_PREFLIGHT: Duration = Duration::from_millis(100);
 
 /// The time of a point in a complete run: nine rounds that sample for 40 ms, and the start of their
 /// workers; some points fill memory for longer.
@@ -113,7 +113,7 @@ impl Effort {
     /// (docs/methods/timing.md#host-noise).
     pub(crate) fn of_points(self, points: usize) -> Effort {
         let all = (self.sampling + self.warm_up) * self.most_rounds * points as u32;
-        Effort { preflight: self.preflight.min(all.max(LEAST_PREFLIGHT)), ..self }
+        Effort { preflight: self.preflight.min(all.max(MIN_PREFLIGHT)), ..self }
     }
 
     /// The effort with rounds that sample for `length`. Longer rounds take more intervals; shorter
@@ -121,7 +121,7 @@ impl Effort {
     pub(crate) fn of_length(self, length: Duration) -> Effort {
         let longer = (length.as_secs_f64() / self.sampling.as_secs_f64()).max(1.0);
         Effort {
-            intervals: (f64::from(self.intervals) * longer).min(f64::from(MOST_INTERVALS)) as u32,
+            intervals: (f64::from(self.intervals) * longer).min(f64::from(MAX_INTERVALS)) as u32,
             sampling: length,
             ..self
         }
@@ -163,7 +163,7 @@ mod tests {
         // 63 rounds of 50 ms.
         assert_eq!(preflight(Profile::Standard, 1), 1500);
         let one_round = Effort { most_rounds: 1, ..Effort::of(Profile::Standard) };
-        assert_eq!(one_round.of_points(1).preflight, LEAST_PREFLIGHT);
+        assert_eq!(one_round.of_points(1).preflight, MIN_PREFLIGHT);
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         let long = of(standard.sampling * 4);
         assert_eq!((long.intervals, long.sampling), (4 * standard.intervals, standard.sampling * 4));
         assert_eq!(of(standard.sampling / 4).intervals, standard.intervals);
-        assert_eq!(of(standard.sampling * 1000).intervals, MOST_INTERVALS);
+        assert_eq!(of(standard.sampling * 1000).intervals, MAX_INTERVALS);
     }
 
     #[test]

@@ -33,15 +33,15 @@ pub enum Observation {
 /// How long killed processes may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bounds of the number of untraced runs that count. Within them, runs are added until their CPU
-/// time is [`ENOUGH`].
-const FEWEST: usize = 3;
-const MOST: usize = 30;
+/// time is [`ENOUGH_CPU_TIME`].
+const MIN_RUNS: usize = 3;
+const MAX_RUNS: usize = 30;
 /// The kernel samples a task every 1 to 10 ms to divide its time into user and system time.
-const ENOUGH: Duration = Duration::from_millis(500);
+const ENOUGH_CPU_TIME: Duration = Duration::from_millis(500);
 /// No run begins after this time.
-const LONG: Duration = Duration::from_secs(10);
+const LAST_START: Duration = Duration::from_secs(10);
 /// The longest answer in bytes: two hundred kinds of calls take 5 KB.
-const LONGEST: usize = 1 << 20;
+const LONGEST_ANSWER: usize = 1 << 20;
 
 /// Runs a command once to warm up, several times untraced, and once traced.
 ///
@@ -97,7 +97,7 @@ fn read_answer(answer: &OwnedFd, signals: BorrowedFd<'_>, until: Instant) -> Ans
             continue;
         }
         match io::read(answer.as_fd(), &mut some) {
-            Ok(n) if n > 0 && bytes.len() < LONGEST => bytes.extend_from_slice(&some[..n]),
+            Ok(n) if n > 0 && bytes.len() < LONGEST_ANSWER => bytes.extend_from_slice(&some[..n]),
             _ => return Answer::Complete(bytes),
         }
     }
@@ -120,18 +120,18 @@ fn run_all(words: &[OsString]) -> Result<Observed> {
         process::tie(&mut command);
         command
     };
-    let runs = untraced(|| run(command()).with_context(|| words[0].to_string_lossy().into_owned()))?;
+    let runs = untraced_runs(|| run(command()).with_context(|| words[0].to_string_lossy().into_owned()))?;
     let calls = trace::count(&mut command()).with_context(|| format!("tracing {}", words[0].to_string_lossy()))?;
     Ok(Observed { runs, calls })
 }
 
 /// The untraced runs that count.
-fn untraced(mut once: impl FnMut() -> Result<OneRun>) -> Result<Vec<OneRun>> {
+fn untraced_runs(mut once: impl FnMut() -> Result<OneRun>) -> Result<Vec<OneRun>> {
     // The first warms up the caches.
     once()?;
     let started = Instant::now();
     let (mut runs, mut cpu) = (Vec::new(), Duration::ZERO);
-    while runs.len() < FEWEST || (cpu < ENOUGH && runs.len() < MOST && started.elapsed() < LONG) {
+    while runs.len() < MIN_RUNS || (cpu < ENOUGH_CPU_TIME && runs.len() < MAX_RUNS && started.elapsed() < LAST_START) {
         let one = once()?;
         cpu += Duration::from_nanos(one.user_ns + one.system_ns);
         runs.push(one);
@@ -144,10 +144,10 @@ fn run(mut command: Command) -> std::io::Result<OneRun> {
     let pid = command.spawn()?.id() as i32;
     let exit = process::wait(pid)?;
     let wall_ns = start.elapsed().as_nanos() as u64;
-    Ok(counted(wall_ns, &exit.usage, exit.code().unwrap_or_else(|| 128 + exit.signal().unwrap_or(0)) as u64))
+    Ok(one_run(wall_ns, &exit.usage, exit.code().unwrap_or_else(|| 128 + exit.signal().unwrap_or(0)) as u64))
 }
 
-fn counted(wall_ns: u64, usage: &Usage, code: u64) -> OneRun {
+fn one_run(wall_ns: u64, usage: &Usage, code: u64) -> OneRun {
     OneRun {
         wall_ns,
         user_ns: usage.user_ns,
@@ -187,7 +187,7 @@ mod tests {
             involuntary: 6,
             code: 11,
         };
-        assert_eq!(counted(10, &usage, 11), run);
+        assert_eq!(one_run(10, &usage, 11), run);
     }
 
     #[test]
@@ -219,11 +219,11 @@ mod tests {
         let mut made = 0;
         let mut eighth_of_enough = || {
             made += 1;
-            Ok(OneRun { user_ns: ENOUGH.as_nanos() as u64 / 8, code: made, ..OneRun::default() })
+            Ok(OneRun { user_ns: ENOUGH_CPU_TIME.as_nanos() as u64 / 8, code: made, ..OneRun::default() })
         };
-        let runs = untraced(&mut eighth_of_enough).expect("runs");
+        let runs = untraced_runs(&mut eighth_of_enough).expect("runs");
         assert_eq!(runs.iter().map(|run| run.code).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7, 8, 9]);
         // A command without CPU time is not run for ever.
-        assert_eq!(untraced(|| Ok(OneRun::default())).expect("runs").len(), MOST);
+        assert_eq!(untraced_runs(|| Ok(OneRun::default())).expect("runs").len(), MAX_RUNS);
     }
 }

@@ -2,7 +2,8 @@
 //! is decided by `groma_sys::topology`.
 
 use groma_harness::model::{Info, OneCpu, Placement};
-use groma_harness::sys::topology::{Relation, Site, Topology, format_cpus};
+use groma_harness::sys::cpu_list::format_cpus;
+use groma_harness::sys::topology::{Relation, Site, Topology};
 use std::fmt;
 
 /// The CPUs of a point.

@@ -60,7 +60,7 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
             for (layout, workers, group) in layouts(&bench.info, &params, args, topology) {
                 for placement in expand(layout, args.tier() == Tier::Full, topology) {
                     let kind = (workers, group, args.threads);
-                    points.push(planned(&bench.info, params.clone(), placement, kind, topology));
+                    points.push(plan_point(&bench.info, params.clone(), placement, kind, topology));
                 }
             }
         }
@@ -133,7 +133,7 @@ fn combinations(bench: &Benchmark, args: &RunRequest, topology: &Topology) -> Re
         };
         let values: Vec<Value> = texts
             .iter()
-            .map(|text| param.parse(text).map_err(|why| refused(info, setting(param.name), &why)))
+            .map(|text| param.parse(text).map_err(|why| refusal(info, setting(param.name), &why)))
             .collect::<Result<_>>()?;
         wanted.push((param.name, values));
     }
@@ -173,7 +173,7 @@ fn past_caches(info: &Info, mut points: Vec<Params>, tier: Tier, topology: &Topo
 
 /// The error for a value that a benchmark does not take, with the syntax that limits a setting to
 /// some benchmarks.
-fn refused(info: &Info, setting: Option<&Setting>, why: &str) -> anyhow::Error {
+fn refusal(info: &Info, setting: Option<&Setting>, why: &str) -> anyhow::Error {
     match setting {
         Some(Setting { of: None, name, .. }) => {
             anyhow::anyhow!("--param {name}: {why} ({}); for some benchmarks only: --param ID:{name}=VALUE", info.id)
@@ -278,7 +278,7 @@ pub fn left_out(plan: &[Planned], topology: &Topology) -> Option<String> {
     Some(format!("{bench}: {} of {all} pairs of CPUs (all of them with --full)", some.len()))
 }
 
-fn planned(
+fn plan_point(
     info: &Info,
     params: Params,
     placement: Placement,
@@ -472,7 +472,7 @@ mod tests {
         let info = Info { placements: &Placement::TWO_SIDED, ..Info::new("test.sides") };
         let drops = |placement: Placement, workers: u32| {
             let kind = (workers, workers > 1, false);
-            planned(&info, Params::default(), placement, kind, &two_cpus()).point.drops.has(Label::Shared)
+            plan_point(&info, Params::default(), placement, kind, &two_cpus()).point.drops.has(Label::Shared)
         };
         assert!(drops(Placement::Pinned, 1) && drops(Placement::SameCpu, 1));
         assert!(!drops(Placement::Smt, 1) && !drops(Placement::Free, 2));
@@ -484,7 +484,7 @@ mod tests {
         let wakes = |interference: Interference, cpus: [u32; 2], workers: u32| {
             let info = Info { placements: &Placement::TWO_SIDED, interference, ..Info::new("test.sides") };
             let kind = (workers, workers > 1, false);
-            planned(&info, Params::default(), Placement::List(cpus.to_vec()), kind, &two_cpus()).wakes
+            plan_point(&info, Params::default(), Placement::List(cpus.to_vec()), kind, &two_cpus()).wakes
         };
         assert!(wakes(Interference::Blocking, [0, 1], 1));
         assert!(!wakes(Interference::Blocking, [1, 1], 1));
@@ -499,7 +499,7 @@ mod tests {
         let info = Info { placements: &[Placement::Pinned], ..Info::new("test.members") };
         let drops = |placement: Placement, workers: u32| {
             let kind = (workers, workers > 1, false);
-            planned(&info, Params::default(), placement, kind, &two_cpus()).point.drops.has(Label::Preempted)
+            plan_point(&info, Params::default(), placement, kind, &two_cpus()).point.drops.has(Label::Preempted)
         };
         assert!(drops(Placement::Pinned, 1) && drops(Placement::Compact, 2));
         assert!(!drops(Placement::Free, 2) && !drops(Placement::Compact, 3));

@@ -117,7 +117,7 @@ impl Redactor {
 
     /// Redacts the value of a parameter that takes any text.
     fn param(&self, name: &str, text: &str) -> String {
-        if name == "command" { self.text(&named(text)) } else { self.text(text) }
+        if name == "command" { self.text(&redact_command(text)) } else { self.text(text) }
     }
 
     /// Redacts the header of a run. Facts that another machine reported may hold addresses.
@@ -158,7 +158,7 @@ impl Redactor {
 /// A command, redacted: the name of its program and, if it has arguments, a fingerprint of the
 /// whole. Arguments may be files, addresses and passwords, but runs of different commands must
 /// remain distinguishable.
-fn named(command: &str) -> String {
+fn redact_command(command: &str) -> String {
     let program = command.split_whitespace().next().unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or_default();
     if name == command {
@@ -278,16 +278,20 @@ mod tests {
 
     #[test]
     fn commands_are_reduced_to_name_and_fingerprint() {
-        assert_eq!(named("gzip"), "gzip");
-        assert_ne!(named("gzip -1 data"), named("gzip -9 data"));
-        assert_eq!(named("gzip -1 data"), named("gzip -1 data"));
+        assert_eq!(redact_command("gzip"), "gzip");
+        assert_ne!(redact_command("gzip -1 data"), redact_command("gzip -9 data"));
+        assert_eq!(redact_command("gzip -1 data"), redact_command("gzip -1 data"));
         for (text, name) in [
             ("/opt/x/curl -u me:pass https://x", "curl #"),
             ("PASSWORD=x curl", "sh #"),
             ("(cd /x; ls)", "sh #"),
             (" ls", "ls #"),
         ] {
-            assert!(named(text).starts_with(name) && named(text).len() == name.len() + 8, "{}", named(text));
+            assert!(
+                redact_command(text).starts_with(name) && redact_command(text).len() == name.len() + 8,
+                "{}",
+                redact_command(text)
+            );
         }
     }
 

@@ -28,7 +28,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// The memory that has to be left for a run and one of its workers, in bytes: at the end of a quick
 /// survey the supervisor alone has touched 16 MB. With less, the kernel kills the supervisor and
 /// not a worker.
-const LEAST_MEMORY: u64 = 20 << 20;
+const MIN_MEMORY: u64 = 20 << 20;
 /// Length of the preflight that tries out a launcher.
 const TRIAL: Duration = Duration::from_millis(20);
 /// The deadline of a longer round grows by this many times its length: disturbed rounds sample four
@@ -58,8 +58,8 @@ pub fn prepare(request: &RunRequest) -> Result<Prepared<'_>> {
         }
         None => Vec::new(),
     };
-    if let Some(room) = facts::memory_headroom().filter(|room| room.bytes < LEAST_MEMORY) {
-        let (left, least) = (size_text(room.bytes), size_text(LEAST_MEMORY));
+    if let Some(room) = facts::memory_headroom().filter(|room| room.bytes < MIN_MEMORY) {
+        let (left, least) = (size_text(room.bytes), size_text(MIN_MEMORY));
         bail!("{} leaves {left} of memory, and a run needs {least}: raise that limit", room.limit);
     }
     if let Some(parent) = request.work_dir.as_deref().filter(|parent| !parent.is_dir()) {

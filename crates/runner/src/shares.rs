@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// The rounds that remain after the first, and their effort.
-    fn shared(tried: &Effort, spent: &[Duration], left: Duration) -> (Vec<u32>, Effort) {
+    fn remaining_rounds(tried: &Effort, spent: &[Duration], left: Duration) -> (Vec<u32>, Effort) {
         let points = after_first(&standard(), tried, spent, left);
         let rounds = allocate_rounds(&standard(), tried, &points, left);
         let more: Vec<u32> = rounds.iter().map(|rounds| rounds - 1).collect();
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn everything_is_allocated_if_it_fits() {
-        let (more, effort) = shared(&standard(), &[60 * MS; 10], 60_000 * MS);
+        let (more, effort) = remaining_rounds(&standard(), &[60 * MS; 10], 60_000 * MS);
         assert_eq!(more, [8; 10]);
         assert_eq!(effort.length(), standard().length());
         assert!(costs(&[(9, 60 * MS); 10], 9, |_| String::new()).is_empty());
@@ -235,7 +235,7 @@ mod tests {
         spent[7] = 5_000 * MS;
         spent[9] = 400 * MS;
         let first = standard().thinned(0.0);
-        let (more, _) = shared(&first, &spent, 40_000 * MS);
+        let (more, _) = remaining_rounds(&first, &spent, 40_000 * MS);
         assert_eq!(more[7], 0, "a round of 5 s is more than 3 % of 40 s");
         assert!((1..8).contains(&more[9]), "some of 0.4 s: {}", more[9]);
         assert_eq!(more[0], 8);
@@ -249,20 +249,20 @@ mod tests {
         // Like a whole survey: three quarters cost little, the rest have memory to fill.
         let first = standard().thinned(0.0);
         let spent: Vec<Duration> = (0..300).map(|i| if i % 4 == 0 { 80 * MS } else { 10 * MS }).collect();
-        let (more, effort) = shared(&first, &spent, 55_000 * MS);
+        let (more, effort) = remaining_rounds(&first, &spent, 55_000 * MS);
         assert_eq!((more[0], more[1]), (5, 8));
         assert!(effort.length() > first.length(), "what that saves is sampled");
         // On a machine a third as fast, the cheap points still have enough rounds for an interval,
         // and so do as many expensive ones as possible.
         let slow: Vec<Duration> = spent.iter().map(|s| *s * 3).collect();
-        let (more, _) = shared(&first, &slow, 55_000 * MS);
+        let (more, _) = remaining_rounds(&first, &slow, 55_000 * MS);
         assert!((0..300).all(|i| i % 4 == 0 || more[i] == 5), "{more:?}");
         let expensive: Vec<u32> = more.iter().copied().step_by(4).collect();
         let without_interval = |more: &&u32| **more < 5;
         assert!(expensive.contains(&5), "{expensive:?}");
         assert!(expensive.iter().filter(without_interval).all(|more| *more < 2), "{expensive:?}");
         // If everything fits, they keep all of theirs.
-        let (more, _) = shared(&first, &spent, 600_000 * MS);
+        let (more, _) = remaining_rounds(&first, &spent, 600_000 * MS);
         assert_eq!((more[0], more[1]), (8, 8));
     }
 
@@ -274,7 +274,7 @@ mod tests {
         let mut tried = full.thinned(0.0);
         let mut left = 55_000 * MS;
         let mut rounds = 8;
-        let mut effort = shared(&tried, &[real(&tried); 200], left).1;
+        let mut effort = remaining_rounds(&tried, &[real(&tried); 200], left).1;
         while rounds > 0 {
             tried = effort;
             left = left.saturating_sub(real(&tried) * 200);
@@ -293,7 +293,7 @@ mod tests {
         {
             let first = first(standard(), points, left * MS);
             let spent = vec![first.length() + 4 * MS + ms * MS / 10; points];
-            let (more, effort) = shared(&first, &spent, left * MS);
+            let (more, effort) = remaining_rounds(&first, &spent, left * MS);
             let round = |s: &Duration| cost(*s, &first, &effort);
             let total: Duration = spent.iter().zip(&more).map(|(s, n)| round(s) * *n).sum();
             assert!(total <= left * MS + MS, "{points} points of {ms} ms: {total:?} of {left} ms");
@@ -306,14 +306,14 @@ mod tests {
 
     #[test]
     fn few_points_may_take_equal_parts() {
-        assert_eq!(shared(&standard(), &[3_000 * MS, 3_000 * MS], 60_000 * MS).0, [8, 8]);
-        assert_eq!(shared(&standard(), &[3_000 * MS, 3_000 * MS], 12_000 * MS).0, [2, 2]);
+        assert_eq!(remaining_rounds(&standard(), &[3_000 * MS, 3_000 * MS], 60_000 * MS).0, [8, 8]);
+        assert_eq!(remaining_rounds(&standard(), &[3_000 * MS, 3_000 * MS], 12_000 * MS).0, [2, 2]);
     }
 
     #[test]
     fn without_time_no_rounds_are_added() {
-        assert_eq!(shared(&standard(), &[50 * MS; 3], Duration::ZERO).0, [0; 3]);
-        assert!(shared(&standard(), &[], 5 * MS).0.is_empty());
+        assert_eq!(remaining_rounds(&standard(), &[50 * MS; 3], Duration::ZERO).0, [0; 3]);
+        assert!(remaining_rounds(&standard(), &[], 5 * MS).0.is_empty());
     }
 
     /// The costs of the points of a survey on two CPUs.

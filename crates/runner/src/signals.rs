@@ -16,10 +16,10 @@ pub const TERMINATE: i32 = 15;
 /// When signals cannot be watched.
 pub fn watch_signals() -> std::io::Result<Watch> {
     // Under `nohup`, SIGHUP stays ignored.
-    Watch::new(watched(is_ignored(HANGUP)))
+    Watch::new(watched_signals(is_ignored(HANGUP)))
 }
 
-fn watched(hangup_is_ignored: bool) -> &'static [i32] {
+fn watched_signals(hangup_is_ignored: bool) -> &'static [i32] {
     if hangup_is_ignored { &[INTERRUPT, TERMINATE] } else { &[HANGUP, INTERRUPT, TERMINATE] }
 }
 
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn an_ignored_hang_up_is_not_watched() {
-        assert_eq!(watched(true), [2, 15]);
-        assert_eq!(watched(false), [1, 2, 15]);
+        assert_eq!(watched_signals(true), [2, 15]);
+        assert_eq!(watched_signals(false), [1, 2, 15]);
     }
 }

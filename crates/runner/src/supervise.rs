@@ -380,10 +380,10 @@ pub(crate) fn reap(group: i32, grace: Duration) -> Option<Exit> {
 /// wrote it. `None` if there is none.
 fn noise(output: &[u8]) -> Option<String> {
     /// Characters quoted at most.
-    const MOST: usize = 40;
+    const MAX_QUOTED: usize = 40;
     let text = String::from_utf8_lossy(output);
     let before = text.trim().split('{').next().unwrap_or_default().trim();
-    let mut shown: String = before.lines().next()?.chars().take(MOST).collect();
+    let mut shown: String = before.lines().next()?.chars().take(MAX_QUOTED).collect();
     if shown.chars().count() < before.chars().count() {
         shown += "...";
     }

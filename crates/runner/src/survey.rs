@@ -40,7 +40,7 @@ pub trait Observer {
     fn next(&mut self, what: &str);
 
     /// The rounds of a point so far; the last has just ended.
-    fn measured(&mut self, _point: &Point, _rounds: &[Round], _host: &Host) {}
+    fn on_round(&mut self, _point: &Point, _rounds: &[Round], _host: &Host) {}
 
     /// A warning: the run continues without something.
     fn warn(&mut self, text: &str);
@@ -212,7 +212,7 @@ impl Survey {
         }
         let of = progress.points[i].target.max(round + 1);
         observer.next(&format!("round {}/{of}  {}", round + 1, planned.point.name()));
-        let effort = (&progress.warmed(i), progress.worth_waiting(i), progress.plan.len());
+        let effort = (&progress.effort_with_warm_up(i), progress.worth_waiting(i), progress.plan.len());
         let job = match self.job(planned, progress.frozen(i), round, effort, rng) {
             Ok(job) => job,
             Err(e) => {
@@ -247,7 +247,7 @@ impl Survey {
                 let mut round = Round { round, result: *result };
                 keep(i, &mut round)?;
                 progress.points[i].add(&planned.point, round);
-                observer.measured(&planned.point, &progress.points[i].rounds, &self.host);
+                observer.on_round(&planned.point, &progress.points[i].rounds, &self.host);
                 Step::Measured
             }
         };
@@ -260,7 +260,7 @@ impl Survey {
     fn learn_of_core(&mut self, cpus: &[u32], seen: &CoreRates) {
         self.core.add(seen);
         if let Some(core) = &mut self.host.core
-            && let Some(found) = core_probe::learned(core, &self.core.rates)
+            && let Some(found) = core_probe::learn(core, &self.core.rates)
         {
             core.learn(&found);
         }

@@ -8,9 +8,9 @@ use groma_harness::model::page::{On, Shown};
 /// Keeps the points of a plan that the pages show (in a quick survey, those marked as quick), and
 /// all points of families that no page knows: a user's own benchmarks.
 pub fn of_pages(plan: Vec<Planned>, pages: Pages<'_>, quick: bool) -> Vec<Planned> {
-    let known: Vec<&str> = pages.shown().map(|shown| family(shown.metric)).collect();
+    let known: Vec<&str> = pages.shown_metrics().map(|shown| family(shown.metric)).collect();
     let mut keep: Vec<bool> = plan.iter().map(|planned| !known.contains(&family(&planned.point.bench))).collect();
-    for shown in pages.measured().filter(|shown| shown.quick || !quick) {
+    for shown in pages.measured_metrics().filter(|shown| shown.quick || !quick) {
         points_of(shown, &plan).into_iter().for_each(|i| keep[i] = true);
     }
     plan.into_iter().zip(keep).filter_map(|(planned, keep)| keep.then_some(planned)).collect()

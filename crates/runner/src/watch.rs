@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// The period of the probes of a CPU. A probe takes 3 us and its wake-up 14 us (KVM guest): at 2
 /// ms, two CPUs would cost 3.4 % of one.
-const EVERY: Duration = Duration::from_millis(10);
+const PROBE_PERIOD: Duration = Duration::from_millis(10);
 /// Chains before a probe: the clock may have changed since the last one.
 const CHAINS: usize = 5;
 /// The time to find the rate of an idle core, before the first second.
@@ -84,14 +84,14 @@ impl Probed {
     /// Judges the probes of a second, and gives the share that found the core shared. They keep
     /// that verdict: the sum is that of the lines, whatever later probes teach.
     fn judge(&mut self, counts: &RateCounts, boundary: Option<f64>) -> Option<f64> {
-        let (all, shared) = (counts.total(), shared(counts, boundary?));
+        let (all, shared) = (counts.total(), count_shared(counts, boundary?));
         self.judged += all;
         self.shared += shared;
         share(shared, all)
     }
 
     /// The share of time stolen since the last call, from the current count of ticks.
-    fn stolen(&mut self, ticks: Option<u64>, wall_s: f64) -> Option<f64> {
+    fn stolen_share(&mut self, ticks: Option<u64>, wall_s: f64) -> Option<f64> {
         let before = std::mem::replace(&mut self.stolen_last, ticks);
         share_of_ticks(before, ticks, wall_s)
     }
@@ -179,7 +179,7 @@ impl Watch {
     }
 
     /// The bytes that were recorded since the last call, of whole places.
-    pub fn recorded(&mut self) -> Vec<u8> {
+    pub fn take_recorded(&mut self) -> Vec<u8> {
         self.recorder.as_mut().map(Recorder::drain).unwrap_or_default()
     }
 
@@ -206,9 +206,9 @@ impl Watch {
                 cpu: probed.cpu,
                 probes: counts.total(),
                 shared: probed.judge(&counts, boundary),
-                stolen: probed.stolen(ticks, wall_s),
+                stolen: probed.stolen_share(ticks, wall_s),
                 core_hz: seen.core_hz,
-                longest_s: longest as f64 * EVERY.as_secs_f64(),
+                longest_s: longest as f64 * PROBE_PERIOD.as_secs_f64(),
             }
         });
         let cpus = cpus.collect();
@@ -229,7 +229,7 @@ impl Watch {
             shared: share(probed.shared, probed.judged),
             stolen: share_of_ticks(probed.stolen_first, probed.stolen_last, wall_s),
             core_hz: median(&probed.clocks),
-            longest_s: probed.longest as f64 * EVERY.as_secs_f64(),
+            longest_s: probed.longest as f64 * PROBE_PERIOD.as_secs_f64(),
         });
         let cost = cost(&Usage::process().since(&self.used), wall_s);
         Watched { wall_s, cpus: cpus.collect(), alone: self.probe.alone, cost }
@@ -239,7 +239,7 @@ impl Watch {
     fn learn(&mut self) {
         let mut all = RateCounts::default();
         self.cpus.iter().for_each(|probed| all.add(&probed.counts));
-        if let Some(found) = core_probe::learned(&self.probe, &all) {
+        if let Some(found) = core_probe::learn(&self.probe, &all) {
             self.probe.learn(&found);
         }
     }
@@ -280,7 +280,7 @@ fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen
         // It went offline; the others are still watched.
         return;
     }
-    let every = EVERY.as_nanos() as u64;
+    let every = PROBE_PERIOD.as_nanos() as u64;
     let mut core = CoreWatch::new(&Real, Some(*probe), 0);
     let (mut next, mut clock_next) = (sleep::now_ns(), sleep::now_ns());
     while !stop.load(Relaxed) {
@@ -309,7 +309,7 @@ fn is_shared(bin: i16, boundary: Option<f64>) -> bool {
 }
 
 /// The number of probes below the boundary.
-fn shared(counts: &RateCounts, boundary: f64) -> u64 {
+fn count_shared(counts: &RateCounts, boundary: f64) -> u64 {
     counts.0.iter().filter(|(bin, _)| is_shared(*bin, Some(boundary))).map(|(_, n)| u64::from(*n)).sum()
 }
 
@@ -372,9 +372,9 @@ mod tests {
     #[test]
     fn stolen_time_is_counted_in_its_second() {
         let mut probed = Probed::new(0, Arc::default(), Some(100));
-        assert_eq!(probed.stolen(Some(150), 1.0), Some(0.5));
-        assert_eq!(probed.stolen(Some(150), 1.0), Some(0.0));
-        assert_eq!(probed.stolen(Some(160), 1.0), Some(0.1));
+        assert_eq!(probed.stolen_share(Some(150), 1.0), Some(0.5));
+        assert_eq!(probed.stolen_share(Some(150), 1.0), Some(0.0));
+        assert_eq!(probed.stolen_share(Some(160), 1.0), Some(0.1));
     }
 
     /// A watch of one CPU without a probing thread that began 100 s ago, and the results to feed
@@ -439,11 +439,11 @@ mod tests {
         let (own, shared) = (log_bin(4.0).expect("a rate"), log_bin(2.0).expect("a rate"));
         let mut longest = |bins: Vec<i16>| {
             seen.lock().expect("one thread").bins = bins;
-            (watch.second().cpus[0].longest_s / EVERY.as_secs_f64()).round()
+            (watch.second().cpus[0].longest_s / PROBE_PERIOD.as_secs_f64()).round()
         };
         assert_eq!(longest([vec![own; 20], vec![shared; 5]].concat()), 5.0);
         assert_eq!(longest([vec![shared; 7], vec![own; 20]].concat()), 12.0);
         assert_eq!(longest(vec![own; 20]), 0.0);
-        assert_eq!((watch.end().cpus[0].longest_s / EVERY.as_secs_f64()).round(), 12.0);
+        assert_eq!((watch.end().cpus[0].longest_s / PROBE_PERIOD.as_secs_f64()).round(), 12.0);
     }
 }

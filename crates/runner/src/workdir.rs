@@ -278,12 +278,12 @@ mod tests {
     }
 
     /// Sets the modification time to this long ago.
-    fn changed(dir: &Path, ago: Duration) {
+    fn set_modified(dir: &Path, ago: Duration) {
         File::open(dir).and_then(|dir| dir.set_modified(SystemTime::now() - ago)).expect("times can be set");
     }
 
     fn make_old(dir: &Path) {
-        changed(dir, OLD + Duration::from_secs(5));
+        set_modified(dir, OLD + Duration::from_secs(5));
     }
 
     #[test]
@@ -296,7 +296,7 @@ mod tests {
                 fs::write(dir.join(MARK), format!("{DEAD}\n")).expect("a mark");
             }
             assert_eq!(sweep(parent.path()), 0, "another run may be making it just now");
-            changed(&dir, OLD - Duration::from_secs(60));
+            set_modified(&dir, OLD - Duration::from_secs(60));
             assert_eq!(sweep(parent.path()), 0, "it may be a run on a slow disk");
             make_old(&dir);
             let held = File::open(&dir).expect("there");

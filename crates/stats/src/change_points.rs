@@ -10,7 +10,7 @@ use crate::Rng;
 use crate::order::median;
 
 /// The fewest runs of a level: two may be odd by chance, and a level of one would be an outlier.
-const SHORTEST: usize = 3;
+const SHORTEST_LEVEL: usize = 3;
 
 /// The level of each test, and the number of random orders that it compares with. With 199 of them
 /// p is at most 1 % if at most one does as well as the series.
@@ -155,7 +155,7 @@ struct Split {
 impl Scale {
     fn new(length: usize, starts: Vec<usize>) -> Self {
         let split = |left: usize| Split { left: left as f64, weight: length as f64 / (left * (length - left)) as f64 };
-        Self { length, starts, splits: (SHORTEST..=length - SHORTEST).map(split).collect() }
+        Self { length, starts, splits: (SHORTEST_LEVEL..=length - SHORTEST_LEVEL).map(split).collect() }
     }
 }
 
@@ -168,7 +168,7 @@ fn scales(n: usize) -> Vec<Scale> {
         let (last, steps) = (n - length.ceil() as usize, 2 * (n as f64 / length).ceil() as usize - 2);
         Scale::new(n - last, (0..=steps).map(|step| step * last / steps.max(1)).collect())
     };
-    lengths.take_while(|length| *length >= (2 * SHORTEST) as f64).map(scale).collect()
+    lengths.take_while(|length| *length >= (2 * SHORTEST_LEVEL) as f64).map(scale).collect()
 }
 
 /// The place of the clearest step on all scales, and how clear it is; `None` without a scale.
@@ -186,7 +186,7 @@ fn clearest(scores: &[f64], scales: &[Scale]) -> Option<(usize, f64)> {
         for &start in &scale.starts {
             let within = &sums[start..=start + scale.length];
             let mean = (within[scale.length] - within[0]) / scale.length as f64;
-            for (sum, split) in within[SHORTEST..].iter().zip(&scale.splits) {
+            for (sum, split) in within[SHORTEST_LEVEL..].iter().zip(&scale.splits) {
                 let excess = sum - within[0] - split.left * mean;
                 let clearness = excess * excess * split.weight;
                 if clearness > greatest {
@@ -273,7 +273,7 @@ mod tests {
             for scale in &scales {
                 assert_eq!((scale.starts[0], scale.starts[scale.starts.len() - 1] + scale.length), (0, n));
                 assert!(scale.starts.windows(2).all(|pair| 2 * (pair[1] - pair[0]) <= scale.length + 2), "{n}");
-                assert_eq!(scale.splits.len(), scale.length - 2 * SHORTEST + 1);
+                assert_eq!(scale.splits.len(), scale.length - 2 * SHORTEST_LEVEL + 1);
             }
         }
     }

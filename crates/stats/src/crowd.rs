@@ -12,9 +12,9 @@ use crate::student::upper_tail_of;
 const OF_MAD: f64 = 1.4826;
 /// By how much the median absolute deviation of 4 to 9 values is too small for the spread (Croux
 /// and Rousseeuw, *Computational Statistics* 1992); of n more it is by n / (n - 0.8).
-const OF_FEW: [f64; 6] = [1.363, 1.206, 1.200, 1.140, 1.129, 1.107];
+const FEW_VALUES_CORRECTION: [f64; 6] = [1.363, 1.206, 1.200, 1.140, 1.129, 1.107];
 /// The variance of a median of n values, over that of their mean.
-const OF_MEDIAN: f64 = 1.57;
+const MEDIAN_VARIANCE_RATIO: f64 = 1.57;
 /// Of n values, the median absolute deviation knows as much of their spread as the standard
 /// deviation does of this share of them (its efficiency on normal data).
 const EFFICIENCY: f64 = 0.37;
@@ -29,7 +29,7 @@ const WITH_TAIL: usize = 20;
 const TAIL: (f64, f64) = (0.9, 1.2816);
 
 /// Fewest values of a crowd.
-pub const FEWEST: usize = 4;
+pub const MIN_VALUES: usize = 4;
 
 /// The center and the spread of values, most of which are of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,12 +44,12 @@ pub struct Crowd {
 
 impl Crowd {
     /// Describes values; a spread below `least` counts as `least`. `None` for fewer than
-    /// [`FEWEST`], or if one is not finite.
+    /// [`MIN_VALUES`], or if one is not finite.
     pub fn of(values: &[f64], least: f64) -> Option<Crowd> {
-        let center = median(values).filter(|_| values.len() >= FEWEST && values.iter().all(|v| v.is_finite()))?;
+        let center = median(values).filter(|_| values.len() >= MIN_VALUES && values.iter().all(|v| v.is_finite()))?;
         let deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
         let count = values.len();
-        let few = OF_FEW.get(count - FEWEST).copied().unwrap_or(count as f64 / (count as f64 - 0.8));
+        let few = FEW_VALUES_CORRECTION.get(count - MIN_VALUES).copied().unwrap_or(count as f64 / (count as f64 - 0.8));
         let mut spread = (median(&deviations)? * OF_MAD * few).max(least);
         if count >= WITH_TAIL {
             spread = spread.max((quantile(values, TAIL.0)? - center) / TAIL.1);
@@ -60,7 +60,7 @@ impl Crowd {
     /// The probability that a further value of this crowd lies as far above its center, if it has
     /// an error of its own besides (a standard deviation).
     pub fn p_above(&self, value: f64, error: f64) -> f64 {
-        let spread = self.spread * (1.0 + OF_MEDIAN / self.count as f64).sqrt();
+        let spread = self.spread * (1.0 + MEDIAN_VARIANCE_RATIO / self.count as f64).sqrt();
         let t = (value - self.center) / spread.hypot(error);
         if !t.is_finite() {
             return 1.0;
@@ -72,7 +72,7 @@ impl Crowd {
     /// The two-sided probability that two crowds with these centers are one: their centers differ
     /// by more than their spreads explain.
     pub fn p_shifted(&self, other: &Crowd) -> f64 {
-        let variance = |crowd: &Crowd| OF_MEDIAN * crowd.spread.powi(2) / crowd.count as f64;
+        let variance = |crowd: &Crowd| MEDIAN_VARIANCE_RATIO * crowd.spread.powi(2) / crowd.count as f64;
         let z = (self.center - other.center).abs() / (variance(self) + variance(other)).sqrt();
         if z.is_finite() { (2.0 * upper_tail(z)).min(1.0) } else { 1.0 }
     }

@@ -9,24 +9,24 @@
 /// Bins in a factor of e: each is 0.25 % wide.
 const BINS: f64 = 400.0;
 /// Fewer probes than this say nothing.
-const FEWEST: u64 = 100;
+const MIN_PROBES: u64 = 100;
 /// The share of the probes that may be faster than an idle core: beside a change of the clock a
 /// chain and a block are timed at different clocks.
 const ABOVE: f64 = 0.003;
 /// At least so many probes are at or above the top.
-const FEWEST_ABOVE: u64 = 5;
+const MIN_PROBES_ABOVE: u64 = 5;
 /// The densest place is looked for within this distance of the top: idle cores spread by 0.5 % (two
 /// guests, Zen 3 and Emerald Rapids), and a clock that wanders adds a percent.
-const NEAR: f64 = 0.02;
+const NEAR_TOP: f64 = 0.02;
 /// A probe this much slower than an idle core found a busy sibling. The widest block loses 2 % to
 /// 85 % of its rate; samples between two probes within 3 % were right to 0.2 %.
-const SLOWER: f64 = 0.03;
+const SLOWER_SHARE: f64 = 0.03;
 /// No idle core spreads further.
-const MOST_SLOWER: f64 = 0.08;
+const MAX_SLOWER: f64 = 0.08;
 /// Half of the width of an idle core's peak.
 const PEAK: f64 = 0.005;
 /// A core whose middle probe is slower than its top by this factor was shared, not noisy.
-const WIDE: f64 = 0.95;
+const SHARED_FACTOR: f64 = 0.95;
 
 /// The bin of a rate; rates that are no positive number have none.
 #[must_use]
@@ -58,7 +58,7 @@ pub struct IdleRate {
 #[must_use]
 pub fn idle_rate(counts: &[(i16, u32)], step: f64) -> Option<IdleRate> {
     let all: u64 = counts.iter().map(|(_, n)| u64::from(*n)).sum();
-    if all < FEWEST {
+    if all < MIN_PROBES {
         return None;
     }
     let from_top = |share: u64| {
@@ -68,16 +68,16 @@ pub fn idle_rate(counts: &[(i16, u32)], step: f64) -> Option<IdleRate> {
             above >= share
         })
     };
-    let top = from_top(((ABOVE * all as f64) as u64).max(FEWEST_ABOVE))?.0;
+    let top = from_top(((ABOVE * all as f64) as u64).max(MIN_PROBES_ABOVE))?.0;
     let between = |from: i16, to: i16| -> u64 {
         counts.iter().filter(|(bin, _)| (from..to).contains(bin)).map(|(_, n)| u64::from(*n)).sum()
     };
-    let lowest = top - bins(NEAR.max(1.2 * step));
+    let lowest = top - bins(NEAR_TOP.max(1.2 * step));
     let best = (lowest..=top).max_by_key(|bin| between(bin - 1, bin + 2))?;
     let rate = bin_rate(best);
     // The fast side of an idle core's rates is as wide as its slow side, and has no neighbours.
     let half = f64::from(top - best) / BINS;
-    let slower = SLOWER.max(1.5 * half + 0.01).max(1.2 * step).min(MOST_SLOWER.max(1.2 * step));
+    let slower = SLOWER_SHARE.max(1.5 * half + 0.01).max(1.2 * step).min(MAX_SLOWER.max(1.2 * step));
     let end = best - bins(slower);
     // An idle core's rates are a peak, also where they are rare. A continuum is thinnest at its
     // top.
@@ -89,7 +89,7 @@ pub fn idle_rate(counts: &[(i16, u32)], step: f64) -> Option<IdleRate> {
     }
     let middle = bin_rate(from_top(all / 2)?.0);
     let fastest = bin_rate(counts.last()?.0);
-    (middle < WIDE * rate).then_some(IdleRate { rate, shared_below: 1.01 * fastest, alone: false })
+    (middle < SHARED_FACTOR * rate).then_some(IdleRate { rate, shared_below: 1.01 * fastest, alone: false })
 }
 
 /// The bins of a relative distance, one at least.

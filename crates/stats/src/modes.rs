@@ -8,7 +8,7 @@ use crate::order::{ends_are_finite, median, median_sorted, quantile_sorted, sort
 
 /// With fewer values there is no verdict: 10-30 % of single modes would be flagged
 /// (docs/methods/statistics.md#modes).
-const LEAST_VALUES: usize = 31;
+const MIN_VALUES: usize = 31;
 
 /// From this number of values on, a smaller gap is evidence (docs/methods/statistics.md#modes).
 const MANY_VALUES: usize = 101;
@@ -22,23 +22,23 @@ struct Rule {
 }
 
 /// For few values (docs/methods/statistics.md#modes).
-const FEW: Rule = Rule { gap: 0.75, share: 0.15 };
+const FOR_FEW_VALUES: Rule = Rule { gap: 0.75, share: 0.15 };
 
 /// For many values (docs/methods/statistics.md#modes). A share of 15 % here too would miss a mode
 /// that holds 20 % of 101 values one time in eight; at 10 % the tail of a single mode is flagged in
 /// 3.6 % of cases; at 12 %, in 1.7 %.
-const MANY: Rule = Rule { gap: 0.5, share: 0.12 };
+const FOR_MANY_VALUES: Rule = Rule { gap: 0.5, share: 0.12 };
 
 /// Ashman's D above which two modes are distinct among many values, whatever the gap
 /// (docs/methods/statistics.md#modes).
 const ASHMAN_D: f64 = 5.0;
 
 /// Modes closer than this share of their size do not matter (docs/methods/statistics.md#modes).
-const LEAST_SEPARATION: f64 = 0.02;
+const MIN_SEPARATION: f64 = 0.02;
 
 /// A gap that is not wider than this number of quanta may be a step of the clock
 /// (docs/methods/statistics.md#modes).
-const LEAST_QUANTA: f64 = 3.0;
+const MIN_QUANTA: f64 = 3.0;
 
 /// The standard deviation of a normal distribution in median absolute deviations: 1 / the normal 75
 /// % quantile.
@@ -78,7 +78,7 @@ pub struct Mode {
 #[must_use]
 pub fn modality(values: &[f64], quantum: f64) -> Modality {
     let sorted = sorted(values);
-    if sorted.len() < LEAST_VALUES || !ends_are_finite(&sorted) || sorted[0] <= 0.0 {
+    if sorted.len() < MIN_VALUES || !ends_are_finite(&sorted) || sorted[0] <= 0.0 {
         return Modality::Unknown;
     }
     let modes: Vec<Mode> = groups(&sorted, sorted.len(), quantum)
@@ -118,14 +118,14 @@ fn groups(sorted: &[f64], whole: usize, quantum: f64) -> Vec<&[f64]> {
 
 /// The two sides of the gap that separates modes, if there is one.
 fn split(sorted: &[f64], whole: usize, quantum: f64) -> Option<(&[f64], &[f64])> {
-    if sorted.len() < LEAST_VALUES {
+    if sorted.len() < MIN_VALUES {
         return None;
     }
     let many = sorted.len() >= MANY_VALUES;
-    let rule = if many { MANY } else { FEW };
+    let rule = if many { FOR_MANY_VALUES } else { FOR_FEW_VALUES };
     let sides = widest_gap(sorted, whole, rule.share)?;
     let apart = sides.gap_in_spreads() > rule.gap || many && sides.ashman_d() > ASHMAN_D;
-    if !apart || sides.separation() <= LEAST_SEPARATION.ln_1p() || sides.gap() <= LEAST_QUANTA * quantum {
+    if !apart || sides.separation() <= MIN_SEPARATION.ln_1p() || sides.gap() <= MIN_QUANTA * quantum {
         return None;
     }
     Some((sides.left, sides.right))

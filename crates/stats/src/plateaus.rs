@@ -13,13 +13,13 @@ use crate::order::median;
 const FLAT: f64 = 1.08;
 
 /// A level spans at least this number of octaves of size...
-const LEAST_OCTAVES: f64 = 0.75;
+const MIN_OCTAVES: f64 = 0.75;
 
 /// ...less what rounding to whole lines may take: at 4 KiB, a line of 64 B is 0.022 octaves.
 const ROUNDING_OCTAVES: f64 = 0.025;
 
 /// ...and has at least this number of points.
-const LEAST_POINTS: usize = 3;
+const MIN_POINTS: usize = 3;
 
 /// Adjacent levels whose latencies differ by less than this factor are one level.
 const DISTINCT: f64 = 1.25;
@@ -116,8 +116,8 @@ impl Curve {
             first..=first + flat - 1
         };
         let long_enough = |run: &RangeInclusive<usize>| {
-            run.end() - run.start() + 1 >= LEAST_POINTS
-                && self.octaves(*run.start(), *run.end()) >= LEAST_OCTAVES - ROUNDING_OCTAVES
+            run.end() - run.start() + 1 >= MIN_POINTS
+                && self.octaves(*run.start(), *run.end()) >= MIN_OCTAVES - ROUNDING_OCTAVES
         };
         // `max_by` returns the last of equals, so iterate from the right to get the leftmost of
         // equally long runs.

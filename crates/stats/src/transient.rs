@@ -6,7 +6,7 @@
 use crate::order::median;
 
 /// The fewest values from which a transient can be told.
-const FEWEST: usize = 8;
+const MIN_VALUES: usize = 8;
 
 /// A change of the medians that matters, relative: as for a drift.
 const TOLERATED_CHANGE: f64 = 0.01;
@@ -35,7 +35,7 @@ pub struct Transient {
 #[must_use]
 pub fn transient(values: &[f64]) -> Transient {
     let half = values.len() / 2;
-    if values.len() < FEWEST {
+    if values.len() < MIN_VALUES {
         return Transient { len: 0, ended: true };
     }
     // The variance of the mean of the values from `from` on.

@@ -127,7 +127,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// No run has this id, prefix or tag.
-    #[error("{}: no run '{text}'; the latest: {}{}", path.display(), listed(latest), named("; tags: ", tags))]
+    #[error("{}: no run '{text}'; the latest: {}{}", path.display(), list_first(latest), list_named("; tags: ", tags))]
     NoRun {
         /// The file.
         path: PathBuf,
@@ -139,7 +139,7 @@ pub enum StoreError {
         tags: Vec<String>,
     },
     /// No run was made on this host.
-    #[error("{}: no run of host '{host}'{}", path.display(), named("; hosts: ", hosts))]
+    #[error("{}: no run of host '{host}'{}", path.display(), list_named("; hosts: ", hosts))]
     NoHost {
         /// The file.
         path: PathBuf,
@@ -149,7 +149,7 @@ pub enum StoreError {
         hosts: Vec<String>,
     },
     /// A reference such as `before~2` goes back further than there are runs.
-    #[error("{}: '{text}' goes back too far; there are only {}: {}", path.display(), runs.len(), listed(runs))]
+    #[error("{}: '{text}' goes back too far; there are only {}: {}", path.display(), runs.len(), list_first(runs))]
     TooFew {
         /// The file.
         path: PathBuf,
@@ -159,7 +159,7 @@ pub enum StoreError {
         runs: Vec<String>,
     },
     /// The prefix matches more than one run.
-    #[error("{}: '{text}' matches {} runs: {}", path.display(), candidates.len(), listed(candidates))]
+    #[error("{}: '{text}' matches {} runs: {}", path.display(), candidates.len(), list_first(candidates))]
     Ambiguous {
         /// The file.
         path: PathBuf,
@@ -226,7 +226,7 @@ pub enum StoreError {
     },
     /// A value in the store cannot be read, or a value was not stored because it would not read
     /// back.
-    #[error("{}: {what} is malformed: {}", path.display(), short(source))]
+    #[error("{}: {what} is malformed: {}", path.display(), shorten_error(source))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -266,15 +266,15 @@ pub enum StoreError {
 }
 
 /// The first five texts and the number of the others.
-fn listed(runs: &[String]) -> String {
+fn list_first(runs: &[String]) -> String {
     let more = runs.len().saturating_sub(5);
     let shown = runs[..runs.len() - more].join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
 /// `word` followed by the texts; empty if there are none.
-fn named(word: &str, texts: &[String]) -> String {
-    if texts.is_empty() { String::new() } else { word.to_owned() + &listed(texts) }
+fn list_named(word: &str, texts: &[String]) -> String {
+    if texts.is_empty() { String::new() } else { word.to_owned() + &list_first(texts) }
 }
 
 impl StoreError {
@@ -350,11 +350,11 @@ pub fn names_nothing(error: &io::Error) -> bool {
 }
 
 /// A parse error, shortened: serde quotes the value that it found, however long it is.
-fn short(source: &serde_json::Error) -> String {
-    const LONGEST: usize = 160;
+fn shorten_error(source: &serde_json::Error) -> String {
+    const LONGEST_QUOTE: usize = 160;
     let text = source.to_string();
     let position = format!("at line {} column {}", source.line(), source.column());
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(LONGEST_QUOTE) {
         Some((end, _)) => format!("{}... {position}", &text[..end]),
         None => text,
     }

@@ -71,7 +71,7 @@ impl Store {
     /// or [`StoreError::Ambiguous`], which name the candidates; or when the store cannot be read.
     pub fn find(&self, text: &str) -> Result<String, StoreError> {
         let (name, back) = split(text);
-        let mut runs = self.named(name, back.unwrap_or(0).saturating_add(1))?;
+        let mut runs = self.find_named(name, back.unwrap_or(0).saturating_add(1))?;
         match back {
             None | Some(0) => Ok(runs.swap_remove(0)),
             Some(back) if back < runs.len() => Ok(runs.swap_remove(back)),
@@ -87,12 +87,12 @@ impl Store {
     pub fn find_all(&self, text: &str) -> Result<Vec<String>, StoreError> {
         match split(text) {
             (LATEST, _) | (_, Some(_)) => Ok(vec![self.find(text)?]),
-            (name, None) => self.named(name, usize::MAX),
+            (name, None) => self.find_named(name, usize::MAX),
         }
     }
 
     /// The first `most` runs of a reference without `~`, newest first; at least one.
-    fn named(&self, name: &str, most: usize) -> Result<Vec<String>, StoreError> {
+    fn find_named(&self, name: &str, most: usize) -> Result<Vec<String>, StoreError> {
         let all = Filter::default();
         let latest = self.ids_that(&all, if name == LATEST { most } else { 1 })?;
         if latest.is_empty() {

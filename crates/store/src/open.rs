@@ -135,7 +135,7 @@ fn make(path: &Path) -> Result<(), StoreError> {
 /// A connection that has read the file once, so that errors show here.
 fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    bound(&db, path)?;
+    bound_length(&db, path)?;
     db.busy_timeout(schema::LOCK_TIMEOUT)?;
     db.pragma_update(None, "foreign_keys", true)?;
     schema::owner(&db)?;
@@ -147,7 +147,7 @@ const LONGEST_VALUE: u64 = 32 << 20;
 
 /// Bounds the length of a value, which SQLite allocates before it reads it: a damaged byte can
 /// claim a gigabyte. No stored value is longer than the file and its log.
-fn bound(db: &Connection, path: &Path) -> rusqlite::Result<()> {
+fn bound_length(db: &Connection, path: &Path) -> rusqlite::Result<()> {
     let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
     let stored = bytes(path) + bytes(&log_of(path));
     db.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(stored.max(LONGEST_VALUE)).unwrap_or(i32::MAX))?;
@@ -169,7 +169,7 @@ fn connect_immutable(path: &Path) -> Option<Connection> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let db = Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path.as_os_str())), flags).ok()?;
-    bound(&db, path).ok()?;
+    bound_length(&db, path).ok()?;
     schema::owner(&db).ok()?;
     Some(db)
 }

@@ -134,7 +134,7 @@ impl Server {
         }
         config.application_name("groma");
         let name = name(&config);
-        let client = config.connect(NoTls).map_err(|e| failed(&name, &e))?;
+        let client = config.connect(NoTls).map_err(|e| server_error(&name, &e))?;
         let mut server = Server { client, name };
         server.migrate()?;
         Ok(server)
@@ -147,7 +147,7 @@ impl Server {
 
     fn migrate(&mut self) -> Result<(), ServerError> {
         let Server { client, name } = self;
-        let failed = |e: postgres::Error| failed(name, &e);
+        let failed = |e: postgres::Error| server_error(name, &e);
         let mut all = client.transaction().map_err(failed)?;
         all.execute("select pg_advisory_xact_lock($1)", &[&LOCK]).map_err(failed)?;
         let asked = "select to_regclass('groma.version') is not null";
@@ -180,7 +180,7 @@ impl Server {
     /// at all, and pushing it again is safe. [`ServerError::Refused`] otherwise.
     pub fn push(&mut self, sent: &Streamed<'_>) -> Result<Pushed, ServerError> {
         let Server { client, name } = self;
-        let failed = |e: postgres::Error| failed(name, &e);
+        let failed = |e: postgres::Error| server_error(name, &e);
         let header = &sent.run.header;
         let interrupted = sent.run.end.as_ref().is_none_or(|end| end.interrupted);
         let host = plain(header.environment.get(HOST_NAME).unwrap_or_default());
@@ -231,7 +231,7 @@ impl Server {
     /// Those of the server. A run that cannot be read is handed over as its error.
     pub fn newest(&mut self, mut each: impl FnMut(Result<RecordedRun, StoreError>)) -> Result<(), ServerError> {
         let Server { client, name } = self;
-        let failed = |e: postgres::Error| failed(name, &e);
+        let failed = |e: postgres::Error| server_error(name, &e);
         let sql = "select distinct on (host) stream from groma.run where not interrupted and \
                    (profile = 'fleet' or not exists (select from groma.run where profile = 'fleet')) \
                    order by host, started desc, run desc";
@@ -320,7 +320,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text.replace('\n', " ")
 }
 
-fn failed(server: &str, error: &postgres::Error) -> ServerError {
+fn server_error(server: &str, error: &postgres::Error) -> ServerError {
     let (server, why) = (server.to_owned(), chain(error));
     let is_away = match error.code() {
         // The server ends (also: a crash of another of its processes), is starting, or has too many

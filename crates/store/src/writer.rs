@@ -44,7 +44,7 @@ impl<'s> RunWriter<'s> {
 impl Store {
     /// The JSON of a value, checked to read back: a number that is not finite, where one is
     /// needed, is refused now and not when the run is shown.
-    fn checked<T: Serialize + DeserializeOwned>(&self, value: &T, what: String) -> Result<String, StoreError> {
+    fn checked_json<T: Serialize + DeserializeOwned>(&self, value: &T, what: String) -> Result<String, StoreError> {
         let text = serde_json::to_string(value).and_then(|text| serde_json::from_str::<T>(&text).map(|_| text));
         text.map_err(|e| self.malformed(what, e))
     }
@@ -54,8 +54,8 @@ impl Store {
         let run = &head.run;
         // Tags are in their own table, because they change.
         let untagged = RunHeader { tags: BTreeSet::new(), ..head.clone() };
-        let header = self.checked(&untagged, format!("run {run}, header"))?;
-        let args = self.checked(&head.args, format!("run {run}, arguments"))?;
+        let header = self.checked_json(&untagged, format!("run {run}, header"))?;
+        let args = self.checked_json(&head.args, format!("run {run}, arguments"))?;
         let fail = |e: rusqlite::Error| match e.sqlite_error() {
             Some(code) if code.extended_code == SQLITE_CONSTRAINT_PRIMARYKEY => {
                 StoreError::Taken { path: self.path.clone(), run: run.clone() }
@@ -91,12 +91,12 @@ impl Store {
                 number as i64,
                 point.bench,
                 point.version,
-                self.checked(&point.params, what("parameters"))?,
+                self.checked_json(&point.params, what("parameters"))?,
                 point.params_text,
                 point.placement.to_string(),
                 point.workers,
                 point.worker_kind.word(),
-                self.checked(point, what("definition"))?
+                self.checked_json(point, what("definition"))?
             ];
             self.db.prepare_cached(sql).and_then(|mut insert| insert.execute(row)).map_err(fail)?;
         }
@@ -116,7 +116,7 @@ impl Store {
     /// Writes that a run has ended.
     pub(crate) fn set_end(&self, run: &str, end: &End) -> Result<(), StoreError> {
         let status = if end.interrupted { RunStatus::Interrupted } else { RunStatus::Complete };
-        let ending = self.checked(end, format!("run {run}, end"))?;
+        let ending = self.checked_json(end, format!("run {run}, end"))?;
         let sql = "UPDATE runs SET status = ?2, ending = ?3 WHERE run = ?1";
         let changed = self.db.execute(sql, (run, status.word(), ending)).map_err(|e| self.error(e))?;
         if changed == 1 { Ok(()) } else { Err(self.error(rusqlite::Error::StatementChangedRows(changed))) }

@@ -38,7 +38,7 @@ fn fixture(run: &str) -> StoredRun {
     store.load(run).expect("load")
 }
 
-fn written(dir: &TempDir, name: &str, text: &str) -> PathBuf {
+fn write_stream(dir: &TempDir, name: &str, text: &str) -> PathBuf {
     let path = dir.path().join(name);
     fs::write(&path, text).expect("write");
     path
@@ -60,14 +60,14 @@ fn merge(store: &Store, path: &Path) -> (Vec<Merged>, Option<StoreError>) {
 #[test]
 fn a_stream_with_rounds_reads_back_as_the_run() {
     let (dir, _) = temp_path();
-    assert_eq!(ndjson::read(&written(&dir, "a", &stream("10", true))).expect("read"), fixture("10"));
+    assert_eq!(ndjson::read(&write_stream(&dir, "a", &stream("10", true))).expect("read"), fixture("10"));
     // The last line need not end with a newline.
-    assert_eq!(ndjson::read(&written(&dir, "b", stream("10", true).trim_end())).expect("read"), fixture("10"));
-    let killed = ndjson::read(&written(&dir, "c", &stream("10", false))).expect("read");
+    assert_eq!(ndjson::read(&write_stream(&dir, "b", stream("10", true).trim_end())).expect("read"), fixture("10"));
+    let killed = ndjson::read(&write_stream(&dir, "c", &stream("10", false))).expect("read");
     assert_eq!(killed, StoredRun { end: None, status: RunStatus::Killed, ..fixture("10") });
     // Unknown kinds and fields are skipped.
     let newer = stream("10", true).replace("{\"kind\":\"end\",", "{\"kind\":\"mood\"}\n{\"kind\":\"end\",\"mood\":1,");
-    assert_eq!(ndjson::read(&written(&dir, "d", &newer)).expect("read"), fixture("10"));
+    assert_eq!(ndjson::read(&write_stream(&dir, "d", &newer)).expect("read"), fixture("10"));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn errors_of_a_stream_name_the_line() {
         changed.join("\n")
     };
     let said = |text: &str| {
-        let path = written(&dir, "x.ndjson", text);
+        let path = write_stream(&dir, "x.ndjson", text);
         let error = ndjson::read(&path).expect_err(text).to_string();
         error.strip_prefix(&format!("{}: ", path.display())).expect("the file").to_owned()
     };
@@ -145,7 +145,7 @@ fn a_run_merged_twice_is_stored_once() {
     assert_eq!(merge(&store, &other).0, [Merged::Added, Merged::Added]);
     assert_eq!(store.load("10").expect("load"), fixture("10"));
     store.tag("10", &["mine".parse().expect("a tag")]).expect("tag");
-    let stream = written(&dir, "s.ndjson", &(stream("10", true) + &stream("30", true)));
+    let stream = write_stream(&dir, "s.ndjson", &(stream("10", true) + &stream("30", true)));
     assert_eq!(merge(&store, &stream).0, [Merged::Known, Merged::Added]);
     assert_eq!(merge(&store, &stream).0, [Merged::Known, Merged::Known]);
     assert_eq!(merge(&store, &other).0, [Merged::Known, Merged::Known]);
@@ -159,8 +159,8 @@ fn a_run_merged_twice_is_stored_once() {
 fn a_run_without_an_end_is_completed_by_the_same_run_with_one() {
     let (dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
-    let begun = written(&dir, "a.ndjson", &stream("10", false));
-    let ended = written(&dir, "b.ndjson", &stream("10", true));
+    let begun = write_stream(&dir, "a.ndjson", &stream("10", false));
+    let ended = write_stream(&dir, "b.ndjson", &stream("10", true));
     assert_eq!(merge(&store, &begun).0, [Merged::Added]);
     assert_eq!(store.load("10").expect("load").status, RunStatus::Killed);
     store.tag("10", &["mine".parse().expect("a tag")]).expect("tag");
@@ -189,7 +189,7 @@ fn runs_before_an_error_are_kept_and_the_broken_one_is_not() {
     let (dir, path) = temp_path();
     let store = Store::open(&path).expect("open");
     let text = stream("10", true) + &stream("20", true);
-    let cut = written(&dir, "cut.ndjson", &text[..text.len() - 20]);
+    let cut = write_stream(&dir, "cut.ndjson", &text[..text.len() - 20]);
     let (merged, error) = merge(&store, &cut);
     assert_eq!(merged, [Merged::Added]);
     assert_eq!(error.expect("cut").to_string(), format!("{}: line 22: it is cut off", cut.display()));
@@ -199,7 +199,7 @@ fn runs_before_an_error_are_kept_and_the_broken_one_is_not() {
     bad.points[1].1 = vec![common::round(0, 1), common::round(0, 1)];
     store.merge(&bad).expect_err("a round twice");
     assert_eq!(store.ids_that(&Default::default(), 9).expect("ids"), ["10"]);
-    assert_eq!(merge(&store, &written(&dir, "whole.ndjson", &text)).0, [Merged::Known, Merged::Added]);
+    assert_eq!(merge(&store, &write_stream(&dir, "whole.ndjson", &text)).0, [Merged::Known, Merged::Added]);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn databases_of_other_programs_are_refused() {
     assert_eq!(merged, []);
     let error = error.expect("another program").to_string();
     assert!(error.ends_with("not a groma store: the database of another program (application id 0x0)"), "{error}");
-    let (_, error) = merge(&store, &written(&dir, "x", "SQLite format 3\0 and no database"));
+    let (_, error) = merge(&store, &write_stream(&dir, "x", "SQLite format 3\0 and no database"));
     assert!(matches!(error, Some(StoreError::NotAStore { .. })), "{error:?}");
 }
 

@@ -37,7 +37,7 @@ fn random(below: u64) -> u64 {
 }
 
 /// Rounds of different lengths; their contents follow from the number.
-fn numbered(number: u32) -> groma_model::Round {
+fn round_of_number(number: u32) -> groma_model::Round {
     common::round(number, if number.is_multiple_of(3) { 500 } else { 25 })
 }
 
@@ -48,14 +48,14 @@ fn intact_rounds(store: &Store, run: &str) -> u32 {
     let [even, odd] = [0, 1].map(|point| &stored.points[point].1);
     assert!(even.len() == odd.len() || even.len() == odd.len() + 1, "run {run}: not a consistent snapshot");
     for rounds in [even, odd] {
-        rounds.iter().enumerate().for_each(|(i, round)| assert_eq!(*round, numbered(i as u32), "run {run}"));
+        rounds.iter().enumerate().for_each(|(i, round)| assert_eq!(*round, round_of_number(i as u32), "run {run}"));
     }
     (even.len() + odd.len()) as u32
 }
 
 /// Writes round `number`, counted over both points.
 fn write_next(writer: &mut impl Sink, number: u32) -> Result<(), StoreError> {
-    writer.round(number as usize % 2, &numbered(number / 2))
+    writer.round(number as usize % 2, &round_of_number(number / 2))
 }
 
 fn assert_sound(path: &Path) {

@@ -28,11 +28,11 @@ pub(crate) fn is_refused(error: &io::Error) -> bool {
 }
 
 /// What `/proc` says of the CPUs that a thread may run on, for where the call is refused.
-fn told_by_proc(thread: i32) -> Option<Vec<u32>> {
+fn read_from_proc(thread: i32) -> Option<Vec<u32>> {
     let of = if thread == 0 { "thread-self".to_owned() } else { thread.to_string() };
     let status = std::fs::read_to_string(format!("/proc/{of}/status")).ok()?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    crate::topology::parse_cpus(list.trim()).ok().filter(|cpus| !cpus.is_empty())
+    crate::cpu_list::parse_cpus(list.trim()).ok().filter(|cpus| !cpus.is_empty())
 }
 
 /// The CPUs that another thread may run on, in ascending order; 0 is the calling one. Where the
@@ -42,7 +42,7 @@ fn told_by_proc(thread: i32) -> Option<Vec<u32>> {
 /// Those of `sched_getaffinity`: `ESRCH` when there is no such thread.
 pub fn allowed_to(thread: i32) -> io::Result<Vec<u32>> {
     ask(thread, FIRST_MASK_BYTES)
-        .or_else(|error| is_refused(&error).then(|| told_by_proc(thread)).flatten().ok_or(error))
+        .or_else(|error| is_refused(&error).then(|| read_from_proc(thread)).flatten().ok_or(error))
 }
 
 fn ask(thread: i32, first_mask_bytes: usize) -> io::Result<Vec<u32>> {

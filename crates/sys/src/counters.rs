@@ -170,22 +170,22 @@ fn calls_in(text: &str) -> Option<(u64, u64)> {
 /// TLB shootdowns that these CPUs received, from `/proc/interrupts`; `None` where the kernel counts
 /// none (on Arm they are not interrupts) or `/proc` is missing.
 pub fn tlb_shootdowns(cpus: &[u32]) -> Option<u64> {
-    received("TLB:", cpus)
+    interrupts_received("TLB:", cpus)
 }
 
 /// Interrupts by which other CPUs made these call a function, from `/proc/interrupts`; `None` as
 /// for [`tlb_shootdowns`].
 pub fn function_calls(cpus: &[u32]) -> Option<u64> {
-    received("CAL:", cpus)
+    interrupts_received("CAL:", cpus)
 }
 
 /// Interrupts by which other CPUs made these look for what there is to do, such as a signal, from
 /// `/proc/interrupts`; `None` where they have another name (Arm, RISC-V).
 pub fn reschedules(cpus: &[u32]) -> Option<u64> {
-    received("RES:", cpus)
+    interrupts_received("RES:", cpus)
 }
 
-fn received(kind: &str, cpus: &[u32]) -> Option<u64> {
+fn interrupts_received(kind: &str, cpus: &[u32]) -> Option<u64> {
     row_in(&std::fs::read_to_string("/proc/interrupts").ok()?, kind, cpus)
 }
 

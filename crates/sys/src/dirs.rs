@@ -26,11 +26,11 @@ pub struct Dir(OwnedFd);
 
 /// Directories below the one being removed are held open down to this depth, one descriptor each.
 /// What is deeper is moved up first, so that a deep tree cannot exhaust descriptors or stack.
-const DEEPEST: u32 = 32;
+const MAX_OPEN_DEPTH: u32 = 32;
 /// Names read before they are removed: bounds memory in a directory of millions.
 const BATCH: usize = 1024;
 /// After this many names that cannot be removed, no more are tried.
-const MOST_FAILURES: usize = 64;
+const MAX_FAILURES: usize = 64;
 
 impl Dir {
     /// Opens a directory that the user named; symbolic links in its path are followed.
@@ -332,7 +332,7 @@ impl Removal<'_> {
                     batch.push(name.to_owned());
                 }
             }
-            if batch.is_empty() || failed.len() > MOST_FAILURES {
+            if batch.is_empty() || failed.len() > MAX_FAILURES {
                 return first.map_or(Ok(()), Err);
             }
             for name in batch {
@@ -355,7 +355,7 @@ impl Removal<'_> {
             done => return done,
         }
         let child = open_name(dir, name, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        if depth < DEEPEST {
+        if depth < MAX_OPEN_DEPTH {
             self.clear(child.as_fd(), depth + 1, None)?;
         } else if self.move_up(dir, name)? {
             return Ok(());

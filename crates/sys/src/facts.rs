@@ -123,12 +123,12 @@ impl Book {
 
     /// Adds the chosen word of a file such as `always [madvise] never`.
     fn copy_choice(&mut self, key: impl Into<String>, path: &str) {
-        self.copy_as(key, path, |text| Some(chosen(text).to_owned()));
+        self.copy_as(key, path, |text| Some(chosen_word(text).to_owned()));
     }
 }
 
 /// The word in brackets, or the whole text where there are none.
-fn chosen(text: &str) -> &str {
+fn chosen_word(text: &str) -> &str {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text, |(word, _)| word)
 }
@@ -205,10 +205,10 @@ pub fn task_limit() -> String {
 /// As [`task_limit`]; `of_user` is the number of tasks that the user may have.
 fn task_limit_in(tree: &Tree, of_user: Option<u64>) -> String {
     /// Since the refusal some tasks may have ended.
-    const NEAR: u64 = 8;
+    const NEAR_TASKS: u64 = 8;
     let group = cgroup::tasks_left(tree);
     match (group, of_user) {
-        (Some(left), _) if left.bytes < NEAR => format!("{} of {}", left.file, left.limit),
+        (Some(left), _) if left.bytes < NEAR_TASKS => format!("{} of {}", left.file, left.limit),
         (_, Some(most)) => format!("RLIMIT_NPROC of {most}"),
         (Some(left), None) => format!("{} of {}, or memory", left.file, left.limit),
         (None, None) => "a limit on tasks or memory".to_owned(),

@@ -69,13 +69,13 @@ pub enum Compares {
 }
 
 /// The most comparisons of [`pass_after`]: a filter has at most 4096 instructions.
-pub const MOST_COMPARISONS: u64 = 4091;
+pub const MAX_COMPARISONS: u64 = 4091;
 
 /// Installs a filter that compares so many times in vain, and then allows every call but `getpgid`,
 /// which fails with [`PLANTED`]; in the calling thread and everything that it starts, permanently.
 ///
 /// # Errors
-/// As [`cut_off`]; `EINVAL` beyond [`MOST_COMPARISONS`].
+/// As [`cut_off`]; `EINVAL` beyond [`MAX_COMPARISONS`].
 pub fn pass_after(comparisons: usize, compares: Compares) -> io::Result<()> {
     apply(&passing(comparisons, compares))
 }

@@ -21,7 +21,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// done.
 #[derive(Debug)]
 pub struct Guardian {
-    thing: i32,
+    object: i32,
     leash: OwnedFd,
     child: Option<Child>,
 }
@@ -45,17 +45,17 @@ impl Guardian {
         drop((leash_end, news_end));
         let mut said = [0; 8];
         read_full(news.as_fd(), &mut said)?;
-        let [thing, error] =
+        let [object, error] =
             [&said[..4], &said[4..]].map(|half| i32::from_ne_bytes([half[0], half[1], half[2], half[3]]));
         if error != 0 {
             return Err(io::Error::from_raw_os_error(error));
         }
-        Ok(Guardian { thing, leash, child: Some(child) })
+        Ok(Guardian { object, leash, child: Some(child) })
     }
 
     /// The number of the object.
-    pub fn thing(&self) -> i32 {
-        self.thing
+    pub fn object(&self) -> i32 {
+        self.object
     }
 }
 
@@ -70,12 +70,12 @@ fn guard(
     set_parent_process_death_signal(None)?;
     let made = make();
     let error = made.as_ref().map_or_else(|e| e.raw_os_error().unwrap_or(-1), |_| 0);
-    let thing = *made.as_ref().unwrap_or(&0);
-    let reported = write_full(news, &[thing.to_ne_bytes(), error.to_ne_bytes()].concat());
-    let thing = made?;
+    let object = *made.as_ref().unwrap_or(&0);
+    let reported = write_full(news, &[object.to_ne_bytes(), error.to_ne_bytes()].concat());
+    let object = made?;
     // A byte, end-of-file, or an error: there is nothing else to wait for.
     let _ = reported.and_then(|()| read(leash, &mut [0]));
-    unmake(thing)
+    unmake(object)
 }
 
 impl Drop for Guardian {
@@ -119,12 +119,12 @@ mod tests {
             report(1);
             Ok(4711)
         };
-        let unmake = |thing| {
-            report(if thing == 4711 { 2 } else { 9 });
+        let unmake = |object| {
+            report(if object == 4711 { 2 } else { 9 });
             Ok(())
         };
         let guardian = Guardian::new(make, unmake).expect("a guardian");
-        assert_eq!(guardian.thing(), 4711);
+        assert_eq!(guardian.object(), 4711);
         let pid = guardian.child.as_ref().map_or(0, Child::pid);
         let mut seen = [0; 8];
         assert_eq!((read(news.as_fd(), &mut seen).expect("read"), seen[0]), (1, 1));

@@ -8,7 +8,7 @@
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 use crate::arch::hammer::{
-    ANY_WORD, FIRST_LINE, HAMMER_PAGE, MOST_PAGES, STEP, hammer_bare, hammer_own, hammer_own_bare, hammer_store,
+    ANY_WORD, FIRST_LINE, HAMMER_PAGE, MAX_PAGES, STEP, hammer_bare, hammer_own, hammer_own_bare, hammer_store,
     own_instruction, place, portable, word,
 };
 use std::collections::HashMap;
@@ -87,8 +87,8 @@ impl<'m> Hammer<'m> {
         if pages == 0 || !bytes.is_multiple_of(HAMMER_PAGE) {
             return Err(format!("{bytes} B is not a multiple of the page size, {HAMMER_PAGE} B"));
         }
-        if pages > MOST_PAGES {
-            return Err(format!("{pages} pages are more than {MOST_PAGES}, among which the kernels choose"));
+        if pages > MAX_PAGES {
+            return Err(format!("{pages} pages are more than {MAX_PAGES}, among which the kernels choose"));
         }
         if !memory.as_ptr().addr().is_multiple_of(HAMMER_PAGE) {
             return Err("the buffer does not begin at a page".to_owned());

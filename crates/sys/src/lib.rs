@@ -18,6 +18,7 @@ pub mod code;
 pub mod container;
 pub mod control_group;
 pub mod counters;
+pub mod cpu_list;
 pub mod dirs;
 pub mod disk;
 pub mod doubles;

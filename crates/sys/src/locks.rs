@@ -237,14 +237,14 @@ impl Monitor {
         self.mutex.hold(section)
     }
 
-    /// Locks the mutex, waits at the condition variable until `so`, and runs `section`. `so` is
-    /// asked with the mutex locked: first before any wait, then after each.
+    /// Locks the mutex, waits at the condition variable until `holds`, and runs `section`. `holds`
+    /// is asked with the mutex locked: first before any wait, then after each.
     ///
     /// # Errors
     /// Those of the mutex and of `pthread_cond_wait`.
-    pub fn hold_when<T>(&self, mut so: impl FnMut() -> bool, section: impl FnOnce() -> T) -> io::Result<T> {
+    pub fn hold_when<T>(&self, mut holds: impl FnMut() -> bool, section: impl FnOnce() -> T) -> io::Result<T> {
         self.mutex.hold(|| {
-            while !so() {
+            while !holds() {
                 // SAFETY: both are initialised, and this thread holds the mutex, as it does again
                 // when the call returns.
                 checked(unsafe { libc::pthread_cond_wait(self.raw(), self.mutex.raw()) })?;

@@ -16,11 +16,11 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 /// The most descriptors in one message (`SCM_MAX_FD` of the kernel).
-pub const MOST_DESCRIPTORS: usize = 253;
+pub const MAX_DESCRIPTORS: usize = 253;
 /// The most segments of one send (`UDP_MAX_SEGMENTS` of the kernel before 6.6; 128 since).
-pub const MOST_SEGMENTS: usize = 64;
+pub const MAX_SEGMENTS: usize = 64;
 /// The most bytes of a datagram over IPv4, and so of all segments of one send.
-pub const MOST_BYTES: usize = 65_507;
+pub const MAX_BYTES: usize = 65_507;
 
 /// Datagrams in one buffer, which are sent or received by one call.
 #[derive(Debug)]
@@ -257,7 +257,7 @@ mod tests {
     fn descriptors_arrive_as_others_of_the_same_file() {
         let (near, far) = pair(Kind::Stream).expect("a pair");
         let file = crate::splice::memory_file().expect("a file");
-        for count in [0, 1, MOST_DESCRIPTORS] {
+        for count in [0, 1, MAX_DESCRIPTORS] {
             let all = vec![file.as_fd(); count];
             let (sending, mut receiving) = (Carrier::new(&all), Carrier::new(&all));
             for _ in 0..2 {
@@ -270,7 +270,7 @@ mod tests {
                 assert!(got.iter().all(|one| one.as_raw_fd() != file.as_raw_fd()));
             }
         }
-        let too_many = vec![file.as_fd(); MOST_DESCRIPTORS + 1];
+        let too_many = vec![file.as_fd(); MAX_DESCRIPTORS + 1];
         assert_eq!(Carrier::new(&too_many).send(near.as_fd()), -(libc::EINVAL as isize));
     }
 }

@@ -7,8 +7,8 @@
 #![expect(unsafe_code, reason = "mbind and move_pages")]
 
 use crate::arch::syscall6;
+use crate::cpu_list::parse_cpus;
 use crate::pages::{checked, page_size};
-use crate::topology::parse_cpus;
 use std::io;
 
 /// `MPOL_BIND` of the kernel's `linux/mempolicy.h`: memory of these nodes or none.
@@ -100,7 +100,7 @@ mod tests {
     use crate::pages::{Map, Policy};
 
     /// The error of a kernel without NUMA, or of a filter.
-    fn refused(e: &io::Error) -> bool {
+    fn is_refused(e: &io::Error) -> bool {
         matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EACCES))
     }
 
@@ -110,7 +110,7 @@ mod tests {
         // Present before it is bound, and after.
         map[0] = 1;
         match bind(&mut map, 0) {
-            Err(e) if refused(&e) => return eprintln!("skipped: {e}"),
+            Err(e) if is_refused(&e) => return eprintln!("skipped: {e}"),
             bound => bound.expect("node 0 has memory"),
         }
         map[page_size()] = 2;
@@ -123,7 +123,7 @@ mod tests {
     fn pages_are_sampled_evenly_and_those_that_are_gone_have_no_node() {
         let mut map = Map::anonymous(64 * page_size(), Policy::Base).expect("memory");
         match bind(&mut map, 0) {
-            Err(e) if refused(&e) => return eprintln!("skipped: {e}"),
+            Err(e) if is_refused(&e) => return eprintln!("skipped: {e}"),
             bound => bound.expect("node 0 has memory"),
         }
         map.populate();

@@ -22,7 +22,7 @@ use crate::arch::access::{
     ACCESS_AHEAD, ACCESS_ALIGN, ACCESS_COUNT, ACCESS_UNROLL, Access, AccessKernel, access_kernels,
 };
 use crate::arch::parallel_chase::{
-    PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, ParallelChaseKernel, parallel_chase_kernels,
+    MAX_PARALLEL_CHASES, PARALLEL_CHASE_UNROLL, ParallelChaseKernel, parallel_chase_kernels,
 };
 use crate::flush::Flush;
 use core::marker::PhantomData;
@@ -88,7 +88,7 @@ impl Places {
 struct Linked {
     link: Link,
     kernel: &'static ParallelChaseKernel,
-    cursors: Box<[*const u8; PARALLEL_CHASES_MOST]>,
+    cursors: Box<[*const u8; MAX_PARALLEL_CHASES]>,
 }
 
 /// The kernel that [`Chains::access`] takes its steps with.
@@ -244,7 +244,7 @@ impl<'a> Chains<'a> {
             let kernel = parallel_chase_kernels().iter().find(|kernel| kernel.chains == link.chains);
             let kernel = kernel.ok_or_else(|| format!("no kernel follows {} chains at once", link.chains))?;
             let first = link.start / link.chains % (nodes / link.chains) * link.chains;
-            let mut cursors = Box::new([self.base.cast_const(); PARALLEL_CHASES_MOST]);
+            let mut cursors = Box::new([self.base.cast_const(); MAX_PARALLEL_CHASES]);
             for (c, cursor) in cursors[..link.chains].iter_mut().enumerate() {
                 *cursor = self.node(first + c, link.offset);
             }

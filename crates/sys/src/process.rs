@@ -463,11 +463,11 @@ fn await_an_end() {
     /// A new child of a child that ends causes no event; the next look finds it.
     const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(5);
     /// The most held at once: descriptors are limited.
-    const MOST: usize = 64;
+    const MAX_HELD: usize = 64;
     let children = children().unwrap_or_default();
     let held: Vec<_> = children
         .iter()
-        .take(MOST)
+        .take(MAX_HELD)
         .filter_map(|pid| pidfd_open(Pid::from_raw(*pid)?, PidfdFlags::empty()).ok())
         .collect();
     if held.is_empty() {

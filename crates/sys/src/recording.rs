@@ -8,8 +8,9 @@
 //! The CPUs that the process may use are the line `Cpus_allowed_list:` of `proc/self/status`. No
 //! other property of a process is recorded, and no name of a device.
 
+use crate::cpu_list::{format_cpus, parse_cpus};
 use crate::interrupts;
-use crate::topology::{Topology, allowed_cpus, format_cpus, parse_cpus};
+use crate::topology::{Topology, allowed_cpus};
 use crate::tree::{Files, Tree};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +22,7 @@ const CPU: &str = "sys/devices/system/cpu/cpu";
 const STATUS: &str = "proc/self/status";
 const ALLOWED: &str = "Cpus_allowed_list:";
 /// Files of a recording, at most: far above what 8192 CPUs have.
-const MOST_FILES: usize = 1 << 20;
+const MAX_FILES: usize = 1 << 20;
 
 /// Files and their texts, without the white space at their ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -109,8 +110,8 @@ impl FromStr for Recording {
                     whole.push_str(text);
                 };
                 files.entry(path).and_modify(more).or_insert_with(|| text.to_owned());
-                if files.len() > MOST_FILES {
-                    return Err(format!("line {number}: more than {MOST_FILES} files"));
+                if files.len() > MAX_FILES {
+                    return Err(format!("line {number}: more than {MAX_FILES} files"));
                 }
             }
         }

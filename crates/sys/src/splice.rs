@@ -53,7 +53,7 @@ pub fn vmsplice_full(pipe: BorrowedFd<'_>, mut buffer: &[u8]) -> io::Result<()> 
         let part = [IoSliceRaw::from_slice(buffer)];
         // SAFETY: see the module's Safety section; no page is given away (SPLICE_F_GIFT).
         let n = unsafe { rustix::pipe::vmsplice(pipe, &part, SpliceFlags::empty()) }?;
-        buffer = &buffer[moved(n)?..];
+        buffer = &buffer[check_moved(n)?..];
     }
     Ok(())
 }
@@ -67,7 +67,7 @@ pub fn sendfile_full(to: BorrowedFd<'_>, file: BorrowedFd<'_>, mut offset: u64, 
     let end = offset + len as u64;
     while offset < end {
         let left = (end - offset) as usize;
-        moved(rustix::fs::sendfile(to, file, Some(&mut offset), left)?)?;
+        check_moved(rustix::fs::sendfile(to, file, Some(&mut offset), left)?)?;
     }
     Ok(())
 }
@@ -86,13 +86,13 @@ pub fn splice_full(
 ) -> io::Result<()> {
     while len > 0 {
         // The kernel counts the offset on.
-        len -= moved(rustix::pipe::splice(from, offset.as_mut(), to, None, len, SpliceFlags::empty())?)?;
+        len -= check_moved(rustix::pipe::splice(from, offset.as_mut(), to, None, len, SpliceFlags::empty())?)?;
     }
     Ok(())
 }
 
 /// A result of 0 is end-of-file.
-fn moved(n: usize) -> io::Result<usize> {
+fn check_moved(n: usize) -> io::Result<usize> {
     if n == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(n) }
 }
 

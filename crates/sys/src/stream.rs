@@ -135,10 +135,10 @@ impl Pass<'_> {
 /// source, modulo 4096; half a page is far from it on both sides. On a Golden Cove core in L1, an
 /// AVX2 copy moved 121 bytes per cycle at 2048, and 101 to 109 at 64 to 256
 /// (`docs/methods/memory.md#bandwidth-kernels`).
-pub const APART: usize = 2048;
+pub const ADDRESS_OFFSET: usize = 2048;
 
 /// Cuts the destination and the source of a copy, in this order, from one buffer: `bytes` each, and
-/// `apart` bytes from equal in the low twelve address bits ([`APART`] is best).
+/// `apart` bytes from equal in the low twelve address bits ([`ADDRESS_OFFSET`] is best).
 ///
 /// # Errors
 ///

@@ -39,7 +39,7 @@ impl Queue {
 
     /// Its id, by which processes forked later use it.
     pub fn id(&self) -> i32 {
-        self.0.thing()
+        self.0.object()
     }
 }
 
@@ -108,7 +108,7 @@ impl Semaphores {
 
     /// Its id, by which processes forked later use it.
     pub fn id(&self) -> i32 {
-        self.0.thing()
+        self.0.object()
     }
 }
 
@@ -172,16 +172,16 @@ mod tests {
     }
 
     /// The object; `None` where the kernel has no System V IPC.
-    fn made<T>(thing: io::Result<T>) -> Option<T> {
-        match thing {
+    fn object_or_none<T>(object: io::Result<T>) -> Option<T> {
+        match object {
             Err(e) if e.raw_os_error() == Some(libc::ENOSYS) => None,
-            thing => Some(thing.expect("a System V object")),
+            object => Some(object.expect("a System V object")),
         }
     }
 
     #[test]
     fn a_queue_carries_a_message_and_is_gone_when_dropped() {
-        let Some(queue) = made(Queue::new()) else { return };
+        let Some(queue) = object_or_none(Queue::new()) else { return };
         let id = queue.id();
         let mut message = Message::new(5);
         message.text().copy_from_slice(b"hello");
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_semaphore_counts_and_is_gone_when_dropped() {
-        let Some(set) = made(Semaphores::new()) else { return };
+        let Some(set) = object_or_none(Semaphores::new()) else { return };
         let id = set.id();
         assert!(set_exists(id));
         add(id, 0, 1).expect("up");
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn one_is_taken_from_the_first_and_added_to_the_second() {
-        let Some(set) = made(Semaphores::new()) else { return };
+        let Some(set) = object_or_none(Semaphores::new()) else { return };
         let id = set.id();
         add(id, 0, 2).expect("up");
         add(id, 1, 5).expect("up");
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn messages_are_taken_by_their_kind() {
-        let Some(queue) = made(Queue::new()) else { return };
+        let Some(queue) = object_or_none(Queue::new()) else { return };
         let id = queue.id();
         for (kind, text) in [(1, b"one"), (2, b"two")] {
             let mut message = Message::new(3);
@@ -243,7 +243,7 @@ mod tests {
                 std::thread::park();
             }
         }
-        let Some(_) = made(Queue::new()) else { return };
+        let Some(_) = object_or_none(Queue::new()) else { return };
         let (receiver, sender) = pipe().expect("a pipe");
         let child = fork::fork(|| i32::from(life(sender.as_fd()).is_err())).expect("fork");
         let mut ids = [0; 8];
@@ -266,7 +266,9 @@ mod tests {
     /// Others could read messages, or take what is waited for.
     #[test]
     fn objects_are_for_this_user_only() {
-        let (Some(queue), Some(set)) = (made(Queue::new()), made(Semaphores::new())) else { return };
+        let (Some(queue), Some(set)) = (object_or_none(Queue::new()), object_or_none(Semaphores::new())) else {
+            return;
+        };
         // SAFETY: room for the answers.
         let modes = unsafe {
             let (mut of_queue, mut of_set) =
@@ -282,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_message_that_is_too_long_is_not_truncated() {
-        let Some(queue) = made(Queue::new()) else { return };
+        let Some(queue) = object_or_none(Queue::new()) else { return };
         let mut message = Message::new(9);
         message.text().copy_from_slice(b"too long!");
         message.send(queue.id(), 1).expect("send");

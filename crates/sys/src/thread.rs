@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 
-/// Threads started through [`spawn`] that have not ended: held against [`MOST`], and the fallback
-/// of the check where `/proc` is missing.
+/// Threads started through [`spawn`] that have not ended: held against [`MAX_THREADS`], and the
+/// fallback of the check where `/proc` is missing.
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 struct Counted;
@@ -23,7 +23,7 @@ impl Drop for Counted {
 
 /// Threads whose mappings the kernel allows. One more fails where it is made, for want of a stack,
 /// or after its start, for want of a signal stack: then the standard library aborts.
-static MOST: LazyLock<usize> =
+static MAX_THREADS: LazyLock<usize> =
     LazyLock::new(|| most(std::fs::read_to_string("/proc/sys/vm/max_map_count").ok().as_deref()));
 
 /// How many threads may live at once under this limit of mappings.
@@ -43,7 +43,7 @@ fn most(limit: Option<&str>) -> usize {
 pub fn spawn<T: Send + 'static>(stack: usize, body: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {
     let others = STARTED.fetch_add(1, Ordering::Relaxed);
     let counted = Counted;
-    if others >= *MOST {
+    if others >= *MAX_THREADS {
         return Err(refused::note(io::Error::from_raw_os_error(libc::EAGAIN)));
     }
     let started = Builder::new().stack_size(stack).spawn(move || {
@@ -55,7 +55,7 @@ pub fn spawn<T: Send + 'static>(stack: usize, body: impl FnOnce() -> T + Send + 
 
 /// Whether another thread would be refused for its mappings.
 pub(crate) fn mappings_used_up() -> bool {
-    STARTED.load(Ordering::Relaxed) >= *MOST
+    STARTED.load(Ordering::Relaxed) >= *MAX_THREADS
 }
 
 /// How many threads this process has.

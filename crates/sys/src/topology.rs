@@ -14,6 +14,7 @@ mod site;
 
 pub use site::Site;
 
+use crate::cpu_list::{format_cpus, parse_cpus};
 use crate::interrupts;
 use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -388,49 +389,4 @@ fn allowed_by_proc(tree: &Tree) -> Option<Vec<u32>> {
     let status = tree.text("proc/thread-self/status").or_else(|| tree.text("proc/self/status"))?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     parse_cpus(list.trim()).ok().filter(|cpus| !cpus.is_empty())
-}
-
-/// Parses a CPU list as the kernel writes it, `0-3,8`: the numbers in the order given, repetitions
-/// kept. White space alone is the empty list, which the kernel writes for an empty set.
-pub fn parse_cpus(text: &str) -> Result<Vec<u32>, String> {
-    /// Far above any kernel's NR_CPUS, far below what would exhaust memory.
-    const MOST: u32 = 1 << 16;
-    let number = |digits: &str| {
-        let cpu = digits.trim().parse().ok().filter(|&cpu: &u32| cpu < MOST);
-        cpu.ok_or_else(|| format!("{digits:?} is not a CPU number (in the CPU list {text:?})"))
-    };
-    let mut cpus = Vec::new();
-    if text.trim().is_empty() {
-        return Ok(cpus);
-    }
-    for part in text.split(',') {
-        match part.split_once('-') {
-            None => cpus.push(number(part)?),
-            Some((first, last)) => {
-                let (first, last) = (number(first)?, number(last)?);
-                if first > last {
-                    return Err(format!("the range {part:?} runs backwards (in the CPU list {text:?})"));
-                }
-                cpus.extend(first..=last);
-            }
-        }
-        // Ranges may repeat ("0-65535,0-65535,..."): bound the whole as well.
-        if cpus.len() > MOST as usize {
-            return Err(format!("more than {MOST} CPUs in one list"));
-        }
-    }
-    Ok(cpus)
-}
-
-/// Formats a CPU list as the kernel writes it: `0-3,8`. Runs of consecutive numbers become ranges;
-/// the order is kept.
-pub fn format_cpus(cpus: &[u32]) -> String {
-    let runs = cpus.chunk_by(|a, b| a.checked_add(1) == Some(*b));
-    let words: Vec<String> = runs
-        .map(|run| match run {
-            [first, .., last] => format!("{first}-{last}"),
-            _ => run.iter().map(u32::to_string).collect(),
-        })
-        .collect();
-    words.join(",")
 }

@@ -43,9 +43,9 @@ pub fn pair(kind: Kind) -> io::Result<(OwnedFd, OwnedFd)> {
 /// # Errors
 /// Those of `socket`, `bind`, `listen`, `connect`, `accept`.
 pub fn connected(kind: Kind) -> io::Result<(OwnedFd, OwnedFd)> {
-    let (server, address) = bound(kind)?;
+    let (server, address) = bind_socket(kind)?;
     if kind == Kind::Dgram {
-        let (client, back) = bound(kind)?;
+        let (client, back) = bind_socket(kind)?;
         connect(&client, &address)?;
         connect(&server, &back)?;
         return Ok((client, server));
@@ -56,7 +56,7 @@ pub fn connected(kind: Kind) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((client, accept_with(&server, SocketFlags::CLOEXEC)?))
 }
 
-fn bound(kind: Kind) -> io::Result<(OwnedFd, SocketAddrUnix)> {
+fn bind_socket(kind: Kind) -> io::Result<(OwnedFd, SocketAddrUnix)> {
     static BOUND: AtomicU32 = AtomicU32::new(0);
     let name = format!("groma-{}-{}", crate::process::id(), BOUND.fetch_add(1, Relaxed));
     let address = SocketAddrUnix::new_abstract_name(name.as_bytes())?;

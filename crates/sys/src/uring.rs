@@ -87,11 +87,11 @@ struct Shared {
 }
 
 impl Shared {
-    fn map(fd: BorrowedFd<'_>, len: usize, what: u64) -> io::Result<Shared> {
+    fn map(fd: BorrowedFd<'_>, len: usize, offset: u64) -> io::Result<Shared> {
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
         // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
         let at =
-            unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd.as_raw_fd(), what as libc::off_t) };
+            unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd.as_raw_fd(), offset as libc::off_t) };
         if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Shared { at: at.cast(), len }) }
     }
 

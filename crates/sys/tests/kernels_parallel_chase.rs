@@ -13,7 +13,7 @@ mod random;
 use groma_sys::arch::access::{ACCESS_UNROLL, Access, access_kernels};
 use groma_sys::arch::flush::flush_kernels;
 use groma_sys::arch::parallel_chase::{
-    PARALLEL_CHASE_UNROLL, PARALLEL_CHASES, PARALLEL_CHASES_MOST, parallel_chase_kernels,
+    MAX_PARALLEL_CHASES, PARALLEL_CHASE_UNROLL, PARALLEL_CHASES, parallel_chase_kernels,
 };
 use groma_sys::arch::portable;
 use groma_sys::flush::Flush;
@@ -88,7 +88,7 @@ fn chases_at_once_are_each_a_chase() {
             let nodes = ring(100);
             let at = |i: usize| (&raw const nodes[i]).cast::<u8>();
             for (asked, steps) in [(0, 0), (PARALLEL_CHASE_UNROLL - 1, 0), (PARALLEL_CHASE_UNROLL, 16), (330, 320)] {
-                let mut cursors = [std::ptr::null(); PARALLEL_CHASES_MOST];
+                let mut cursors = [std::ptr::null(); MAX_PARALLEL_CHASES];
                 for (c, cursor) in cursors[..kernel.chains].iter_mut().enumerate() {
                     *cursor = at(c);
                 }

@@ -10,7 +10,7 @@ mod fenced;
 
 use fenced::{Fenced, UNTOUCHED};
 use groma_sys::arch::{Op, STREAM_ALIGN, STREAM_PATTERN, StreamKernel, portable, stream_kernels, stream_missing};
-use groma_sys::stream::{APART, Stream, apart};
+use groma_sys::stream::{ADDRESS_OFFSET, Stream, apart};
 use std::collections::HashSet;
 
 /// Runs `kernel` over buffers between two closed pages, first at the front one and then at the rear
@@ -225,7 +225,7 @@ fn a_stream_checks_its_buffers() {
 fn copies_lie_apart_by_the_requested_distance() {
     let mut memory = vec![0_u8; 1 << 16];
     for bytes in [64, 4096, 5120, 16384] {
-        for distance in [0, 64, APART, 4032] {
+        for distance in [0, 64, ADDRESS_OFFSET, 4032] {
             let (dst, src) = apart(&mut memory, bytes, distance).unwrap();
             let (to, from) = (dst.as_ptr().addr(), src.as_ptr().addr());
             assert_eq!((bytes, bytes), (dst.len(), src.len()));

@@ -4,7 +4,8 @@
 mod fixtures;
 
 use fixtures::{Scratch, hybrid, large, single, two_complexes, two_sockets};
-use groma_sys::topology::{CacheKind, Relation, Topology, allowed_cpus, format_cpus, parse_cpus};
+use groma_sys::cpu_list::{format_cpus, parse_cpus};
+use groma_sys::topology::{CacheKind, Relation, Topology, allowed_cpus};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn reason(topology: &Topology, relation: Relation) -> String {

@@ -5,7 +5,7 @@ use groma_model::{Machine, Record};
 
 use super::{Amount, Claim, Note, Seen, Subject, Verdict, bytes, number};
 use crate::curve::{Level, Rank, curves, levels};
-use crate::point::measured;
+use crate::point::measured_value;
 
 /// A measured size or count agrees from this fraction of the declared one up to this multiple.
 const SNAP: [f64; 2] = [0.90, 1.15];
@@ -47,8 +47,9 @@ pub fn hierarchies<'a>(rows: &[&'a Row], seen: &Seen<'a>) -> Vec<Hierarchy<'a>> 
         .iter()
         .filter_map(|curve| {
             let pages = curve.points.first()?.1.params.word("pages").unwrap_or("base");
-            let largest = curve.measured().last()?.0;
-            let unsettled = curve.points.iter().filter(|(_, r)| measured(r).is_none() || r.fact(SETTLED).is_none());
+            let largest = curve.measured_points().last()?.0;
+            let unsettled =
+                curve.points.iter().filter(|(_, r)| measured_value(r).is_none() || r.fact(SETTLED).is_none());
             let unsettled = unsettled.map(|(size, _)| *size as f64).collect();
             let busy = |r: &Record| r.shared.as_ref().is_some_and(|shared| shared.share >= BUSY);
             let beside = curve.points.iter().filter(|(_, r)| busy(r)).map(|(size, _)| *size as f64).collect();
@@ -75,7 +76,7 @@ const KIN: f64 = 2.5;
 /// Assigns the levels of a curve to the three caches: in order where there are as many levels as
 /// declared caches; else the private ones by size, and the last level beyond them is the shared
 /// one.
-pub(super) fn matched(declared: [Option<f64>; 3], capacities: &[f64]) -> [Option<usize>; 3] {
+pub(super) fn match_levels(declared: [Option<f64>; 3], capacities: &[f64]) -> [Option<usize>; 3] {
     let known = declared.iter().flatten().count();
     let mut found = [None; 3];
     if known == 0 || known == capacities.len() {
@@ -113,7 +114,7 @@ pub(super) fn caches(machine: &Machine, all: &[Hierarchy<'_>]) -> Vec<Claim> {
     let placed = all.iter().map(|h| {
         let capped: Vec<(&Level, f64)> = h.levels.iter().filter_map(|l| Some((l, l.capacity?))).collect();
         let capacities: Vec<f64> = capped.iter().map(|(_, capacity)| *capacity).collect();
-        (h, matched(declared, &capacities).map(|at| capped.get(at?).copied()))
+        (h, match_levels(declared, &capacities).map(|at| capped.get(at?).copied()))
     });
     let placed: Vec<_> = placed.collect();
     let mut claims = Vec::new();
@@ -204,9 +205,9 @@ pub(super) fn memory(id: &str, machine: &Machine, seen: &Seen<'_>, slowest: Opti
         return None;
     }
     let declared = record.and_then(|r| number(r, "declared")).or_else(|| machine.get("memory.total").and_then(bytes));
-    let claim = match record.map(|r| (r, measured(r))) {
+    let claim = match record.map(|r| (r, measured_value(r))) {
         None => Claim::new(Subject::Memory),
-        Some((record, None)) => Claim::undetermined(Subject::Memory, declared.map(Amount::Size), record),
+        Some((record, None)) => Claim::claim_without_value(Subject::Memory, declared.map(Amount::Size), record),
         Some((_, Some(value))) => {
             // Memory in use by others contradicts nothing; more memory than declared would.
             let verdict = match declared {

@@ -1,4 +1,4 @@
-use super::caches::{holds, matched};
+use super::caches::{holds, match_levels};
 use super::*;
 
 const KIB: f64 = 1024.0;
@@ -29,7 +29,7 @@ fn a_size_agrees_by_the_snap_rule() {
 #[test]
 fn levels_are_matched_to_declared_caches() {
     let machine = [Some(48.0 * KIB), Some(2.0 * MIB), Some(260.0 * MIB)];
-    let found = |sizes: &[f64]| matched(machine, sizes);
+    let found = |sizes: &[f64]| match_levels(machine, sizes);
     assert_eq!(found(&[48.0 * KIB, 2.0 * MIB, 24.0 * MIB]), [Some(0), Some(1), Some(2)]);
     // No flat stretch between L2 and memory.
     assert_eq!(found(&[48.0 * KIB, 1.5 * MIB]), [Some(0), Some(1), None]);
@@ -38,8 +38,8 @@ fn levels_are_matched_to_declared_caches() {
     // One level is not a cache: it comes from address translation.
     assert_eq!(found(&[48.0 * KIB, 384.0 * KIB, 2.0 * MIB, 24.0 * MIB]), [Some(0), Some(2), Some(3)]);
     assert_eq!(found(&[]), [None; 3]);
-    assert_eq!(matched([None; 3], &[32.0 * KIB, MIB]), [Some(0), Some(1), None]);
-    assert_eq!(matched([Some(32.0 * KIB), Some(MIB), None], &[32.0 * KIB, MIB]), [Some(0), Some(1), None]);
+    assert_eq!(match_levels([None; 3], &[32.0 * KIB, MIB]), [Some(0), Some(1), None]);
+    assert_eq!(match_levels([Some(32.0 * KIB), Some(MIB), None], &[32.0 * KIB, MIB]), [Some(0), Some(1), None]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::fmt;
 use groma_model::{Placement, Record, SharedCore, Unit, Value, parse_nanoseconds, parse_size};
 
 use super::{differs, identity};
-use crate::point::{measured, text_of};
+use crate::point::{measured_value, text_of};
 
 /// The metric to divide by, as it is typed: `syscall.getppid`, `mem.latency:size=16K`,
 /// `ipc.pipe_rtt:same-cpu`, `ipc.pipe_rtt:P=2:same-cpu`.
@@ -56,7 +56,7 @@ impl Base {
             && record.workers == self.workers
             && self.placement.as_ref().is_none_or(|placement| *placement == record.placement)
             && self.params.iter().all(has)
-            && measured(record).is_some_and(|value| value > 0.0)
+            && measured_value(record).is_some_and(|value| value > 0.0)
     }
 
     /// The identity of the one matching point that all sides have.
@@ -127,7 +127,8 @@ fn choices(mut records: Vec<&Record>) -> Vec<String> {
     let group = if first.workers == 1 { String::new() } else { format!(":P={}", first.workers) };
     let typed = |record: &&Record| {
         let named = record.params.0.iter().filter(|(name, _)| varies(name));
-        let params: String = named.map(|(name, value)| format!(":{name}={}", typed(record, name, value))).collect();
+        let params: String =
+            named.map(|(name, value)| format!(":{name}={}", format_value(record, name, value))).collect();
         let place = if in_places { format!(":{}", record.placement) } else { String::new() };
         format!("{}{params}{group}{place}", record.id)
     };
@@ -135,7 +136,7 @@ fn choices(mut records: Vec<&Record>) -> Vec<String> {
 }
 
 /// A parameter's value as it is typed: `16KiB`, or bytes where the text is rounded.
-fn typed(record: &Record, name: &str, value: &Value) -> String {
+fn format_value(record: &Record, name: &str, value: &Value) -> String {
     let shown = text_of(&record.params, &record.params_text, name).replace(' ', "");
     match value {
         Value::Word(word) => word.clone(),
@@ -158,7 +159,7 @@ pub fn in_cycles(records: &[Record]) -> Vec<Record> {
 /// where that record is missing or no time.
 pub fn relative_to(records: &[Record], base: &str) -> Option<Vec<Record>> {
     let of = records.iter().find(|record| identity(record) == base)?;
-    let time = measured(of)?;
+    let time = measured_value(of)?;
     let scale = |record: &Record| match record.unit {
         Unit::Seconds => Some(scaled(record, 1.0 / time)),
         Unit::BytesPerSecond | Unit::PerSecond => Some(scaled(record, time)),
@@ -171,7 +172,7 @@ pub fn relative_to(records: &[Record], base: &str) -> Option<Vec<Record>> {
 /// `after` are the records of both sides.
 pub fn left_out(before: [&[Record]; 2], after: [&[Record]; 2]) -> usize {
     let keys = |records: &[Record]| -> HashSet<String> {
-        records.iter().filter(|record| measured(record).is_some()).map(identity).collect()
+        records.iter().filter(|record| measured_value(record).is_some()).map(identity).collect()
     };
     let ([a, b], now) = (before.map(keys), after.map(keys));
     let is_lost = |key: &&String| b.contains(*key) && !now.iter().all(|side| side.contains(*key));

@@ -168,7 +168,7 @@ fn several_runs_are_pooled() {
     let runs: Vec<Vec<Record>> = (0..3).map(|_| vec![latency(1e-6, rng)]).collect();
     let mut other = latency(1e-6, rng);
     other.version = 2;
-    let all = pooled(vec![runs[0].clone(), runs[1].clone(), runs[2].clone(), vec![other]]);
+    let all = pool(vec![runs[0].clone(), runs[1].clone(), runs[2].clone(), vec![other]]);
     assert_eq!(all.len(), 1);
     assert_eq!((all[0].rounds, all[0].round_values.len(), all[0].version), (30, 30, 1));
     assert!(all[0].ci.is_some());

@@ -1,15 +1,16 @@
 //! What changed on a whole group since it was last judged: a new kernel or firmware makes all of
 //! its hosts slower at once, and none of them an outlier.
-
 //!
 //! The earlier judgement also serves as the equals of hosts that have too few today.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use groma_stats::holm;
 
+use super::finding::Subject;
 use super::groups::{Settings, differing};
-use super::outliers::{GroupUsual, LEVEL, Subject, Usual};
+use super::outliers::{GroupUsual, LEVEL, Usual};
+use super::signatures::{Area, Signatures};
 use super::{Fleet, Metric};
 
 /// A group in an earlier judgement, which was judged by its own hosts.
@@ -27,6 +28,17 @@ pub struct Past {
     pub metrics: HashMap<String, Usual>,
     /// The areas, by name.
     pub areas: HashMap<String, Usual>,
+}
+
+impl Past {
+    /// What was usual in it.
+    pub fn usual(&self, metrics: &[Metric], signatures: &Signatures, areas: &[Vec<u32>]) -> GroupUsual {
+        let judged: BTreeSet<u32> = areas.iter().flatten().copied().collect();
+        let metric = |index: &u32| Some((Subject::Metric(*index), self.metrics.get(&metrics[*index as usize].key)?));
+        let area = |(index, area): (usize, &Area)| Some((Subject::Area(index), self.areas.get(&area.name)?));
+        let all = judged.iter().filter_map(metric).chain(signatures.areas.iter().enumerate().filter_map(area));
+        GroupUsual { subjects: all.map(|(subject, usual)| (subject, usual.clone())).collect() }
+    }
 }
 
 /// A metric of a group that changed.

@@ -4,7 +4,7 @@
 //!
 //! What a host *is* (`KINDS`) separates families, which are never compared with each other. What
 //! it is *set to* (`SETTINGS`) separates the groups of a family. A group of fewer than
-//! [`FEWEST_HOSTS`] is judged beside the group of its family that it differs least from; without
+//! [`MIN_HOSTS`] is judged beside the group of its family that it differs least from; without
 //! such a group against a group of its family in an earlier judgement; without that beside the
 //! references.
 
@@ -16,7 +16,7 @@ use super::Host;
 
 /// The fewest hosts of a group that is judged by itself: the median of fewer says little, and one
 /// faulty host of four is a quarter of its own measure.
-pub const FEWEST_HOSTS: usize = 5;
+pub const MIN_HOSTS: usize = 5;
 
 /// The facts that say what a host is. One that ends in a dot stands for all facts below it.
 const KINDS: [&str; 4] = ["host.machine", "cpu.model", "virt.hypervisor", "build.kind"];
@@ -77,7 +77,7 @@ const MEMORY: &str = "memory.total";
 /// fewer from boot to boot.
 const AS_MUCH: f64 = 1.01;
 /// Values longer than this are cut: no fact of groma is as long.
-const LONGEST: usize = 4096;
+const LONGEST_VALUE: usize = 4096;
 
 /// The version of groma, which is no fact of the machine.
 const GROMA: &str = "groma";
@@ -100,14 +100,14 @@ pub fn is_plain_name(name: &str) -> bool {
 }
 
 /// The facts of a run that a judgement needs.
-pub(super) fn kept(head: &RunHeader) -> BTreeMap<String, String> {
+pub(super) fn facts_to_keep(head: &RunHeader) -> BTreeMap<String, String> {
     let mut kept = of_machine(&head.environment);
     kept.insert(GROMA.to_owned(), cut(&head.groma));
     kept
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(LONGEST).collect()
+    text.chars().take(LONGEST_VALUE).collect()
 }
 
 /// The facts of a machine that a judgement needs.
@@ -288,7 +288,7 @@ fn of_family(family: usize, members: &[usize], hosts: &[Host], grouping: &mut Gr
         let values = values_of(key, members, hosts);
         if values.len() > 1 {
             // What differs on most hosts describes the host, and would leave no groups.
-            let is_ignored = members.len() >= FEWEST_HOSTS && 2 * values.len() > members.len();
+            let is_ignored = members.len() >= MIN_HOSTS && 2 * values.len() > members.len();
             splits.push(Split { family, key: key.to_owned(), values, is_ignored });
         }
     }
@@ -309,9 +309,9 @@ fn of_family(family: usize, members: &[usize], hosts: &[Host], grouping: &mut Gr
     let used: Vec<&Split> = splits.iter().filter(|split| !split.is_ignored).collect();
     for (place, members) in &groups {
         let (mut basis, mut differs) = (Basis::Itself, Vec::new());
-        if members.len() < FEWEST_HOSTS {
+        if members.len() < MIN_HOSTS {
             let unlike = |other: &[usize]| place.iter().zip(other).filter(|(a, b)| a != b).count();
-            let large = groups.iter().enumerate().filter(|(_, (_, hosts))| hosts.len() >= FEWEST_HOSTS);
+            let large = groups.iter().enumerate().filter(|(_, (_, hosts))| hosts.len() >= MIN_HOSTS);
             // Of equally near ones the first, which is the largest.
             let nearest = large.min_by_key(|(_, (other, _))| unlike(other));
             basis = nearest.map_or(Basis::References, |(i, _)| Basis::Group(first + i));

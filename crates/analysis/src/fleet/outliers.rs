@@ -22,47 +22,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use groma_stats::{Crowd, benjamini_hochberg, median, quantile};
 
-use super::drift::Past;
-use super::signatures::Signatures;
-use super::{Host, Metric};
+use super::Host;
+use super::finding::{Finding, Subject};
 
 /// Of the hosts that are named, at most this share is named by chance.
 pub const LEVEL: f64 = 0.05;
 /// Spreads below this are that of no real group: two runs of one host differ by as much.
-const LEAST_SPREAD: f64 = 0.003;
+const MIN_SPREAD: f64 = 0.003;
 /// The fewest metrics that make an area.
-const FEWEST_OF_AREA: usize = 3;
+const MIN_METRICS_OF_AREA: usize = 3;
 /// In groups of fewer hosts, a host is compared with the others only: it would be a part of its own
 /// measure. In larger ones that changes nothing and takes a sort for each host.
-const LARGE: usize = 20;
+const LARGE_GROUP: usize = 20;
 /// A host is noisy if its intervals are this many times as wide as those of its group, in median.
-const NOISY: f64 = 3.0;
+const NOISY_RATIO: f64 = 3.0;
 /// Half of a 95 % interval in standard deviations.
 const HALF_INTERVAL: f64 = 1.96;
 /// The variance of a median of n values over that of their mean.
-const OF_MEDIAN: f64 = 1.57;
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Subject {
-    /// A metric, by its index.
-    Metric(u32),
-    /// An area, by its index.
-    Area(usize),
-}
-
-/// A subject of a host that lies beyond its group.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Finding {
-    /// What.
-    pub subject: Subject,
-    /// How many times as slow as the median of the group, above 1.
-    pub times: f64,
-    /// The interval of `times`, from that of the host's own record.
-    pub interval: [f64; 2],
-    /// The probability of such a value by chance, adjusted for the subjects of this host.
-    pub p: f64,
-}
+const MEDIAN_VARIANCE_RATIO: f64 = 1.57;
 
 /// How one subject is in a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,17 +62,17 @@ impl Usual {
     fn of(values: &[(usize, f64, f64)], fewest: usize) -> Option<Usual> {
         let costs: Vec<f64> = values.iter().map(|(_, cost, _)| *cost).collect();
         let error = median(&values.iter().map(|(_, _, error)| *error).collect::<Vec<_>>())?;
-        let crowd = Crowd::of(&costs, error.max(LEAST_SPREAD)).filter(|_| values.len() >= fewest)?;
+        let crowd = Crowd::of(&costs, error.max(MIN_SPREAD)).filter(|_| values.len() >= fewest)?;
         Some(Usual { costs: values.iter().map(|(host, cost, _)| (*host, *cost)).collect(), crowd, error })
     }
 
     /// The crowd that a host is compared with.
     fn without(&self, host: usize) -> Option<Crowd> {
-        if self.costs.len() >= LARGE || self.costs.iter().all(|(other, _)| *other != host) {
+        if self.costs.len() >= LARGE_GROUP || self.costs.iter().all(|(other, _)| *other != host) {
             return Some(self.crowd);
         }
         let others: Vec<f64> = self.costs.iter().filter(|(other, _)| *other != host).map(|(_, cost)| *cost).collect();
-        Crowd::of(&others, self.error.max(LEAST_SPREAD))
+        Crowd::of(&others, self.error.max(MIN_SPREAD))
     }
 }
 
@@ -129,17 +106,6 @@ impl GroupUsual {
         usual
     }
 
-    /// Of a group of an earlier judgement.
-    pub fn of_past(past: &Past, metrics: &[Metric], signatures: &Signatures, areas: &[Vec<u32>]) -> GroupUsual {
-        let judged: BTreeSet<u32> = areas.iter().flatten().copied().collect();
-        let metric = |index: &u32| Some((Subject::Metric(*index), past.metrics.get(&metrics[*index as usize].key)?));
-        let area = |(index, area): (usize, &super::signatures::Area)| {
-            Some((Subject::Area(index), past.areas.get(&area.name)?))
-        };
-        let all = judged.iter().filter_map(metric).chain(signatures.areas.iter().enumerate().filter_map(area));
-        GroupUsual { subjects: all.map(|(subject, usual)| (subject, usual.clone())).collect() }
-    }
-
     /// The median excess of a host over the metrics of an area, each with a weight of one over its
     /// spread, and its error.
     fn area(&self, area: &[u32], host: &Host) -> Option<(f64, f64)> {
@@ -148,7 +114,7 @@ impl GroupUsual {
             Some((value.cost - usual.crowd.center, 1.0 / usual.crowd.spread, value.error))
         };
         let mut all: Vec<(f64, f64, f64)> = area.iter().filter_map(excess).collect();
-        if all.len() < FEWEST_OF_AREA {
+        if all.len() < MIN_METRICS_OF_AREA {
             return None;
         }
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -159,7 +125,7 @@ impl GroupUsual {
             2.0 * below >= weight
         })?;
         let variance = all.iter().map(|(_, share, error)| (share / weight * error).powi(2)).sum::<f64>();
-        Some((middle.0, (OF_MEDIAN * variance).sqrt()))
+        Some((middle.0, (MEDIAN_VARIANCE_RATIO * variance).sqrt()))
     }
 
     /// The cost of a subject of a host, and its error.
@@ -200,7 +166,7 @@ impl GroupUsual {
         }
         compared.if_calm = (compared.if_calm * count).min(1.0);
         compared.of_all = (compared.of_all * count).min(1.0);
-        compared.is_wide = median(&wider).is_some_and(|wider| wider > NOISY);
+        compared.is_wide = median(&wider).is_some_and(|wider| wider > NOISY_RATIO);
         compared
     }
 }
@@ -269,22 +235,22 @@ pub struct Asked {
 }
 
 /// Which hosts to name: of those named, at most [`LEVEL`] by chance.
-pub fn named(hosts: &[Asked]) -> Vec<bool> {
-    let p: Vec<f64> = calibrated(hosts);
+pub fn hosts_to_name(hosts: &[Asked]) -> Vec<bool> {
+    let p: Vec<f64> = calibrate(hosts);
     benjamini_hochberg(&p).into_iter().map(|adjusted| adjusted <= LEVEL).collect()
 }
 
 /// Groups from this size on are calibrated by themselves, the smaller ones together.
 const CALIBRATED: usize = 50;
 /// Fewer hosts do not show a distribution.
-const FEWEST_CALIBRATED: usize = 20;
+const MIN_CALIBRATED_HOSTS: usize = 20;
 
 /// The probabilities of hosts, corrected by how they are distributed over all hosts, nearly all of
 /// which are well. If the spreads describe the noise, they are uniform: half of them are below 0.5
 /// and a tenth below 0.1, and their negative logarithms are exponential. Where the noise has
 /// heavier tails, the logarithms are further apart, and what lies beyond the tenth is extrapolated
 /// with that distance. Never more is made of a host than its own probability says.
-fn calibrated(hosts: &[Asked]) -> Vec<f64> {
+fn calibrate(hosts: &[Asked]) -> Vec<f64> {
     let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
     hosts.iter().for_each(|asked| *sizes.entry(asked.group).or_default() += 1);
     let pool = |asked: &Asked| (sizes[&asked.group] >= CALIBRATED).then_some(asked.group);
@@ -312,7 +278,7 @@ impl Tail {
         let [half, tenth] = [quantile(scores, 0.5)?, quantile(scores, 0.9)?];
         // Half of an exponential distribution lies above ln 2, a tenth above ln 10.
         let scale = (tenth - half) / 5.0_f64.ln();
-        (scores.len() >= FEWEST_CALIBRATED).then_some(Tail { tenth, scale: scale.max(1.0) })
+        (scores.len() >= MIN_CALIBRATED_HOSTS).then_some(Tail { tenth, scale: scale.max(1.0) })
     }
 
     fn p(self, p: f64) -> f64 {
@@ -346,7 +312,7 @@ mod tests {
                 p_of_all: (f64::from(i) / 101.0).powi(power),
                 group: 0,
             });
-            calibrated(&hosts.collect::<Vec<_>>())
+            calibrate(&hosts.collect::<Vec<_>>())
         };
         // The smallest of a hundred is 0.01 if they are uniform; p to the power of four says 1e-8.
         assert!((of(1)[0] / 0.0099 - 1.0).abs() < 0.1 && (of(4)[0] / 0.0099 - 1.0).abs() < 0.2, "{}", of(4)[0]);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use groma_model::Record;
 
 use super::{Host, Metric, Value, cost, key};
-use crate::point::{STORAGE, measured};
+use crate::point::{STORAGE, measured_value};
 
 /// The greatest cost of each metric among the reference machines, by identity and version.
 pub type Known = HashMap<String, f64>;
@@ -22,10 +22,10 @@ pub struct BesideReferences {
 }
 
 /// What the records of all reference machines hold together; metrics of a single one are left out.
-pub fn known(machines: &[Vec<Record>]) -> Known {
+pub fn known_values(machines: &[Vec<Record>]) -> Known {
     let mut all: HashMap<String, (f64, usize)> = HashMap::new();
     for record in machines.iter().flatten() {
-        let of = measured(record).and_then(|value| cost(value, record.quantity, record.better));
+        let of = measured_value(record).and_then(|value| cost(value, record.quantity, record.better));
         let Some(cost) = of else { continue };
         let known = all.entry(unstored(&key(record)).to_owned()).or_insert((cost, 0));
         *known = (known.0.max(cost), known.1 + 1);

@@ -3,8 +3,8 @@
 
 use groma_model::Placement;
 
+use super::finding::{Finding, Subject};
 use super::groups::Difference;
-use super::outliers::{Finding, Subject};
 use super::{Host, Metric};
 
 /// The signatures of the program.
@@ -13,7 +13,7 @@ const OWN: &str = include_str!("signatures.txt");
 /// Slow values are of one factor if this share of them is within this ratio of their median.
 const ONE_FACTOR: (f64, f64) = (0.75, 1.12);
 /// Fewer slow values show no common factor.
-const FEWEST_OF_FACTOR: usize = 3;
+const MIN_VALUES_OF_FACTOR: usize = 3;
 /// The fact that counts slow CPUs.
 const SLOW_CPUS: &str = "cpu.slow";
 
@@ -278,8 +278,8 @@ impl Signature {
             self.slowest(findings, members)
         };
         let cpus: Vec<String> =
-            host.slow_cpus.iter().take(MOST_CPUS).map(|(cpu, times)| format!("CPU {cpu} {times:.2} times")).collect();
-        let more = host.slow_cpus.len().saturating_sub(MOST_CPUS);
+            host.slow_cpus.iter().take(MAX_CPUS).map(|(cpu, times)| format!("CPU {cpu} {times:.2} times")).collect();
+        let more = host.slow_cpus.len().saturating_sub(MAX_CPUS);
         let mut cpus = format!("{} as slow as the median one", cpus.join(", "));
         if more > 0 {
             cpus += &format!(", and {more} more");
@@ -289,7 +289,7 @@ impl Signature {
             .replace("{factor}", &format!("{factor:.2}"))
             .replace("{share}", &format!("{:.0} %", 100.0 / factor))
             .replace("{cpus}", &cpus);
-        let hints: Vec<String> = self.hints.iter().filter_map(|hint| hint.said(host, differs)).collect();
+        let hints: Vec<String> = self.hints.iter().filter_map(|hint| hint.sentence(host, differs)).collect();
         if !hints.is_empty() {
             says += &format!(" ({})", hints.join("; "));
         }
@@ -309,25 +309,25 @@ fn is_one_factor(findings: &[Finding]) -> bool {
     let times: Vec<f64> = findings.iter().map(|finding| finding.times).collect();
     let middle = groma_stats::median(&times).unwrap_or(1.0);
     let near = times.iter().filter(|times| (**times / middle).max(middle / **times) <= ONE_FACTOR.1).count();
-    times.len() >= FEWEST_OF_FACTOR && near as f64 >= ONE_FACTOR.0 * times.len() as f64
+    times.len() >= MIN_VALUES_OF_FACTOR && near as f64 >= ONE_FACTOR.0 * times.len() as f64
 }
 
 /// The most CPUs that a sentence names.
-const MOST_CPUS: usize = 4;
+const MAX_CPUS: usize = 4;
 
 impl Condition {
     fn holds(&self, host: &Host, differs: &[Difference]) -> bool {
-        self.said(host, differs).is_some()
+        self.sentence(host, differs).is_some()
     }
 
     /// What it says of a host, if it holds.
-    fn said(&self, host: &Host, differs: &[Difference]) -> Option<String> {
+    fn sentence(&self, host: &Host, differs: &[Difference]) -> Option<String> {
         match self {
             Condition::Differs(key) => {
                 let is_it =
                     |other: &&Difference| other.key == *key || (key.ends_with('.') && other.key.starts_with(key));
                 let found = differs.iter().find(is_it)?;
-                let text = |value: &Option<String>| short(value.as_deref().unwrap_or("not known"));
+                let text = |value: &Option<String>| abbreviate(value.as_deref().unwrap_or("not known"));
                 Some(format!("{} is {} here, {} on the others", found.key, text(&found.here), text(&found.there)))
             }
             Condition::Above(key, least) if key == SLOW_CPUS => {
@@ -343,9 +343,9 @@ impl Condition {
 }
 
 /// The beginning of a long value.
-fn short(value: &str) -> String {
-    const LONGEST: usize = 60;
-    let cut: String = value.chars().take(LONGEST).collect();
+fn abbreviate(value: &str) -> String {
+    const LONGEST_VALUE: usize = 60;
+    let cut: String = value.chars().take(LONGEST_VALUE).collect();
     if cut.len() < value.len() { cut + "…" } else { cut }
 }
 
@@ -388,7 +388,7 @@ impl Signature {
                 Condition::Above(key, least) => numbers.push((key.clone(), (least + 1.0).to_string())),
             }
         }
-        let more = if self.one_factor { FEWEST_OF_FACTOR - 1 } else { 0 };
+        let more = if self.one_factor { MIN_VALUES_OF_FACTOR - 1 } else { 0 };
         let slow = self.slow.iter().chain(self.also.iter().take(more)).copied();
         (slow.collect(), numbers, differ)
     }

@@ -4,9 +4,10 @@ use groma_model::{CpuLimit, Fact, Params, Quantity, Record, RunHeader};
 use groma_stats::Rng;
 
 use super::drift::Past;
+use super::finding::{Finding, Subject};
 use super::groups::{Basis, Difference, settings};
-use super::outliers::{Finding, Subject, Usual};
-use super::references::known;
+use super::outliers::Usual;
+use super::references::known_values;
 use super::signatures::{Example, Signatures};
 use super::*;
 use crate::fixtures::{header, record};
@@ -170,7 +171,7 @@ fn a_slow_host_of_five_is_found_and_four_are_not_judged() {
         vec![record]
     };
     let beside = |worst: f64| {
-        let options = Options { references: known(&[machine(1.0), machine(worst)]), ..options() };
+        let options = Options { references: known_values(&[machine(1.0), machine(worst)]), ..options() };
         let judged = judge(&fleet(4, 0.01, &odds, 6), &options);
         assert_eq!(judged.count(Verdict::Unjudged), 4);
         let of = judged.hosts.iter().find(|judged| judged.host == 2).expect("the host");
@@ -375,7 +376,7 @@ fn hostile_records_are_no_values() {
     }
     // An interval that reaches where no value is.
     assert_eq!(values(&with(&|record| record.ci = Some([-1.0, 1.1]))), Ok(METRICS.len()));
-    assert!(values(&vec![good[0].clone(); MOST_METRICS + 1]).is_err());
+    assert!(values(&vec![good[0].clone(); MAX_METRICS + 1]).is_err());
     assert_eq!(values(&[good[1].clone(), good[1].clone()]), Ok(1), "a metric that is there twice");
     assert!(fleet.host(&header(), &good).is_err(), "a run without a name");
 }

@@ -1,8 +1,9 @@
 //! The judgement: a verdict on every host.
 
 use super::drift::{Drift, Past, drift, equals_of, past_of};
-use super::groups::{Basis, FEWEST_HOSTS, Group, Grouping, differing, groups, settings};
-use super::outliers::{Asked, Compared, Finding, GroupUsual, Subject, named};
+use super::finding::{Finding, Subject};
+use super::groups::{Basis, Group, Grouping, MIN_HOSTS, differing, groups, settings};
+use super::outliers::{Asked, Compared, GroupUsual, hosts_to_name};
 use super::references::{BesideReferences, Known, beside};
 use super::signatures::{Fit, Signatures};
 use super::{Fleet, Host};
@@ -139,7 +140,7 @@ pub fn judge(fleet: &Fleet, options: &Options) -> Judgement {
     let mut grouping = groups(&fleet.hosts);
     let families = &grouping.families;
     let of_group = |group: &mut Group| match group.basis {
-        Basis::Itself => GroupUsual::of(&fleet.hosts, &group.hosts, &areas, FEWEST_HOSTS),
+        Basis::Itself => GroupUsual::of(&fleet.hosts, &group.hosts, &areas, MIN_HOSTS),
         Basis::References => of_past(fleet, options, (&families[group.family], &areas), group),
         Basis::Group(_) | Basis::Past(_) => GroupUsual::default(),
     };
@@ -160,7 +161,7 @@ pub fn judge(fleet: &Fleet, options: &Options) -> Judgement {
         let found = found.as_ref()?;
         Some(Asked { p: found.p(), p_of_all: found.p_of_all(), group: *group })
     });
-    let mut is_named = named(&asked.collect::<Vec<_>>()).into_iter();
+    let mut is_named = hosts_to_name(&asked.collect::<Vec<_>>()).into_iter();
     let hosts = compared.into_iter().map(|(host, group, found)| {
         let is_named = found.is_some() && is_named.next().unwrap_or(false);
         of_host(fleet, options, (&grouping, &areas), (host, group), found, is_named)
@@ -187,7 +188,7 @@ fn of_past(fleet: &Fleet, options: &Options, (kind, areas): (&[String], &[Vec<u3
     let Some(past) = equals_of(&options.past, kind, &here, fleet, &group.hosts) else { return GroupUsual::default() };
     group.basis = Basis::Past(past.runs);
     group.differs = differing(&here, &past.settings);
-    GroupUsual::of_past(past, &fleet.metrics, &options.signatures, areas)
+    past.usual(&fleet.metrics, &options.signatures, areas)
 }
 
 fn of_host(

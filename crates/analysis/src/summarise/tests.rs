@@ -181,7 +181,7 @@ fn too_few_rounds_on_an_unshared_core_are_flagged() {
 }
 
 /// Rounds that state these values, had alone or beside a busy sibling thread.
-fn found(rounds: &[(f64, bool)]) -> Record {
+fn record_of(rounds: &[(f64, bool)]) -> Record {
     let mut point = point(Timing::Stated, metric(Quantity::Count, Derivation::Series("")));
     point.drops.add(Label::Shared);
     let rounds = rounds.iter().enumerate().map(|(r, (value, alone))| {
@@ -194,15 +194,15 @@ fn found(rounds: &[(f64, bool)]) -> Record {
 #[test]
 fn what_a_round_found_alone_is_the_core_s_whatever_the_others_found() {
     let (own, share) = ((256.0, true), (127.0, false));
-    let record = found(&[share, share, own, share, share, own, share]);
+    let record = record_of(&[share, share, own, share, share, own, share]);
     assert_eq!((record.value, record.state, record.rounds), (Some(256.0), State::Ok, 2));
     assert_eq!((record.samples, record.clean, record.labels), (7, 2, LabelCounts(vec![('N', 5)])));
     assert_eq!(record.shared.and_then(|shared| shared.value), Some(127.0));
     assert!(!record.flags.iter().any(|flag| flag.starts_with("shared core")), "{:?}", record.flags);
-    let never = found(&[share; 6]);
+    let never = record_of(&[share; 6]);
     assert_eq!((never.value, never.state), (Some(127.0), State::Ok));
     assert!(has(&never, "shared core: the sibling thread was busy in 100 % of the samples"), "{:?}", never.flags);
-    assert_eq!(found(&[own; 6]).shared, None);
+    assert_eq!(record_of(&[own; 6]).shared, None);
 }
 
 #[test]

@@ -56,12 +56,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The most CPUs that are compared with the first.
-const MOST: usize = 32;
+const MAX_CPUS: usize = 32;
 /// Round trips wanted of a pair, and the fewest with which its offset is reported.
 const TRIPS: u64 = 2000;
-const FEWEST: u64 = 100;
+const MIN_TRIPS: u64 = 100;
 /// Time limit of a pair in nanoseconds, which matters when one of the two does not run. A pair that
-/// has not made [`FEWEST`] trips gets [`PATIENCE`] times as long.
+/// has not made [`MIN_TRIPS`] trips gets [`PATIENCE`] times as long.
 const PAIR_NS: u64 = 10_000_000;
 const PATIENCE: u64 = 10;
 /// Polls of the word between two reads of the clock.
@@ -71,12 +71,12 @@ const LOOKS: u32 = 1 << 10;
 // beside it; the CPU that the peer has to move to, plus one (`GO`).
 
 /// Distance between words with a line each, in words: no processor has lines above 256 bytes.
-const APART: usize = 32;
+const LINE_WORDS: usize = 32;
 const ASK: usize = 0;
-const ANSWER: usize = APART;
-const READING: usize = APART + 1;
-const GO: usize = 2 * APART;
-const WORDS: usize = 3 * APART;
+const ANSWER: usize = LINE_WORDS;
+const READING: usize = LINE_WORDS + 1;
+const GO: usize = 2 * LINE_WORDS;
+const WORDS: usize = 3 * LINE_WORDS;
 
 /// In `GO`: the peer has to exit.
 const END: u64 = u64::MAX;
@@ -171,7 +171,7 @@ fn trips(ctx: &Ctx, words: &[AtomicU64], number: &mut u64) -> Option<(Option<Tri
             }
             looks += 1;
             let spent = || ctx.now_ns().saturating_sub(start);
-            if looks.is_multiple_of(LOOKS) && spent() > PAIR_NS && (done >= FEWEST || spent() > PATIENCE * PAIR_NS) {
+            if looks.is_multiple_of(LOOKS) && spent() > PAIR_NS && (done >= MIN_TRIPS || spent() > PATIENCE * PAIR_NS) {
                 return Some((best, done));
             }
             std::hint::spin_loop();
@@ -201,10 +201,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     affinity::pin(*first).context("pinning to the first CPU")?;
     let other = ctx.fork_peer(&[], || answer(&words))?;
     let (mut pairs, mut number, mut made) = (Vec::new(), 0, 0);
-    for cpu in cpu::evenly(others, MOST) {
+    for cpu in cpu::evenly(others, MAX_CPUS) {
         words[GO].store(u64::from(cpu) + 1, Release);
         match trips(ctx, &words, &mut number) {
-            Some((Some(trip), done)) if done >= FEWEST => {
+            Some((Some(trip), done)) if done >= MIN_TRIPS => {
                 let (offset, half) = (trip.offset() / hz, trip.half() / hz);
                 ctx.fact(&format!("offset.cpu{cpu}"), format!("{offset:.3e}"));
                 if is_finding(&trip) {
@@ -232,7 +232,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.unresolved("", "no other CPU answered often enough");
         return Ok(());
     };
-    let fewest = (FEWEST * pairs.len() as u64) as f64;
+    let fewest = (MIN_TRIPS * pairs.len() as u64) as f64;
     ctx.prove("round trips that were answered", &format!("{fewest} or more"), made as f64, fewest..);
     ctx.fact("offset.pairs", pairs.len());
     ctx.fact("offset.uncertainty", format!("{:.3e}", half / hz));
@@ -287,7 +287,7 @@ mod tests {
         };
         let value = |name: &str| tried.stated(name).expect("stated");
         assert!(0.0 <= value("") && value("") <= value("bound"));
-        assert!(tried.proven("round trips that were answered") >= FEWEST as f64);
+        assert!(tried.proven("round trips that were answered") >= MIN_TRIPS as f64);
     }
 
     #[test]

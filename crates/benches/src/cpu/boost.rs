@@ -54,7 +54,7 @@ const CHAINS: usize = 3;
 /// Additions in a chain: 45 us at 3 GHz, three of which make a sample of 135 us.
 const OPS: u64 = chain_ops(135_000);
 /// A sample within this fraction of the settled clock is near it.
-const NEAR: f64 = 0.01;
+const NEAR_SHARE: f64 = 0.01;
 /// The share of the second half that has to be near; otherwise the clock does not settle.
 const SETTLED_SHARE: f64 = 0.75;
 /// The fewest samples below the settled clock that make a ramp: a single one may have any cause.
@@ -96,7 +96,7 @@ fn ramp(samples: &[Sample]) -> Option<(Ramp, f64)> {
     let half = &samples[samples.len() / 2..];
     let settled = upper_median(&half.iter().map(|s| s.hz).collect::<Vec<_>>())?;
     let off = |s: &Sample| s.hz / settled - 1.0;
-    let near = |s: &Sample| off(s).abs() <= NEAR;
+    let near = |s: &Sample| off(s).abs() <= NEAR_SHARE;
     let calm = half.iter().filter(|s| near(s)).count() as f64 >= SETTLED_SHARE * half.len() as f64;
     // An interruption longer than a sample looks like a low clock, so one of these four may be off.
     let arrives = |i: usize| samples[i..].iter().take(4).filter(|s| near(s)).count() >= 3;
@@ -106,8 +106,8 @@ fn ramp(samples: &[Sample]) -> Option<(Ramp, f64)> {
         None => Ramp::Restless,
         // A single sample at another clock is no ramp.
         Some(first) if first < RAMP_SAMPLES => Ramp::None,
-        Some(first) if samples[..first].iter().all(|s| off(s) < -NEAR) => Ramp::Rises(samples[first].end),
-        Some(first) if samples[..first].iter().all(|s| off(s) > NEAR) => Ramp::Falls,
+        Some(first) if samples[..first].iter().all(|s| off(s) < -NEAR_SHARE) => Ramp::Rises(samples[first].end),
+        Some(first) if samples[..first].iter().all(|s| off(s) > NEAR_SHARE) => Ramp::Falls,
         Some(_) => Ramp::Restless,
     };
     Some((shape, settled))
@@ -211,7 +211,7 @@ mod tests {
         };
         let many = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());
         assert_eq!((many("first"), many("settled")), (1, 1));
-        assert_eq!(many("") + usize::from(tried.remarked("no ramp seen")), 1);
+        assert_eq!(many("") + usize::from(tried.has_remark("no ramp seen")), 1);
         tried.proven("samples of the clock");
     }
 

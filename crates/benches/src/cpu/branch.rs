@@ -90,7 +90,7 @@ fn targets(kind: &str) -> Option<u64> {
 }
 
 /// The share of random choices among `targets` that the best possible predictor gets wrong.
-fn missed(targets: u64) -> f64 {
+fn miss_share(targets: u64) -> f64 {
     (targets - 1) as f64 / targets as f64
 }
 
@@ -102,13 +102,13 @@ fn tolerance(drawn: u64) -> f64 {
 fn run(ctx: &mut Ctx) -> Outcome {
     let kind = ctx.word("kind");
     match layout(kind) {
-        Some(layout) => predicted(ctx, layout, kind != "not_taken"),
-        None => mispredicted(ctx, targets(kind)),
+        Some(layout) => run_predicted(ctx, layout, kind != "not_taken"),
+        None => run_mispredicted(ctx, targets(kind)),
     }
 }
 
 /// Branches that always go the same way.
-fn predicted(ctx: &mut Ctx, layout: Layout, taken: bool) -> Outcome {
+fn run_predicted(ctx: &mut Ctx, layout: Layout, taken: bool) -> Outcome {
     let [long, short] = [false, true].map(|short| branch::branches(layout, short));
     let (done, fell) = (Cell::new(0u64), Cell::new(0u64));
     let go = |run: fn(u64, bool) -> u64, iters: u64, branches: u64| {
@@ -130,7 +130,7 @@ fn predicted(ctx: &mut Ctx, layout: Layout, taken: bool) -> Outcome {
 }
 
 /// Branches decided by a random generator: conditional ones, or jumps among `targets`.
-fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
+fn run_mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
     let seed = ctx.rng().below(u64::MAX - 1) + 1;
     let in_a_turn = if targets.is_some() { JUMPS_RANDOM } else { BRANCHES_RANDOM };
     let draw = |turns: u64, state: u64, random: bool| match targets {
@@ -149,7 +149,7 @@ fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
         let now = draw(turns, so_far.state, random);
         *so_far = Drawn { state: now.state, taken: so_far.taken + now.taken };
     };
-    let misses = in_a_turn as f64 * missed(targets.unwrap_or(2));
+    let misses = in_a_turn as f64 * miss_share(targets.unwrap_or(2));
     ctx.measure_variants(&mut [
         Variant::new("with", |iters| {
             go(&mut random, iters, true);
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn half_of_two_and_most_of_many_are_missed() {
-        assert_eq!([2, 4, 16].map(missed), [0.5, 0.75, 0.9375]);
+        assert_eq!([2, 4, 16].map(miss_share), [0.5, 0.75, 0.9375]);
         assert_eq!(["indirect_2", "indirect_16", "indirect", "taken"].map(targets), [Some(2), Some(16), None, None]);
     }
 

@@ -54,7 +54,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The most bytes of code: what a jump reaches on every CPU, and more than any buffer holds.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// Spacings, in bytes.
 const SPACINGS: [u64; 2] = [8, 4096];
 
@@ -64,10 +64,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if !(least..=most).contains(&spacing) || !spacing.is_multiple_of(least) {
         return Err(BenchError::Unsupported(format!("a spacing is a multiple of {least} bytes, up to {most}")));
     }
-    if branches == 0 || branches > MOST_BYTES / spacing {
-        return Err(BenchError::Unsupported(format!("1 to {} jumps {spacing} bytes apart", MOST_BYTES / spacing)));
+    if branches == 0 || branches > MAX_BYTES / spacing {
+        return Err(BenchError::Unsupported(format!("1 to {} jumps {spacing} bytes apart", MAX_BYTES / spacing)));
     }
-    let code = super::written(Code::jumps(branches as usize, spacing as usize))?;
+    let code = super::require_code(Code::jumps(branches as usize, spacing as usize))?;
     super::beside_cycles(ctx, "jump", [branches, 1], |turns| code.run(turns))
 }
 

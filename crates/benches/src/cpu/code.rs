@@ -57,7 +57,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if count == 0 {
         return Err(BenchError::Unsupported(format!("an instruction has {NOTHING} bytes here")));
     }
-    let code = super::written(Code::block(count))?;
+    let code = super::require_code(Code::block(count))?;
     ctx.fact("code.bytes", code.bytes());
     super::beside_cycles(ctx, "code", [count as u64, 1], |turns| code.run(turns))
 }

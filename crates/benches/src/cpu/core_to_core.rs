@@ -36,7 +36,7 @@
 //! **Sources:** nviennot's core-to-core-latency; c2clat. See
 //! docs/methods/processor.md#core-to-core-latency.
 
-use super::pair::{self, Pair, Place, SharedState, Window, until};
+use super::pair::{self, Pair, Place, SharedState, Window, wait_until};
 use groma_harness::prelude::*;
 use groma_harness::stats::{greatest, least, median};
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -107,9 +107,9 @@ fn play(protocol: Protocol, place: Place<'_>, own: u64, from: u64, trips: u64) -
     for i in 0..trips {
         let mine = from + 2 * i + own;
         match protocol {
-            Protocol::Cas1 => until(|| word.compare_exchange(mine, mine + 1, SeqCst, Relaxed).is_ok())?,
+            Protocol::Cas1 => wait_until(|| word.compare_exchange(mine, mine + 1, SeqCst, Relaxed).is_ok())?,
             Protocol::Ldst1 => {
-                until(|| word.load(Acquire) == mine)?;
+                wait_until(|| word.load(Acquire) == mine)?;
                 for line in place.load() {
                     line.store(line.load(Relaxed) + 1, Relaxed);
                 }
@@ -117,11 +117,11 @@ fn play(protocol: Protocol, place: Place<'_>, own: u64, from: u64, trips: u64) -
             }
             // Each word holds the number of stores of its process: from / 2 before this window.
             Protocol::Flag2 if own == 0 => {
-                until(|| back.load(Acquire) == from / 2 + i)?;
+                wait_until(|| back.load(Acquire) == from / 2 + i)?;
                 word.store(from / 2 + i + 1, Release);
             }
             Protocol::Flag2 => {
-                until(|| word.load(Acquire) == from / 2 + i + 1)?;
+                wait_until(|| word.load(Acquire) == from / 2 + i + 1)?;
                 back.store(from / 2 + i + 1, Release);
             }
         }
@@ -242,7 +242,7 @@ mod tests {
                     assert!(0.0 < least && least <= value && value <= most, "{protocol}: {least} {value} {most}");
                 }
                 // A machine so busy that the two never met.
-                _ => assert!(tried.remarked("hardly ever"), "{:?}", tried.result.output.remarks),
+                _ => assert!(tried.has_remark("hardly ever"), "{:?}", tried.result.output.remarks),
             }
         }
     }

@@ -57,7 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// How long a stretch of work or of sleep takes: 50 steps of the counters.
 const STRETCH_NS: u64 = 50_000_000;
 /// The fewest pairs of stretches in a round.
-const FEWEST: usize = 2;
+const MIN_PAIRS: usize = 2;
 /// Additions between two looks at the clock.
 const ADDITIONS: u64 = 1 << 16;
 /// Memory that is read: more than the caches of one core.
@@ -116,7 +116,7 @@ fn measure(ctx: &mut Ctx, zones: &Path, before: impl Fn()) -> Outcome {
     };
     let (begun, end) = (ctx.now_ns(), ctx.now_ns() + ctx.time_limit_ns());
     let (mut pairs, mut moved, mut all) = (0, 0u64, 0);
-    while pairs < FEWEST || ctx.now_ns() < end {
+    while pairs < MIN_PAIRS || ctx.now_ns() < end {
         let (at_rest, resting, _) = stretch(false)?;
         let (at_work, working, operations) = stretch(true)?;
         moved += u64::from(at_rest > 0.0) + u64::from(at_work > 0.0);

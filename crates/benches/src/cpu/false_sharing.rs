@@ -111,7 +111,7 @@ fn here(write: Write, window: &Window<'_>) -> io::Result<(Seen, u64)> {
     let mut held = write(word, first);
     // Wait until the peer writes.
     let before = other.load(Relaxed);
-    pair::until(|| other.load(Relaxed) != before)?;
+    pair::wait_until(|| other.load(Relaxed) != before)?;
     let (start, from, seen) = (Monotonic.now_ns(), held, other.load(Relaxed));
     let ns = loop {
         held = write(word, held);

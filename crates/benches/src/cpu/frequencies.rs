@@ -46,7 +46,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The most CPUs that are visited.
-const MOST: usize = 1024;
+const MAX_CPUS: usize = 1024;
 /// Time for the clock to rise, in nanoseconds.
 const WARM_NS: u64 = 300_000;
 /// Undisturbed pairs of chains wanted of a CPU.
@@ -96,7 +96,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let home = affinity::allowed().context("reading the allowed CPUs")?;
     let all = cpus_of_the_run()?;
-    let visited = evenly(&all, MOST);
+    let visited = evenly(&all, MAX_CPUS);
     super::declare_clock(ctx, visited.first().copied().unwrap_or(0));
     let (mut clocks, mut elsewhere) = (Vec::new(), 0);
     for &cpu in &visited {
@@ -144,7 +144,7 @@ mod tests {
         };
         assert_eq!(before, affinity::allowed().expect("an affinity"));
         // At any load a CPU may be disturbed for a millisecond; all of them hardly ever.
-        if tried.remarked("every CPU was disturbed") {
+        if tried.has_remark("every CPU was disturbed") {
             return println!("skipped: {:?}", tried.result.output.remarks);
         }
         let value = |name: &str| tried.result.series(name).map(|s| s.values.clone()).expect("stated")[0];
@@ -152,7 +152,7 @@ mod tests {
         let is_cpu = |key: &str| key.strip_prefix("cpu").is_some_and(|n| n.parse::<u32>().is_ok());
         let told =
             tried.result.output.facts.iter().filter(|f| is_cpu(&f.key)).count() + tried.result.output.remarks.len();
-        assert_eq!(told, evenly(&cpus_of_the_run().expect("an affinity"), MOST).len());
+        assert_eq!(told, evenly(&cpus_of_the_run().expect("an affinity"), MAX_CPUS).len());
         assert_eq!(tried.proven("CPUs on which it was found elsewhere"), 0.0);
     }
 

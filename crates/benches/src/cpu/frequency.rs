@@ -76,7 +76,7 @@ const WORK_TURNS: u64 = 500;
 /// The lengths of a chain: about 10 and 50 us at 3 GHz.
 const LENGTHS: [u64; 2] = [chain_ops(32_000), chain_ops(160_000)];
 /// The fewest turns, whatever the time limit.
-const FEWEST: usize = 8;
+const MIN_TURNS: usize = 8;
 /// Multiple of the time limit for which turns are taken until [`WHOLE_TURNS`] of them were whole.
 const PATIENCE: u64 = 8;
 /// Undisturbed turns that a clock needs. On a busy machine, or one whose clock changes often, most
@@ -118,7 +118,7 @@ fn are_whole(ratios: &[f64], checks: &[Check]) -> bool {
 /// prove nothing: a chain that is not what it claims takes whole cycles too, while the median of
 /// disturbed turns was 2.06 instead of 3 at load 20, and the shortest run of each chain gave 2.41
 /// and 2.43 in two rounds at once, beside a sibling thread that slowed the additions alone.
-fn proven(ratios: &[f64], whole_ones: &[f64]) -> Option<f64> {
+fn proven_ratio(ratios: &[f64], whole_ones: &[f64]) -> Option<f64> {
     if whole_ones.len() >= WHOLE_TURNS {
         return upper_median(whole_ones);
     }
@@ -203,7 +203,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             clocks.push(1e9 / add);
         }
         let spent = ctx.now_ns().saturating_sub(start);
-        if turns.len() < FEWEST || spent < ctx.time_limit_ns() {
+        if turns.len() < MIN_TURNS || spent < ctx.time_limit_ns() {
             continue;
         }
         if clocks.len() >= WHOLE_TURNS || spent >= PATIENCE * ctx.time_limit_ns() {
@@ -251,7 +251,7 @@ fn prove_ratios(ctx: &mut Ctx, turns: &[Vec<f64>], checks: &[Check], checked: &[
     for (i, &(name, x86_64)) in checked.iter().enumerate() {
         let all: Vec<f64> = turns.iter().map(|ratios| ratios[i]).collect();
         let whole_ones: Vec<f64> = whole_turns.iter().map(|ratios| ratios[i]).collect();
-        if let Some(ratio) = proven(&all, &whole_ones) {
+        if let Some(ratio) = proven_ratio(&all, &whole_ones) {
             let whole = whole(ratio, x86_64);
             let expected = format!("{whole} within {} %", ERROR * 100.0);
             ctx.prove(name, &expected, ratio, whole * (1.0 - ERROR)..=whole * (1.0 + ERROR));
@@ -271,7 +271,7 @@ mod tests {
             Err(BenchError::Unsupported(_)) if !ADD_TAKES_ONE_CYCLE => return,
             Err(stop) => panic!("{stop}"),
         };
-        if tried.remarked("turns took whole cycles") {
+        if tried.has_remark("turns took whole cycles") {
             println!("the machine is too busy for a clock: {:?}", tried.result.output.remarks);
             return;
         }
@@ -285,11 +285,15 @@ mod tests {
     #[test]
     fn another_whole_number_is_proof_and_a_fraction_is_none() {
         let disturbed = [2.41, 2.43, 2.42, 2.41, 2.43, 3.001, 2.5, 2.1];
-        assert_eq!(proven(&disturbed, &[3.001]), None);
-        assert_eq!(proven(&disturbed, &[3.001, 3.0, 2.999]), Some(3.0));
-        assert_eq!(proven(&[4.001, 3.999, 4.0, 4.002, 4.0, 3.1, 2.6, 4.0], &[]), Some(4.0), "another instruction");
-        assert_eq!(proven(&[4.0, 1.0, 3.4, 3.2, 3.1], &[]), None);
-        assert_eq!(proven(&[f64::NAN, f64::INFINITY, -1.0], &[]), None);
+        assert_eq!(proven_ratio(&disturbed, &[3.001]), None);
+        assert_eq!(proven_ratio(&disturbed, &[3.001, 3.0, 2.999]), Some(3.0));
+        assert_eq!(
+            proven_ratio(&[4.001, 3.999, 4.0, 4.002, 4.0, 3.1, 2.6, 4.0], &[]),
+            Some(4.0),
+            "another instruction"
+        );
+        assert_eq!(proven_ratio(&[4.0, 1.0, 3.4, 3.2, 3.1], &[]), None);
+        assert_eq!(proven_ratio(&[f64::NAN, f64::INFINITY, -1.0], &[]), None);
     }
 
     #[test]
@@ -299,7 +303,7 @@ mod tests {
                 Ok(tried) => {
                     assert_eq!(tried.proven("sums of vectors that were wrong"), 0.0);
                     let stated = tried.result.series("").is_some_and(|s| !s.values.is_empty());
-                    let open = tried.remarked("turns took whole cycles");
+                    let open = tried.has_remark("turns took whole cycles");
                     assert!(stated != open, "{class}: {:?}", tried.result.output.remarks);
                 }
                 Err(BenchError::Unsupported(why)) => assert!(!why.is_empty()),

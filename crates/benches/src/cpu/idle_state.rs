@@ -28,7 +28,7 @@
 //! **Sources:** The kernel's documentation of `cpuidle` and of PM QoS. See
 //! docs/methods/processor.md#idle-states.
 
-use crate::sched::limit_idle_latency;
+use super::limit_idle_latency;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::current_cpu;
 use groma_harness::sys::energy::{Packages, ZONES};
@@ -61,10 +61,10 @@ const SHORTEST_NS: u64 = 1_000_000;
 /// Sleeps that are not counted: the kernel learns from them how long the CPU will be idle.
 const WARM: usize = 8;
 /// The fewest and the most sleeps in a round.
-const FEWEST: usize = 20;
-const MOST: usize = 1000;
+const MIN_SLEEPS: usize = 20;
+const MAX_SLEEPS: usize = 1000;
 /// Entries for each sleep that will do: the kernel chooses another state now and then.
-const ENOUGH: f64 = 0.8;
+const MIN_ENTRIES_PER_SLEEP: f64 = 0.8;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let cpu = current_cpu();
@@ -97,7 +97,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (begun, end) = (ctx.now_ns(), ctx.now_ns() + ctx.time_limit_ns());
     let (before, began) = (states.stays().context("reading the counts of cpuidle")?, sleep::now_ns());
     let (mut slept, mut early) = (0, 0);
-    while slept < FEWEST || (slept < MOST && ctx.now_ns() < end) {
+    while slept < MIN_SLEEPS || (slept < MAX_SLEEPS && ctx.now_ns() < end) {
         let late_ns = sleeper.sleep().context("sleeping")?;
         early += u64::from(late_ns < 0);
         ctx.state(late_ns as f64 * 1e-9);
@@ -113,14 +113,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let idle_us: u64 = stays.iter().map(|stay| stay.us).sum();
     ctx.fact("idle.share", format!("{:.0} %", 100.0 * stays[depth].us as f64 / idle_us.max(1) as f64));
     let each = stays[depth].entered as f64 / slept as f64;
-    if each < ENOUGH {
+    if each < MIN_ENTRIES_PER_SLEEP {
         let other = (0..stays.len()).max_by_key(|other| stays[*other].entered).unwrap_or(depth);
         return Err(BenchError::Unsupported(format!(
             "the kernel chose {} instead of {name} ({} of {slept} sleeps)",
             names[other], stays[depth].entered
         )));
     }
-    ctx.prove("times that the CPU went into the idle state, per sleep", "0.8 or more", each, ENOUGH..);
+    ctx.prove("times that the CPU went into the idle state, per sleep", "0.8 or more", each, MIN_ENTRIES_PER_SLEEP..);
     ctx.prove("sleeps that ended before their time", "0", early as f64, 0.0..=0.0);
     Ok(())
 }
@@ -144,7 +144,9 @@ mod tests {
         for depth in ["0", "1"] {
             match try_out(&BENCH, &[("depth", depth)], None) {
                 Ok(tried) => {
-                    assert!(tried.proven("times that the CPU went into the idle state, per sleep") >= ENOUGH);
+                    assert!(
+                        tried.proven("times that the CPU went into the idle state, per sleep") >= MIN_ENTRIES_PER_SLEEP
+                    );
                     assert!(tried.result.fact("idle.state").is_some());
                 }
                 // Beside others that keep the CPU awake, or as an ordinary user.

@@ -6,6 +6,7 @@ use groma_harness::model::family::{Figure, Row, Say, Select, first, least};
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CHAIN_UNROLL, add_chain, chain_added};
 use groma_harness::sys::counters::current_cpu;
+use groma_harness::sys::idle_states::{LATENCY_DEVICE, LatencyLimit};
 use groma_harness::sys::{affinity, process, rates};
 use std::io;
 
@@ -90,6 +91,31 @@ fn others_than(here: u32, peer: Option<u32>, allowed: &[u32], wanted: usize) -> 
     Ok(cpus)
 }
 
+/// Asks for idle states that a CPU leaves within so many microseconds.
+pub(crate) fn limit_idle_latency(ctx: &mut Ctx, us: i32) -> Result<LatencyLimit, BenchError> {
+    let limit = LatencyLimit::new(us).map_err(|e| {
+        let why = format!("asking for shallow idle states by {LATENCY_DEVICE}: {e}");
+        match e.kind() {
+            io::ErrorKind::PermissionDenied => BenchError::Denied(why),
+            _ => BenchError::Unsupported(why),
+        }
+    })?;
+    if limit.in_force() < us {
+        return Err(BenchError::Unsupported(format!(
+            "another program asks for idle states that a CPU leaves within {} us ({LATENCY_DEVICE})",
+            limit.in_force()
+        )));
+    }
+    let wanted = f64::from(us);
+    ctx.prove(
+        "microseconds that a CPU may take to leave an idle state",
+        &us.to_string(),
+        f64::from(limit.in_force()),
+        wanted..=wanted,
+    );
+    Ok(limit)
+}
+
 /// At most `most` of these CPUs, spread evenly, including the first and the last.
 pub(crate) fn evenly(cpus: &[u32], most: usize) -> Vec<u32> {
     if cpus.len() <= most || most < 2 {
@@ -99,7 +125,7 @@ pub(crate) fn evenly(cpus: &[u32], most: usize) -> Vec<u32> {
 }
 
 /// Code that was written at run time, or why there is none.
-fn written<T>(made: io::Result<T>) -> Result<T, BenchError> {
+fn require_code<T>(made: io::Result<T>) -> Result<T, BenchError> {
     made.map_err(|error| match error.kind() {
         io::ErrorKind::Unsupported => BenchError::Unsupported("no code can be written for this CPU yet".to_owned()),
         _ => BenchError::from_io("writing code", &error),

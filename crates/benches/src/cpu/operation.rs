@@ -212,7 +212,7 @@ fn warm_up(turns: Option<u64>, scalar: impl FnOnce(u64) -> u64, run: impl FnOnce
 /// of their speed while they power up (intervals of 200 us of 512-bit code then read 4 to 13 % too
 /// slow). A clock that the interval before has lowered stays low for as long as wide vectors
 /// follow. See docs/methods/processor.md#wide-vectors.
-fn timed(each: &mut Loop, warm_turns: Option<u64>, turns: u64, watch: &mut Stopwatch<'_>) -> u64 {
+fn time_interval(each: &mut Loop, warm_turns: Option<u64>, turns: u64, watch: &mut Stopwatch<'_>) -> u64 {
     warm_up(warm_turns, add_chain, |turns| each.run(turns));
     watch.start();
     let done = each.run(turns);
@@ -231,7 +231,7 @@ const AGREEMENT: f64 = 0.1;
 /// most of the time), and so were tries that agree on a fraction: a sibling thread that stays busy
 /// slows dependent additions and leaves dependent multiplications alone (2.41 and 2.43 for three
 /// cycles, in two runs at once).
-fn proven(tries: &[f64], range: &RangeInclusive<f64>) -> Option<f64> {
+fn proven_cycles(tries: &[f64], range: &RangeInclusive<f64>) -> Option<f64> {
     let last = tries.last().copied()?;
     let agree = tries.len() >= AGREEING && tries.iter().all(|each| (each - last.round()).abs() <= AGREEMENT);
     (range.contains(&last) || agree).then_some(last)
@@ -268,12 +268,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut in_chain, mut in_parallel, mut added) = (0, 0, 0);
     let mut variants = vec![
         Variant::staged("chain", |turns, watch| {
-            in_chain += timed(chain, wide.then_some(warm_turns[0]), turns, watch);
+            in_chain += time_interval(chain, wide.then_some(warm_turns[0]), turns, watch);
             Ok(())
         })
         .per_iter(chain_ops as f64),
         Variant::staged("parallel", |turns, watch| {
-            in_parallel += timed(parallel, wide.then_some(warm_turns[1]), turns, watch);
+            in_parallel += time_interval(parallel, wide.then_some(warm_turns[1]), turns, watch);
             Ok(())
         })
         .per_iter(parallel_ops as f64),
@@ -330,7 +330,7 @@ fn prove_cycles(ctx: &mut Ctx, chain: &mut Loop, known: f64) -> Outcome {
             break;
         }
     }
-    if let Some(cycles) = proven(&seen, &range) {
+    if let Some(cycles) = proven_cycles(&seen, &range) {
         let expected = format!("{known}, and no other whole number of cycles");
         ctx.prove("cycles of a dependent operation", &expected, cycles, range);
     }
@@ -384,7 +384,7 @@ mod tests {
         for (op, wide) in [("f64x8.add", true), ("i32x16.mul", true), ("f64x4.add", false), ("i64.add", false)] {
             match try_failing(&BENCH, &[("op", op)], None) {
                 Ok(tried) if tried.result.fact("operation.isa").is_some_and(|isa| isa.starts_with("avx") || !wide) => {
-                    assert_eq!(tried.remarked("512-bit"), wide, "{op}");
+                    assert_eq!(tried.has_remark("512-bit"), wide, "{op}");
                 }
                 Ok(_) => println!("skipped {op}: not by AVX-512 here"),
                 Err(stop) => println!("skipped {op}: {stop}"),
@@ -427,11 +427,11 @@ mod tests {
     fn tries_that_differ_prove_nothing() {
         let range = about(3.0);
         assert_eq!(range, 2.75..=3.25);
-        assert_eq!(proven(&[2.19, 3.02], &range), Some(3.02));
-        assert_eq!(proven(&[4.01, 3.99, 4.0], &range), Some(4.0), "another instruction");
-        assert_eq!(proven(&[2.19, 2.6, 1.9], &range), None);
-        assert_eq!(proven(&[2.41, 2.43, 2.42], &range), None, "disturbed by the same each time");
-        assert_eq!(proven(&[2.41], &range), None, "one that was disturbed agrees with itself");
-        assert_eq!(proven(&[], &range), None);
+        assert_eq!(proven_cycles(&[2.19, 3.02], &range), Some(3.02));
+        assert_eq!(proven_cycles(&[4.01, 3.99, 4.0], &range), Some(4.0), "another instruction");
+        assert_eq!(proven_cycles(&[2.19, 2.6, 1.9], &range), None);
+        assert_eq!(proven_cycles(&[2.41, 2.43, 2.42], &range), None, "disturbed by the same each time");
+        assert_eq!(proven_cycles(&[2.41], &range), None, "one that was disturbed agrees with itself");
+        assert_eq!(proven_cycles(&[], &range), None);
     }
 }

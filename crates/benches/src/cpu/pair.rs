@@ -38,9 +38,9 @@ const AWAKE_NS: u64 = 50_000;
 /// # Errors
 /// When the peer has died, or does not answer for seconds.
 #[inline(always)]
-pub(super) fn until(mut so: impl FnMut() -> bool) -> io::Result<()> {
+pub(super) fn wait_until(mut holds: impl FnMut() -> bool) -> io::Result<()> {
     for look in 1..PATIENCE {
-        if so() {
+        if holds() {
             return Ok(());
         }
         if look.is_multiple_of(LOOKS) && PeerWatch::saw_an_end() {
@@ -60,9 +60,9 @@ pub(super) const SLOTS: usize = BLOCKS * PLACES;
 const WORD: usize = 8;
 /// Distance from one word of a place to another on a line of its own: no processor has longer
 /// lines.
-const APART: usize = 256 / WORD;
+const LINE_WORDS: usize = 256 / WORD;
 /// Offset of the payload lines, in words.
-const LOAD: usize = 2 * APART;
+const LOAD: usize = 2 * LINE_WORDS;
 /// How far each place is shifted against the one before, in words, so that not all have the same
 /// offset within a kibibyte.
 const SKEW: usize = 64 / WORD;
@@ -100,7 +100,7 @@ impl<'a> Place<'a> {
     /// A word on a line of its own.
     #[inline(always)]
     pub(super) fn apart(&self) -> &'a AtomicU64 {
-        &self.words[APART]
+        &self.words[LINE_WORDS]
     }
 
     /// A word of each payload line.
@@ -237,14 +237,14 @@ impl SharedState {
     /// Places with `lines` payload lines of `line` bytes.
     pub(super) fn new(lines: usize, line: usize) -> Result<SharedState, BenchError> {
         let make = || {
-            let (words, counts) = (Shared::new(WORDS)?, Shared::new(COUNTED * APART)?);
+            let (words, counts) = (Shared::new(WORDS)?, Shared::new(COUNTED * LINE_WORDS)?);
             Ok(SharedState { words, counts, pool: LinePool::new(lines, line)? })
         };
         make().context("sharing memory with the peer")
     }
 
-    fn count(&self, what: usize) -> &AtomicU64 {
-        &self.counts[what * APART]
+    fn count(&self, counter: usize) -> &AtomicU64 {
+        &self.counts[counter * LINE_WORDS]
     }
 
     /// How many sides are on another CPU than their own: this one, whose CPU that is, and the peer
@@ -373,8 +373,8 @@ impl<'a> Pair<'a> {
     }
 
     /// Waits until a word of the peer differs from `old`: spins for [`AWAKE_NS`], then sleeps.
-    fn answer(&mut self, what: usize, old: u32) -> Outcome {
-        let word = &self.shared.words[what];
+    fn answer(&mut self, place: usize, old: u32) -> Outcome {
+        let word = &self.shared.words[place];
         word.spin_while(old, AWAKE_NS);
         self.peer.wait_for(word, |now| now != old).map(drop)
     }
@@ -423,12 +423,13 @@ pub(super) fn by_block<T>(
 }
 
 /// The fewest blocks with a value; with fewer, the round has no result.
-const FEW: usize = 3;
+const MIN_BLOCKS: usize = 3;
 
-/// The values of the blocks, if at least [`FEW`] have one; otherwise the output is unresolved.
+/// The values of the blocks, if at least [`MIN_BLOCKS`] have one; otherwise the output is
+/// unresolved.
 pub(super) fn enough_blocks(ctx: &mut Ctx, blocks: &[Option<f64>]) -> Option<Vec<f64>> {
     let known: Vec<f64> = blocks.iter().copied().flatten().collect();
-    if known.len() >= FEW {
+    if known.len() >= MIN_BLOCKS {
         return Some(known);
     }
     ctx.unresolved("", "the two CPUs were hardly ever free at the same time");
@@ -567,7 +568,7 @@ mod tests {
     #[test]
     fn who_waits_for_nothing_is_told() {
         let mut looks = 0;
-        until(|| {
+        wait_until(|| {
             looks += 1;
             looks == 3
         })

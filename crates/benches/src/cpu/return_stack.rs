@@ -51,14 +51,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// What a small stack of the system holds, and more than any core remembers.
-const DEEPEST: u64 = 4096;
+const MAX_DEPTH: u64 = 4096;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let depth = ctx.int("depth");
-    if !(1..=DEEPEST).contains(&depth) {
-        return Err(BenchError::Unsupported(format!("calls are nested 1 to {DEEPEST} deep here")));
+    if !(1..=MAX_DEPTH).contains(&depth) {
+        return Err(BenchError::Unsupported(format!("calls are nested 1 to {MAX_DEPTH} deep here")));
     }
-    let code = super::written(Code::calls(depth as usize))?;
+    let code = super::require_code(Code::calls(depth as usize))?;
     super::beside_cycles(ctx, "call", [depth, depth], |turns| code.run(turns))
 }
 

@@ -63,10 +63,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The most fillers that are tried: four times what any core has under way today.
-const MOST: usize = 2048;
+const MAX_FILLERS: usize = 2048;
 /// Places of a large ring, one in each of so many bytes: 128 MiB, and each step misses.
 const PLACES: usize = 1 << 18;
-const APART: usize = 512;
+const PLACE_DISTANCE: usize = 512;
 /// Windows of a probe, and turns in each at most: a lap has a hundred times as many.
 const WINDOWS: u32 = 3;
 const TURNS: u64 = 2000;
@@ -97,7 +97,7 @@ impl Rings {
     /// How many times as long a turn with so many fillers takes as the one whose second load hits,
     /// and whether the sibling thread rested in both.
     fn ratio(&mut self, ctx: &mut Ctx, fillers: usize, filler: Filler) -> Result<(f64, bool), BenchError> {
-        let window = super::written(Window::new(fillers, filler))?;
+        let window = super::require_code(Window::new(fillers, filler))?;
         let mut best = [(false, f64::INFINITY); 2];
         // In turns, so that both see the same machine.
         for _ in 0..WINDOWS {
@@ -131,7 +131,7 @@ fn filler(word: &str) -> Filler {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let filler = filler(ctx.word("filler"));
-    let (wanted, room) = (2 * PLACES * APART, sys::facts::available_memory().unwrap_or(u64::MAX));
+    let (wanted, room) = (2 * PLACES * PLACE_DISTANCE, sys::facts::available_memory().unwrap_or(u64::MAX));
     if wanted as u64 > room / 4 {
         return Err(BenchError::Unsupported(format!(
             "needs {wanted} B, more than a quarter of the {room} B available"
@@ -142,10 +142,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.rng().shuffle(&mut order);
         order
     });
-    let ring = |order: &[usize]| Ring::new(order, APART).context("mapping a ring");
+    let ring = |order: &[usize]| Ring::new(order, PLACE_DISTANCE).context("mapping a ring");
     let mut rings = Rings { a: ring(&of_a)?, b: ring(&of_b)?, single: ring(&[0])?, turns: [0; 2] };
     let (none, _) = rings.ratio(ctx, 0, filler)?;
-    let found = confirmed(|fillers| {
+    let found = confirm_end(|fillers| {
         let (ratio, alone) = rings.ratio(ctx, fillers, filler)?;
         Ok(Answer { holds: ratio < SERIAL, alone })
     })?;
@@ -164,7 +164,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         End::Beyond => {
             let why = format!(
-                "with up to {MOST} instructions between them, two loads take less than 1.5 times as long as one"
+                "with up to {MAX_FILLERS} instructions between them, two loads take less than 1.5 times as long as one"
             );
             ctx.unresolved("", &why);
         }
@@ -177,7 +177,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 enum End {
     /// After the `last`, as the core itself shows; beside a busy sibling, unless `alone`.
     At { last: usize, alone: bool },
-    /// Beyond [`MOST`].
+    /// Beyond [`MAX_FILLERS`].
     Beyond,
     /// Elsewhere when it is measured again.
     Moves,
@@ -186,7 +186,7 @@ enum End {
 /// The end that a search finds, if it is still there afterwards: whatever else uses memory may have
 /// changed the answer to any one of its questions. The largest of those beside a busy sibling where
 /// none was had alone.
-fn confirmed(mut look: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<End, BenchError> {
+fn confirm_end(mut look: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<End, BenchError> {
     let mut ask = |n: usize| {
         let mut answer = look(n)?;
         for _ in 1..TRIES {
@@ -213,8 +213,8 @@ fn confirmed(mut look: impl FnMut(usize) -> Result<Answer, BenchError>) -> Resul
 }
 
 /// The largest number for which the answer is yes, as it is for 0, and whether the next one was
-/// refused alone; `None` where the powers of two up to [`MOST`] all hold. From the smallest power
-/// on: a long way beyond the end, the fillers take longer than memory, and nothing is seen.
+/// refused alone; `None` where the powers of two up to [`MAX_FILLERS`] all hold. From the smallest
+/// power on: a long way beyond the end, the fillers take longer than memory, and nothing is seen.
 fn last(mut ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<Option<(usize, bool)>, BenchError> {
     let (mut low, mut high) = (0, 8);
     let mut alone = loop {
@@ -223,7 +223,7 @@ fn last(mut ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> Result<Opti
             break answer.alone;
         }
         (low, high) = (high, 2 * high);
-        if high > MOST {
+        if high > MAX_FILLERS {
             return Ok(None);
         }
     };
@@ -249,8 +249,8 @@ mod tests {
         Ok(Answer { holds, alone: true })
     }
 
-    fn found(ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> End {
-        confirmed(ask).expect("no error")
+    fn find_end(ask: impl FnMut(usize) -> Result<Answer, BenchError>) -> End {
+        confirm_end(ask).expect("no error")
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
             let (mut rng, mut told) = (Rng::new(most), 0);
             for _ in 0..100 {
                 let (mut busy, mut left) = (rng.below(2) == 0, 0);
-                let end = found(|n| {
+                let end = find_end(|n| {
                     if left == 0 {
                         (busy, left) = (!busy, 1 + rng.below(most));
                     }
@@ -289,26 +289,26 @@ mod tests {
             }
             assert!(told >= least_told, "in spells of {most}: {told}");
         }
-        let never = found(|n| Ok(Answer { holds: n <= 127, alone: false }));
+        let never = find_end(|n| Ok(Answer { holds: n <= 127, alone: false }));
         assert_eq!(never, End::At { last: 127, alone: false });
     }
 
     #[test]
     fn an_end_is_one_that_is_there_again() {
-        assert_eq!(found(|n| alone(n <= 102)), End::At { last: 102, alone: true });
-        assert_eq!(found(|_| alone(true)), End::Beyond);
+        assert_eq!(find_end(|n| alone(n <= 102)), End::At { last: 102, alone: true });
+        assert_eq!(find_end(|_| alone(true)), End::Beyond);
         // One answer of the first search is wrong: too early an end, and too late a one.
         for (wrong, asked_of) in [(false, 8), (true, 128)] {
             let mut first = true;
             let ask = |n| alone(if n == asked_of && std::mem::take(&mut first) { wrong } else { n <= 102 });
-            assert_eq!(found(ask), End::At { last: 102, alone: true }, "{wrong}");
+            assert_eq!(find_end(ask), End::At { last: 102, alone: true }, "{wrong}");
         }
         let mut asked = 0;
         let by_chance = |_| {
             asked += 1;
             alone(asked % 2 == 0)
         };
-        assert_eq!(found(by_chance), End::Moves);
+        assert_eq!(find_end(by_chance), End::Moves);
     }
 
     #[test]

@@ -101,7 +101,7 @@ mod tests {
             sched::be_ordinary().expect("an ordinary task");
             let tried = try_out(bench, &[], None).expect("two tasks");
             let policy = sched::policy();
-            assert!(tried.remarked("SCHED_BATCH") || policy == sched::BATCH, "{}: {policy}", bench.info.id);
+            assert!(tried.has_remark("SCHED_BATCH") || policy == sched::BATCH, "{}: {policy}", bench.info.id);
         }
     }
 

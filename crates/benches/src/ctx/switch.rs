@@ -108,14 +108,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const COMPOSED_OF: &[Composition] = &[Composition {
     of: Shown::of("ctx.switch.net", RING),
     hardware: &[REFILL],
-    parts: &[Part::of(1.0, "a switch without a working set", Shown::of("ctx.switch.net", SMALL)), REFILL],
+    parts: &[Part::of(1.0, "a switch without a working set", Shown::of("ctx.switch.net", SMALL_RING)), REFILL],
     rest: "misses one after the other instead of a stream; page tables fetched again",
 }];
 
 /// The ring of eight.
 const RING: &[(&str, &str)] = &[("tasks", "8"), ("working_set", "16K"), ("kind", "process"), ("access", "update")];
 /// The ring of two that touches nothing.
-const SMALL: &[(&str, &str)] = &[("tasks", "2"), ("working_set", "0"), ("kind", "process"), ("access", "update")];
+const SMALL_RING: &[(&str, &str)] = &[("tasks", "2"), ("working_set", "0"), ("kind", "process"), ("access", "update")];
 /// The working set, fetched from the cache that holds those of all eight (128 KiB together): the
 /// next larger size that a survey measures.
 const REFILL: Part = Part::of(
@@ -386,7 +386,7 @@ mod tests {
         for kind in ["process", "thread"] {
             let some_round = |tasks, holds: fn(&Tried) -> bool| {
                 let mut tried = (0..40).map(|_| try_out(&BENCH, &[("tasks", tasks), ("kind", kind)], None));
-                tried.any(|tried| tried.as_ref().is_ok_and(|tried| holds(tried) || tried.remarked("SCHED_BATCH")))
+                tried.any(|tried| tried.as_ref().is_ok_and(|tried| holds(tried) || tried.has_remark("SCHED_BATCH")))
             };
             let sleeps = |tried: &Tried| {
                 let sleeps = tried.result.fact("switch.sleeps").and_then(|sleeps| sleeps.parse().ok());

@@ -115,7 +115,7 @@ impl Words {
     }
 
     /// The last command that the other thread has seen.
-    fn obeyed(&self) -> &AtomicU32 {
+    fn last_command(&self) -> &AtomicU32 {
         &self.0[2]
     }
 
@@ -124,7 +124,7 @@ impl Words {
         let mut ran = 0u32;
         loop {
             let command = self.command().load(SeqCst);
-            self.obeyed().store(command, SeqCst);
+            self.last_command().store(command, SeqCst);
             match command {
                 RUN => {
                     ran = ran.wrapping_add(1);
@@ -141,7 +141,7 @@ impl Words {
     fn command_and_wait(&self, command: u32) {
         self.command().store(command, SeqCst);
         Scope::Private.wake_one(self.command());
-        while self.obeyed().load(SeqCst) != command {
+        while self.last_command().load(SeqCst) != command {
             yield_now();
         }
     }

@@ -42,7 +42,7 @@ pub(crate) const ALL: &[&Benchmark] = listed!("disk");
 /// Bytes per small request: a page, and the block of most file systems.
 const REQUEST: usize = 4096;
 /// Bytes per large request, as in lmbench's `disk`.
-const LARGE: usize = 1 << 20;
+const LARGE_REQUEST: usize = 1 << 20;
 /// The value of `on` that stands for a file of our own.
 const OWN_FILE: &str = "file";
 
@@ -66,7 +66,7 @@ const SIZE: Param = Param::size(
 /// The part of the free space that our file may take.
 const SHARE_OF_ROOM: u64 = 10;
 /// Our file is never shorter, however slow the disk.
-const LEAST: u64 = 8 << 20;
+const MIN_FILE: u64 = 8 << 20;
 /// Nanoseconds that a round may fill a file that it does not share with other rounds, in a test.
 const ALONE_NS: u64 = 100_000_000;
 
@@ -95,12 +95,12 @@ impl Target {
             ctx.fact("disk.file_bytes", size);
             (file, size, Some(scratch))
         } else {
-            let file = disk::open_to_read(Path::new(on)).or_else(|e| refused(e, on))?;
+            let file = disk::open_to_read(Path::new(on)).or_else(|e| explain_refusal(e, on))?;
             let size = disk::size(file.as_fd()).context("looking for its end")?;
             ctx.fact("disk.size", size);
             (file, size, None)
         };
-        if size < 2 * LARGE as u64 {
+        if size < 2 * LARGE_REQUEST as u64 {
             return Err(BenchError::Unsupported(format!("{on}: holds {size} B, less than two requests of 1 MiB")));
         }
         let ours = scratch.is_some();
@@ -154,14 +154,14 @@ impl Target {
     /// second reads are no faster (docs/methods/operating-system.md#disk-caches). Returns the times
     /// of the second reads in seconds.
     fn compare_with_reused(&self, ctx: &mut Ctx, places: &mut Places) -> Result<Vec<f64>, BenchError> {
-        /// Enough for the median of a round, or what fits into `MOST_NS`.
+        /// Enough for the median of a round, or what fits into `MAX_NS`.
         const PAIRS: usize = 64;
-        const MOST_NS: u64 = 20_000_000;
-        const LEAST_PAIRS: usize = 6;
+        const MAX_NS: u64 = 20_000_000;
+        const MIN_PAIRS: usize = 6;
         let mut buffer = buffer(REQUEST)?;
         let mut pairs = Pairs::default();
-        let end = ctx.now_ns() + MOST_NS;
-        while pairs.fresh.len() < PAIRS && (pairs.fresh.len() < LEAST_PAIRS || ctx.now_ns() < end) {
+        let end = ctx.now_ns() + MAX_NS;
+        while pairs.fresh.len() < PAIRS && (pairs.fresh.len() < MIN_PAIRS || ctx.now_ns() < end) {
             let at = places.draw();
             pairs.read(at, |at| {
                 let start = ctx.now_ns();
@@ -170,7 +170,7 @@ impl Target {
             })?;
             self.check(&buffer, at)?;
         }
-        if let Some((ratio, may_be_cache)) = pairs.compared() {
+        if let Some((ratio, may_be_cache)) = pairs.first_to_second() {
             ctx.fact("disk.fresh_over_reused", format!("{ratio:.2}"));
             if may_be_cache {
                 ctx.suspect_cache();
@@ -263,7 +263,7 @@ impl Pairs {
     }
 
     /// The ratio of first to second reads, and whether all may come from a cache.
-    fn compared(&self) -> Option<(f64, bool)> {
+    fn first_to_second(&self) -> Option<(f64, bool)> {
         let (fresh, again) = (median(&self.fresh)?, median(&self.reused)?);
         Some((fresh / again, may_be_cache(fresh, again)))
     }
@@ -273,10 +273,10 @@ impl Pairs {
 /// come from a cache (docs/methods/operating-system.md#disk-caches).
 fn may_be_cache(fresh: f64, reused: f64) -> bool {
     /// The least ratio of the first read to the second where a medium is involved.
-    const NO_FASTER: f64 = 1.5;
+    const MIN_MEDIUM_RATIO: f64 = 1.5;
     /// Longer than any cache takes, in seconds: a second read as slow as this was not cached.
-    const NO_MEMORY: f64 = 1e-3;
-    fresh < NO_FASTER * reused && fresh < NO_MEMORY
+    const MAX_CACHE_READ_S: f64 = 1e-3;
+    fresh < MIN_MEDIUM_RATIO * reused && fresh < MAX_CACHE_READ_S
 }
 
 /// How many blocks are followed by `len` bytes before `size`.
@@ -325,14 +325,14 @@ fn turn_of(round: u32, members: u32, member: u32) -> u64 {
 /// The offsets of [`sequence`] for this turn.
 fn large_requests(size: u64, position: u64, turn: u64) -> impl Iterator<Item = u64> + use<> {
     /// Requests of the stretch.
-    const STRETCH: u64 = (4 << 30) / LARGE as u64;
+    const STRETCH: u64 = (4 << 30) / LARGE_REQUEST as u64;
     /// Requests between the beginnings of two rounds: no round makes more.
     const ROUND: u64 = 512;
-    let all = size / LARGE as u64;
+    let all = size / LARGE_REQUEST as u64;
     let stretch = all.min(STRETCH);
     let first = ((all - stretch) as u128 * u128::from(position.min(100)) / 100) as u64;
     let begin = turn.wrapping_mul(ROUND);
-    (0..).map(move |n: u64| (first + begin.wrapping_add(n) % stretch) * LARGE as u64)
+    (0..).map(move |n: u64| (first + begin.wrapping_add(n) % stretch) * LARGE_REQUEST as u64)
 }
 
 /// The first word of the block of our file at this offset.
@@ -373,12 +373,12 @@ fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
     }
     match ctx.run_file().map(|shared| disk::open_shared(Path::new(&shared.path))) {
         Some(Ok(file)) => return Ok(file),
-        Some(Err(e)) if e.kind() == io::ErrorKind::InvalidInput => return refused(e, "the work directory"),
+        Some(Err(e)) if e.kind() == io::ErrorKind::InvalidInput => return explain_refusal(e, "the work directory"),
         // Without /proc it cannot be opened.
         Some(Err(_)) | None => {}
     }
     let path = scratch.path().join("disk");
-    let file = disk::create(&path).or_else(|e| refused(e, "the work directory"))?;
+    let file = disk::create(&path).or_else(|e| explain_refusal(e, "the work directory"))?;
     std::fs::remove_file(&path).context("removing the file's name")?;
     Ok(file)
 }
@@ -387,7 +387,7 @@ fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
 /// have room.
 fn most_bytes(size: u64, at: u64, room: u64) -> u64 {
     let all = room.saturating_add(at);
-    size.min((all / SHARE_OF_ROOM).max(LEAST.min(all / 4)))
+    size.min((all / SHARE_OF_ROOM).max(MIN_FILE.min(all / 4)))
 }
 
 /// Extends our file as far as it may go, and returns its length. The next round continues from
@@ -395,11 +395,11 @@ fn most_bytes(size: u64, at: u64, room: u64) -> u64 {
 /// writes, the others wait for it.
 fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError> {
     let size = ctx.int("size");
-    if !size.is_multiple_of(LARGE as u64) {
+    if !size.is_multiple_of(LARGE_REQUEST as u64) {
         return Err(BenchError::Unsupported(format!("{size} B is not a multiple of 1 MiB")));
     }
     let whole = || -> Result<u64, BenchError> {
-        Ok(disk::size(file.as_fd()).context("looking for its end")? / LARGE as u64 * LARGE as u64)
+        Ok(disk::size(file.as_fd()).context("looking for its end")? / LARGE_REQUEST as u64 * LARGE_REQUEST as u64)
     };
     // Before the wait for another member: the time is for all of them.
     let (begun, found) = (ctx.now_ns(), whole()?);
@@ -411,12 +411,12 @@ fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError
     let most = most_bytes(size, at, room);
     let end = begun + ctx.run_file().map_or(ALONE_NS, |shared| shared.fill_ns);
     if at < most {
-        let mut block = random_buffer(ctx, LARGE)?;
-        while at + LARGE as u64 <= most && (at < LEAST || ctx.now_ns() < end) {
+        let mut block = random_buffer(ctx, LARGE_REQUEST)?;
+        while at + LARGE_REQUEST as u64 <= most && (at < MIN_FILE || ctx.now_ns() < end) {
             // The stamps make every block a block of its own, which no device can share.
             put_stamps(&mut block, at);
             write_whole(file.as_fd(), &block, at)?;
-            at += LARGE as u64;
+            at += LARGE_REQUEST as u64;
         }
         // What the device still holds in a cache for writes would be read from there.
         disk::sync_data(file.as_fd()).context("fdatasync")?;
@@ -429,7 +429,7 @@ fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError
 }
 
 /// Explains an error of opening for direct transfers.
-fn refused(error: io::Error, what: &str) -> Result<File, BenchError> {
+fn explain_refusal(error: io::Error, what: &str) -> Result<File, BenchError> {
     match error.kind() {
         io::ErrorKind::InvalidInput => {
             Err(BenchError::Unsupported(format!("{what}: has no direct transfers (O_DIRECT)")))

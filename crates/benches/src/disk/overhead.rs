@@ -21,7 +21,7 @@
 //! **Sources:** lmbench 1996 table 17 (sequential reads of 512 B from a raw SCSI device, out of its
 //! track buffer). See docs/methods/operating-system.md#disk.
 
-use super::{LARGE, NEEDS, ON, SIZE, Target, buffer};
+use super::{LARGE_REQUEST, NEEDS, ON, SIZE, Target, buffer};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::thread_cpu_ns;
 use groma_harness::sys::disk;
@@ -63,7 +63,7 @@ fn step(order: &str, block: usize) -> u64 {
 fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::open(ctx)?;
     let block = ctx.int("block") as usize;
-    if block > LARGE || !block.is_multiple_of(SECTOR) {
+    if block > LARGE_REQUEST || !block.is_multiple_of(SECTOR) {
         return Err(BenchError::Unsupported(format!(
             "requests are of 512 B to 1 MiB in whole sectors, not of {block} B"
         )));

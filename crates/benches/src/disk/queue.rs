@@ -35,7 +35,7 @@ use super::{
     prove_read, put_stamps,
 };
 use crate::quantiles::state_quantile;
-use crate::uring::rings;
+use crate::rings::rings;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::uring::Requests;
@@ -82,7 +82,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// Requests that a round makes however short its time limit, for its quantiles.
-const FEWEST: usize = 3700;
+const MIN_REQUESTS: usize = 3700;
 /// Times the time limit that it may take for them.
 const PATIENCE: u64 = 10;
 /// Of ten requests, how many are writes, by the word of `access`.
@@ -135,7 +135,7 @@ impl Counted {
     #[inline]
     fn end_if_enough(&mut self, now_ns: u64, limit_ns: u64, depth: usize) {
         let spent = if self.ended <= 2 * depth { 0 } else { now_ns.saturating_sub(self.begun_ns) };
-        self.over |= spent >= limit_ns && (self.latencies.len() >= FEWEST || spent >= PATIENCE * limit_ns);
+        self.over |= spent >= limit_ns && (self.latencies.len() >= MIN_REQUESTS || spent >= PATIENCE * limit_ns);
     }
 }
 
@@ -278,7 +278,7 @@ mod tests {
         for (access, reads) in [("mixed", true), ("write", false)] {
             let Some(tried) = on_a_file(&BENCH, &[("access", access), ("depth", "4")]) else { return };
             assert!(tried.proven("bytes that went to a disk, of those written") >= 0.99);
-            assert_eq!(!tried.held(read).is_empty(), reads, "{access}");
+            assert_eq!(!tried.proofs_held(read).is_empty(), reads, "{access}");
         }
         assert_eq!(["read", "mixed", "write"].map(writes_of_ten), [0, 3, 10]);
     }
@@ -314,9 +314,9 @@ mod tests {
     #[test]
     fn a_round_ends_with_its_time_and_enough_requests_or_without_patience() {
         for (ended, requests, spent, over) in [
-            (5, FEWEST, 9, false),
-            (5, FEWEST - 1, 10, false),
-            (5, FEWEST, 10, true),
+            (5, MIN_REQUESTS, 9, false),
+            (5, MIN_REQUESTS - 1, 10, false),
+            (5, MIN_REQUESTS, 10, true),
             (5, 1, 10 * PATIENCE - 1, false),
             (5, 1, 10 * PATIENCE, true),
             // The queue has not been used twice.
@@ -336,17 +336,23 @@ mod tests {
     #[test]
     fn a_round_states_its_rate_and_its_quantiles() {
         fn stated(ctx: &mut Ctx) -> Outcome {
-            let latencies: Vec<f64> = (0..FEWEST).map(|i| if i < FEWEST / 50 { 5e-3 } else { 1e-3 }).collect();
-            let counted =
-                Counted { ended: FEWEST + 99, reads: 9999, elapsed_ns: 500_000_000, latencies, ..Counted::default() };
+            let latencies: Vec<f64> =
+                (0..MIN_REQUESTS).map(|i| if i < MIN_REQUESTS / 50 { 5e-3 } else { 1e-3 }).collect();
+            let counted = Counted {
+                ended: MIN_REQUESTS + 99,
+                reads: 9999,
+                elapsed_ns: 500_000_000,
+                latencies,
+                ..Counted::default()
+            };
             state(ctx, &counted);
             Ok(())
         }
         let bench = Benchmark { info: Info { needs: &[], ..BENCH.info }, run: Run::Here(stated) };
         let tried = try_out(&bench, &[], None).expect("values");
-        assert_eq!(tried.stated(""), Some(FEWEST as f64 / 0.5));
+        assert_eq!(tried.stated(""), Some(MIN_REQUESTS as f64 / 0.5));
         assert_eq!(["latency", "p99"].map(|name| tried.stated(name)), [Some(1e-3), Some(5e-3)]);
-        assert_eq!(tried.result.fact("disk.requests"), Some(FEWEST.to_string().as_str()));
+        assert_eq!(tried.result.fact("disk.requests"), Some(MIN_REQUESTS.to_string().as_str()));
     }
 
     /// Of 20000 requests 40 take 100 ms, 360 more 10 ms, and all others 1 ms: twice as many as are

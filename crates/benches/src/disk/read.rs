@@ -19,7 +19,7 @@
 //! **Sources:** lmbench3 `disk` (150 requests of 1 MiB over the whole device) and `lmdd`. See
 //! docs/methods/operating-system.md#disk.
 
-use super::{LARGE, NEEDS, ON, SIZE, Target, buffer, sequence};
+use super::{LARGE_REQUEST, NEEDS, ON, SIZE, Target, buffer, sequence};
 use groma_harness::prelude::*;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -52,7 +52,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(BenchError::Unsupported("a position is 0 to 100 percent".to_owned()));
     }
     let target = Target::open(ctx)?;
-    let mut buffer = buffer(LARGE)?;
+    let mut buffer = buffer(LARGE_REQUEST)?;
     let mut places = sequence(ctx, target.size, position);
     let variant = Variant::staged("", |iters, watch| {
         for at in places.by_ref().take(iters as usize) {
@@ -63,8 +63,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     });
-    ctx.measure_variants(&mut [variant.per_iter(LARGE as f64)])?;
-    target.prove_disk(ctx, LARGE)
+    ctx.measure_variants(&mut [variant.per_iter(LARGE_REQUEST as f64)])?;
+    target.prove_disk(ctx, LARGE_REQUEST)
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
         let place = Place::new();
         let path = place.path().join("holes");
         let file = File::create(&path).expect("a file");
-        let written = file.set_len(9 << 30).and_then(|()| file.write_all_at(&vec![1; LARGE], 5 << 30));
+        let written = file.set_len(9 << 30).and_then(|()| file.write_all_at(&vec![1; LARGE_REQUEST], 5 << 30));
         let written = written.and_then(|()| file.sync_all());
         let on = path.display().to_string();
         // Without any, there is no such proof.

@@ -42,7 +42,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         OWN_FILE => disk::file_system_size(Scratch::new(ctx)?.path()).context("asking the file system")?,
         path => match File::open(path) {
             Ok(file) => disk::size(file.as_fd()).context("looking for its end")?,
-            Err(e) => return super::refused(e, path).map(drop),
+            Err(e) => return super::explain_refusal(e, path).map(drop),
         },
     };
     ctx.prove("bytes", "more than none", size as f64, 1.0..);

@@ -124,7 +124,7 @@ fn a_file_takes_a_tenth_of_the_room_at_most() {
     // What an earlier round wrote is part of the tenth.
     assert_eq!(most_bytes(4 * GIB, GIB, 9 * GIB), GIB);
     // Of a nearly full disk the least that can be measured, or a quarter of what was free.
-    assert_eq!(most_bytes(4 * GIB, 0, 40 << 20), LEAST);
+    assert_eq!(most_bytes(4 * GIB, 0, 40 << 20), MIN_FILE);
     assert_eq!(most_bytes(4 * GIB, 0, 8 << 20), 2 << 20);
     assert_eq!(most_bytes(4 * GIB, 2 << 20, 6 << 20), 2 << 20);
 }
@@ -167,18 +167,18 @@ fn the_second_read_of_a_place_is_the_reused_one() {
     }
     assert_eq!(seen.len(), 5);
     assert_eq!((&pairs.fresh[..], &pairs.reused[..]), (&[8e-5; 5][..], &[2e-5; 5][..]));
-    let (ratio, may_be_cache) = pairs.compared().expect("times");
+    let (ratio, may_be_cache) = pairs.first_to_second().expect("times");
     assert!((ratio - 4.0).abs() < 1e-9 && !may_be_cache, "{ratio}");
-    assert!(Pairs::default().compared().is_none());
+    assert!(Pairs::default().first_to_second().is_none());
 }
 
 /// A round that does just that.
-fn stated(run: fn(&mut Ctx) -> Outcome) -> Tried {
+fn round_of(run: fn(&mut Ctx) -> Outcome) -> Tried {
     try_failing(&stating(run), &[], None).expect("it does not stop by itself")
 }
 
 /// What the kernel counted: these KiB, and major faults.
-fn counted(kib: u64, major_faults: u64) -> Usage {
+fn usage_of(kib: u64, major_faults: u64) -> Usage {
     Usage { blocks_in: 2 * kib, major_faults, ..Usage::default() }
 }
 
@@ -196,17 +196,17 @@ fn what_came_from_a_disk_is_what_was_asked_for() {
         (11_000, 0, true),
         (11_100, 0, false),
     ];
-    let tried = stated(|ctx| {
+    let tried = round_of(|ctx| {
         for (kib, faults, _) in CASES {
-            prove_read(ctx, &counted(kib, faults), 10 * MIB);
+            prove_read(ctx, &usage_of(kib, faults), 10 * MIB);
         }
         ctx.state(1.0);
         Ok(())
     });
-    assert_eq!(tried.held(""), CASES.map(|(.., holds)| holds));
+    assert_eq!(tried.proofs_held(""), CASES.map(|(.., holds)| holds));
     assert_eq!(tried.unresolved(""), None);
-    let short_of_memory = stated(|ctx| {
-        prove_read(ctx, &counted(11_100, 1), 10 * MIB);
+    let short_of_memory = round_of(|ctx| {
+        prove_read(ctx, &usage_of(11_100, 1), 10 * MIB);
         Ok(())
     });
     assert!(short_of_memory.result.output.proofs.is_empty());
@@ -216,14 +216,14 @@ fn what_came_from_a_disk_is_what_was_asked_for() {
 /// A file system writes for itself as well.
 #[test]
 fn of_what_was_written_nothing_is_missing() {
-    let tried = stated(|ctx| {
+    let tried = round_of(|ctx| {
         for mib in [9.8, 9.95, 10.0, 30.0] {
             prove_all_written(ctx, mib * MIB as f64, 10 * MIB);
         }
         ctx.state(1.0);
         Ok(())
     });
-    assert_eq!(tried.held(""), [false, true, true, true]);
+    assert_eq!(tried.proofs_held(""), [false, true, true, true]);
 }
 
 #[test]
@@ -239,8 +239,8 @@ fn what_is_read_is_within_the_file_and_looked_at_where_it_is_ours() {
     assert!(target.check(&blocks[..512], 0).is_ok() && target.check(&blocks, 512).is_ok());
     assert_eq!(Target { ours: false, ..target }.check(&blocks, 0), Ok(()));
     // Nor does a transfer wait for memory.
-    let buffer = buffer(LARGE).expect("memory");
-    assert_eq!(buffer.resident_pages().expect("mincore"), LARGE / page_size());
+    let buffer = buffer(LARGE_REQUEST).expect("memory");
+    assert_eq!(buffer.resident_pages().expect("mincore"), LARGE_REQUEST / page_size());
 }
 
 /// A write that left the stamp of another place would make a later round fail, or pass for its

@@ -18,8 +18,8 @@
 //! docs/methods/operating-system.md#disk.
 
 use super::{
-    LARGE, NEEDS, ON, SIZE, Target, check_stamps, prove_written, put_stamps, random_buffer, read_whole, sequence,
-    write_whole,
+    LARGE_REQUEST, NEEDS, ON, SIZE, Target, check_stamps, prove_written, put_stamps, random_buffer, read_whole,
+    sequence, write_whole,
 };
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::open_to_write(ctx)?;
-    let mut buffer = random_buffer(ctx, LARGE)?;
+    let mut buffer = random_buffer(ctx, LARGE_REQUEST)?;
     let mut places = sequence(ctx, target.size, 0);
     let before = Usage::thread();
     let (mut done, mut last) = (0, 0);
@@ -58,8 +58,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     });
-    ctx.measure_variants(&mut [variant.per_iter(LARGE as f64)])?;
-    prove_written(ctx, &before, done, LARGE)?;
+    ctx.measure_variants(&mut [variant.per_iter(LARGE_REQUEST as f64)])?;
+    prove_written(ctx, &before, done, LARGE_REQUEST)?;
     if done > 0 {
         read_whole(target.fd(), &mut buffer, last)?;
         check_stamps(&buffer, last)?;

@@ -171,9 +171,9 @@ mod tests {
         let bench = Benchmark { info, run: Run::Here(run) };
         let place = Place::new();
         let tried = try_failing(&bench, &[("size", "1M")], Some(place.path())).expect("a file");
-        assert_eq!(tried.held("share of the file in memory"), [true, false, true, true, true, true]);
-        assert_eq!(tried.held("faults that waited for a disk")[3..], [true, false, true]);
-        assert_eq!(tried.held("blocks read from a disk")[3..], [true, true, false]);
+        assert_eq!(tried.proofs_held("share of the file in memory"), [true, false, true, true, true, true]);
+        assert_eq!(tried.proofs_held("faults that waited for a disk")[3..], [true, false, true]);
+        assert_eq!(tried.proofs_held("blocks read from a disk")[3..], [true, true, false]);
     }
 
     /// A file that the last cache holds is read from there.

@@ -38,7 +38,7 @@
 //! read back as well (see `file.create_write_read_delete`). See
 //! docs/methods/operating-system.md#metadata-operations.
 
-use super::crowd::{made, name};
+use super::crowd::{check_made, name};
 use super::ring::{self, Maker};
 use super::{BOTH_PLACES, ENTRIES, FILE_BLOCK, OBJECT, directory_of_object, random_content};
 use crate::parts::{self, Composition, Part, Shown};
@@ -64,7 +64,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: &[Output::MAIN.series(SERIES[0]), Output::named(SERIES[1], "removing one")],
         params: &[
             Param::size("size", "bytes in the file")
-                .takes(super::files(ring::MOST_NAMES))
+                .takes(super::files(ring::MAX_NAMES))
                 .quick(&["0"])
                 .standard(&["10K"])
                 .full(&["1K", "4K", "100K"]),
@@ -120,18 +120,18 @@ fn more_files(params: &Params) -> u64 {
     if params.word("order") == Some("batch") {
         return entries.saturating_mul(2).saturating_mul(whole);
     }
-    ring::MOST_NAMES.saturating_mul(whole - size.min(whole))
+    ring::MAX_NAMES.saturating_mul(whole - size.min(whole))
 }
 
 /// The most bytes of the files of a batch together.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let (size, entries) = (ctx.int("size"), ctx.int("entries"));
     let batch = ctx.word("order") == "batch";
-    if batch && size.saturating_mul(entries) > MOST_BYTES {
+    if batch && size.saturating_mul(entries) > MAX_BYTES {
         return Err(BenchError::Unsupported(format!(
-            "the files of a batch have no more than {MOST_BYTES} B together, and {entries} files of {size} B have more"
+            "the files of a batch have no more than {MAX_BYTES} B together, and {entries} files of {size} B have more"
         )));
     }
     let scratch = directory_of_object(ctx)?;
@@ -245,12 +245,12 @@ struct Files {
 impl Maker for Files {
     #[inline]
     fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
-        made(raw::create_at(dir, name, &self.content), "making a file")
+        check_made(raw::create_at(dir, name, &self.content), "making a file")
     }
 
     #[inline]
     fn remove(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
-        made(raw::unlink_at(dir, name), "removing a file")
+        check_made(raw::unlink_at(dir, name), "removing a file")
     }
 
     fn is_whole(&self, path: &Path) -> std::io::Result<bool> {

@@ -16,7 +16,7 @@
 //! files at once, took a third of the time of the others on the same machine. See
 //! docs/methods/operating-system.md#metadata-operations.
 
-use super::crowd::{made, name};
+use super::crowd::{check_made, name};
 use super::{BOTH_PLACES, directory, random_content};
 use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::work;
@@ -75,11 +75,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         watch.start();
         for _ in 0..iters {
             let name = &names[lives % names.len()];
-            made(raw::create_at(dir, name, &content), "making a file")?;
+            check_made(raw::create_at(dir, name, &content), "making a file")?;
             let file = files::open(dir, name).context("opening the file")?;
             let n = io::read(file.as_fd(), &mut back).context("reading the file")?;
             drop(file);
-            made(raw::unlink_at(dir, name), "removing the file")?;
+            check_made(raw::unlink_at(dir, name), "removing the file")?;
             if n != content.len() {
                 return Err(BenchError::Failed(format!("{n} B came back of {} B", content.len())));
             }

@@ -19,7 +19,7 @@ pub(super) fn crowd(ctx: &Ctx, scratch: &Scratch, names: u64) -> Result<Vec<CStr
         // If the file has all the names it can have (65000 on ext4), or can have only one, create
         // another.
         if crowd.is_empty() || files::link(scratch.dir(), &crowd[first], &name).is_err() {
-            made(raw::create_at(scratch.dir(), &name, &[]), "filling the directory")?;
+            check_made(raw::create_at(scratch.dir(), &name, &[]), "filling the directory")?;
             first = n as usize;
         }
         crowd.push(name);
@@ -34,7 +34,7 @@ pub(super) fn name(text: String) -> Result<CString, BenchError> {
 
 /// The outcome of a call that returns 0 on success.
 #[inline]
-pub(super) fn made(answer: isize, what: &str) -> Outcome {
+pub(super) fn check_made(answer: isize, what: &str) -> Outcome {
     if answer == 0 {
         Ok(())
     } else {
@@ -48,7 +48,9 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_made_is_no_fast_one() {
-        assert!(matches!(made(-28, "making a file"), Err(BenchError::Failed(why)) if why.contains("No space left")));
-        assert!(matches!(made(-13, "making a file"), Err(BenchError::Denied(_))));
+        assert!(
+            matches!(check_made(-28, "making a file"), Err(BenchError::Failed(why)) if why.contains("No space left"))
+        );
+        assert!(matches!(check_made(-13, "making a file"), Err(BenchError::Denied(_))));
     }
 }

@@ -28,7 +28,7 @@
 //! table 10 shows the cost of synchronous metadata. See
 //! docs/methods/operating-system.md#durability.
 
-use super::crowd::made;
+use super::crowd::check_made;
 use super::random_content;
 use crate::scratch::Scratch;
 use crate::work;
@@ -143,7 +143,7 @@ fn new_file(ctx: &mut Ctx, scratch: &Scratch, dir: &File, content: &mut [u8], re
         for _ in 0..iters {
             stamp(content, number);
             if !replace && number > 0 {
-                made(raw::unlink_at(here, c"new"), "removing a file")?;
+                check_made(raw::unlink_at(here, c"new"), "removing a file")?;
             }
             watch.start();
             let file = files::create(here, c"new").context("making a file")?;

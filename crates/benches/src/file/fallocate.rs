@@ -54,7 +54,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             watch.start();
             let done = files::allocate(&file, size);
             watch.stop();
-            done.map_err(refused)?;
+            done.map_err(refusal)?;
             least = least.min(files::allocated(&file).context("fstat")?);
             reserved.add(1);
             files::set_len(&file, 0).context("cutting the file")?;
@@ -66,7 +66,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-fn refused(error: std::io::Error) -> BenchError {
+fn refusal(error: std::io::Error) -> BenchError {
     match error.kind() {
         std::io::ErrorKind::Unsupported => {
             BenchError::Unsupported(format!("this file system reserves no room: {error}"))
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_file_system_that_cannot_is_no_failure() {
         // EOPNOTSUPP
-        assert!(matches!(refused(std::io::Error::from_raw_os_error(95)), BenchError::Unsupported(_)));
-        assert!(matches!(refused(std::io::Error::from_raw_os_error(28)), BenchError::Failed(_)));
+        assert!(matches!(refusal(std::io::Error::from_raw_os_error(95)), BenchError::Unsupported(_)));
+        assert!(matches!(refusal(std::io::Error::from_raw_os_error(28)), BenchError::Failed(_)));
     }
 }

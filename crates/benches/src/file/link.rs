@@ -16,7 +16,7 @@
 //! **Sources:** No predecessor measures it; `ln`, package managers and mail queues depend on it.
 //! See docs/methods/operating-system.md#metadata-operations.
 
-use super::crowd::{made, name};
+use super::crowd::{check_made, name};
 use super::ring::{self, Maker};
 use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
 use groma_harness::prelude::*;
@@ -57,7 +57,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = directory_of_object(ctx)?;
     // One for each member, so that members share the directory and not the file.
     let target = name(format!("linked-{}", ctx.member()))?;
-    made(raw::create_at(scratch.dir(), &target, b"x"), "making a file")?;
+    check_made(raw::create_at(scratch.dir(), &target, b"x"), "making a file")?;
     let path = scratch.path().join(format!("linked-{}", ctx.member()));
     let inode = std::fs::metadata(path).context("looking at the file")?.ino();
     let names = Names { symbolic: ctx.word("kind") == "symbolic", target: &target, inode };
@@ -87,7 +87,7 @@ impl Maker for Names<'_> {
 
     #[inline]
     fn remove(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
-        made(raw::unlink_at(dir, name), "removing a link")
+        check_made(raw::unlink_at(dir, name), "removing a link")
     }
 
     fn is_whole(&self, path: &Path) -> std::io::Result<bool> {

@@ -105,7 +105,7 @@ fn measure(ctx: &mut Ctx, mut call: impl FnMut() -> isize) -> Outcome {
             right += u64::from(answer == 0);
         }
         done.add(right);
-        super::crowd::made(worst, "asking for a name")
+        super::crowd::check_made(worst, "asking for a name")
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "names answered as they should be, per name credited");

@@ -39,7 +39,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: &[Output::MAIN.series(SERIES[0]), Output::named(SERIES[1], "removing one")],
         params: &[ENTRIES.quick(&["16"]), WHERE, OBJECT],
         needs: &[Need::WorkDir],
-        files: |params| if super::in_work_dir(params) { ring::MOST_NAMES * super::FILE_BLOCK } else { 0 },
+        files: |params| if super::in_work_dir(params) { ring::MAX_NAMES * super::FILE_BLOCK } else { 0 },
         interference: Interference::Blocking,
         target_half_width: 0.05,
         version: 2,

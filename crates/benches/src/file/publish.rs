@@ -18,7 +18,7 @@
 //! **Sources:** None of the earlier suites. See
 //! docs/methods/operating-system.md#metadata-operations.
 
-use super::crowd::{made, name};
+use super::crowd::{check_made, name};
 use super::ring::{self, Maker};
 use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
 use groma_harness::prelude::*;
@@ -48,7 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             OBJECT,
         ],
         needs: &[Need::WorkDir],
-        files: |params| if super::in_work_dir(params) { ring::MOST_NAMES * super::FILE_BLOCK } else { 0 },
+        files: |params| if super::in_work_dir(params) { ring::MAX_NAMES * super::FILE_BLOCK } else { 0 },
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,
@@ -76,7 +76,7 @@ impl Maker for Files<'_> {
     #[inline]
     fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
         if !self.nameless {
-            made(raw::create_at(dir, self.before, &CONTENT), "making a file")?;
+            check_made(raw::create_at(dir, self.before, &CONTENT), "making a file")?;
             return files::rename(dir, self.before, dir, name).context("renaming a file");
         }
         files::publish(dir, name, &CONTENT).map_err(|error| match error.kind() {
@@ -89,7 +89,7 @@ impl Maker for Files<'_> {
 
     #[inline]
     fn remove(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
-        made(raw::unlink_at(dir, name), "removing a file")
+        check_made(raw::unlink_at(dir, name), "removing a file")
     }
 
     fn is_whole(&self, path: &Path) -> io::Result<bool> {

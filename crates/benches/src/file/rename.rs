@@ -22,7 +22,7 @@
 //! **Sources:** No predecessor measures it; mail delivery and editors depend on it. See
 //! docs/methods/operating-system.md#metadata-operations.
 
-use super::crowd::{crowd, made};
+use super::crowd::{check_made, crowd};
 use super::{ENTRIES, WHERE, directory};
 use crate::work;
 use groma_harness::prelude::*;
@@ -66,7 +66,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = directory(ctx)?;
     let _others = crowd(ctx, &scratch, ctx.int("entries"))?;
     let here = scratch.dir();
-    made(raw::create_at(here, THIS, &[]), "making a file")?;
+    check_made(raw::create_at(here, THIS, &[]), "making a file")?;
     let mut there_path = scratch.path().to_owned();
     if ctx.word("kind") == "cross_dir" {
         there_path.push("other");
@@ -78,11 +78,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let mut renames = 0;
     let misplaced = if ctx.word("kind") == "over" {
-        made(raw::create_at(here, THAT, &[]), "making a file")?;
+        check_made(raw::create_at(here, THAT, &[]), "making a file")?;
         ctx.measure_staged(|iters, watch| {
             for n in 0..iters {
                 if n > 0 {
-                    made(raw::create_at(here, THIS, &[]), "making a file")?;
+                    check_made(raw::create_at(here, THIS, &[]), "making a file")?;
                 }
                 watch.start();
                 let renamed = files::rename(here, THIS, there, THAT);
@@ -90,7 +90,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 renamed.context("renaming a file")?;
                 renames += 1;
             }
-            made(raw::create_at(here, THIS, &[]), "making a file")
+            check_made(raw::create_at(here, THIS, &[]), "making a file")
         })?;
         // One last time, to check that the file arrives and the other one goes.
         let file = inode(&this)?;

@@ -21,7 +21,7 @@ const POPULATION: u64 = 16;
 const SLACK: u64 = 8;
 
 /// The most names at a time.
-pub(super) const MOST_NAMES: u64 = POPULATION + SLACK + 1;
+pub(super) const MAX_NAMES: u64 = POPULATION + SLACK + 1;
 
 /// Creates and removes a name.
 pub(super) trait Maker {
@@ -218,7 +218,7 @@ mod tests {
                 let fact = |key| tried.result.fact(key).and_then(|text| text.parse::<u64>().ok()).expect("a number");
                 assert!(fact("at first") >= POPULATION, "{timing:?}: {}", fact("at first"));
                 assert_eq!(fact("not the oldest"), 0);
-                assert!(fact("least") >= POPULATION - SLACK - 1 && fact("most") <= MOST_NAMES, "{timing:?}");
+                assert!(fact("least") >= POPULATION - SLACK - 1 && fact("most") <= MAX_NAMES, "{timing:?}");
                 let share = tried.result.output.proofs.iter().find(|proof| proof.name.contains("that should be there"));
                 assert!(share.is_some_and(|share| !share.holds));
                 tried.least_ns("removed") / tried.least_ns("made")

@@ -1,6 +1,6 @@
 //! The HTTP client: one request, and its response read and checked in full.
 
-use super::message::{self, HEAD_MOST};
+use super::message::{self, MAX_HEAD};
 use super::server::byte_at;
 use groma_harness::sys::io::{read, write_full};
 use groma_harness::sys::net;
@@ -63,7 +63,7 @@ impl Client {
 pub(super) fn server_usage(to: SocketAddr) -> io::Result<[u64; 2]> {
     let connection = TcpStream::connect(to)?;
     net::reset_on_close(connection.as_fd())?;
-    let mut piece = [0; HEAD_MOST];
+    let mut piece = [0; MAX_HEAD];
     write_full(connection.as_fd(), &message::request("/usage", true))?;
     let mut have = 0;
     loop {
@@ -89,9 +89,9 @@ fn fetch(connection: &TcpStream, request: &[u8], length: u64, piece: &mut [u8]) 
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             n => have += n,
         }
-        match message::head_bytes(&piece[..have.min(HEAD_MOST)]) {
+        match message::head_bytes(&piece[..have.min(MAX_HEAD)]) {
             Some(end) => break end,
-            None if have >= HEAD_MOST => return Err(wrong("the head of the response is too long")),
+            None if have >= MAX_HEAD => return Err(wrong("the head of the response is too long")),
             None => {}
         }
     };

@@ -24,7 +24,7 @@
 //! **Sources:** lmbench3 `lat_http`; RFC 9112. See docs/methods/operating-system.md#http.
 
 use super::client::{Client, server_usage};
-use super::server::{BODY_MOST, SERVICE};
+use super::server::{MAX_BODY, SERVICE};
 use crate::parts::{self, Composition, Part, Shown, Times};
 use crate::peer::Peer;
 use crate::proofs;
@@ -98,8 +98,8 @@ fn seconds_each(before_ns: u64, after_ns: u64, requests: f64) -> f64 {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
-    if size > BODY_MOST {
-        return Err(BenchError::Unsupported(format!("a body has {BODY_MOST} bytes at most")));
+    if size > MAX_BODY {
+        return Err(BenchError::Unsupported(format!("a body has {MAX_BODY} bytes at most")));
     }
     let path = format!("/{}/{size}", ctx.word("from"));
     let peer = Peer::start(ctx, &SERVICE)?;

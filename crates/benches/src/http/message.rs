@@ -1,12 +1,12 @@
 //! The part of HTTP/1.1 (RFC 9112) that a `GET` needs: requests and response heads.
 //!
-//! Input is bounded: a head has at most [`HEAD_MOST`] bytes, and a body is as long as
+//! Input is bounded: a head has at most [`MAX_HEAD`] bytes, and a body is as long as
 //! Content-Length says.
 
 use std::fmt::Write;
 
 /// The most bytes in a head.
-pub(crate) const HEAD_MOST: usize = 1 << 10;
+pub(crate) const MAX_HEAD: usize = 1 << 10;
 
 /// A request for `path`; `close` announces that no other will follow on this connection.
 pub(crate) fn request(path: &str, close: bool) -> Vec<u8> {

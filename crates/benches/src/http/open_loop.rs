@@ -79,11 +79,11 @@ const SIZE: u64 = 1024;
 /// The part of the time limit that the closed loop takes, and its fewest requests: enough for its
 /// own quantile.
 const CLOSED_SHARE: u64 = 10;
-const CLOSED_FEWEST: usize = 370;
+const MIN_CLOSED_REQUESTS: usize = 370;
 /// The fewest requests of the open loop: enough for the quantile of one in a thousand.
-const FEWEST: usize = 3700;
+const MIN_REQUESTS: usize = 3700;
 /// The most, which bounds the memory.
-const MOST: usize = 1 << 20;
+const MAX_REQUESTS: usize = 1 << 20;
 /// Times the time limit that a round may take for them.
 const PATIENCE: u64 = 10;
 /// The share of the intended rate that has to be kept.
@@ -157,7 +157,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let begun = ctx.now_ns();
     let (limit, mut closed) = (ctx.time_limit_ns(), Vec::with_capacity(1 << 12));
     let mut now = begun;
-    while closed.len() < CLOSED_FEWEST || now < begun + limit / CLOSED_SHARE {
+    while closed.len() < MIN_CLOSED_REQUESTS || now < begun + limit / CLOSED_SHARE {
         request()?;
         let end = ctx.now_ns();
         closed.push((end - now) as f64 * 1e-9);
@@ -168,7 +168,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let gap_ns = service * 1e9 * 100.0 / load as f64;
     let fits = |ns: u64| (ns as f64 / gap_ns) as usize;
-    let count = fits(limit).max(FEWEST.min(fits(PATIENCE * limit))).clamp(1, MOST);
+    let count = fits(limit).max(MIN_REQUESTS.min(fits(PATIENCE * limit))).clamp(1, MAX_REQUESTS);
     let due = {
         let is_random = ctx.word("arrivals") == "random";
         let rng = ctx.rng();

@@ -10,7 +10,7 @@
 //! Any other path gets a 404. A request that is not an HTTP/1.1 `GET` gets a 400 and ends the
 //! connection.
 
-use super::message::{self, Asked, HEAD_MOST, read_request};
+use super::message::{self, Asked, MAX_HEAD, read_request};
 use crate::peer::{Service, Session, Transport};
 use groma_harness::sys::counters::thread_cpu_ns;
 use groma_harness::sys::io::{read, write_full};
@@ -25,7 +25,7 @@ use std::os::unix::fs::FileExt;
 pub(super) static SERVICE: Service = Service { name: "http.get", transport: Transport::Tcp, serve };
 
 /// Bytes of the longest body.
-pub(crate) const BODY_MOST: u64 = 64 << 20;
+pub(crate) const MAX_BODY: u64 = 64 << 20;
 
 /// The byte at this offset of every body. Neighbours differ, and so do blocks whose size is a power
 /// of two.
@@ -68,10 +68,10 @@ pub(crate) enum Named {
     Nothing,
 }
 
-pub(crate) fn named(path: &str) -> Named {
+pub(crate) fn parse_name(path: &str) -> Named {
     let length = |digits: &str| {
         let plain = digits.bytes().all(|b| b.is_ascii_digit());
-        digits.parse::<u64>().ok().filter(|n| plain && *n <= BODY_MOST).map(|n| n as usize)
+        digits.parse::<u64>().ok().filter(|n| plain && *n <= MAX_BODY).map(|n| n as usize)
     };
     if path == "/usage" {
         return Named::Usage;
@@ -96,7 +96,7 @@ fn serve(session: Session) -> io::Result<()> {
 /// Answers one request after the other until the client closes, or asks to close.
 fn talk(connection: &TcpStream, content: &mut Content) -> io::Result<()> {
     connection.set_nodelay(true)?;
-    let mut input = [0; HEAD_MOST];
+    let mut input = [0; MAX_HEAD];
     let mut have = 0;
     let mut head = String::new();
     loop {
@@ -114,7 +114,7 @@ fn talk(connection: &TcpStream, content: &mut Content) -> io::Result<()> {
             message::response("400 Bad Request", 0, true, &mut head);
             return write_full(connection.as_fd(), head.as_bytes());
         };
-        match named(path) {
+        match parse_name(path) {
             Named::Memory(length) => {
                 message::response("200 OK", length as u64, close, &mut head);
                 write_both(connection, head.as_bytes(), content.bytes(length))?;
@@ -171,9 +171,9 @@ mod tests {
 
     #[test]
     fn a_path_is_a_number_or_nothing() {
-        assert_eq!(named("/memory/0"), Named::Memory(0));
-        assert_eq!(named("/file/1048576"), Named::File(1 << 20));
-        assert_eq!(named("/usage"), Named::Usage);
+        assert_eq!(parse_name("/memory/0"), Named::Memory(0));
+        assert_eq!(parse_name("/file/1048576"), Named::File(1 << 20));
+        assert_eq!(parse_name("/usage"), Named::Usage);
         for path in [
             "",
             "/",
@@ -187,7 +187,7 @@ mod tests {
             "/usage/",
             "usage",
         ] {
-            assert_eq!(named(path), Named::Nothing, "{path:?}");
+            assert_eq!(parse_name(path), Named::Nothing, "{path:?}");
         }
     }
 

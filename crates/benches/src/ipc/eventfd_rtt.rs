@@ -15,7 +15,7 @@
 //! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
-use super::{NEAR, ONE_PROCESS_EACH};
+use super::{NEAR_PLACEMENTS, ONE_PROCESS_EACH};
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{read_full, write_full};
 use groma_harness::sys::kernel_objects::eventfd;
@@ -29,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one round trip: a write and a read on each side",
         timing: Timing::Each,
         scaling: ONE_PROCESS_EACH,
-        placements: NEAR,
+        placements: NEAR_PLACEMENTS,
         interference: Interference::Blocking,
         target_half_width: 0.02,
         version: 2,

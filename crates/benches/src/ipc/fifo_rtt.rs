@@ -17,7 +17,7 @@
 //! **Sources:** lmbench3 `lat_fifo`. See docs/methods/operating-system.md#round-trips.
 
 use super::ends::{Stream, message};
-use super::{NEAR, ONE_PROCESS_EACH, sizes, trip};
+use super::{NEAR_PLACEMENTS, ONE_PROCESS_EACH, sizes, trip};
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
 use groma_harness::sys::kernel_objects::fifo;
@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         params: &[sizes(&["1", "64", "1K", "16K", "64K"])],
         scaling: ONE_PROCESS_EACH,
-        placements: NEAR,
+        placements: NEAR_PLACEMENTS,
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.02,

@@ -18,7 +18,7 @@
 //! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
-use super::{NEAR, ONE_PROCESS_EACH, WORDS, crossed};
+use super::{NEAR_PLACEMENTS, ONE_PROCESS_EACH, WORDS, ends};
 use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::fork::PeerWatch;
@@ -34,7 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         outputs: &[Output::MAIN, FIRST_TRIPS],
         scaling: ONE_PROCESS_EACH,
-        placements: NEAR,
+        placements: NEAR_PLACEMENTS,
         interference: Interference::Blocking,
         target_half_width: 0.02,
         version: 2,
@@ -86,7 +86,7 @@ impl End for Words<'_> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let words = Shared::<AtomicU32>::new(WORDS).context("sharing memory with the peer")?;
-    let [mut here, there] = crossed(&words).map(|(input, output)| Words { input, output, received: 0, sent: 0 });
+    let [mut here, there] = ends(&words).map(|(input, output)| Words { input, output, received: 0, sent: 0 });
     trip::measure(ctx, &mut here, || Ok(there))
 }
 

@@ -26,7 +26,7 @@
 //! **Sources:** lmbench3 `lat_fcntl`. See docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
-use super::{NEAR, ONE_PROCESS_EACH};
+use super::{NEAR_PLACEMENTS, ONE_PROCESS_EACH};
 use crate::lock::{LOCK_KIND, lock_kind};
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
@@ -42,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         params: &[LOCK_KIND],
         scaling: ONE_PROCESS_EACH,
-        placements: NEAR,
+        placements: NEAR_PLACEMENTS,
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.02,

@@ -43,7 +43,7 @@ pub(crate) static ABOUT: Family = Family {
 pub(crate) const ALL: &[&Benchmark] = listed!("ipc");
 
 /// The default placements of the two sides; every other placement can be requested.
-const NEAR: &[Placement] = &[Placement::SameCpu, Placement::SameLlc];
+const NEAR_PLACEMENTS: &[Placement] = &[Placement::SameCpu, Placement::SameLlc];
 
 /// How round trips scale.
 const ONE_PROCESS_EACH: Scaling =
@@ -56,14 +56,14 @@ const fn sizes(full: &'static [&'static str]) -> Param {
 
 /// Distance of the two words of a round trip through memory, in words: no processor has cache lines
 /// above 256 bytes.
-const APART: usize = 64;
+const LINE_WORDS: usize = 64;
 /// Words that are shared.
-const WORDS: usize = 2 * APART;
+const WORDS: usize = 2 * LINE_WORDS;
 
 /// The two ends of a round trip through memory: the word that each waits on, and the one that it
 /// changes.
-fn crossed(words: &[AtomicU32]) -> [(&AtomicU32, &AtomicU32); 2] {
-    let (forth, back) = (&words[0], &words[APART]);
+fn ends(words: &[AtomicU32]) -> [(&AtomicU32, &AtomicU32); 2] {
+    let (forth, back) = (&words[0], &words[LINE_WORDS]);
     [(back, forth), (forth, back)]
 }
 
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn the_words_are_crossed_and_have_cache_lines_of_their_own() {
         let words = groma_harness::sys::shared::Shared::<AtomicU32>::new(WORDS).expect("memory");
-        let [here, there] = crossed(&words);
+        let [here, there] = ends(&words);
         assert!(std::ptr::eq(here.0, there.1) && std::ptr::eq(here.1, there.0));
         let address = |word: &AtomicU32| std::ptr::from_ref(word).addr();
         // The longest lines have 256 bytes.
@@ -136,7 +136,7 @@ mod tests {
                 "ipc.spin_rtt" | "http.open_loop" => vec![Placement::SameLlc],
                 "net.tcp_dispatch" => vec![Placement::Free],
                 id if id.starts_with("ctx.") => vec![Placement::SameCpu],
-                _ => NEAR.to_vec(),
+                _ => NEAR_PLACEMENTS.to_vec(),
             };
             let places = bench.info.placements;
             assert!(expected.iter().all(|place| places.contains(place)), "{}: {places:?}", bench.info.id);

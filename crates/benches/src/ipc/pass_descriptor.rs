@@ -23,7 +23,7 @@
 
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
-use groma_harness::sys::messages::{Carrier, MOST_DESCRIPTORS};
+use groma_harness::sys::messages::{Carrier, MAX_DESCRIPTORS};
 use groma_harness::sys::splice::memory_file;
 use groma_harness::sys::unix::{Kind, pair};
 use std::fs::File;
@@ -50,8 +50,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let count = ctx.int("count") as usize;
-    if count > MOST_DESCRIPTORS {
-        return Err(BenchError::Unsupported(format!("a message carries {MOST_DESCRIPTORS} descriptors at most")));
+    if count > MAX_DESCRIPTORS {
+        return Err(BenchError::Unsupported(format!("a message carries {MAX_DESCRIPTORS} descriptors at most")));
     }
     let (near, far) = pair(Kind::Stream).context("making a pair of sockets")?;
     let file = memory_file().context("making a file in memory")?;

@@ -114,7 +114,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ipc::stream::tests::measured;
+    use crate::ipc::stream::tests::assert_measured;
 
     /// With one less, a page is filled again while its last reader may still be at it.
     #[test]
@@ -143,7 +143,7 @@ mod tests {
             ("1M", "max", "vmsplice"),
         ] {
             let chosen = [("size", size), ("buffer", buffer), ("by", by)];
-            match measured(&BENCH, &chosen, None) {
+            match assert_measured(&BENCH, &chosen, None) {
                 Ok(tried) => {
                     let facts = &tried.result.output.facts;
                     assert!(facts.iter().any(|f| f.key == "stream.holds"), "{facts:?}");

@@ -20,7 +20,7 @@
 //! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
-use super::{NEAR, ONE_PROCESS_EACH};
+use super::{NEAR_PLACEMENTS, ONE_PROCESS_EACH};
 use groma_harness::prelude::*;
 use groma_harness::sys::sync::Semaphores;
 use std::io;
@@ -32,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one round trip: a post and a wait on each side",
         timing: Timing::Each,
         scaling: ONE_PROCESS_EACH,
-        placements: NEAR,
+        placements: NEAR_PLACEMENTS,
         interference: Interference::Blocking,
         target_half_width: 0.02,
         tier: Tier::Standard,

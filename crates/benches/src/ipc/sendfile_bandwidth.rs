@@ -129,7 +129,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ipc::stream::tests::measured;
+    use crate::ipc::stream::tests::assert_measured;
     use crate::scratch::testing::Place;
 
     /// A single part, sent over and over, would stay in a smaller cache.
@@ -146,7 +146,7 @@ mod tests {
         for by in ["sendfile", "splice", "read_write"] {
             for (size, to) in [("64K", "socket"), ("5000", "socket"), ("64K", "pipe"), ("1M", "pipe")] {
                 let chosen = [("size", size), ("by", by), ("to", to)];
-                match measured(&BENCH, &chosen, Some(place.path())) {
+                match assert_measured(&BENCH, &chosen, Some(place.path())) {
                     Ok(_) => {}
                     // Not every file system can lend its pages.
                     Err(BenchError::Unsupported(why)) if by != "read_write" => eprintln!("{chosen:?}: {why}"),

@@ -22,7 +22,7 @@
 //! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
-use super::{WORDS, crossed};
+use super::{WORDS, ends};
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::shared::Shared;
@@ -86,6 +86,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ));
     }
     let words = Shared::<AtomicU32>::new(WORDS).context("sharing memory with the peer")?;
-    let [mut here, there] = crossed(&words).map(|(input, output)| Words { input, output, received: 0, sent: 0 });
+    let [mut here, there] = ends(&words).map(|(input, output)| Words { input, output, received: 0, sent: 0 });
     trip::measure(ctx, &mut here, || Ok(there))
 }

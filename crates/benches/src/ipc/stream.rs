@@ -98,7 +98,7 @@ fn write_until_stopped<'a>(
 
 /// Why the stream ended early: the writer's error if it has one, since the reader sees only the end
 /// of the stream.
-fn broken(seen: &io::Error, shared: &[AtomicU64]) -> BenchError {
+fn end_error(seen: &io::Error, shared: &[AtomicU64]) -> BenchError {
     let error = match shared[ERRNO].load(SeqCst) as i32 {
         0 => return BenchError::from_io("reading", seen),
         errno => io::Error::from_raw_os_error(errno),
@@ -152,7 +152,7 @@ pub(super) fn run<'a>(
     let mut take = |transfers: u64| {
         let cpu = thread_cpu_ns();
         for _ in 0..transfers {
-            read_full(read_end.as_fd(), buffer).map_err(|e| broken(&e, &shared))?;
+            read_full(read_end.as_fd(), buffer).map_err(|e| end_error(&e, &shared))?;
             if touch && !holds(buffer, number % cycle) {
                 return Err(BenchError::Failed(format!("transfer {number} did not arrive as it was written")));
             }
@@ -204,7 +204,7 @@ pub(super) mod tests {
     use std::path::Path;
 
     /// Asserts that a stream was measured, and that only what was moved and compared counts.
-    pub(crate) fn measured(
+    pub(crate) fn assert_measured(
         bench: &Benchmark,
         chosen: &[(&str, &str)],
         dir: Option<&Path>,
@@ -227,10 +227,10 @@ pub(super) mod tests {
     fn the_reason_is_that_of_the_writer() {
         let shared = Shared::<AtomicU64>::new(4).expect("memory");
         let eof = io::Error::from(io::ErrorKind::UnexpectedEof);
-        assert!(matches!(broken(&eof, &shared), BenchError::Failed(why) if why.starts_with("reading")));
+        assert!(matches!(end_error(&eof, &shared), BenchError::Failed(why) if why.starts_with("reading")));
         for (errno, wanted) in [(EMSGSIZE, "unsupported"), (38, "unsupported"), (1, "denied"), (5, "failed")] {
             shared[ERRNO].store(errno as u64, SeqCst);
-            let got = match broken(&eof, &shared) {
+            let got = match end_error(&eof, &shared) {
                 BenchError::Unsupported(_) => "unsupported",
                 BenchError::Denied(_) => "denied",
                 BenchError::Failed(_) => "failed",

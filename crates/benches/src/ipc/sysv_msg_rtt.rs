@@ -18,7 +18,7 @@
 
 use super::ends::all;
 use super::trip::{self, End};
-use super::{NEAR, ONE_PROCESS_EACH, beyond, ends, sizes};
+use super::{NEAR_PLACEMENTS, ONE_PROCESS_EACH, beyond, ends, sizes};
 use groma_harness::prelude::*;
 use groma_harness::sys::sysv::{self, Message, Queue};
 use std::io;
@@ -31,7 +31,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         params: &[sizes(&["1", "64", "1K", "8K"])],
         scaling: ONE_PROCESS_EACH,
-        placements: NEAR,
+        placements: NEAR_PLACEMENTS,
         interference: Interference::Blocking,
         target_half_width: 0.02,
         tier: Tier::Standard,

@@ -21,7 +21,7 @@
 //! **Sources:** lmbench3 `lat_sem`. See docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
-use super::{NEAR, ONE_PROCESS_EACH};
+use super::{NEAR_PLACEMENTS, ONE_PROCESS_EACH};
 use groma_harness::prelude::*;
 use groma_harness::sys::sysv::{self, Semaphores};
 use std::io;
@@ -39,7 +39,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         )
         .quick(&["each"])],
         scaling: ONE_PROCESS_EACH,
-        placements: NEAR,
+        placements: NEAR_PLACEMENTS,
         interference: Interference::Blocking,
         target_half_width: 0.02,
         version: 2,

@@ -57,14 +57,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// may be in flight.
 pub(super) const PIECE: u64 = 32 << 10;
 /// What iperf and others request; the kernel reduces it to its limit.
-const LARGE: usize = 4 << 20;
+const LARGE_BUFFER: usize = 4 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     let kind = if ctx.word("kind") == "seqpacket" { Kind::SeqPacket } else { Kind::Stream };
     let (read_end, write_end) = unix::pair(kind).context("making a pair of sockets")?;
     if ctx.word("buffer") == "large" {
-        socket::set_send_buffer(write_end.as_fd(), LARGE).context("setting SO_SNDBUF")?;
+        socket::set_send_buffer(write_end.as_fd(), LARGE_BUFFER).context("setting SO_SNDBUF")?;
     }
     let holds = socket::send_buffer(write_end.as_fd()).context("asking for SO_SNDBUF")? as u64 + PIECE;
     let medium = Medium { read_end, write_end, holds };
@@ -83,7 +83,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ipc::stream::tests::measured;
+    use crate::ipc::stream::tests::assert_measured;
     use groma_harness::testing::try_out;
 
     #[test]
@@ -95,7 +95,8 @@ mod tests {
             ("64K", "seqpacket", "default"),
             ("1001", "seqpacket", "large"),
         ] {
-            measured(&BENCH, &[("size", size), ("kind", kind), ("buffer", buffer)], None).expect("a pair of sockets");
+            assert_measured(&BENCH, &[("size", size), ("kind", kind), ("buffer", buffer)], None)
+                .expect("a pair of sockets");
         }
     }
 
@@ -105,10 +106,10 @@ mod tests {
         for (buffer, large) in [("default", false), ("large", true)] {
             let (_, end) = unix::pair(Kind::Stream).expect("a pair of sockets");
             if large {
-                socket::set_send_buffer(end.as_fd(), LARGE).expect("SO_SNDBUF");
+                socket::set_send_buffer(end.as_fd(), LARGE_BUFFER).expect("SO_SNDBUF");
             }
             let holds = socket::send_buffer(end.as_fd()).expect("SO_SNDBUF") as u64 + PIECE;
-            let tried = measured(&BENCH, &[("buffer", buffer)], None).expect("a pair of sockets");
+            let tried = assert_measured(&BENCH, &[("buffer", buffer)], None).expect("a pair of sockets");
             assert_eq!(tried.result.fact("stream.holds"), Some(holds.to_string().as_str()), "{buffer}");
         }
     }

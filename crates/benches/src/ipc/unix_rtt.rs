@@ -25,7 +25,7 @@
 //! docs/methods/operating-system.md#round-trips.
 
 use super::ends::{Socket, length, message};
-use super::{NEAR, ONE_PROCESS_EACH, beyond, sizes, trip};
+use super::{NEAR_PLACEMENTS, ONE_PROCESS_EACH, beyond, sizes, trip};
 use crate::parts::{self, Composition, Shown};
 use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
@@ -47,7 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quick(&["pair"]),
         ],
         scaling: ONE_PROCESS_EACH,
-        placements: NEAR,
+        placements: NEAR_PLACEMENTS,
         composed_of: COMPOSED_OF,
         interference: Interference::Blocking,
         target_half_width: 0.02,

@@ -26,7 +26,7 @@
 
 use crate::work::{self, ANSWERED};
 use groma_harness::prelude::*;
-use groma_harness::sys::filter::{Compares, MOST_COMPARISONS, PLANTED, pass_after};
+use groma_harness::sys::filter::{Compares, MAX_COMPARISONS, PLANTED, pass_after};
 use groma_harness::sys::raw;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -51,8 +51,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let comparisons = ctx.int("comparisons");
-    if comparisons > MOST_COMPARISONS {
-        return Err(BenchError::Unsupported(format!("a filter compares {MOST_COMPARISONS} times at most")));
+    if comparisons > MAX_COMPARISONS {
+        return Err(BenchError::Unsupported(format!("a filter compares {MAX_COMPARISONS} times at most")));
     }
     let compares = if ctx.word("by") == "number" { Compares::Number } else { Compares::Argument };
     let parent = raw::getppid();

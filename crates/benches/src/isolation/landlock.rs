@@ -46,14 +46,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// What the kernel allows.
-const MOST_LAYERS: u64 = 16;
+const MAX_LAYERS: u64 = 16;
 /// A file that everyone may read, and no rule names.
 const OUTSIDE: &str = "/dev/null";
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let layers = ctx.int("layers");
-    if !(1..=MOST_LAYERS).contains(&layers) {
-        return Err(BenchError::Unsupported(format!("there are 1 to {MOST_LAYERS} layers")));
+    if !(1..=MAX_LAYERS).contains(&layers) {
+        return Err(BenchError::Unsupported(format!("there are 1 to {MAX_LAYERS} layers")));
     }
     let scratch = Scratch::new(ctx)?;
     let name = scratch.file_at_depth(ctx.int("depth"))?;

@@ -18,8 +18,6 @@ mod veth;
 mod tracepoint;
 mod uprobe;
 
-pub(crate) use control_group::{nested_group, own_group};
-
 pub(crate) static ABOUT: Family = Family {
     name: "isolation",
     summary: "Namespaces, control groups, filters and probes: what containers are made of",

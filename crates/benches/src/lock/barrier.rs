@@ -52,7 +52,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// Words between the rows of two members, so that no two share a cache line.
-const APART: usize = 32;
+const LINE_WORDS: usize = 32;
 
 // What is known of a member: words on a line of its own.
 
@@ -77,24 +77,24 @@ struct Meeting {
 impl Meeting {
     fn new(key: Key, members: u32) -> io::Result<Meeting> {
         let barrier = locks::Barrier::new(key, members)?;
-        Ok(Meeting { barrier, members, rows: Shared::new(members as usize * APART)?, last: Shared::new(1)? })
+        Ok(Meeting { barrier, members, rows: Shared::new(members as usize * LINE_WORDS)?, last: Shared::new(1)? })
     }
 
     #[inline(always)]
-    fn row(&self, member: u32, what: usize) -> &AtomicU64 {
-        &self.rows[member as usize * APART + what]
+    fn row(&self, member: u32, counter: usize) -> &AtomicU64 {
+        &self.rows[member as usize * LINE_WORDS + counter]
     }
 
-    fn sum(&self, what: usize) -> u64 {
-        (0..self.members).map(|member| self.row(member, what).load(SeqCst)).sum()
+    fn sum(&self, counter: usize) -> u64 {
+        (0..self.members).map(|member| self.row(member, counter).load(SeqCst)).sum()
     }
 
     /// One crossing of this member, which has made `crossed` before.
     #[inline(always)]
     fn cross(&self, member: u32, crossed: u64) -> io::Result<()> {
         // Only this member writes its row.
-        let add = |what, more| {
-            let word = self.row(member, what);
+        let add = |counter, more| {
+            let word = self.row(member, counter);
             word.store(word.load(Relaxed) + more, Release);
         };
         add(COME, 1);
@@ -154,9 +154,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     members::end(ctx, others)?;
 
     // All made one more, to leave together.
-    for (what, of) in [("least", u64::min as fn(u64, u64) -> u64), ("greatest", u64::max)] {
+    for (extreme, of) in [("least", u64::min as fn(u64, u64) -> u64), ("greatest", u64::max)] {
         let crossed = (0..members).map(|member| meeting.row(member, CROSSED).load(SeqCst)).reduce(of);
-        let what = format!("crossings of the member with the {what} number, per crossing credited");
+        let what = format!("crossings of the member with the {extreme} number, per crossing credited");
         work::once_each(ctx, &what, crossed.unwrap_or(0).saturating_sub(1), ctx.iterations());
     }
     let told = meeting.sum(TOLD).saturating_sub(1);
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_barrier_for_fewer_than_come_is_noticed() {
         let meeting = Meeting::new(Key::Private, 1).expect("a barrier");
-        let meeting = Arc::new(Meeting { members: 2, rows: Shared::new(2 * APART).expect("memory"), ..meeting });
+        let meeting = Arc::new(Meeting { members: 2, rows: Shared::new(2 * LINE_WORDS).expect("memory"), ..meeting });
         meeting.cross(0, 0).expect("crossed alone");
         assert_eq!(meeting.sum(BEHIND), 1);
         meeting.cross(1, 0).expect("crossed alone");

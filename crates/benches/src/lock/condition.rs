@@ -113,12 +113,12 @@ impl Room {
         })
     }
 
-    fn get(&self, what: usize) -> u64 {
-        self.words[what].load(Relaxed)
+    fn get(&self, word: usize) -> u64 {
+        self.words[word].load(Relaxed)
     }
 
-    fn set(&self, what: usize, value: u64) {
-        self.words[what].store(value, Relaxed);
+    fn set(&self, word: usize, value: u64) {
+        self.words[word].store(value, Relaxed);
     }
 
     /// Whether the last call has woken all that it was to wake, and they wait again.

@@ -194,7 +194,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ => contest::run(ctx, Single::new, ALL_WRITE),
     }?;
     if let Some(times) = times {
-        let [waits, hand_overs] = [Wait::Write, Wait::HandOver].map(|what| &times[what as usize]);
+        let [waits, hand_overs] = [Wait::Write, Wait::HandOver].map(|wait| &times[wait as usize]);
         contest::state_time(ctx, "wait_p999", waits, 0.999, "no member waited");
         contest::state_time(ctx, "longest_wait", waits, 1.0, "no member waited");
         let nobody = "no member was waiting when another one gave the lock back";

@@ -47,7 +47,7 @@ const WINDOW_NS: u64 = 200_000;
 /// group (docs/methods/timing.md#intervals-of-a-worker-group).
 const CROWDED_NS: u64 = 20_000_000;
 /// The fewest windows of a kind that make a value.
-const FEW: usize = 3;
+const MIN_WINDOWS: usize = 3;
 /// How long a member polls before a window until it sleeps, in nanoseconds.
 const AWAKE_NS: u64 = 50_000;
 /// Turns of the member that measures before it reads the clock.
@@ -57,7 +57,7 @@ const BATCH_NS: f64 = 2_000.0;
 /// In the place of the number of a window: a member has failed.
 const FAILED: u32 = LEAVE - 1;
 /// Words between two that different members write, so that no two share a cache line.
-const APART: usize = 32;
+const LINE_WORDS: usize = 32;
 
 // What the lock protects: words on one cache line.
 
@@ -115,14 +115,14 @@ struct Member<'a, L> {
 }
 
 impl<L: Lock> Member<'_, L> {
-    fn row(&self, what: usize) -> &AtomicU64 {
-        self.contest.row(self.number, what)
+    fn row(&self, counter: usize) -> &AtomicU64 {
+        self.contest.row(self.number, counter)
     }
 
     /// Only this member writes its row.
     #[inline(always)]
-    fn add(&self, what: usize, more: u64) {
-        let word = self.row(what);
+    fn add(&self, counter: usize, more: u64) {
+        let word = self.row(counter);
         word.store(word.load(Relaxed) + more, Relaxed);
     }
 
@@ -199,8 +199,8 @@ impl<L: Lock> Member<'_, L> {
     }
 
     #[inline(always)]
-    fn tally(&self, what: Wait, ns: u64) {
-        let word = &self.contest.tally(self.number, what)[bin(ns)];
+    fn tally(&self, wait: Wait, ns: u64) {
+        let word = &self.contest.tally(self.number, wait)[bin(ns)];
         word.store(word.load(Relaxed) + 1, Relaxed);
     }
 
@@ -288,8 +288,8 @@ impl<L: Lock> Contest<L> {
             turns,
             members,
             words: Shared::new(1 + 2 * many)?,
-            inside: Shared::new(APART)?,
-            rows: Shared::new(many * APART)?,
+            inside: Shared::new(LINE_WORDS)?,
+            rows: Shared::new(many * LINE_WORDS)?,
             tallies: Shared::new(many * Wait::ALL * BINS)?,
         })
     }
@@ -303,21 +303,21 @@ impl<L: Lock> Contest<L> {
     }
 
     #[inline(always)]
-    fn row(&self, member: u32, what: usize) -> &AtomicU64 {
-        &self.rows[member as usize * APART + what]
+    fn row(&self, member: u32, counter: usize) -> &AtomicU64 {
+        &self.rows[member as usize * LINE_WORDS + counter]
     }
 
     fn turns_of(&self, member: u32) -> u64 {
         self.row(member, WRITES).load(Relaxed) + self.row(member, READS).load(Relaxed)
     }
 
-    fn sum(&self, what: usize) -> u64 {
-        (0..self.members).map(|member| self.row(member, what).load(SeqCst)).sum()
+    fn sum(&self, counter: usize) -> u64 {
+        (0..self.members).map(|member| self.row(member, counter).load(SeqCst)).sum()
     }
 
     #[inline(always)]
-    fn tally(&self, member: u32, what: Wait) -> &[AtomicU32] {
-        &self.tallies[(member as usize * Wait::ALL + what as usize) * BINS..][..BINS]
+    fn tally(&self, member: u32, wait: Wait) -> &[AtomicU32] {
+        &self.tallies[(member as usize * Wait::ALL + wait as usize) * BINS..][..BINS]
     }
 
     fn member(&self, number: u32) -> Member<'_, L> {
@@ -419,8 +419,8 @@ impl<L: Lock> Arena<'_, L> {
     /// Adds what the members have tallied, if the window counts, and clears it.
     fn take_tallies(&mut self, counts: bool) {
         for member in 0..self.contest.members {
-            for (what, times) in [Wait::Write, Wait::Read, Wait::HandOver].into_iter().zip(&mut self.times) {
-                let seen = self.contest.tally(member, what).iter().zip(&mut times.0);
+            for (wait, times) in [Wait::Write, Wait::Read, Wait::HandOver].into_iter().zip(&mut self.times) {
+                let seen = self.contest.tally(member, wait).iter().zip(&mut times.0);
                 for (word, times) in seen.filter(|(word, _)| word.load(Relaxed) > 0) {
                     *times += u64::from(word.swap(0, Relaxed)) * u64::from(counts);
                 }
@@ -430,7 +430,7 @@ impl<L: Lock> Arena<'_, L> {
 
     /// Whether there are too few windows of either kind.
     fn has_few(&self) -> bool {
-        self.plain.len().min(self.timed) < if self.crowded { 1 } else { FEW }
+        self.plain.len().min(self.timed) < if self.crowded { 1 } else { MIN_WINDOWS }
     }
 }
 

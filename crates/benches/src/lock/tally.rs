@@ -4,22 +4,23 @@
 //! all times was rejected, since the member that has the lock most would fill its list first.
 
 /// How finely times are told: the bins of a power of two. A time is off by at most 0.4 %.
-const FINE: u32 = 7;
+const FINE_BITS: u32 = 7;
 /// Bins up to half an hour.
-pub(super) const BINS: usize = (34 << FINE) as usize;
+pub(super) const BINS: usize = (34 << FINE_BITS) as usize;
 
 /// The bin of a time.
 pub(super) fn bin(ns: u64) -> usize {
     let ns = ns.max(1);
     let power = ns.ilog2();
-    let bin = if power <= FINE { ns } else { (u64::from(power - FINE) << FINE) + (ns >> (power - FINE)) };
+    let bin =
+        if power <= FINE_BITS { ns } else { (u64::from(power - FINE_BITS) << FINE_BITS) + (ns >> (power - FINE_BITS)) };
     (bin as usize).min(BINS - 1)
 }
 
 /// The middle of a bin, in nanoseconds.
 fn middle(bin: usize) -> f64 {
-    let power = (bin >> FINE).saturating_sub(1);
-    let first = (bin - (power << FINE)) << power;
+    let power = (bin >> FINE_BITS).saturating_sub(1);
+    let first = (bin - (power << FINE_BITS)) << power;
     first as f64 + ((1u64 << power) - 1) as f64 / 2.0
 }
 

@@ -44,11 +44,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// The fraction that is touched (one in `PART`), and the most bytes: far from any limit, and a few
 /// milliseconds.
 const PART: u64 = 16;
-const MOST: u64 = 64 << 20;
+const MAX_PART: u64 = 64 << 20;
 
 /// How much of the available memory is touched, in whole pages.
 fn part(available: u64, page: u64) -> u64 {
-    (available / PART).min(MOST) / page * page
+    (available / PART).min(MAX_PART) / page * page
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -99,7 +99,7 @@ mod tests {
         let bytes = tried.stated("").expect("stated");
         let fact = |key: &str| tried.result.fact(key).map(str::to_owned);
         let touched: f64 = fact("touched").expect("told").parse().expect("a number");
-        assert!(touched <= bytes / PART as f64 && touched <= MOST as f64, "{touched} of {bytes}");
+        assert!(touched <= bytes / PART as f64 && touched <= MAX_PART as f64, "{touched} of {bytes}");
         assert!(fact("limit").is_some_and(|limit| !limit.is_empty()));
         assert_eq!(tried.proven("share of the touched pages that are there"), 1.0);
         if let Some(total) = fact("declared") {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_part_is_small_and_of_whole_pages() {
-        assert_eq!(part(u64::MAX, 4096), MOST);
+        assert_eq!(part(u64::MAX, 4096), MAX_PART);
         assert_eq!(part(256 << 20, 4096), 16 << 20);
         assert_eq!(part(100_000, 4096), 4096);
         assert_eq!(part(65_535, 4096), 0);

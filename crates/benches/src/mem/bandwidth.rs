@@ -53,7 +53,7 @@ use groma_harness::model::{AUTO, Params};
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::STREAM_PATTERN;
 use groma_harness::sys::pages::{Map, Policy};
-use groma_harness::sys::stream::{APART, Op, Stream, apart};
+use groma_harness::sys::stream::{ADDRESS_OFFSET, Op, Stream, apart};
 use std::ops::Range;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -221,7 +221,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 /// What is written and what is read, `bytes` each; a side that the operation lacks is empty.
 pub(super) fn sides(op: Op, buffer: &mut [u8], bytes: usize) -> Result<(&mut [u8], &[u8]), BenchError> {
     let sides: (&mut [u8], &[u8]) = match (op.read_per_byte() > 0, op.written_per_byte() > 0) {
-        (true, true) => apart(buffer, bytes, APART).map_err(BenchError::Failed)?,
+        (true, true) => apart(buffer, bytes, ADDRESS_OFFSET).map_err(BenchError::Failed)?,
         (true, false) => (&mut [], &buffer[..bytes]),
         _ => (&mut buffer[..bytes], &[]),
     };

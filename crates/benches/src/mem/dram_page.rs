@@ -64,12 +64,12 @@ const AGAIN: usize = 48;
 /// Windows of each pair in the second pass.
 const AGAIN_WINDOWS: usize = 25;
 /// The fewest slow pairs that make a mode.
-const FEWEST: usize = 3;
+const MIN_SLOW_PAIRS: usize = 3;
 /// How many widths of the others a slow pair has to lie beyond their median.
 const WIDTHS: f64 = 4.0;
 /// And the least distance as a fraction of the median: a bank's precharge and activation take 25 ns
 /// and more, a turn 200 to 400.
-const APART: f64 = 0.04;
+const MODE_DISTANCE: f64 = 0.04;
 
 /// Two modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,16 +87,16 @@ struct Modes {
 /// # Errors
 /// The reason why they form none.
 fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
-    if others.len() < FEWEST {
+    if others.len() < MIN_SLOW_PAIRS {
         return Err("too few pairs".to_owned());
     }
     // Where a window was never timed there is no quantile, and nothing is beyond it.
     let at = |values: &[f64], q: f64| order::quantile(values, q).unwrap_or(f64::INFINITY);
     let middle = at(others, 0.5);
     let width = at(others, 0.9) - at(others, 0.1);
-    let limit = middle + (WIDTHS * width).max(APART * middle);
+    let limit = middle + (WIDTHS * width).max(MODE_DISTANCE * middle);
     let slow: Vec<f64> = candidates.iter().copied().filter(|t| *t > limit).collect();
-    if slow.len() < FEWEST {
+    if slow.len() < MIN_SLOW_PAIRS {
         return Err(format!(
             "{} of the slowest pairs stay more than {:.0} ns beyond the others (median {:.0} ns, width {:.0} ns)",
             slow.len(),

@@ -29,10 +29,10 @@ use groma_harness::rendezvous::{Control, Partners};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::counters::{Usage, current_cpu};
+use groma_harness::sys::cpu_list::parse_cpus;
 use groma_harness::sys::hammer::{Hammer, Kind};
 use groma_harness::sys::pages::{Map, Policy};
 use groma_harness::sys::shared::Shared;
-use groma_harness::sys::topology::parse_cpus;
 use groma_harness::sys::{affinity, numa, process};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -118,7 +118,7 @@ struct Writer {
 impl Writer {
     /// Prepares the memory, waits for the command, runs the operations and stores the results.
     fn work(&self, control: &Control, row: &[AtomicU64]) -> Result<(), String> {
-        let put = |what: Found, value: u64| row[what as usize].store(value, SeqCst);
+        let put = |place: Found, value: u64| row[place as usize].store(value, SeqCst);
         let mut map = match self.prepare() {
             Ok(map) => map,
             Err((step, error)) => {
@@ -244,7 +244,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let writer = Writer { cpu: cpus[i], node, kind, bytes: bytes as usize, ops, seed: ctx.rng().next_u64() };
         partners.fork(ctx, format!("the writer on CPU {}", writer.cpu), |control| writer.work(control, row))?;
     }
-    let at = |i: usize, what: Found| rows[i * width + what as usize].load(SeqCst);
+    let at = |i: usize, place: Found| rows[i * width + place as usize].load(SeqCst);
     // Of a step that failed, the writer left the reason.
     let reason = |ended: BenchError| {
         let failed = (0..writers).find(|i| at(*i, Found::Step) > 0);
@@ -272,7 +272,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.state_as("rate", (ops * writers as u64) as f64 / wall);
     ctx.state_as("overlap", all.overlap);
     ctx.state_as("unfairness", all.unfairness);
-    let total = |what: Found| (0..writers).map(|i| at(i, what)).sum::<u64>();
+    let total = |place: Found| (0..writers).map(|i| at(i, place)).sum::<u64>();
     let share = total(Found::Ops) as f64 / (ops * writers as u64) as f64;
     ctx.prove("operations that the counters went through, per operation", "exactly 1", share, 1.0..=1.0);
     let wrong = total(Found::WrongWords) as f64;

@@ -57,7 +57,7 @@ const AREA: [u64; 2] = [256 << 10, 4 << 20];
 const SWEEPS: [u32; 2] = [2, 8];
 /// How much more a pair in two lines has to cost, in cycles: a second-level hit costs more than
 /// that everywhere.
-const LEAST_STEP: f64 = 2.5;
+const MIN_STEP: f64 = 2.5;
 
 /// The cost of a pair at each distance, in cycles.
 type Curve = [f64; DISTANCES.len()];
@@ -65,7 +65,7 @@ type Curve = [f64; DISTANCES.len()];
 /// The distances at which the cost leaves its lower level, and reaches the upper one.
 fn step(curve: &Curve) -> Result<(usize, usize), String> {
     let (low, high) = (curve[0], curve[DISTANCES.len() - 1]);
-    if high - low < LEAST_STEP {
+    if high - low < MIN_STEP {
         return Err(format!(
             "a second word {} bytes away costs as much as one beside it",
             DISTANCES[DISTANCES.len() - 1]

@@ -93,7 +93,7 @@ const WINDOW_NS: f64 = 400_000.0;
 /// Windows between two checks whether enough of them count.
 const BATCH: usize = 8;
 /// Windows that have to count: enough to end the round, for a 95th percentile, and for a median.
-const ENOUGH: usize = 24;
+const ENOUGH_WINDOWS: usize = 24;
 const FOR_P95: usize = 20;
 const FOR_MEDIAN: usize = 5;
 /// How far from its own pace a generator may be.
@@ -270,7 +270,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let bytes = after.iter().zip(&before).map(|(after, before)| (after - before) as f64).collect();
             windows.push(Window { ns, bytes, clean });
         }
-        if together(&windows).len() >= ENOUGH {
+        if together(&windows).len() >= ENOUGH_WINDOWS {
             break;
         }
         generators.check_alive()?;
@@ -512,7 +512,7 @@ mod tests {
             let value = |name: &str| tried.stated(name);
             assert!(value("idle").is_some_and(|idle| idle > 0.0));
             assert_eq!(value("").is_some(), value("bandwidth").is_some());
-            assert!(value("").is_some() || tried.remarked("co-run"));
+            assert!(value("").is_some() || tried.has_remark("co-run"));
             if let (Some(median), Some(p95)) = (value(""), value("p95")) {
                 assert!(median <= p95);
             }

@@ -322,7 +322,7 @@ mod tests {
             ctx.state(1.0);
             Ok(())
         }
-        let held = |run| try_failing(&stating(run), &[], None).map(|tried| tried.held(""));
+        let held = |run| try_failing(&stating(run), &[], None).map(|tried| tried.proofs_held(""));
         assert!(held(base).expect("memory").iter().all(|holds| *holds));
         match held(huge) {
             Ok(held) => assert_eq!(held, [true, false]),

@@ -76,9 +76,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
 /// Measures a CPU of node `from` on the memory of node `node`.
 fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let size = (ctx.int("size") as usize).next_multiple_of(PIECE);
-    let mut chased = bound(ctx, size, node)?;
-    let read = bound(ctx, size, node)?;
-    let mut written = bound(ctx, size, node)?;
+    let mut chased = bound_memory(ctx, size, node)?;
+    let read = bound_memory(ctx, size, node)?;
+    let mut written = bound_memory(ctx, size, node)?;
     for map in [&chased, &read, &written] {
         let offsets: Vec<usize> = (0..ASKED).map(|i| i * (size / ASKED)).collect();
         let nodes = numa::nodes_of(map, &offsets).context("asking where pages are (move_pages)")?;
@@ -147,7 +147,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
 }
 
 /// Memory bound to a node, with all pages present, and of the kind asked for.
-fn bound(ctx: &mut Ctx, size: usize, node: u32) -> Result<Map, BenchError> {
+fn bound_memory(ctx: &mut Ctx, size: usize, node: u32) -> Result<Map, BenchError> {
     super::buffer_from(ctx, size, |map| {
         numa::bind(map, node).map_err(|e| BenchError::from_io(&format!("binding memory to node {node} (mbind)"), &e))
     })

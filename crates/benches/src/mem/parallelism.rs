@@ -100,7 +100,7 @@ const IN_A_LINE: usize = 8;
 /// a pair with the first.
 const SECOND: usize = 128;
 /// The buffer of the same loops in the first-level cache.
-const NEAR: usize = 8 << 10;
+const NEAR_BYTES: usize = 8 << 10;
 /// Pieces in which a large buffer is streamed over.
 const PIECE: usize = 64 << 10;
 /// Buffers of up to this size count as cached: they are walked first, larger ones are flushed. See
@@ -326,11 +326,11 @@ fn stream_bytes_per_cycle(ctx: &mut Ctx, buffer: &[u8]) -> Result<f64, BenchErro
 
 /// Cycles for a load when the same loop finds everything in the first-level cache.
 fn cycles_near(ctx: &mut Ctx, chains: usize) -> Result<f64, BenchError> {
-    let mut buffer = Map::anonymous(NEAR, Policy::Base).context("mapping a small buffer")?;
+    let mut buffer = Map::anonymous(NEAR_BYTES, Policy::Base).context("mapping a small buffer")?;
     buffer.populate();
     let rng = ctx.rng();
     let mut near =
-        Chains::new(&mut buffer[..NEAR], 64, Order::Anywhere, |n| rng.below(n)).map_err(BenchError::Failed)?;
+        Chains::new(&mut buffer[..NEAR_BYTES], 64, Order::Anywhere, |n| rng.below(n)).map_err(BenchError::Failed)?;
     near.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Failed)?;
     let cost =
         work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| Ok(near.walk(0, iters * PARALLEL_CHASE_UNROLL)))?;
@@ -449,7 +449,7 @@ mod tests {
             let stated = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());
             assert_eq!(stated("rate"), 1);
             // A neighbour may have had the shared cache meanwhile.
-            let told = tried.remarked("more loads seemed");
+            let told = tried.has_remark("more loads seemed");
             assert_eq!(stated(""), usize::from(!told), "{:?}", tried.result);
             assert!(stated("chains") <= 1);
             assert_eq!(stated("bandwidth"), usize::from(size != "16K"));
@@ -463,7 +463,7 @@ mod tests {
 
     /// Ten loads overlap on twelve chains at a clock of 3 GHz, and sixteen chains add nothing; a
     /// load of the same loop in the first-level cache takes far less than their 30 cycles.
-    fn told(ctx: &mut Ctx, stream_over_lines: f64) -> Outcome {
+    fn state_twelve_chains(ctx: &mut Ctx, stream_over_lines: f64) -> Outcome {
         let point = |(chains, cycles): (usize, f64)| Point { chains, seconds: cycles / 3e9, cycles, alone: true };
         let curve = [(1, 300.0), (8, 40.0), (12, 30.0), (16, 31.0)].map(point);
         state(ctx, &curve, 16, stream_over_lines * super::super::line_size() as f64 / 30.0)
@@ -471,7 +471,8 @@ mod tests {
 
     #[test]
     fn each_output_is_that_of_its_name() {
-        let runs: [fn(&mut Ctx) -> Outcome; 2] = [|ctx| told(ctx, 1.1), |ctx| told(ctx, 2.0)];
+        let runs: [fn(&mut Ctx) -> Outcome; 2] =
+            [|ctx| state_twelve_chains(ctx, 1.1), |ctx| state_twelve_chains(ctx, 2.0)];
         for (run, limiter) in runs.into_iter().zip(["bandwidth", "miss buffers"]) {
             let bench = Benchmark { info: BENCH.info, run: Run::Here(run) };
             let tried = try_out(&bench, &[("size", "512K")], None).expect("a curve");

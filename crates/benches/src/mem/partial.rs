@@ -87,7 +87,7 @@ impl Words {
     }
 
     /// The words that a pass touches.
-    fn touched(&self) -> impl Iterator<Item = u32> {
+    fn touched_words(&self) -> impl Iterator<Item = u32> {
         self.bytes(0..self.len * WORD).iter().step_by(STRIDE).map(|word| word.load(Relaxed))
     }
 }
@@ -169,7 +169,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 }
             }
         };
-        let wrong = words.touched().enumerate().filter(|(n, word)| *word != expected(n * STEP)).count();
+        let wrong = words.touched_words().enumerate().filter(|(n, word)| *word != expected(n * STEP)).count();
         ctx.prove("words not written as often as they were gone over", "0", wrong as f64, 0.0..=0.0);
     }
     Ok(())

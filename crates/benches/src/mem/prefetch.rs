@@ -68,7 +68,7 @@ const WINDOWS: u32 = 3;
 /// Iterations of a window at most. As many windows as are asked for and two more, which look for
 /// the number of iterations, visit half of the nodes then. Beside a busy task an interval is
 /// longer, and without a limit chains came round to their start (Granite Rapids).
-const MOST: u64 = NODES as u64 / CHASE_UNROLL / (TURNS as u64 * (WINDOWS as u64 + 2)) * 4 / 5;
+const MAX_WINDOW_ITERS: u64 = NODES as u64 / CHASE_UNROLL / (TURNS as u64 * (WINDOWS as u64 + 2)) * 4 / 5;
 /// Bytes that are made present to empty the caches where lines cannot be flushed.
 const OTHER: usize = 128 << 20;
 /// The least share of the clean value with the verdict `clean`.
@@ -136,7 +136,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.rng().shuffle(&mut order);
         for &i in &order {
             let (s, g, chain) = &mut chains[i];
-            let cost = work::probe_at_most(ctx, WINDOWS, MOST, CHASE_UNROLL, |iters| {
+            let cost = work::probe_at_most(ctx, WINDOWS, MAX_WINDOW_ITERS, CHASE_UNROLL, |iters| {
                 let loads = chain.walk(iters * CHASE_UNROLL);
                 walked[i] += loads;
                 Ok(loads)

@@ -53,7 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// A node in every line, on so many chains that go anywhere.
-fn linked<'a>(buffer: &'a mut [u8], chains: usize, rng: &mut Rng) -> Result<Chains<'a>, String> {
+fn link<'a>(buffer: &'a mut [u8], chains: usize, rng: &mut Rng) -> Result<Chains<'a>, String> {
     let mut nodes = Chains::new(buffer, super::line_size(), Order::Anywhere, |n| rng.below(n))?;
     nodes.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }])?;
     Ok(nodes)
@@ -64,7 +64,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let mut buffer = Map::anonymous(size as usize, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
-    let mut nodes = linked(&mut buffer[..size as usize], chains, ctx.rng()).map_err(BenchError::Unsupported)?;
+    let mut nodes = link(&mut buffer[..size as usize], chains, ctx.rng()).map_err(BenchError::Unsupported)?;
     ctx.fact("chain.nodes", nodes.nodes());
     ctx.fact("chain.in_registers", nodes.kernel(0).in_registers);
     // The pointers were written in address order. A lap finds the entries of the page table in a
@@ -112,7 +112,7 @@ mod tests {
         const PAGES: usize = 256;
         let mut buffer = Map::anonymous(PAGES << 12, Policy::Base).expect("memory");
         buffer.populate();
-        let mut nodes = linked(&mut buffer[..PAGES << 12], 1, &mut Rng::new(1)).expect("a chain");
+        let mut nodes = link(&mut buffer[..PAGES << 12], 1, &mut Rng::new(1)).expect("a chain");
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..PAGES {
             nodes.walk(0, PARALLEL_CHASE_UNROLL);

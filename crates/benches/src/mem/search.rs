@@ -198,7 +198,7 @@ mod tests {
     use groma_harness::sys::pages::{Map, Policy};
     use groma_harness::testing::{stating, try_out};
 
-    fn said(holds: bool) -> Answer {
+    fn answer(holds: bool) -> Answer {
         Answer::of(holds, true, true)
     }
 
@@ -237,7 +237,7 @@ mod tests {
                 let found = reach(4, 256, step, |n| {
                     asked += 1;
                     assert!((4..=256).contains(&n) && (n - 4).is_multiple_of(step), "{n}");
-                    Ok(said(n <= edge))
+                    Ok(answer(n <= edge))
                 });
                 let expected = if edge + step > 256 { Reach::Everywhere } else { Reach::To(edge) };
                 assert_eq!(found, alone(expected), "{edge} by {step}");
@@ -259,7 +259,7 @@ mod tests {
             let edge = 8 + rng.below(120) as usize;
             let found = reach(2, 256, 1, |n| {
                 let price = made_up::noisy(&mut rng, 3, if n <= edge { 5.05 } else { 5.5 });
-                Ok(said(price <= 5.25))
+                Ok(answer(price <= 5.25))
             });
             match found.map(|found| found.reach) {
                 Ok(Reach::To(n)) => {
@@ -281,7 +281,7 @@ mod tests {
                 bad -= 1;
                 return Ok(Answer::No);
             }
-            Ok(said(n <= 72))
+            Ok(answer(n <= 72))
         });
         assert_eq!(found, alone(Reach::To(72)));
     }

@@ -12,17 +12,17 @@ const AGREE: f64 = 1.03;
 
 /// Laps that are made whatever time they take: the first finds what writing the pointers left in
 /// the caches, so that it is the one that differs.
-const LEAST_LAPS: usize = 3;
+const MIN_LAPS: usize = 3;
 
 /// Pieces of a lap that are timed one by one. A lap's value is their lower quartile: other tasks
 /// only add, and on a busy machine half the pieces may be interrupted.
 const PIECES: u64 = 256;
 
 /// The fewest loads of a piece: a microsecond and more, beside which reading the clock is short.
-const LEAST_PIECE: u64 = 1024;
+const MIN_PIECE: u64 = 1024;
 
 /// Laps through fewer nodes are taken together until they make so many loads.
-const LEAST_LAP: u64 = 1 << 14;
+const MIN_LAP: u64 = 1 << 14;
 
 /// What the laps showed.
 #[derive(Debug, PartialEq)]
@@ -60,13 +60,13 @@ pub(super) fn laps(
     now_ns: impl Fn() -> u64,
     mut walk: impl FnMut(u64) -> u64,
 ) -> Laps {
-    let nodes = if nodes >= uncached { (uncached / 8).max(LEAST_PIECE) } else { nodes };
+    let nodes = if nodes >= uncached { (uncached / 8).max(MIN_PIECE) } else { nodes };
     let start = now_ns();
     // Makes the code of the loop present: that took 3 us of the first lap through 64 KiB, of 8 in
     // all, in one of two builds.
     walk(0);
     let mut lap = |loads: u64| {
-        let piece = (loads / PIECES).max(LEAST_PIECE);
+        let piece = (loads / PIECES).max(MIN_PIECE);
         let (mut made, mut pieces) = (0, Vec::with_capacity(PIECES as usize + 1));
         while made < loads {
             let before = now_ns();
@@ -76,15 +76,15 @@ pub(super) fn laps(
         }
         quantile(&pieces, 0.25).unwrap_or(0.0)
     };
-    let short = nodes < LEAST_PIECE;
+    let short = nodes < MIN_PIECE;
     let first = lap(nodes);
-    let long = nodes.max(LEAST_LAP);
+    let long = nodes.max(MIN_LAP);
     let mut all = vec![if long == nodes { first } else { lap(long) }];
     loop {
         all.push(lap(long));
         let &[.., before, last] = all.as_slice() else { continue };
         let settled = Laps { first_ns: (!short).then_some(first), count: all.len(), last_ns: [before, last] };
-        let over = all.len() >= LEAST_LAPS && now_ns().saturating_sub(start) >= limit_ns;
+        let over = all.len() >= MIN_LAPS && now_ns().saturating_sub(start) >= limit_ns;
         if settled.agree() || over {
             return settled;
         }
@@ -146,12 +146,12 @@ mod tests {
         let restless: Vec<u64> = (0..40).map(|lap| 1000 - 100 * (lap % 2)).collect();
         let nodes = 1 << 16;
         let seen = of(nodes, &restless, 3 * nodes * 1000);
-        assert!(!seen.agree() && seen.count > LEAST_LAPS, "{seen:?}");
+        assert!(!seen.agree() && seen.count > MIN_LAPS, "{seen:?}");
         let [a, b] = seen.last_ns;
         let why = seen.disagreement();
         assert!(why.contains(&format!("{a:.3} and {b:.3}")), "{why}");
         // However short the time.
-        assert_eq!(of(nodes, &[400, 200, 100, 50], 0).count, LEAST_LAPS);
+        assert_eq!(of(nodes, &[400, 200, 100, 50], 0).count, MIN_LAPS);
     }
 
     /// Of one piece in ten, or of more than half of them, each for another time.
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_lap_too_short_for_the_clock_has_no_first_value() {
-        assert_eq!(of(LEAST_PIECE - 64, &[2], u64::MAX).first_ns, None);
-        assert_eq!(of(LEAST_PIECE, &[2], u64::MAX).first_ns, Some(2.0));
+        assert_eq!(of(MIN_PIECE - 64, &[2], u64::MAX).first_ns, None);
+        assert_eq!(of(MIN_PIECE, &[2], u64::MAX).first_ns, Some(2.0));
     }
 }

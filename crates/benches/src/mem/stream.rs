@@ -86,7 +86,7 @@ const PERIOD: usize = 256;
 const CHECKED_WHOLE: usize = 1 << 16;
 const CHECK_EVERY: usize = 257;
 /// Distance of two arrays in the low twelve address bits: a third of a page, in whole lines.
-const APART: usize = 1344;
+const ARRAY_OFFSET: usize = 1344;
 /// Addresses that differ by a multiple of this look alike to a load that waits for a store.
 const PAGE: usize = 4096;
 
@@ -166,7 +166,7 @@ fn whole(each: usize, step: usize) -> usize {
 /// Arrays of `bytes` bytes. Each has a region of that and a page, and begins at another offset in
 /// its first page.
 fn apart(memory: &mut [u8], bytes: usize) -> impl Iterator<Item = &mut [u8]> {
-    memory.chunks_exact_mut(bytes + PAGE).enumerate().map(move |(i, part)| &mut part[i * APART..][..bytes])
+    memory.chunks_exact_mut(bytes + PAGE).enumerate().map(move |(i, part)| &mut part[i * ARRAY_OFFSET..][..bytes])
 }
 
 #[derive(Clone, Copy)]

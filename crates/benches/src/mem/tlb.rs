@@ -88,17 +88,17 @@ const FIRST: [usize; 2] = [8, 512];
 /// One page too many in one of 16 sets costs half a cycle.
 const TOLERANCE: f64 = 1.05;
 /// The most pages: eight times the largest second level known (4096).
-const MOST: usize = 32_768;
+const MAX_PAGES: usize = 32_768;
 /// Distance of scattered pages: odd, so that they use as many sets as neighbours do, and more than
 /// hardware joins (16).
-const APART: usize = 17;
+const PAGE_DISTANCE: usize = 17;
 /// The most huge pages, each of which has to be zeroed first.
-const MOST_HUGE: usize = 128;
+const MAX_HUGE_PAGES: usize = 128;
 /// The fewest base pages, or as much memory in huge ones: four times what common second levels hold
 /// (2048).
-const LEAST: usize = 8192;
+const MIN_PAGES: usize = 8192;
 /// The least rise of the cost, over that of a hit, at the end of a second level.
-const LEAST_RISE: f64 = 2.0;
+const MIN_RISE: f64 = 2.0;
 /// Looks at costs that are kept, of which the lowest counts.
 const LOOKS: u32 = 3;
 
@@ -225,7 +225,7 @@ fn beyond(
 fn knee(curve: &[(usize, f64)], hit: f64) -> Option<(usize, usize, f64)> {
     let [.., below, end, _, twice] = curve else { return None };
     let limit = (hit * twice.1).sqrt();
-    (hit > 0.0 && twice.1 >= LEAST_RISE * hit && end.1 > limit).then_some((below.0, end.0, limit))
+    (hit > 0.0 && twice.1 >= MIN_RISE * hit && end.1 > limit).then_some((below.0, end.0, limit))
 }
 
 /// How many base pages the TLB holds in one entry: the power of two nearest to the ratio of two
@@ -357,17 +357,17 @@ fn map(pages: &str, apart: usize) -> Result<(Map, Option<String>), BenchError> {
     match (pages, huge_page_size()) {
         ("base", _) => {
             sys::process::refuse_huge_pages();
-            fitting(MOST, LEAST, base, |n| Map::anonymous(n * apart * base, Policy::Base))
+            fitting(MAX_PAGES, MIN_PAGES, base, |n| Map::anonymous(n * apart * base, Policy::Base))
         }
         (_, None) => Err(BenchError::Unsupported("the kernel has no transparent huge pages".to_owned())),
         ("huge", Some(huge)) => {
-            let least = (LEAST * base / huge).max(1);
-            fitting(MOST_HUGE, least, huge, |n| Map::anonymous(n * huge, Policy::Transparent))
+            let least = (MIN_PAGES * base / huge).max(1);
+            fitting(MAX_HUGE_PAGES, least, huge, |n| Map::anonymous(n * huge, Policy::Transparent))
         }
         (_, Some(huge)) => {
             // As many as are available: one shows whether they are effective, 128 how many the TLB
             // holds.
-            let tried = [MOST_HUGE, MOST_HUGE / 2, MOST_HUGE / 4, 1];
+            let tried = [MAX_HUGE_PAGES, MAX_HUGE_PAGES / 2, MAX_HUGE_PAGES / 4, 1];
             let map = tried.into_iter().find_map(|n| Map::anonymous(n * huge, Policy::Reserved).ok());
             let none = || BenchError::Unsupported("no huge pages are reserved (vm.nr_hugepages)".to_owned());
             Ok((map.ok_or_else(none)?, None))
@@ -397,7 +397,7 @@ fn fitting(
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let (kind, base) = (ctx.word("pages"), page_size());
-    let apart = if ctx.word("layout") == "scattered" { APART } else { 1 };
+    let apart = if ctx.word("layout") == "scattered" { PAGE_DISTANCE } else { 1 };
     if kind != "base" && apart != 1 {
         return Err(BenchError::Unsupported(
             "scattered pages are for base pages: huge ones are measured in steps of both".to_owned(),
@@ -408,8 +408,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.note(&why);
     }
     // Always: how many scattered base pages are held, which the TLB cannot join.
-    let mut small = Map::anonymous(FIRST[1] * APART * base, Policy::Base).context("mapping the scattered pages")?;
-    let scattered = Pages::new(&mut small, base, APART).first_level(ctx, FIRST[1])?;
+    let mut small =
+        Map::anonymous(FIRST[1] * PAGE_DISTANCE * base, Policy::Base).context("mapping the scattered pages")?;
+    let scattered = Pages::new(&mut small, base, PAGE_DISTANCE).first_level(ctx, FIRST[1])?;
     let held = match kind {
         "base" => Pages::new(&mut buffer, base, apart).first_level(ctx, FIRST[1])?,
         _ => {
@@ -445,7 +446,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         None => ctx.unresolved("page", &format!("scattered pages end {scattered}")),
     }
     let mut pages = Pages::new(&mut buffer, base, apart);
-    let most = pages.most().min(MOST);
+    let most = pages.most().min(MAX_PAGES);
     let found = beyond(entries, most, |k| pages.price(ctx, k))?;
     state_beyond(ctx, &found, most);
     Ok(())

@@ -64,7 +64,7 @@ const fn doubling(s: usize) -> [usize; 7] {
 }
 
 /// The most lines, and the most bytes that they span at each level.
-const MOST_LINES: usize = 512;
+const MAX_LINES: usize = 512;
 const SPAN: [usize; 2] = [2 << 20, 32 << 20];
 /// The cost of a load, over that of the level, up to which the level holds all lines. One line too
 /// many costs at least one miss for each lap over a set: an eighth of 10 cycles and more.
@@ -90,7 +90,7 @@ fn read(held: &[(usize, usize)]) -> Result<(usize, usize), String> {
 }
 
 /// Whether there is enough to read.
-fn settled(held: &[(usize, usize)]) -> bool {
+fn is_settled(held: &[(usize, usize)]) -> bool {
     held.len() >= 3 && held[held.len() - 3..].windows(2).all(|pair| pair[1].1 * 4 > pair[0].1 * 3)
 }
 
@@ -109,7 +109,7 @@ fn of_one_set(rng: &mut Rng, line: usize, stride: usize, lines: usize) -> Vec<us
 }
 
 /// The ways of the data cache of this level, and the size of one, as far as they are declared.
-fn declared(topology: &Topology, level: usize) -> Option<(u32, u64)> {
+fn declared_cache(topology: &Topology, level: usize) -> Option<(u32, u64)> {
     let mut caches = topology.caches().iter().filter(|c| c.kind != CacheKind::Instruction);
     let cache = caches.find(|c| c.level as usize == level + 1)?;
     let ways = cache.ways?;
@@ -118,7 +118,7 @@ fn declared(topology: &Topology, level: usize) -> Option<(u32, u64)> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let level = usize::from(ctx.word("level") == "l2");
-    if let Some((ways, size)) = declared(&Topology::read(), level) {
+    if let Some((ways, size)) = declared_cache(&Topology::read(), level) {
         ctx.fact("declared", ways);
         ctx.fact("declared.way_size", size);
     }
@@ -162,7 +162,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let least = if level == 0 { 2 } else { 4 };
     let (mut held, mut alone) = (Vec::new(), true);
     for stride in STRIDES[level] {
-        let most = (span / stride).min(MOST_LINES);
+        let most = (span / stride).min(MAX_LINES);
         let found = reach(least, most, 1, |lines| within(look(ctx, stride, lines)?, base * TOLERANCE[level]))?;
         alone &= found.alone;
         match found.reach {
@@ -170,7 +170,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Reach::Nowhere if level == 0 => held.push((stride, 1)),
             Reach::Nowhere | Reach::Everywhere => {}
         }
-        if settled(&held) {
+        if is_settled(&held) {
             break;
         }
     }
@@ -211,7 +211,7 @@ mod tests {
         let mut held = Vec::new();
         for stride in STRIDES[0] {
             let fit = if stride >= way { ways } else { ways * (way / stride) };
-            let found = reach(2, (SPAN[0] / stride).min(MOST_LINES), 1, |n| {
+            let found = reach(2, (SPAN[0] / stride).min(MAX_LINES), 1, |n| {
                 // One line more costs at least one miss per lap over the set.
                 let price = if n <= fit { 5.0 } else { 5.0 + 11.0 / ways as f64 };
                 Ok(Answer::of(noisy(rng, one_in, price) <= 5.0 * TOLERANCE[0], true, true))
@@ -221,7 +221,7 @@ mod tests {
                 Ok(Reach::Nowhere) => held.push((stride, 1)),
                 _ => {}
             }
-            if settled(&held) {
+            if is_settled(&held) {
                 break;
             }
         }
@@ -287,7 +287,7 @@ mod tests {
             let is_it = |kind, at: u32| kind != CacheKind::Instruction && at as usize == level + 1;
             let cache = topology.caches().iter().find(|cache| is_it(cache.kind, cache.level));
             let size = cache.filter(|cache| cache.ways.is_some()).and_then(|cache| cache.size);
-            let told = declared(&topology, level);
+            let told = declared_cache(&topology, level);
             assert_eq!(told.map(|(ways, way)| u64::from(ways) * way), size, "level {level}");
             assert_eq!(told.map(|told| told.0), cache.and_then(|cache| cache.ways).filter(|_| size.is_some()));
         }

@@ -73,7 +73,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("a process with threads must not fork"),
         placements: &[Placement::Free],
         needs: &[Need::WorkDir],
-        files: |params| Shape::named(params.word("tree").unwrap_or_default()).space(),
+        files: |params| Shape::from_name(params.word("tree").unwrap_or_default()).space(),
         interference: Interference::Tasks,
         target_half_width: 0.05,
         tier: Tier::Standard,
@@ -100,7 +100,7 @@ const SEED: u64 = 1990;
 /// Bytes per read or write.
 const BLOCK: usize = 64 << 10;
 /// The most compilers at once.
-const MOST_JOBS: u64 = 256;
+const MAX_JOBS: u64 = 256;
 
 /// The dimensions of a tree.
 struct Shape {
@@ -111,7 +111,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn named(name: &str) -> Shape {
+    fn from_name(name: &str) -> Shape {
         match name {
             "small" => Shape { directories: 5, files: 20, bytes: [512.0, 16e3] },
             "andrew" => Shape { directories: 20, files: 70, bytes: [512.0, 16e3] },
@@ -212,8 +212,8 @@ fn sum_on(before: u64, bytes: &[u8]) -> u64 {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let jobs = ctx.int("jobs");
-    if !(1..=MOST_JOBS).contains(&jobs) {
-        return Err(BenchError::Unsupported(format!("1 to {MOST_JOBS} jobs")));
+    if !(1..=MAX_JOBS).contains(&jobs) {
+        return Err(BenchError::Unsupported(format!("1 to {MAX_JOBS} jobs")));
     }
     if COMPILER.is_empty() {
         return Err(BenchError::Unsupported(format!("this program was built without its compiler: {NO_COMPILER}")));
@@ -222,7 +222,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let compiler = scratch.path().join("compiler");
     write_program(&compiler, COMPILER)?;
     let original = scratch.path().join("original");
-    let tree = Tree::grow(&original, &Shape::named(ctx.word("tree"))).context("growing the tree")?;
+    let tree = Tree::grow(&original, &Shape::from_name(ctx.word("tree"))).context("growing the tree")?;
     let mut build = Build::new(&original, &scratch.path().join("copy"), &compiler, &tree, jobs as usize)?;
     ctx.fact("tree.directories", tree.directories.len());
     ctx.fact("tree.files", tree.sources.len());
@@ -471,7 +471,7 @@ mod tests {
         let place = Place::new();
         let [original, copy, compiler] = ["original", "copy", "compiler"].map(|name| place.path().join(name));
         write_program(&compiler, COMPILER).expect("a program");
-        let tree = Tree::grow(&original, &Shape::named("small")).expect("a tree");
+        let tree = Tree::grow(&original, &Shape::from_name("small")).expect("a tree");
         let mut build = Build::new(&original, &copy, &compiler, &tree, 2).expect("a build");
         let done = |build: &Build| -> Done {
             let there = |paths: Vec<PathBuf>| paths.iter().filter(|path| copy.join(path).exists()).count();
@@ -501,7 +501,7 @@ mod tests {
     fn a_tree_has_as_many_files_and_bytes_as_are_said() {
         let trees = [("small", 5, 20, 100.0), ("andrew", 20, 70, 307.0), ("large", 70, 700, 30_720.0)];
         for (name, directories, files, kib) in trees {
-            let shape = Shape::named(name);
+            let shape = Shape::from_name(name);
             assert_eq!((shape.directories, shape.files), (directories, files), "{name}");
             // The mean of what is spread evenly over its logarithm.
             let [least, most] = shape.bytes;
@@ -514,7 +514,7 @@ mod tests {
     fn trees_are_the_same_everywhere() {
         let place = Place::new();
         let (one, two) = (place.path().join("one"), place.path().join("two"));
-        let shape = Shape::named("andrew");
+        let shape = Shape::from_name("andrew");
         let grown = [&one, &two].map(|root| Tree::grow(root, &shape).expect("a tree"));
         let all = |tree: &Tree| tree.sources.iter().map(|s| (s.path.clone(), s.sum, s.tokens)).collect::<Vec<_>>();
         assert_eq!(all(&grown[0]), all(&grown[1]));

@@ -90,7 +90,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let limited = process::limit_tasks(MORE_TASKS).context("limiting the tasks")?;
     ctx.fact("command.tasks_limited", if limited { "yes" } else { "no: the superuser is not bound" });
     let mut runs = 0u64;
-    silenced(|| {
+    run_silently(|| {
         ctx.measure(|iters| {
             for _ in 0..iters {
                 let pid = command.posix_spawn().map_err(|e| BenchError::from_io(&format!("starting {path}"), &e))?;
@@ -114,7 +114,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 /// Runs `body` with empty standard input and discarded standard output: the results do not pass
 /// through it, and nobody reads the command's output.
-fn silenced(body: impl FnOnce() -> Outcome) -> Outcome {
+fn run_silently(body: impl FnOnce() -> Outcome) -> Outcome {
     let dev_null = File::options().read(true).write(true).open("/dev/null").context("opening /dev/null")?;
     let stdout = io::duplicate(1).context("keeping standard output")?;
     let stdin = io::duplicate(0).context("keeping standard input")?;
@@ -143,7 +143,7 @@ mod tests {
         io::redirect(input.as_fd(), 0).and_then(|()| io::redirect(output.as_fd(), 1)).context("a pipe for each")?;
         let before = now()?;
         let mut within = before.clone();
-        silenced(|| {
+        run_silently(|| {
             within = now()?;
             Ok(())
         })?;

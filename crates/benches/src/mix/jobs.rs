@@ -67,9 +67,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The most jobs: enough for every CPU of a large machine, few enough for the limits of most users.
-const MOST_JOBS: u64 = 1024;
+const MAX_JOBS: u64 = 1024;
 /// Additions of the smallest job: one pass through the unrolled chain.
-const FEWEST: u64 = arch::CHAIN_UNROLL;
+const MIN_ADDITIONS: u64 = arch::CHAIN_UNROLL;
 /// Stack size of a job that is a thread: it makes no calls.
 const STACK: usize = 128 << 10;
 
@@ -111,14 +111,14 @@ impl Slots {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let (jobs, work_us) = (ctx.int("jobs"), ctx.int("work_us"));
-    if jobs > MOST_JOBS {
-        return Err(BenchError::Unsupported(format!("no more than {MOST_JOBS} jobs")));
+    if jobs > MAX_JOBS {
+        return Err(BenchError::Unsupported(format!("no more than {MAX_JOBS} jobs")));
     }
     let cpus = Topology::read().usable().len().max(1) as f64;
     let before = addition_ns();
     let parts = parts(jobs as usize, ctx.word("work") == "heavy");
     let additions: Vec<u64> =
-        parts.iter().map(|part| ((part * work_us as f64 * 1e3 / before) as u64).max(FEWEST)).collect();
+        parts.iter().map(|part| ((part * work_us as f64 * 1e3 / before) as u64).max(MIN_ADDITIONS)).collect();
     let alone: Vec<f64> = additions.iter().map(|n| chain_ops(*n) as f64 * before).collect();
     let longest = alone.iter().copied().fold(0.0, f64::max);
     // The least that any scheduler can achieve. It may move jobs, so five equal ones on four CPUs

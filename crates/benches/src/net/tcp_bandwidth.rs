@@ -103,11 +103,11 @@ const OPENING: u64 = 8 << 20;
 /// stretch must save to show that the window still opens
 /// (docs/methods/operating-system.md#tcp-bandwidth).
 const OPENING_NS: u64 = 100_000_000;
-const OPENING_MOST_NS: u64 = 2_000_000_000;
+const MAX_OPENING_NS: u64 = 2_000_000_000;
 const OPENS: f64 = 0.05;
-const LONGEST: u64 = 1 << 20;
+const LONGEST_TRANSFER: u64 = 1 << 20;
 /// Transfers of a stretch at most: 8 MiB a byte at a time would take longer than a round may.
-const MOST_TRANSFERS: u64 = 1 << 16;
+const MAX_TRANSFERS: u64 = 1 << 16;
 /// `buffers=4M`.
 const BUFFERS: usize = 4 << 20;
 
@@ -124,7 +124,7 @@ const ALONE: u64 = 2;
 fn serve(session: Session) -> io::Result<()> {
     let Some(connection) = session.accept()? else { return Ok(()) };
     let [size, wide, source] = receive_numbers(&connection)?;
-    let size = within(size, LONGEST)?;
+    let size = within(size, LONGEST_TRANSFER)?;
     if wide == 1 {
         socket::set_buffers(connection.as_fd(), BUFFERS)?;
     }
@@ -180,7 +180,7 @@ fn connect(ctx: &mut Ctx, peer: &Peer, wide: bool) -> Result<TcpStream, BenchErr
 /// `spent_ns`; the last stretch took `took_ns`, and the one before it `before_ns`.
 fn is_opening(far: bool, bytes: u64, spent_ns: u64, took_ns: u64, before_ns: u64) -> bool {
     let gains = (took_ns as f64) < before_ns as f64 * (1.0 - OPENS);
-    bytes < OPENING || far && spent_ns < OPENING_MOST_NS && (spent_ns < OPENING_NS || gains)
+    bytes < OPENING || far && spent_ns < MAX_OPENING_NS && (spent_ns < OPENING_NS || gains)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -190,7 +190,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[expect(clippy::too_many_lines, reason = "set-up, opening, loop and proofs share one connection, and read in order")]
 fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let size = ctx.int("size");
-    if size > LONGEST {
+    if size > LONGEST_TRANSFER {
         return Err(BenchError::Unsupported("a transfer has no more than 1 MiB".to_owned()));
     }
     let (wide, touch) = (ctx.word("buffers") == "4M", ctx.word("touch") == "yes");
@@ -219,7 +219,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     };
     let ask = |transfers: u64| send_numbers(&here, [transfers]).context("asking for transfers");
     let far = peer.is_remote();
-    let timed = (if far { TIMED_FAR } else { TIMED } / size).min(MOST_TRANSFERS);
+    let timed = (if far { TIMED_FAR } else { TIMED } / size).min(MAX_TRANSFERS);
     let mut untimed = 0;
     // Between machines one more stretch than is read has always been asked for.
     if far {

@@ -86,10 +86,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The most workers: each answers with its number in a byte.
-const MOST_WORKERS: u64 = 256;
+const MAX_WORKERS: u64 = 256;
 /// The most connections at once, and the backlog.
-const MOST_BURST: u64 = 128;
-const BACKLOG: u16 = MOST_BURST as u16;
+const MAX_BURST: u64 = 128;
+const BACKLOG: u16 = MAX_BURST as u16;
 
 /// How workers wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,9 +134,9 @@ fn work(control: &Control, listener: &TcpListener, wait: Wait, worker: u8, accep
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let (workers, burst) = (ctx.int("workers"), ctx.int("burst"));
-    if !(1..=MOST_WORKERS).contains(&workers) || !(1..=MOST_BURST).contains(&burst) {
+    if !(1..=MAX_WORKERS).contains(&workers) || !(1..=MAX_BURST).contains(&burst) {
         return Err(BenchError::Unsupported(format!(
-            "1 to {MOST_WORKERS} workers answer bursts of 1 to {MOST_BURST} connections"
+            "1 to {MAX_WORKERS} workers answer bursts of 1 to {MAX_BURST} connections"
         )));
     }
     let (workers, burst) = (workers as usize, burst as usize);

@@ -77,7 +77,7 @@ pub(super) const AGAIN_WHEN_BUSY: f64 = 0.01;
 /// its CPU. In less than half of the round trips that does not affect the median.
 const ONE_SEGMENT: usize = 16 << 10;
 /// The longest message; longer ones are the subject of `net.tcp_bandwidth`.
-const LONGEST: u64 = 16 << 20;
+const LONGEST_MESSAGE: u64 = 16 << 20;
 
 /// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.tcp_rtt", transport: Transport::Tcp, serve };
@@ -89,7 +89,7 @@ fn serve(session: Session) -> io::Result<()> {
     if connection.nodelay()? != (nodelay == 1) {
         return Err(io::Error::other("TCP_NODELAY is not what it was set to"));
     }
-    let mut message = vec![0; within(size, LONGEST)?];
+    let mut message = vec![0; within(size, LONGEST_MESSAGE)?];
     echo(connection.as_fd(), connection.as_fd(), &mut message)?;
     net::reset_on_close(connection.as_fd())
 }
@@ -120,8 +120,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let size = ctx.int("size");
-    if size > LONGEST {
-        return Err(BenchError::Unsupported(format!("a message has no more than {LONGEST} bytes")));
+    if size > LONGEST_MESSAGE {
+        return Err(BenchError::Unsupported(format!("a message has no more than {LONGEST_MESSAGE} bytes")));
     }
     let mut message = vec![1u8; size as usize];
     let nodelay = ctx.word("nodelay") == "on";
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_message_too_long_is_refused() {
-        let size = (LONGEST + 1).to_string();
+        let size = (LONGEST_MESSAGE + 1).to_string();
         assert!(matches!(try_out(&BENCH, &[("size", &size)], None), Err(BenchError::Unsupported(_))));
     }
 }

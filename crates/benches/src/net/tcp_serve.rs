@@ -36,7 +36,7 @@ use super::tcp_crr::local;
 use super::{PLACEMENTS, within};
 use crate::peer::{Family, Limits, Peer, Service, Session, Transport, receive_numbers, send_numbers};
 use crate::proofs;
-use crate::uring::rings_with;
+use crate::rings::rings_with;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::thread_cpu_ns;
 use groma_harness::sys::io::{read, read_full, write_full};
@@ -81,9 +81,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The most connections: beyond, the ports of a few addresses would not do.
-const MOST: u64 = 100_000;
+const MAX_CONNECTIONS: u64 = 100_000;
 /// Requests under way at a time in `active=many`.
-const MANY: usize = 64;
+const MANY_REQUESTS: usize = 64;
 /// Bytes of a request and of its answer.
 const SIZE: usize = 64;
 /// Descriptors that a process has beside its connections.
@@ -106,7 +106,7 @@ fn serve(session: Session) -> io::Result<()> {
 /// Serves as many connections as the client has said, and one more that asks for the counts: the
 /// requests that were answered, the calls of `epoll_wait`, the CPU time in nanoseconds.
 fn serve_by(session: Session, answer: impl Fn([u8; SIZE]) -> [u8; SIZE]) -> io::Result<()> {
-    let count = within(session.limits.count.into(), MOST)?;
+    let count = within(session.limits.count.into(), MAX_CONNECTIONS)?;
     allow_descriptors(count as u64 + OTHERS).map_err(|_| io::ErrorKind::PermissionDenied)?;
     let Some(control) = session.accept()? else { return Ok(()) };
     let mut connections = Vec::with_capacity(count);
@@ -119,16 +119,16 @@ fn serve_by(session: Session, answer: impl Fn([u8; SIZE]) -> [u8; SIZE]) -> io::
     }
     let (at_control, at_hold) = (count, count + 1);
     let mut epoll = Epoll::over(&[])?;
-    epoll.make_room(MANY);
+    epoll.make_room(MANY_REQUESTS);
     for (place, connection) in connections.iter().enumerate() {
         let added = match session.limits.size {
             EDGE => epoll.add_edge(connection.as_fd(), place),
             _ => epoll.add(connection.as_fd(), place),
         };
-        checked(added)?;
+        check_result(added)?;
     }
-    checked(epoll.add(control.as_fd(), at_control))?;
-    checked(epoll.add(session.hold.as_fd(), at_hold))?;
+    check_result(epoll.add(control.as_fd(), at_control))?;
+    check_result(epoll.add(session.hold.as_fd(), at_hold))?;
     // The client starts when it has read this.
     send_numbers(&control, [count as u64])?;
     let (mut answered, mut waits) = (0u64, 0u64);
@@ -201,7 +201,7 @@ fn serve_by_uring(
     }
 }
 
-fn checked(result: isize) -> io::Result<()> {
+fn check_result(result: isize) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-result as i32)) }
 }
 
@@ -259,8 +259,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let count = ctx.int("connections");
-    if count > MOST {
-        return Err(BenchError::Unsupported(format!("a server has {MOST} connections here at most")));
+    if count > MAX_CONNECTIONS {
+        return Err(BenchError::Unsupported(format!("a server has {MAX_CONNECTIONS} connections here at most")));
     }
     allow_descriptors(count + OTHERS).map_err(|most| {
         BenchError::Denied(format!(
@@ -268,7 +268,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
             count + OTHERS
         ))
     })?;
-    let batch = if ctx.word("active") == "many" { MANY.min(count as usize) } else { 1 };
+    let batch = if ctx.word("active") == "many" { MANY_REQUESTS.min(count as usize) } else { 1 };
     let how = match ctx.word("events") {
         "edge" => EDGE,
         "uring" => URING,
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn an_answer_to_another_request_does_not_count() {
         let tried = try_failing(&FROM_WRONG, &[("connections", "3")], None).expect("loopback");
-        assert_eq!(tried.held("answers that were not those of their request"), [false]);
+        assert_eq!(tried.proofs_held("answers that were not those of their request"), [false]);
     }
 
     /// More connections than are asked at a time, so that the order wraps around within a batch.
@@ -373,7 +373,7 @@ mod tests {
                 assert_eq!(tried.proven("requests that the server answered per request"), 1.0);
                 let each: f64 = tried.result.fact("serve.requests_per_wait").expect("told").parse().expect("a number");
                 // Never more than were under way.
-                let most = if connections == "1" { 1.0 } else { MANY as f64 };
+                let most = if connections == "1" { 1.0 } else { MANY_REQUESTS as f64 };
                 assert!(each > 0.0 && each <= most + 0.05, "{events} {connections}: {each}");
             }
         }

@@ -31,7 +31,7 @@
 //! **Sources:** lmbench3 `bw_udp` (as intended); iperf's datagram mode. See
 //! docs/methods/operating-system.md#udp.
 
-use super::udp_rtt::connected;
+use super::udp_rtt::connect_socket;
 use super::{FAMILY, PLACEMENTS, within};
 use crate::payload::{fill, holds};
 use crate::peer::{Family, Limits, Peer, Service, Session, Transport};
@@ -78,7 +78,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Bytes in a batch, and datagrams at most.
 const BATCH: usize = 1 << 20;
-const MOST: usize = 1024;
+const MAX_DATAGRAMS: usize = 1024;
 /// The datagram number that reports the end of a batch, and the bytes of that report: this number,
 /// and how many datagrams were sent before.
 const LAST: u32 = u32::MAX;
@@ -86,21 +86,21 @@ const REPORT: usize = 16;
 /// The share of datagrams on the loopback that may be neither received nor among the drops of this
 /// socket: the kernel's own queue can overflow on a busy CPU.
 const ELSEWHERE: f64 = 0.01;
-const SHORTEST: usize = 8;
-const LONGEST: usize = 65_507;
+const SHORTEST_DATAGRAM: usize = 8;
+const LONGEST_DATAGRAM: usize = 65_507;
 /// The least number of batches, whatever time they need.
-const FEWEST: u32 = 3;
+const MIN_BATCHES: u32 = 3;
 /// A receive times out after this time.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Receives that time out before a batch is requested again, and before the peer is
 /// given up.
 const ANEW: u32 = 20;
-const MOST_SILENCE: u32 = 160;
+const MAX_SILENT_RECEIVES: u32 = 160;
 const ANEW_NS: u64 = 1_000_000_000;
 
 /// How often the end of a batch is reported: for a second, after which a client repeats its
 /// request.
-const MOST_LAST_WORDS: u32 = 500;
+const MAX_LAST_WORDS: u32 = 500;
 
 /// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.udp_bandwidth", transport: Transport::Udp, serve };
@@ -109,8 +109,8 @@ pub(super) static SERVICE: Service = Service { name: "net.udp_bandwidth", transp
 /// datagrams were agreed upon over the connection that proved the token.
 fn serve(session: Session) -> io::Result<()> {
     let Limits { size, count } = session.limits;
-    let size = within(size.into(), LONGEST as u64)?;
-    if count as usize > MOST || count as usize * size > BATCH {
+    let size = within(size.into(), LONGEST_DATAGRAM as u64)?;
+    if count as usize > MAX_DATAGRAMS || count as usize * size > BATCH {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut request = [0; size_of::<u32>()];
@@ -127,7 +127,7 @@ fn serve(session: Session) -> io::Result<()> {
         let batch = u32::from_be_bytes(request);
         for index in 0..count {
             fill(&mut datagram, number(batch, index));
-            match sent(socket.send(&datagram))? {
+            match count_sent(socket.send(&datagram))? {
                 Some(n) => total += n,
                 None => return Ok(()),
             }
@@ -137,10 +137,10 @@ fn serve(session: Session) -> io::Result<()> {
             if session.is_over() {
                 return Ok(());
             }
-            if words < MOST_LAST_WORDS {
+            if words < MAX_LAST_WORDS {
                 words += 1;
                 let report = [number(batch, LAST).to_le_bytes(), total.to_le_bytes()];
-                match sent(socket.send(report.as_flattened()))? {
+                match count_sent(socket.send(report.as_flattened()))? {
                     Some(n) => total += n,
                     None => return Ok(()),
                 }
@@ -172,7 +172,7 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Option<usize>> {
 
 /// How many datagrams were sent: 1, or 0 where there is no buffer space; such a one counts as lost.
 /// `None` when there is no receiver any more.
-fn sent(result: io::Result<usize>) -> io::Result<Option<u64>> {
+fn count_sent(result: io::Result<usize>) -> io::Result<Option<u64>> {
     match result {
         Ok(_) => Ok(Some(1)),
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => Ok(None),
@@ -210,22 +210,24 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let size = ctx.int("size") as usize;
-    if !(SHORTEST..=LONGEST).contains(&size) {
-        return Err(BenchError::Unsupported(format!("a datagram has {SHORTEST} to {LONGEST} bytes here")));
+    if !(SHORTEST_DATAGRAM..=LONGEST_DATAGRAM).contains(&size) {
+        return Err(BenchError::Unsupported(format!(
+            "a datagram has {SHORTEST_DATAGRAM} to {LONGEST_DATAGRAM} bytes here"
+        )));
     }
-    let count = (BATCH / size).min(MOST) as u32;
+    let count = (BATCH / size).min(MAX_DATAGRAMS) as u32;
     let limits = Limits { size: size as u32, count };
     let peer = Peer::start_within(ctx, service, Family::of_word(ctx.word("family")), limits)?;
-    let socket = connected(peer.address())?;
+    let socket = connect_socket(peer.address())?;
     socket.set_read_timeout(Some(PATIENCE)).context("setting a time-out")?;
-    let mut buffer = vec![0; LONGEST];
+    let mut buffer = vec![0; LONGEST_DATAGRAM];
     let (mut batch, mut batches, mut arrived, mut empty, mut disorder, mut changed) = (0u32, 0u32, 0u64, 0u32, 0, 0);
     // All datagrams that were read here, those that the kernel dropped instead, and all that were
     // sent there: at the end of a batch.
     let (mut read, mut both) = (0u64, (0, 0));
     let until = ctx.now_ns() + ctx.time_limit_ns();
     // The first batch is the warm-up.
-    while batches <= FEWEST || ctx.now_ns() < until {
+    while batches <= MIN_BATCHES || ctx.now_ns() < until {
         batch += 1;
         let start = ctx.now_ns();
         socket.send(&batch.to_be_bytes()).context("asking for a batch")?;
@@ -262,7 +264,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
         };
         if !complete {
             empty += 1;
-            if empty * ANEW > MOST_SILENCE {
+            if empty * ANEW > MAX_SILENT_RECEIVES {
                 return Err(BenchError::Failed("the peer does not answer".to_owned()));
             }
             continue;
@@ -344,9 +346,9 @@ mod tests {
     #[test]
     fn nothing_is_sent_beyond_what_was_agreed_upon() {
         let (to, held, service) = serving(Limits { size: 100, count: 3 });
-        let client = connected(to).expect("loopback");
+        let client = connect_socket(to).expect("loopback");
         client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
-        let mut buffer = vec![0; LONGEST];
+        let mut buffer = vec![0; LONGEST_DATAGRAM];
         for batch in [1u32, 2] {
             // A request in the old form of three numbers that asks for more still gets what was
             // agreed upon.
@@ -415,12 +417,12 @@ mod tests {
             let batch = u32::from_be_bytes(request);
             send(batch, count, &mut |index| {
                 fill(&mut datagram, number(batch, index));
-                total += sent(socket.send(&datagram))?.unwrap_or(0);
+                total += count_sent(socket.send(&datagram))?.unwrap_or(0);
                 Ok(())
             })?;
             while !session.is_over() {
                 let report = [number(batch, LAST).to_le_bytes(), total.to_le_bytes()];
-                total += sent(socket.send(report.as_flattened()))?.unwrap_or(0);
+                total += count_sent(socket.send(report.as_flattened()))?.unwrap_or(0);
                 match receive(socket, &mut request) {
                     Ok(None) => {}
                     Ok(Some(_)) => break,
@@ -445,7 +447,7 @@ mod tests {
         let tried = try_out(&FROM_LATE, &[("size", "8")], None).expect("loopback");
         let lost = &tried.result.series("lost").expect("stated").values;
         // Of the others at least as many arrive as the buffer holds.
-        assert!(!lost.is_empty() && lost.iter().all(|lost| *lost < MOST as f64), "{lost:?}");
+        assert!(!lost.is_empty() && lost.iter().all(|lost| *lost < MAX_DATAGRAMS as f64), "{lost:?}");
     }
 
     /// What a batch of [`serve_few`] takes at least, in nanoseconds.
@@ -463,15 +465,15 @@ mod tests {
         })
     }
 
-    static FEW: Service = Service { name: "net.test", transport: Transport::Udp, serve: serve_few };
-    static FROM_FEW: Benchmark = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, &FEW)) };
+    static FEW_DATAGRAMS: Service = Service { name: "net.test", transport: Transport::Udp, serve: serve_few };
+    static FROM_FEW: Benchmark = Benchmark { info: BENCH.info, run: Run::Here(|ctx| measure(ctx, &FEW_DATAGRAMS)) };
 
     /// Two datagrams of eight bytes in 2 ms and more, of the 1024 that were asked for.
     #[test]
     fn the_rate_is_that_of_what_arrived_and_all_else_is_lost() {
         let tried = try_out(&FROM_FEW, &[("size", "8")], None).expect("loopback");
         let values = |name: &str| tried.result.series(name).expect("stated").values.clone();
-        let (sent, rates) = (MOST as f64, values(""));
+        let (sent, rates) = (MAX_DATAGRAMS as f64, values(""));
         assert!(values("sent").iter().all(|n| *n == sent), "{:?}", values("sent"));
         // On a busy machine one of the two may find no room.
         let lost: Vec<f64> = values("lost").into_iter().filter(|lost| *lost < sent).collect();
@@ -515,7 +517,7 @@ mod tests {
         }
         let tried = try_failing(&stating(run), &[], None).expect("a value");
         let expected = [true, true, false, false, false, true, true, false, false];
-        assert_eq!(tried.held("datagrams received"), expected);
+        assert_eq!(tried.proofs_held("datagrams received"), expected);
     }
 
     #[test]
@@ -530,10 +532,10 @@ mod tests {
         }
         let bench = stating(run);
         let free = try_failing(&bench, &[], None).expect("a value");
-        assert_eq!(free.held("datagrams out of order"), [true, true, true, false]);
+        assert_eq!(free.proofs_held("datagrams out of order"), [true, true, true, false]);
         let here = affinity::allowed().expect("the CPUs that are allowed")[0];
         let placed = try_failing_at(&bench, Placement::SameCpu, &[here, here]).expect("a value");
-        assert_eq!(placed.held("datagrams out of order"), [true, false, false, false]);
+        assert_eq!(placed.proofs_held("datagrams out of order"), [true, false, false, false]);
     }
 
     #[test]

@@ -26,7 +26,7 @@
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{read, write};
-use groma_harness::sys::messages::{Datagrams, MOST_BYTES, MOST_SEGMENTS, receive_joined, send_in_segments};
+use groma_harness::sys::messages::{Datagrams, MAX_BYTES, MAX_SEGMENTS, receive_joined, send_in_segments};
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsFd;
@@ -51,7 +51,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The shortest datagram: one that holds its number.
-const SHORTEST: usize = size_of::<u64>();
+const SHORTEST_DATAGRAM: usize = size_of::<u64>();
 
 /// Two sockets connected with each other.
 fn sockets() -> io::Result<(UdpSocket, UdpSocket)> {
@@ -82,7 +82,7 @@ impl Batch {
                 }
                 Ok(self.count)
             }
-            "mmsg" => counted(self.sent.send(near)),
+            "mmsg" => count_or_error(self.sent.send(near)),
             _ => Ok(write(near, self.sent.whole())? / self.size),
         }
     }
@@ -99,22 +99,22 @@ impl Batch {
             }
             "joined" => Ok(read(far, self.got.whole())? / self.size),
             _ => {
-                let n = counted(self.got.receive(far, self.count))?;
+                let n = count_or_error(self.got.receive(far, self.count))?;
                 Ok((0..n).filter(|place| self.got.received(*place) == self.size).count())
             }
         }
     }
 }
 
-fn counted(result: isize) -> io::Result<usize> {
+fn count_or_error(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let (way, count, size) = (ctx.word("way"), ctx.int("batch") as usize, ctx.int("size") as usize);
-    if size < SHORTEST || count > MOST_SEGMENTS || count * size > MOST_BYTES {
+    if size < SHORTEST_DATAGRAM || count > MAX_SEGMENTS || count * size > MAX_BYTES {
         return Err(BenchError::Unsupported(format!(
-            "a batch has up to {MOST_SEGMENTS} datagrams of {SHORTEST} B and more, {MOST_BYTES} B in all"
+            "a batch has up to {MAX_SEGMENTS} datagrams of {SHORTEST_DATAGRAM} B and more, {MAX_BYTES} B in all"
         )));
     }
     let (near, far) = sockets().context("connecting on the loopback")?;
@@ -130,14 +130,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.measure_per(count as f64, |iters| {
         for _ in 0..iters {
             for datagram in batch.sent.each() {
-                datagram[..SHORTEST].copy_from_slice(&number.to_le_bytes());
+                datagram[..SHORTEST_DATAGRAM].copy_from_slice(&number.to_le_bytes());
                 number += 1;
             }
             batch.send(way).context("sending datagrams")?;
             let whole = batch.receive(way).context("receiving datagrams")?;
             arrived.add(whole as u64);
             for (datagram, wanted) in batch.got.each().zip(number - count as u64..) {
-                wrong += u64::from(datagram[..SHORTEST] != wanted.to_le_bytes());
+                wrong += u64::from(datagram[..SHORTEST_DATAGRAM] != wanted.to_le_bytes());
             }
         }
         Ok(())
@@ -145,7 +145,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let credited = ctx.iterations() * count as u64;
     work::once_each(ctx, "whole datagrams received per datagram credited", arrived.count(), credited);
     ctx.prove("datagrams that hold another number", "0", wrong as f64, 0.0..=0.0);
-    let more = read(batch.far.as_fd(), &mut [0; SHORTEST]).is_ok();
+    let more = read(batch.far.as_fd(), &mut [0; SHORTEST_DATAGRAM]).is_ok();
     ctx.prove("datagrams that are still to be read", "0", f64::from(u8::from(more)), 0.0..=0.0);
     Ok(())
 }

@@ -68,13 +68,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Bytes of the number that a datagram begins with.
 const NUMBER: usize = 4;
 /// The most bytes that a UDP datagram carries over IPv4.
-const LONGEST: usize = 65_507;
+const LONGEST_DATAGRAM: usize = 65_507;
 /// A datagram without an answer is sent again at the second tick
 /// (docs/methods/operating-system.md#udp).
 const TICK: Duration = Duration::from_millis(50);
 const LAST_TICK: u32 = 2;
 /// After this many repetitions in a row the peer counts as gone.
-const MOST_TIMES: u32 = 100;
+const MAX_REPETITIONS: u32 = 100;
 
 /// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.udp_rtt", transport: Transport::Udp, serve };
@@ -82,7 +82,7 @@ pub(super) static SERVICE: Service = Service { name: "net.udp_rtt", transport: T
 /// Echoes each datagram, so a forged source address never receives more than was sent in its name.
 fn serve(session: Session) -> io::Result<()> {
     // One byte more than agreed upon detects a longer datagram.
-    let size = within(session.limits.size.into(), LONGEST as u64)?;
+    let size = within(session.limits.size.into(), LONGEST_DATAGRAM as u64)?;
     let mut buffer = vec![0; size + 1];
     let Some((len, from)) = session.receive(&mut buffer)? else { return Ok(()) };
     let socket = session.udp()?;
@@ -113,7 +113,7 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Option<usize>> {
 }
 
 /// A socket of the address's family, connected to it.
-pub(super) fn connected(to: SocketAddr) -> Result<UdpSocket, BenchError> {
+pub(super) fn connect_socket(to: SocketAddr) -> Result<UdpSocket, BenchError> {
     let any: SocketAddr =
         if to.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
     let socket = UdpSocket::bind(any).context("making a UDP socket")?;
@@ -127,14 +127,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
     let size = ctx.int("size") as usize;
-    if !(NUMBER..=LONGEST).contains(&size) {
-        return Err(BenchError::Unsupported(format!("a datagram has {NUMBER} to {LONGEST} bytes here")));
+    if !(NUMBER..=LONGEST_DATAGRAM).contains(&size) {
+        return Err(BenchError::Unsupported(format!("a datagram has {NUMBER} to {LONGEST_DATAGRAM} bytes here")));
     }
     let limits = Limits { size: size as u32, count: 1 };
     let peer = Peer::start_within(ctx, service, Family::of_word(ctx.word("family")), limits)?;
-    let socket = connected(peer.address())?;
+    let socket = connect_socket(peer.address())?;
     let mut message = vec![1u8; size];
-    let mut answer = vec![0; LONGEST];
+    let mut answer = vec![0; LONGEST_DATAGRAM];
     let (mut sent, mut received, mut late) = (0u64, 0u64, 0u64);
     let mut trip = 0u32;
     let done = Done::new();
@@ -166,7 +166,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
                     done.add(1);
                     break;
                 }
-                if time == MOST_TIMES {
+                if time == MAX_REPETITIONS {
                     return Err(BenchError::Failed("the peer does not answer".to_owned()));
                 }
             }
@@ -174,7 +174,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
         Ok(())
     })?;
     // A datagram that was sent twice may be answered twice.
-    for _ in 0..MOST_TIMES {
+    for _ in 0..MAX_REPETITIONS {
         if received >= sent {
             break;
         }
@@ -217,7 +217,7 @@ mod tests {
     /// Leaves the first datagram without an answer, and has two wrong ones before the right one for
     /// each of the others: one with another number, and one that is too short.
     fn serve_wrong(session: Session) -> io::Result<()> {
-        let mut buffer = vec![0; LONGEST];
+        let mut buffer = vec![0; LONGEST_DATAGRAM];
         let Some((_, from)) = session.receive(&mut buffer)? else { return Ok(()) };
         let socket = session.udp()?;
         socket.connect(from)?;
@@ -242,22 +242,22 @@ mod tests {
         let tried = try_failing(&FROM_WRONG, &[("size", "64")], None).expect("loopback");
         let answers = tried.proof("answers per round trip").seen;
         assert!(answers > 2.9, "{answers} answers were read in each trip");
-        assert!(tried.remarked("were sent again"), "{:?}", tried.result.output.remarks);
+        assert!(tried.has_remark("were sent again"), "{:?}", tried.result.output.remarks);
     }
 
     #[test]
     fn what_is_longer_than_agreed_upon_is_not_answered() {
         let socket = Socket::bind(Transport::Udp, Family::V4.loopback()).expect("loopback");
-        let client = connected(socket.address().expect("bound")).expect("loopback");
+        let client = connect_socket(socket.address().expect("bound")).expect("loopback");
         client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
         let (hold, held) = pipe().expect("pipe");
         let limits = Limits { size: 64, count: 1 };
         let serving =
             spawn(256 << 10, move || serve(Session { socket, hold, client: None, limits })).expect("a thread");
-        let mut buffer = vec![0; LONGEST];
+        let mut buffer = vec![0; LONGEST_DATAGRAM];
         // Datagrams are received in order, so the first answer belongs to the first that is
         // answered.
-        for (number, len) in [(1, 65), (2, LONGEST), (3, 64), (4, 65), (5, 4)] {
+        for (number, len) in [(1, 65), (2, LONGEST_DATAGRAM), (3, 64), (4, 65), (5, 4)] {
             client.send(&vec![number; len]).expect("loopback");
         }
         for (number, len) in [(3, 64), (5, 4)] {

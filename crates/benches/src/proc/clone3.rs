@@ -26,7 +26,7 @@
 //! **Sources:** No paper measures it. See docs/methods/operating-system.md#processes.
 
 use super::{Children, GOOD, LEAVE, PROCESSES, no_child, state_parent};
-use crate::isolation::own_group;
+use crate::control_groups::own_group;
 use groma_harness::prelude::*;
 use groma_harness::sys::control_group::ControlGroup;
 use groma_harness::sys::counters::Usage;
@@ -112,7 +112,7 @@ fn pidfd<'a>(children: &'a Children, task: &'a Task<'a>) -> Variant<'a> {
             watch.start();
             let code = life().map_err(|e| no_child("making a child, or waiting for it", &e))?;
             watch.stop();
-            children.left(code)?;
+            children.count_code(code)?;
         }
         Ok(())
     })

@@ -57,7 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// readings of its counters.
 const BATCH: usize = 8;
 /// Exit code of a child that could not map its memory.
-const NO_MEMORY: i32 = 43;
+const EXIT_WITHOUT_MEMORY: i32 = 43;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     process::refuse_huge_pages();
@@ -72,7 +72,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let exit = child.wait().context("waiting for the child")?;
             let waited = watch.now_ns();
             let left = parked.stamp(i);
-            children.ended(&exit)?;
+            children.count_exit(&exit)?;
             let Some((from, to)) = since_end(released, left, waited) else {
                 return Err(BenchError::Failed(format!("a child left at {left}, not within {released}..{waited} ns")));
             };
@@ -136,7 +136,11 @@ impl Parked {
                 || match child.poll().context("polling a child")? {
                     None => Ok(()),
                     Some(exit) => {
-                        let kind = if exit.code() == Some(NO_MEMORY) { BenchError::Denied } else { BenchError::Failed };
+                        let kind = if exit.code() == Some(EXIT_WITHOUT_MEMORY) {
+                            BenchError::Denied
+                        } else {
+                            BenchError::Failed
+                        };
                         Err(kind(format!("a child that was to wait {exit}")))
                     }
                 },
@@ -147,7 +151,7 @@ impl Parked {
 
     /// The body of a child; returns its exit code.
     fn life(&self, i: usize) -> i32 {
-        let Ok(mut memory) = Map::anonymous(self.resident.max(1), Policy::Base) else { return NO_MEMORY };
+        let Ok(mut memory) = Map::anonymous(self.resident.max(1), Policy::Base) else { return EXIT_WITHOUT_MEMORY };
         if self.resident > 0 {
             memory.populate();
         }

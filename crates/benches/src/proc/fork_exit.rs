@@ -94,7 +94,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.measure_variants(&mut [
         children.whole(|| fork_exit(&LEAVE), |_| Ok(())),
         children.first(&stamp[0], || fork_exit(&stamping)),
-        children.returned(|| fork_exit(&LEAVE)),
+        children.time_creation(|| fork_exit(&LEAVE)),
     ])?;
     children.prove(ctx);
     children.prove_faults(ctx, "1 or more: copied memory", 1.0);

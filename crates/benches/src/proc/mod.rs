@@ -297,16 +297,16 @@ impl Children {
     }
 
     /// Counts a child and its page faults; fails if its exit code is wrong.
-    fn ended(&self, exit: &Exit) -> Outcome {
+    fn count_exit(&self, exit: &Exit) -> Outcome {
         self.faults.set(self.faults.get() + exit.usage.minor_faults);
-        self.left(exit.code()).map_err(|_| {
+        self.count_code(exit.code()).map_err(|_| {
             let hint = if exit.code() == Some(EXEC_FAILED) { ": it could not be executed" } else { "" };
             BenchError::Failed(format!("a child {exit} instead of {GOOD}{hint}"))
         })
     }
 
     /// Counts a child by its exit code; fails if the code is wrong.
-    fn left(&self, code: Option<i32>) -> Outcome {
+    fn count_code(&self, code: Option<i32>) -> Outcome {
         if code != Some(i32::from(GOOD)) {
             return Err(BenchError::Failed(format!("a child ended with {code:?} instead of {GOOD}")));
         }
@@ -327,7 +327,7 @@ impl Children {
                 let pid = make().map_err(|e| no_child("making a child", &e))?;
                 let exit = process::wait(pid).context("waiting for the child")?;
                 watch.stop();
-                self.ended(&exit)?;
+                self.count_exit(&exit)?;
                 check(self.good.get())?;
             }
             Ok(())
@@ -349,20 +349,20 @@ impl Children {
                     )));
                 };
                 watch.span(from, to);
-                self.ended(&exit)?;
+                self.count_exit(&exit)?;
             }
             Ok(())
         })
     }
 
     /// Times only the creating call, until it returns the child's id.
-    fn returned<'a>(&'a self, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Variant<'a> {
+    fn time_creation<'a>(&'a self, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Variant<'a> {
         Variant::staged("return", move |iters, watch| {
             for _ in 0..iters {
                 watch.start();
                 let pid = make().map_err(|e| no_child("making a child", &e))?;
                 watch.stop();
-                self.ended(&process::wait(pid).context("waiting for the child")?)?;
+                self.count_exit(&process::wait(pid).context("waiting for the child")?)?;
             }
             Ok(())
         })
@@ -506,12 +506,12 @@ mod tests {
 
     /// What this process has in memory in all, and how much of that is its own, as told.
     fn sizes() -> Option<[usize; 2]> {
-        fn told(ctx: &mut Ctx) -> Outcome {
+        fn tell_parent(ctx: &mut Ctx) -> Outcome {
             state_parent(ctx);
             ctx.state(1.0);
             Ok(())
         }
-        let tried = groma_harness::testing::try_out(&groma_harness::testing::stating(told), &[], None).ok()?;
+        let tried = groma_harness::testing::try_out(&groma_harness::testing::stating(tell_parent), &[], None).ok()?;
         let fact = |key: &str| tried.result.fact(key)?.parse::<usize>().ok();
         // It has a stack, a heap, and the program's text and data.
         let whole = fact("fork.mappings")? > 3 && fact("fork.threads").is_some();
@@ -559,7 +559,7 @@ mod tests {
             Ok(pid)
         };
         let children = Children::new();
-        ctx.measure_variants(&mut [children.whole(make, |_| Ok(())), children.returned(make)])?;
+        ctx.measure_variants(&mut [children.whole(make, |_| Ok(())), children.time_creation(make)])?;
         children.prove(ctx);
         Ok(())
     }

@@ -42,7 +42,7 @@ pub(super) fn number(number: u32, to: &mut [u8]) {
 ///
 /// # Errors
 /// `InvalidData` if the answer is too short for a number, which no complete answer is.
-pub(super) fn numbered(answer: &[u8]) -> io::Result<u32> {
+pub(super) fn answer_number(answer: &[u8]) -> io::Result<u32> {
     answer.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
@@ -301,7 +301,7 @@ mod tests {
             let mut answer = [0; MARK_BYTES + REPLY_BYTES];
             read_full(stream.as_fd(), &mut answer).expect("read");
             assert_eq!(answer[..MARK_BYTES], onc::mark(REPLY_BYTES));
-            assert_eq!(onc::succeeded(&answer[MARK_BYTES..]).expect("success"), xid);
+            assert_eq!(onc::successful_transaction(&answer[MARK_BYTES..]).expect("success"), xid);
         }
         drop((stream, held));
         server.join().expect("no panic").expect("it ended well");
@@ -321,8 +321,8 @@ mod tests {
                 write_full(stream.as_fd(), &answer).expect("write");
             }
         });
-        calls.call(onc::call, onc::succeeded).expect("the length is right");
-        let wrong = calls.call(onc::call, onc::succeeded).expect_err("the length is wrong");
+        calls.call(onc::call, onc::successful_transaction).expect("the length is right");
+        let wrong = calls.call(onc::call, onc::successful_transaction).expect_err("the length is wrong");
         assert_eq!(wrong.kind(), io::ErrorKind::InvalidData);
         answering.join().expect("no panic");
     }
@@ -344,7 +344,7 @@ mod tests {
             }
         });
         for _ in 0..2 {
-            calls.call(onc::call, onc::succeeded).expect("answered in the end");
+            calls.call(onc::call, onc::successful_transaction).expect("answered in the end");
         }
         let end = calls.end().expect("the end");
         assert_eq!((end.answered, end.again), (2, 1));
@@ -361,7 +361,7 @@ mod tests {
             input[3] ^= 2;
             server.send_to(&input[..REPLY_BYTES], from).expect("send");
         });
-        let seen = calls.call(number, numbered).map_err(|e| e.kind());
+        let seen = calls.call(number, answer_number).map_err(|e| e.kind());
         assert_eq!(seen, Err(io::ErrorKind::InvalidData));
         answering.join().expect("no panic");
     }

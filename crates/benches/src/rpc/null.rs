@@ -92,9 +92,11 @@ fn measure(ctx: &mut Ctx, [rpc_service, bare_service]: [&'static Service; 2]) ->
 
     let before = Usage::thread();
     ctx.measure_variants(&mut [
-        Variant::new("", |iters| (0..iters).try_for_each(|_| rpc.call(onc::call, onc::succeeded)).context("calling")),
+        Variant::new("", |iters| {
+            (0..iters).try_for_each(|_| rpc.call(onc::call, onc::successful_transaction)).context("calling")
+        }),
         Variant::new("bare", |iters| {
-            (0..iters).try_for_each(|_| bare.call(exchange::number, exchange::numbered)).context("exchanging")
+            (0..iters).try_for_each(|_| bare.call(exchange::number, exchange::answer_number)).context("exchanging")
         }),
     ])?;
     let both = [rpc.end().context("ending the calls")?, bare.end().context("ending the exchange")?];

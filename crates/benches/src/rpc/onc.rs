@@ -79,7 +79,7 @@ pub(crate) fn answer(call: &[u8], to: &mut [u8]) -> Option<usize> {
 ///
 /// # Errors
 /// `InvalidData` if it is not an answer, or answers a call that was denied or failed.
-pub(crate) fn succeeded(reply: &[u8]) -> io::Result<u32> {
+pub(crate) fn successful_transaction(reply: &[u8]) -> io::Result<u32> {
     match get(reply) {
         Some([xid, REPLY, MSG_ACCEPTED, AUTH_NONE, 0, SUCCESS]) => Ok(xid),
         _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the answer says that the call did not succeed")),
@@ -109,7 +109,7 @@ mod tests {
         call(77, &mut bytes);
         assert_eq!(answer(&bytes, &mut reply), Some(REPLY_BYTES));
         assert_eq!(words(&reply[..REPLY_BYTES]), [77, 1, 0, 0, 0, 0]);
-        assert_eq!(succeeded(&reply[..REPLY_BYTES]).expect("it succeeded"), 77);
+        assert_eq!(successful_transaction(&reply[..REPLY_BYTES]).expect("it succeeded"), 77);
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             call_bytes[word * 4..][..4].copy_from_slice(&u32::to_be_bytes(value));
             assert_eq!(answer(&call_bytes, &mut reply), Some(bytes), "word {word}");
             assert_eq!(words(&reply[..bytes]), status);
-            assert!(succeeded(&reply[..bytes]).is_err());
+            assert!(successful_transaction(&reply[..bytes]).is_err());
         }
         let mut reply = [0; 64];
         assert_eq!(answer(b"GET / HTTP/1.1\r\n\r\n", &mut reply), None);

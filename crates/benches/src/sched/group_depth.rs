@@ -23,7 +23,7 @@
 //!
 //! **Sources:** None of the earlier suites. See docs/methods/operating-system.md#context-switches.
 
-use crate::isolation::nested_group;
+use crate::control_groups::nested_group;
 use crate::proofs;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
@@ -55,7 +55,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The deepest groups: systems that nest deeper are hard to find.
-const DEEPEST: u64 = 32;
+const MAX_DEPTH: u64 = 32;
 /// Hand-overs of an iteration.
 const TURNS: f64 = 2.0;
 
@@ -101,8 +101,8 @@ const BYTE: u8 = 1;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let depth = ctx.int("depth");
-    if !(1..=DEEPEST).contains(&depth) {
-        return Err(BenchError::Unsupported(format!("groups are 1 to {DEEPEST} deep here")));
+    if !(1..=MAX_DEPTH).contains(&depth) {
+        return Err(BenchError::Unsupported(format!("groups are 1 to {MAX_DEPTH} deep here")));
     }
     let own = nested_group(Some("cpu"), "-own", depth as usize)?;
     let others = nested_group(Some("cpu"), "-other", depth as usize)?;

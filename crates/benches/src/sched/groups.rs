@@ -65,7 +65,7 @@ const MESSAGES: u64 = (SENDERS * SENDERS) as u64;
 /// Bytes of a message; the first eight are the number of its turn.
 const SIZE: usize = 100;
 /// The most groups: 40,000 tasks are more than most systems allow.
-const MOST: u64 = 1000;
+const MAX_GROUPS: u64 = 1000;
 
 /// What all tasks see.
 struct Board {
@@ -146,8 +146,8 @@ fn ends(by: &str) -> io::Result<(OwnedFd, OwnedFd)> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let groups = ctx.int("groups");
-    if !(1..=MOST).contains(&groups) {
-        return Err(BenchError::Unsupported(format!("1 to {MOST} groups")));
+    if !(1..=MAX_GROUPS).contains(&groups) {
+        return Err(BenchError::Unsupported(format!("1 to {MAX_GROUPS} groups")));
     }
     let board = Board::new()?;
     let mut tasks = Partners::new()?;

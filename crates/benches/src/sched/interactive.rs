@@ -71,8 +71,8 @@ const REST_NS: std::ops::Range<u64> = 1_000_000..3_000_000;
 const SLICE_NS: u64 = 100_000;
 /// Wake-ups that are not counted, the fewest in a round, and the most.
 const WARM: usize = 2;
-const FEWEST: usize = 10;
-const MOST: usize = 1000;
+const MIN_WAKEUPS: usize = 10;
+const MAX_WAKEUPS: usize = 1000;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let class = ctx.word("class");
@@ -100,7 +100,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut early, mut elsewhere, mut counted) = (0u64, 0u64, 0);
     let (begun, mut end) = (ctx.now_ns(), u64::MAX);
     let mut wakes = 0;
-    while counted < FEWEST || (counted < MOST && ctx.now_ns() < end) {
+    while counted < MIN_WAKEUPS || (counted < MAX_WAKEUPS && ctx.now_ns() < end) {
         let due = sleep::now_ns() + REST_NS.start + ctx.rng().below(REST_NS.end - REST_NS.start);
         while let Err(error) = sleep::until(due) {
             if error.kind() != io::ErrorKind::Interrupted {

@@ -1,12 +1,11 @@
 //! The scheduler: wake-up latency, periodic wake-ups, noise.
 
-use crate::cpu::cpus_of_the_run;
+use crate::cpu::{cpus_of_the_run, limit_idle_latency};
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, first, first_with};
 use groma_harness::prelude::*;
-use groma_harness::sys::idle_states::{LATENCY_DEVICE, LatencyLimit};
+use groma_harness::sys::idle_states::LatencyLimit;
 use groma_harness::sys::sched;
-use std::io;
 
 mod wakeup;
 mod periodic;
@@ -58,31 +57,6 @@ pub(crate) fn take_cpu_dma_latency(ctx: &mut Ctx) -> Result<Option<LatencyLimit>
         "default" => Ok(None),
         _ => limit_idle_latency(ctx, 0).map(Some),
     }
-}
-
-/// Asks for idle states that a CPU leaves within so many microseconds.
-pub(crate) fn limit_idle_latency(ctx: &mut Ctx, us: i32) -> Result<LatencyLimit, BenchError> {
-    let limit = LatencyLimit::new(us).map_err(|e| {
-        let why = format!("asking for shallow idle states by {LATENCY_DEVICE}: {e}");
-        match e.kind() {
-            io::ErrorKind::PermissionDenied => BenchError::Denied(why),
-            _ => BenchError::Unsupported(why),
-        }
-    })?;
-    if limit.in_force() < us {
-        return Err(BenchError::Unsupported(format!(
-            "another program asks for idle states that a CPU leaves within {} us ({LATENCY_DEVICE})",
-            limit.in_force()
-        )));
-    }
-    let wanted = f64::from(us);
-    ctx.prove(
-        "microseconds that a CPU may take to leave an idle state",
-        &us.to_string(),
-        f64::from(limit.in_force()),
-        wanted..=wanted,
-    );
-    Ok(limit)
 }
 
 /// Puts this task, and those it forks, into the class named by [`POLICY`], whatever its class was

@@ -155,7 +155,7 @@ fn watch(cpu: u32, row: &[AtomicU64], read: fn() -> u64, hz: f64, seconds: f64) 
     let (waited_after, used) = (sched::run_delay_ns(), Usage::thread().since(&used));
     let outside = read().saturating_sub(began).saturating_sub(elapsed);
 
-    let put = |what: Found, value: u64| found[what as usize].store(value, SeqCst);
+    let put = |place: Found, value: u64| found[place as usize].store(value, SeqCst);
     put(Found::Elapsed, elapsed);
     put(Found::Stolen, gaps.stolen);
     put(Found::Longest, gaps.longest);
@@ -199,8 +199,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let mut most_unexplained = f64::NEG_INFINITY;
     for row in &rows {
-        let count = |what: Found| row[what as usize] as f64;
-        let time = |what: Found| count(what) / hz;
+        let count = |value: Found| row[value as usize] as f64;
+        let time = |value: Found| count(value) / hz;
         let ordinary = (time(Found::Elapsed) - time(Found::Stolen)) / (count(Found::Readings) - count(Found::Gaps));
         // NaN if all readings are gaps.
         let fine = ordinary <= GAP / 2.0;
@@ -221,7 +221,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             most_unexplained = most_unexplained.max(seconds);
         }
     }
-    let total = |what: Found| rows.iter().map(|row| row[what as usize]).sum::<u64>();
+    let total = |value: Found| rows.iter().map(|row| row[value as usize]).sum::<u64>();
     ctx.prove("tasks that were found on another CPU", "0", total(Found::Elsewhere) as f64, 0.0..=0.0);
     if most_unexplained.is_finite() {
         let name = "seconds of waiting for the CPU that no gap shows";
@@ -284,7 +284,7 @@ mod tests {
         }
         let row: Vec<AtomicU64> = (0..WIDTH).map(|_| AtomicU64::new(0)).collect();
         watch(current_cpu(), &row, slow, 1e9, 0.001);
-        let at = |what: Found| row[what as usize].load(SeqCst);
+        let at = |value: Found| row[value as usize].load(SeqCst);
         assert_eq!(at(Found::Gaps), at(Found::Readings));
         assert_eq!(at(Found::Stolen), at(Found::Elapsed));
     }
@@ -306,7 +306,7 @@ mod tests {
         }
         let row: Vec<AtomicU64> = (0..WIDTH).map(|_| AtomicU64::new(0)).collect();
         watch(current_cpu(), &row, quick, 4e9, 1e-3);
-        let at = |what: Found| row[what as usize].load(SeqCst);
+        let at = |value: Found| row[value as usize].load(SeqCst);
         assert_eq!((at(Found::Gaps), at(Found::Stolen), at(Found::Longest)), (0, 0, 2000));
         // All of the time, and two readings beside it.
         assert_eq!((at(Found::Elapsed), at(Found::Readings), at(Found::Outside)), (4_000_000, 2000, 4000));

@@ -55,9 +55,9 @@ const PERIOD_NS: u64 = 1_000_000;
 /// Periods that are not counted: the first ones bring in the pages.
 const WARM: usize = 2;
 /// The fewest periods in a round, however short its time limit is.
-const FEWEST: u64 = 10;
+const MIN_PERIODS: u64 = 10;
 /// The most periods in a round: more values would only fill the store.
-const MOST: u64 = 1000;
+const MAX_PERIODS: u64 = 1000;
 
 /// Wakes once per period until the row is full. Fails if the sleep does. Tests pass a clock of
 /// their own.
@@ -96,7 +96,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if let Ok(ns) = timer_slack() {
         ctx.fact("timer.slack_ns", ns);
     }
-    let periods = (ctx.time_limit_ns() / PERIOD_NS).clamp(FEWEST, MOST) as usize;
+    let periods = (ctx.time_limit_ns() / PERIOD_NS).clamp(MIN_PERIODS, MAX_PERIODS) as usize;
     let tasks = Tasks::new(ctx, periods, |_, row| wake_periodically(row, sleep::now_ns, sleep::until))?;
     let cpus = tasks.cpus.clone();
     let rows = tasks.work()?;

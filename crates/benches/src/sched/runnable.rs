@@ -55,8 +55,8 @@ const WINDOW_NS_PER_TASK: u64 = 50_000;
 /// Turns of the first task for each look at the clock, which the others do not make.
 const TURNS_A_LOOK: u32 = 8;
 /// The fewest values in a round, and the most.
-const FEWEST: usize = 10;
-const MOST: usize = 1000;
+const MIN_VALUES: usize = 10;
+const MAX_VALUES: usize = 1000;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let tasks = ctx.int("tasks") as usize;
@@ -95,7 +95,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         children.iter().map(|child| cpu_ns_of(child.pid()).context("reading the CPU time of a task")).sum()
     };
     let window_ns = WINDOW_NS.max(WINDOW_NS_PER_TASK * tasks as u64);
-    while values < FEWEST || (values < MOST && ctx.now_ns() < end) {
+    while values < MIN_VALUES || (values < MAX_VALUES && ctx.now_ns() < end) {
         let (before, seen) = (others_ns()?, all());
         let own_ns = thread_cpu_ns();
         let until = sleep::now_ns() + window_ns;

@@ -65,9 +65,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Wake-ups that are not counted: the first ones bring in the pages.
 const WARM: usize = 3;
 /// The fewest wake-ups in a round, however long they take.
-const FEWEST: usize = 10;
+const MIN_WAKEUPS: usize = 10;
 /// The most wake-ups in a round: more values would only fill the store.
-const MOST: usize = 1000;
+const MAX_WAKEUPS: usize = 1000;
 /// The waker's random rest between two wake-ups, in nanoseconds.
 const REST_NS: std::ops::Range<u64> = 50_000..450_000;
 
@@ -150,7 +150,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let pinned_apart = ctx.peer_cpu().is_some_and(|cpu| cpu != current_cpu());
     let (mut early, mut counted, mut awake, mut posted, mut shared) = (0u64, 0, 0u64, 0u32, 0u32);
     let (mut end, begun) = (u64::MAX, ctx.now_ns());
-    while counted < FEWEST || (counted < MOST && ctx.now_ns() < end) {
+    while counted < MIN_WAKEUPS || (counted < MAX_WAKEUPS && ctx.now_ns() < end) {
         let rest = REST_NS.start + ctx.rng().below(REST_NS.end - REST_NS.start);
         // A rest cut short by a signal is fine.
         drop(sleep::until(sleep::now_ns() + rest));
@@ -169,7 +169,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             None => awake += 1,
         }
-        if awake > MOST as u64 {
+        if awake > MAX_WAKEUPS as u64 {
             return Err(BenchError::Failed(format!("the peer was awake at {awake} of {posted} wake-ups")));
         }
     }
@@ -204,7 +204,7 @@ mod tests {
         for load in ["0", "150"] {
             let tried = try_out(&BENCH, &[("load", load)], None).expect("two processes");
             let values = tried.result.series("").map_or(&[][..], |s| &s.values);
-            assert!(values.len() >= FEWEST && values.iter().all(|v| *v > 0.0));
+            assert!(values.len() >= MIN_WAKEUPS && values.iter().all(|v| *v > 0.0));
             let percent: u64 = load.parse().expect("a number");
             let tasks = (crate::cpu::cpus_of_the_run().expect("CPUs").len() as u64 * percent).div_ceil(100).to_string();
             assert_eq!(tried.result.fact("load.tasks"), Some(tasks.as_str()), "{load} %");

@@ -73,11 +73,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Workers for each CPU.
 const PER_CPU: usize = 8;
 /// The most CPUs whose workers one task can wake in time.
-const MOST_CPUS: usize = 64;
+const MAX_CPUS: usize = 64;
 /// Wake-ups in a round at least: what a quantile of one in a hundred takes.
-const FEWEST: u64 = 400;
+const MIN_WAKEUPS: u64 = 400;
 /// The most wake-ups in a round.
-const MOST: u64 = 20_000;
+const MAX_WAKEUPS: u64 = 20_000;
 /// What a worker's word holds: it sleeps or will, it has a request, it has to leave.
 const IDLE: u32 = 0;
 const ASKED: u32 = 1;
@@ -156,7 +156,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(BenchError::Unsupported("workers use 1 to 100 % of the CPUs".to_owned()));
     }
     let cpus = cpus_of_the_run()?;
-    if cpus.len() > MOST_CPUS {
+    if cpus.len() > MAX_CPUS {
         return Err(BenchError::Unsupported(format!(
             "one task cannot wake the workers of {} CPUs in time",
             cpus.len()
@@ -180,7 +180,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (begun, end) = (ctx.now_ns(), ctx.now_ns() + ctx.time_limit_ns());
     let started = sleep::now_ns();
     let (mut due, mut next) = (started as f64, 0);
-    while (seen.seconds.len() as u64) < FEWEST || (seen.posted < MOST && ctx.now_ns() < end) {
+    while (seen.seconds.len() as u64) < MIN_WAKEUPS || (seen.posted < MAX_WAKEUPS && ctx.now_ns() < end) {
         // The time to the next arrival of a Poisson process.
         let uniform = (ctx.rng().below(1 << 53) + 1) as f64 / (1u64 << 53) as f64;
         due -= uniform.ln() * gap_ns;
@@ -188,7 +188,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let idle = (0..workers).map(|i| (next + i) % workers).find(|i| words.state(*i).load(SeqCst) == IDLE);
         let Some(worker) = idle else {
             seen.refused += 1;
-            if seen.refused > MOST {
+            if seen.refused > MAX_WAKEUPS {
                 return Err(BenchError::Failed("the workers do not keep up".to_owned()));
             }
             continue;
@@ -202,7 +202,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             1 => posted[worker] = Some(at),
             _ => seen.awake += 1,
         }
-        if seen.awake > MOST {
+        if seen.awake > MAX_WAKEUPS {
             return Err(BenchError::Failed("the workers never sleep".to_owned()));
         }
         if seen.posted % 64 == 0 {

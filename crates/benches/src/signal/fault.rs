@@ -62,7 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const TIMES: u64 = 256;
 
 /// The access that the parameter names.
-fn refused(kind: &str) -> Refused {
+fn refused_access(kind: &str) -> Refused {
     match kind {
         "write" => Refused::Write,
         "read" => Refused::Read,
@@ -71,7 +71,7 @@ fn refused(kind: &str) -> Refused {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let kind = refused(ctx.word("kind"));
+    let kind = refused_access(ctx.word("kind"));
     let trap = Trap::new(kind, ctx.word("stack") == "alternate").context("setting the trap")?;
     if let Some(bytes) = signals::largest_frame() {
         ctx.fact("signal.largest_frame", bytes);
@@ -99,7 +99,7 @@ mod tests {
     /// All of them are refused as often as is asked.
     #[test]
     fn the_access_is_the_one_that_is_named() {
-        let named = ["write", "read", "past_end"].map(refused);
+        let named = ["write", "read", "past_end"].map(refused_access);
         assert_eq!(named, [Refused::Write, Refused::Read, Refused::PastEnd]);
     }
 }

@@ -194,7 +194,7 @@ mod tests {
         };
         assert_eq!(tried.proven("signals handled per signal credited"), 1.0);
         assert!(tried.samples("") >= 1 && tried.samples("call") >= 1);
-        if !tried.remarked("interrupts are not counted here") {
+        if !tried.has_remark("interrupts are not counted here") {
             assert!(tried.proven("interrupts that its CPU received per signal") >= 0.9);
         }
     }

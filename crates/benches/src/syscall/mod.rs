@@ -96,6 +96,6 @@ mod tests {
             Ok(())
         }
         let tried = try_failing(&stating(run), &[], None).expect("a value");
-        assert_eq!(tried.held(""), [true, false, false, false]);
+        assert_eq!(tried.proofs_held(""), [true, false, false, false]);
     }
 }

@@ -104,9 +104,9 @@ fn combination_tier(params: &Params) -> Tier {
 /// Sleeps that are not counted: the first ones bring in the pages and fill the caches.
 const WARM: usize = 2;
 /// The fewest sleeps in a round, however long they are.
-const FEWEST: usize = 10;
+const MIN_SLEEPS: usize = 10;
 /// The most sleeps in a round: more values would only fill the store.
-const MOST: usize = 1000;
+const MAX_SLEEPS: usize = 1000;
 
 fn way(word: &str) -> Way {
     match word {
@@ -196,9 +196,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let begun = ctx.now_ns();
     let end = begun + ctx.time_limit_ns();
     let before = Usage::thread();
-    let mut beside = Vec::with_capacity(MOST);
+    let mut beside = Vec::with_capacity(MAX_SLEEPS);
     let (mut early, mut slept, mut cut) = (0u64, 0, 0u64);
-    while slept < FEWEST || (slept < MOST && ctx.now_ns() < end) {
+    while slept < MIN_SLEEPS || (slept < MAX_SLEEPS && ctx.now_ns() < end) {
         match overshoot(&sleeper, length)? {
             Some((late, rest)) => {
                 beside.push(rest);
@@ -208,7 +208,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             None => cut += 1,
         }
-        if cut > MOST as u64 {
+        if cut > MAX_SLEEPS as u64 {
             return Err(BenchError::Failed(format!("{cut} sleeps were interrupted by signals")));
         }
     }
@@ -234,7 +234,7 @@ mod tests {
 
     fn looks_right(tried: &Tried) -> bool {
         let values = tried.result.series("").map_or(&[][..], |s| &s.values);
-        values.len() >= FEWEST && values.iter().all(|v| *v >= 0.0) && tried.proven(EARLY) == 0.0
+        values.len() >= MIN_SLEEPS && values.iter().all(|v| *v >= 0.0) && tried.proven(EARLY) == 0.0
     }
 
     #[test]
@@ -324,6 +324,6 @@ mod tests {
             Ok(())
         }
         let tried = try_failing(&stating(run), &[], None).expect("a value");
-        assert_eq!(tried.held(""), [true, true, false, true, true, false, true, false]);
+        assert_eq!(tried.proofs_held(""), [true, true, false, true, true, false, true, false]);
     }
 }

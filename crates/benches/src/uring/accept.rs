@@ -26,9 +26,9 @@
 //! **Sources:** The kernel's documentation of `io_uring_enter`. See
 //! docs/methods/operating-system.md#io_uring.
 
-use super::rings;
 use crate::net::{BACKLOG, Timed, connect_and_accept};
 use crate::peer::Family;
+use crate::rings::rings;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::socket;
@@ -69,7 +69,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let (rung, called, entered) = (Done::new(), Done::new(), Done::new());
     let by_ring_once = || loop {
-        if let Some(connection) = acceptor.next_connection().map_err(|e| refused(&e))? {
+        if let Some(connection) = acceptor.next_connection().map_err(|e| refusal(&e))? {
             return Ok(connection);
         }
         acceptor.enter(1).context("io_uring_enter")?;
@@ -105,7 +105,7 @@ fn connecting<'a>(
     })
 }
 
-fn refused(error: &io::Error) -> BenchError {
+fn refusal(error: &io::Error) -> BenchError {
     match error.kind() {
         io::ErrorKind::InvalidInput => {
             BenchError::Unsupported("this kernel's io_uring does not accept so (before Linux 5.19)".to_owned())

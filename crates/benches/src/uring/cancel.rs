@@ -20,7 +20,7 @@
 //! **Sources:** The kernel's documentation of `io_uring_enter`. See
 //! docs/methods/operating-system.md#io_uring.
 
-use super::rings;
+use crate::rings::rings;
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::pipe;

@@ -21,8 +21,9 @@
 //!
 //! **Sources:** See docs/methods/operating-system.md#io_uring.
 
-use super::{rings, unknown};
+use super::is_unknown;
 use crate::proofs;
+use crate::rings::rings;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::io::pipe;
@@ -92,7 +93,7 @@ fn measure(ctx: &mut Ctx, life: impl FnOnce(&mut Ring, &Ring) -> i32) -> Outcome
     here.push_message(there.as_fd(), 0, SENT);
     here.enter(0);
     if let Some(failure) = here.pop() {
-        return Err(if unknown(failure.result) {
+        return Err(if is_unknown(failure.result) {
             BenchError::Unsupported("io_uring has no msg_ring here: it came with Linux 5.18".to_owned())
         } else {
             BenchError::from_io("sending a message", &std::io::Error::from_raw_os_error(-failure.result))

@@ -17,8 +17,9 @@
 //! **Sources:** The kernel's `IORING_OP_NOP`, which exists for this purpose. See
 //! docs/methods/operating-system.md#io_uring.
 
-use super::{BATCH, rings_with};
+use super::BATCH;
 use crate::entry;
+use crate::rings::rings_with;
 use groma_harness::prelude::*;
 use groma_harness::sys::uring::Mode;
 use std::hint::spin_loop;
@@ -35,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// How often a completion is looked for before the round fails: for minutes.
-const MOST_LOOKS: u64 = 1 << 36;
+const MAX_LOOKS: u64 = 1 << 36;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     measure(ctx, Mode::Default, false)
@@ -60,7 +61,7 @@ pub(super) fn measure(ctx: &mut Ctx, mode: Mode, linked: bool) -> Outcome {
             if matches!(mode, Mode::Polled(_)) {
                 woken += u64::from(ring.publish().context("waking the polling thread")?);
                 let mut looks = 0;
-                while ring.ready() < batch as u32 && looks < MOST_LOOKS {
+                while ring.ready() < batch as u32 && looks < MAX_LOOKS {
                     looks += 1;
                     spin_loop();
                 }

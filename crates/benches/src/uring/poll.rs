@@ -15,8 +15,8 @@
 //!
 //! **Sources:** See docs/methods/operating-system.md#io_uring.
 
-use super::rings;
 use crate::entry;
+use crate::rings::rings;
 use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, write_full};

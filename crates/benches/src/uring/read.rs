@@ -21,8 +21,9 @@
 //!
 //! **Sources:** See docs/methods/operating-system.md#io_uring.
 
-use super::{BATCH, rings};
+use super::BATCH;
 use crate::entry;
+use crate::rings::rings;
 use crate::scratch::Scratch;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;

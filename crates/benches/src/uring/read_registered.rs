@@ -20,9 +20,10 @@
 //! **Sources:** The kernel's documentation of `io_uring_register`. See
 //! docs/methods/operating-system.md#io_uring.
 
+use super::BATCH;
 use super::read::{PART, all_read, not_handed_on};
-use super::{BATCH, rings};
 use crate::entry;
+use crate::rings::rings;
 use crate::scratch::Scratch;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;

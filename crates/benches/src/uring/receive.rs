@@ -23,8 +23,8 @@
 //! **Sources:** The kernel's documentation of `io_uring_enter`. See
 //! docs/methods/operating-system.md#io_uring.
 
-use super::rings;
 use crate::payload;
+use crate::rings::rings;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;

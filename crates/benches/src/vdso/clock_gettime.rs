@@ -20,7 +20,7 @@
 //!
 //! **Sources:** The predecessors have nothing like it. See docs/methods/operating-system.md#vdso.
 
-use super::answered;
+use super::check_answers;
 use crate::entry;
 use crate::work::{Done, least_of};
 use groma_harness::prelude::*;
@@ -61,12 +61,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut vdso = |iters| {
         let (worst, right) = least_of(iters, 0, || clock.read());
         done.add(right);
-        answered("clock_gettime", worst as isize)
+        check_answers("clock_gettime", worst as isize)
     };
     let mut syscall = |iters| {
         let (worst, right) = least_of(iters, 0, || clock.read_by_number());
         done_by_number.add(right);
-        answered("clock_gettime", worst)
+        check_answers("clock_gettime", worst)
     };
     if name.ends_with("cputime") {
         entry::asks_the_kernel(ctx, &mut vdso);

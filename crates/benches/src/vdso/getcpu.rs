@@ -66,6 +66,6 @@ fn all_answered(name: &str, right: u64, iters: u64, again: impl Fn() -> isize) -
     if right == iters {
         return Ok(());
     }
-    super::answered(name, again())?;
+    super::check_answers(name, again())?;
     Err(BenchError::Failed(format!("{} of {iters} answers of {name} were errors", iters - right)))
 }

@@ -25,7 +25,7 @@ pub(crate) const ALL: &[&Benchmark] = listed!("vdso");
 const OUTPUTS: [Output; 2] = [Output::MAIN.series("vdso"), Output::named("syscall", "the same by entering the kernel")];
 
 /// The outcome of a loop whose answers should be 0; `worst` is the smallest.
-fn answered(what: &str, worst: isize) -> Outcome {
+fn check_answers(what: &str, worst: isize) -> Outcome {
     if worst == 0 { Ok(()) } else { Err(BenchError::Failed(format!("{what} returned {worst}"))) }
 }
 

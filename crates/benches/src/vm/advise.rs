@@ -54,7 +54,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The most calls in one interval: preparing the memory takes ten times as long as a call.
-const MOST_CALLS: u64 = 16;
+const MAX_CALLS: u64 = 16;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let mut memory = Map::guarded(ctx.int("size") as usize).context("mapping memory")?;
@@ -94,7 +94,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         looked_at += pages;
         Ok(())
     });
-    ctx.measure_variants(&mut [call.per_iter(pages as f64).max_iters(MOST_CALLS)])?;
+    ctx.measure_variants(&mut [call.per_iter(pages as f64).max_iters(MAX_CALLS)])?;
     advised.prove(ctx, "advice given, per call credited");
     if blind {
         ctx.note("/proc/self/smaps does not tell what became of the pages");

@@ -45,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// How often a call is made that the kernel asks to make again (EAGAIN).
-const MOST_TRIES: u32 = 100;
+const MAX_TRIES: u32 = 100;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let huge = huge_page_size().ok_or_else(|| BenchError::Unsupported("no transparent huge pages here".to_owned()))?;
@@ -72,7 +72,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 tries += 1;
                 match done {
                     Ok(()) => break,
-                    Err(e) if e.kind() == io::ErrorKind::WouldBlock && tries < MOST_TRIES => again += 1,
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock && tries < MAX_TRIES => again += 1,
                     Err(e) => return Err(BenchError::Unsupported(format!("madvise(MADV_COLLAPSE): {e}"))),
                 }
             }

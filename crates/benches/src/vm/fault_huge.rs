@@ -58,11 +58,11 @@ const ZEROES: Part = Part { times: Times::Fixed(2_097_152.0), ..parts::ZEROES };
 pub(super) const PAGES: usize = 4;
 /// The largest huge page of which a round takes several, in bytes. Larger ones (512 MiB with base
 /// pages of 64 KiB) take much memory and time.
-pub(super) const LARGEST: usize = 64 << 20;
+pub(super) const MAX_HUGE_PAGE: usize = 64 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let huge = huge_page_size().ok_or_else(|| BenchError::Unsupported("no transparent huge pages here".to_owned()))?;
-    if huge > LARGEST {
+    if huge > MAX_HUGE_PAGE {
         return Err(BenchError::Unsupported(format!("a huge page has {} MiB here: too much for a round", huge >> 20)));
     }
     // The refusal of huge pages is inherited from the parent process.

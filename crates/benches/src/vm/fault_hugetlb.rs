@@ -20,7 +20,7 @@
 //!
 //! **Sources:** None of the earlier suites. See docs/methods/operating-system.md#page-faults.
 
-use super::fault_huge::{self, LARGEST};
+use super::fault_huge::{self, MAX_HUGE_PAGE};
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{MADV_POPULATE_WRITE, Map};
 
@@ -49,7 +49,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if !size.is_power_of_two() || !std::path::Path::new(&of_size).is_dir() {
         return Err(BenchError::Unsupported(format!("no reserved pages of {} KiB here: see {SIZES}", size >> 10)));
     }
-    let pages = if size > LARGEST { 1 } else { fault_huge::PAGES };
+    let pages = if size > MAX_HUGE_PAGE { 1 } else { fault_huge::PAGES };
     let too_few = |why: std::io::Error| {
         let free = std::fs::read_to_string(format!("{of_size}/free_hugepages")).unwrap_or_default();
         BenchError::Unsupported(format!(

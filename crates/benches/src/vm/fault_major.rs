@@ -51,8 +51,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Pages of the file.
 const PAGES: usize = 256;
 /// The fewest faults in a round, however slow the disk is, and the most.
-const FEWEST: u64 = 8;
-const MOST: u64 = 1024;
+const MIN_FAULTS: u64 = 8;
+const MAX_FAULTS: u64 = 1024;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::new(ctx)?;
@@ -84,7 +84,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             touches += 1;
             wrong += u64::from(byte != contents[n]);
             ctx.state(took as f64 * 1e-9);
-            if touches >= MOST || (touches >= FEWEST && ctx.now_ns() >= end) {
+            if touches >= MAX_FAULTS || (touches >= MIN_FAULTS && ctx.now_ns() >= end) {
                 return proofs(ctx, &faults, touches, wrong);
             }
         }
@@ -112,7 +112,7 @@ mod tests {
                 assert!(tried.proven("major faults per touch") > 0.98);
                 assert_eq!(tried.proven("bytes that were not those written"), 0.0);
                 let stated = tried.result.series("").map_or(0, |s| s.values.len() as u64);
-                assert!((FEWEST..=MOST).contains(&stated), "{stated}");
+                assert!((MIN_FAULTS..=MAX_FAULTS).contains(&stated), "{stated}");
             }
             Err(BenchError::Unsupported(why)) => {
                 let facts = sys::facts::work_dir_facts(place.path());

@@ -96,7 +96,7 @@ fn files(params: &Params) -> u64 {
 
 /// The most memory that is touched. 4 MiB take 1.1 ms, and a round has four loops that do it some
 /// hundred times; with 16 MiB a round took 7 s on a 2-vCPU KVM guest, and more on a busy machine.
-const MOST_TOUCHED: usize = 4 << 20;
+const MAX_TOUCHED_BYTES: usize = 4 << 20;
 /// The most neighbours that are fenced off.
 const FENCES: usize = 16;
 
@@ -111,8 +111,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if !size.is_multiple_of(page) {
         return Err(BenchError::Unsupported(format!("{size} bytes are not a multiple of the page size, {page}")));
     }
-    if touch != "none" && size > MOST_TOUCHED {
-        return Err(BenchError::Unsupported(format!("no more than {} MiB are touched", MOST_TOUCHED >> 20)));
+    if touch != "none" && size > MAX_TOUCHED_BYTES {
+        return Err(BenchError::Unsupported(format!("no more than {} MiB are touched", MAX_TOUCHED_BYTES >> 20)));
     }
     let scratch;
     let file;

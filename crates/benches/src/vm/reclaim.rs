@@ -22,7 +22,7 @@
 //!
 //! **Sources:** None of the earlier suites. See docs/methods/operating-system.md#page-faults.
 
-use crate::isolation::own_group;
+use crate::control_groups::own_group;
 use crate::scratch::Scratch;
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
@@ -49,8 +49,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// The limit of the group, and the bytes of each file.
 const LIMIT: u64 = 16 << 20;
-const LONG: u64 = 4 * LIMIT;
-const SHORT: u64 = 4 << 20;
+const LONG_FILE: u64 = 4 * LIMIT;
+const SHORT_FILE: u64 = 4 << 20;
 /// Bytes of a read.
 const READ: usize = 4096;
 
@@ -101,7 +101,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let group = own_group(Some("memory"))?;
     group.limit_memory(LIMIT).context("limiting the memory of a control group")?;
     let scratch = Scratch::new(ctx)?;
-    let (mut long, mut short) = (Holes::new(&scratch, ctx, LONG)?, Holes::new(&scratch, ctx, SHORT)?);
+    let (mut long, mut short) = (Holes::new(&scratch, ctx, LONG_FILE)?, Holes::new(&scratch, ctx, SHORT_FILE)?);
     let moved = |result: isize| {
         if result == 1 { Ok(()) } else { Err(BenchError::Denied("moving to a control group".to_owned())) }
     };
@@ -122,7 +122,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         done
     });
     let free = Variant::staged("free", |iters, watch| {
-        if short.at + iters * READ as u64 >= SHORT {
+        if short.at + iters * READ as u64 >= SHORT_FILE {
             short.empty()?;
         }
         let before = short.resident()?;
@@ -133,7 +133,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         read += iters * READ as u64;
         done
     });
-    ctx.measure_variants(&mut [limited, free.max_iters(SHORT / READ as u64 - 1)])?;
+    ctx.measure_variants(&mut [limited, free.max_iters(SHORT_FILE / READ as u64 - 1)])?;
     let credited = ctx.iterations_of("limited");
     work::once_each(ctx, "reads at the limit that were whole, per read", long.whole.count() - tried, credited);
     work::once_each(ctx, "reads without that were whole, per read", short.whole.count(), ctx.iterations_of("free"));

@@ -81,12 +81,12 @@ const NOBODY: u32 = 0;
 const PROCESSES: u32 = 1;
 const THREADS: u32 = 2;
 /// Words between two counters, so that each has a cache line of its own.
-const APART: usize = 16;
+const LINE_WORDS: usize = 16;
 /// Pauses in one turn of a spinner: enough not to disturb those who read its counter, and few
 /// enough to be seen soon.
 const PAUSES: u32 = 8;
 /// The most calls in one interval: as long as the other CPUs run, and not much longer.
-const MOST_CALLS: u64 = 128;
+const MAX_CALLS: u64 = 128;
 /// How long to wait for the spinners, in nanoseconds.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
@@ -98,12 +98,12 @@ struct Counters {
 
 impl Counters {
     fn new(spinners: usize) -> std::io::Result<Counters> {
-        Ok(Counters { words: Shared::new(2 * spinners * APART)?, spinners })
+        Ok(Counters { words: Shared::new(2 * spinners * LINE_WORDS)?, spinners })
     }
 
     /// The counter of spinner `i` of this role.
     fn count(&self, role: u32, i: usize) -> &AtomicU64 {
-        &self.words[((role - PROCESSES) as usize * self.spinners + i) * APART]
+        &self.words[((role - PROCESSES) as usize * self.spinners + i) * LINE_WORDS]
     }
 
     fn all(&self, role: u32) -> Vec<u64> {
@@ -219,8 +219,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         // The first variant is the one whose time the harness checks against its iterations: the
         // one that nothing can shorten.
         Variant::staged("processes", |iters, watch| variant(PROCESSES, of_processes, iters, watch))
-            .max_iters(MOST_CALLS),
-        Variant::staged("threads", |iters, watch| variant(THREADS, of_threads, iters, watch)).max_iters(MOST_CALLS),
+            .max_iters(MAX_CALLS),
+        Variant::staged("threads", |iters, watch| variant(THREADS, of_threads, iters, watch)).max_iters(MAX_CALLS),
     ]);
     spinners.send_command(NOBODY);
     measured?;

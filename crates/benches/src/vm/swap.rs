@@ -48,8 +48,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Pages that are sent out together.
 const PAGES: usize = 256;
 /// The fewest touches in a round, however slow the device is, and the most.
-const FEWEST: u64 = 256;
-const MOST: u64 = 4096;
+const MIN_TOUCHES: u64 = 256;
+const MAX_TOUCHES: u64 = 4096;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
@@ -66,7 +66,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut faults, mut touches, mut wrong) = (Faults::default(), 0u64, 0u64);
     let (mut sent, mut gone) = (0, 0);
     let (mut lap, begun, end) = (0u8, ctx.now_ns(), ctx.now_ns() + ctx.time_limit_ns());
-    while touches < FEWEST || (touches < MOST && ctx.now_ns() < end) {
+    while touches < MIN_TOUCHES || (touches < MAX_TOUCHES && ctx.now_ns() < end) {
         lap = lap.wrapping_add(1);
         area.iter_mut().skip(page - 1).step_by(page).for_each(|byte| *byte = lap);
         let start = ctx.now_ns();

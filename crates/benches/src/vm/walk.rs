@@ -242,7 +242,10 @@ mod tests {
             Ok(())
         }
         let tried = try_failing(&stating(run), &[], None).expect("a value");
-        assert_eq!(tried.held("minor faults"), TOUCHES.iter().chain(&NONE).map(|case| case.2).collect::<Vec<_>>());
+        assert_eq!(
+            tried.proofs_held("minor faults"),
+            TOUCHES.iter().chain(&NONE).map(|case| case.2).collect::<Vec<_>>()
+        );
     }
 
     /// Too few faults, too many, and some where there should be none, all break the proofs.

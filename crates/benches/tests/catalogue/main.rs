@@ -230,7 +230,7 @@ fn every_value_is_measured_by_a_run_of_its_tier() {
 fn pages_show_what_a_survey_measures() {
     let all = groma_benches::all();
     let pages = groma_benches::pages();
-    for shown in pages.measured() {
+    for shown in pages.measured_metrics() {
         let of = |info: &Info| {
             let ids = info.outputs.iter().map(|o| [info.id, o.suffix].join(".").trim_end_matches('.').to_owned());
             ids.into_iter().any(|id| id == shown.metric)
@@ -252,7 +252,7 @@ fn pages_show_what_a_survey_measures() {
             assert!(beyond.iter().all(Option::is_none), "{}: {}", block.title, line.name);
         }
     }
-    assert!(pages.shown().filter(|shown| shown.quick).count() <= 45, "a quick survey has ten seconds");
+    assert!(pages.shown_metrics().filter(|shown| shown.quick).count() <= 45, "a quick survey has ten seconds");
 }
 
 /// The benchmark that reports a metric.
@@ -310,7 +310,7 @@ fn a_survey_measures_the_parts_of_what_it_explains() {
             && b.params.iter().all(holds)
             && (a.on == b.on || b.on == On::Each)
     };
-    let is_measured = |shown: &Shown| pages.measured().any(|measured| same(shown, measured));
+    let is_measured = |shown: &Shown| pages.measured_metrics().any(|measured| same(shown, measured));
     let mut parts = 0;
     for bench in groma_benches::all() {
         for model in bench.info.composed_of.iter().filter(|model| is_measured(&model.of)) {

@@ -112,7 +112,7 @@ fn mutilations(unit: &Unit, first: &Outcome) -> Vec<Trial> {
 fn run_mutilated(trials: &[Trial], verbose: bool) -> Vec<String> {
     // A round that ends well is not tried again: no proof broke.
     let outcomes = try_with_retries(trials, |seen| {
-        (seen.result.state != State::Ok || seen.gave_way()) && !seen.proof_broke() && !seen.panicked()
+        (seen.result.state != State::Ok || seen.gave_way()) && !seen.proof_broke() && !seen.has_panicked()
     });
     let mut wrong = Vec::new();
     for (trial, seen) in trials.iter().zip(&outcomes) {
@@ -121,10 +121,10 @@ fn run_mutilated(trials: &[Trial], verbose: bool) -> Vec<String> {
             Some(i) => format!("{m:?}, loop {i} only"),
         });
         if verbose {
-            println!("{} {what}: {:?} {}", trial.id, seen.broken(), seen.result.reason);
+            println!("{} {what}: {:?} {}", trial.id, seen.broken_proofs(), seen.result.reason);
         }
         // Twice the most that a loop can do at a time may be more than it has room for.
-        let too_many = matches!(trial.mutilation, Some((Mutilation::Doubled, _))) && seen.panicked();
+        let too_many = matches!(trial.mutilation, Some((Mutilation::Doubled, _))) && seen.has_panicked();
         if !seen.proof_broke() && !too_many && !seen.gave_way() {
             let state = seen.result.state.word();
             wrong.push(format!("{} {what}: no proof broke; it ended '{state}' {}", trial.id, seen.result.reason));

@@ -158,7 +158,7 @@ impl Round<'_> {
     }
 
     /// What it proved and told.
-    fn made(&self) -> Vec<Line> {
+    fn proofs_and_facts(&self) -> Vec<Line> {
         let output = &self.outcome.result.output;
         let proofs = output.proofs.iter().filter(|proof| proof.name != SCALING).map(|proof| {
             let expected = if proof.name == FLOOR { proof.expected.split(" (").next() } else { None };
@@ -169,7 +169,7 @@ impl Round<'_> {
     }
 
     /// What the rules demand of it.
-    fn demanded(&self) -> Vec<Line> {
+    fn demanded_lines(&self) -> Vec<Line> {
         let rules = RULES.iter().filter(|rule| (rule.applies)(self));
         rules.map(|rule| self.line(rule.name, rule.expected)).collect()
     }
@@ -200,10 +200,10 @@ impl Comparison<'_> {
     fn of<'a>(rounds: &'a [Round<'a>], table: &str) -> Comparison<'a> {
         let table = table.lines().filter(|line| !line.is_empty() && !line.starts_with(COMMENT));
         let (mut made, mut demanded) = (Vec::new(), Vec::new());
-        let made_by: Vec<_> = rounds.iter().map(Round::made).collect();
+        let made_by: Vec<_> = rounds.iter().map(Round::proofs_and_facts).collect();
         for (round, made_by) in rounds.iter().zip(&made_by) {
             add(&mut made, made_by.iter().cloned());
-            add(&mut demanded, round.demanded());
+            add(&mut demanded, round.demanded_lines());
         }
         Comparison { rounds, made_by, table: table.flat_map(Line::read).collect(), made, demanded }
     }
@@ -212,7 +212,7 @@ impl Comparison<'_> {
     fn broken_rules(&self) -> BTreeSet<String> {
         let rounds = self.rounds.iter().zip(&self.made_by);
         let lost = rounds.flat_map(|(round, made)| {
-            round.demanded().into_iter().filter(|line| !made.iter().any(|seen| line.is(seen)))
+            round.demanded_lines().into_iter().filter(|line| !made.iter().any(|seen| line.is(seen)))
         });
         lost.map(|line| line.finding("lost, and a rule demands it")).collect()
     }
@@ -232,7 +232,7 @@ impl Comparison<'_> {
     }
 
     /// What was made and is neither demanded nor in the table.
-    fn unlisted(&self) -> impl Iterator<Item = &Line> {
+    fn unlisted_lines(&self) -> impl Iterator<Item = &Line> {
         let known = |seen: &Line| self.is_demanded(seen) || self.table.iter().any(|line| line.is(seen));
         self.made.iter().filter(move |seen| !known(seen) && !UNKNOWN.contains(&seen.id.as_str()))
     }
@@ -245,11 +245,11 @@ impl Comparison<'_> {
     }
 
     /// The table as it should be.
-    fn updated(&self) -> Vec<Line> {
+    fn updated_lines(&self) -> Vec<Line> {
         let lost: Vec<&Line> = self.lost().filter(|line| !line.sometimes && is_where_written()).collect();
         let stays = |line: &&Line| !lost.contains(line) && !self.is_demanded(line);
         let mut lines: Vec<Line> = self.table.iter().filter(stays).cloned().collect();
-        lines.extend(self.unlisted().map(|line| Line {
+        lines.extend(self.unlisted_lines().map(|line| Line {
             expected: without_long_numbers(&line.expected),
             sometimes: !is_where_written() || !self.is_made_each_time(line),
             ..line.clone()
@@ -266,7 +266,7 @@ fn is_where_written() -> bool {
 }
 
 /// Lines as text: the facts of a benchmark in one line, then benchmarks with equal lines in one.
-fn written(lines: &[Line]) -> String {
+fn format_lines(lines: &[Line]) -> String {
     let mut whole: Vec<Line> = Vec::new();
     for line in lines {
         let Some(key) = line.name.strip_prefix(FACT) else {
@@ -314,7 +314,7 @@ pub(crate) fn differences(units: &[Unit], tried: &[(&Trial, &Outcome)]) -> Vec<S
     let mut wrong: Vec<String> = comparison.broken_rules().into_iter().collect();
     if is_update() {
         let comments = PROOFS.lines().filter(|line| line.starts_with(COMMENT)).map(|line| format!("{line}\n"));
-        let text = comments.collect::<String>() + &written(&comparison.updated());
+        let text = comments.collect::<String>() + &format_lines(&comparison.updated_lines());
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/credit/proofs.txt");
         std::fs::write(path, &text).expect("writing proofs.txt");
         if text != PROOFS {
@@ -324,7 +324,7 @@ pub(crate) fn differences(units: &[Unit], tried: &[(&Trial, &Outcome)]) -> Vec<S
     }
     wrong.extend(comparison.lost().filter(|line| !line.sometimes).map(|line| line.finding("lost")));
     if is_where_written() {
-        let proofs = comparison.unlisted().filter(|line| line.expected != TOLD);
+        let proofs = comparison.unlisted_lines().filter(|line| line.expected != TOLD);
         wrong.extend(proofs.map(|line| line.finding("not in proofs.txt")));
     }
     if !wrong.is_empty() {

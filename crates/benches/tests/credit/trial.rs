@@ -56,19 +56,19 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    fn failed(why: String) -> Outcome {
+    fn failure(why: String) -> Outcome {
         Outcome { result: RoundResult::ended(State::Failed, why), iterations: 0 }
     }
 
     /// The names of the proofs that do not hold.
-    pub(crate) fn broken(&self) -> Vec<&str> {
+    pub(crate) fn broken_proofs(&self) -> Vec<&str> {
         self.result.output.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect()
     }
 
     /// Whether it failed because of a proof: one of its own, or that of a probe.
     pub(crate) fn proof_broke(&self) -> bool {
         self.result.state == State::Failed
-            && (!self.broken().is_empty() || self.result.reason.starts_with("proof broken"))
+            && (!self.broken_proofs().is_empty() || self.result.reason.starts_with("proof broken"))
     }
 
     /// Whether it has any value; without one there is nothing to prove.
@@ -85,7 +85,7 @@ impl Outcome {
     }
 
     /// Whether it panicked, which is a failure too.
-    pub(crate) fn panicked(&self) -> bool {
+    pub(crate) fn has_panicked(&self) -> bool {
         self.result.state == State::Failed && self.result.reason == PANICKED
     }
 }
@@ -296,18 +296,18 @@ fn attempt(number: usize, trial: &Trial, (step, cost): (f64, f64)) -> Outcome {
     std::fs::remove_dir_all(&dir).expect("removing the benchmark's directory");
     let text = match text {
         Ok(Ok(text)) => text,
-        Ok(Err(e)) => return Outcome::failed(format!("its output cannot be read: {e}")),
-        Err(_) => return Outcome::failed(format!("no answer within {PATIENCE:?}")),
+        Ok(Err(e)) => return Outcome::failure(format!("its output cannot be read: {e}")),
+        Err(_) => return Outcome::failure(format!("no answer within {PATIENCE:?}")),
     };
     let Some((iterations, rest)) = text
         .split_once("iterations ")
         .and_then(|(_, rest)| rest.split_once('\n'))
         .and_then(|(n, rest)| Some((n.parse().ok()?, rest)))
     else {
-        return Outcome::failed(format!("it ended without a result: {status}"));
+        return Outcome::failure(format!("it ended without a result: {status}"));
     };
     match protocol::read_result(rest) {
         Ok(result) => Outcome { result, iterations },
-        Err(why) => Outcome::failed(why),
+        Err(why) => Outcome::failure(why),
     }
 }

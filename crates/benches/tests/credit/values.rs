@@ -10,17 +10,17 @@ use crate::units::Unit;
 use groma_harness::model::{Param, ParamKind, Placement, State, Tier, Value};
 
 /// Parameters whose other values take seconds to a minute: trees of 15 MB are copied and compiled.
-const LONG: [(&str, &str); 1] = [("mix.andrew", "tree")];
+const LONG_PARAMS: [(&str, &str); 1] = [("mix.andrew", "tree")];
 /// Parameters of benchmarks without a case in `units.txt` whose usual values take seconds, or much
 /// memory.
-const SHORT: [(&str, &[&str]); 2] =
+const SHORT_VALUES: [(&str, &[&str]); 2] =
     [("mem.hammer_run", &["pages=64", "loops=33"]), ("mem.loaded_latency", &["level=l3"])];
 /// The largest size in bytes that counts as small.
-const SMALL: u64 = 64 << 10;
+const SMALL_SIZE: u64 = 64 << 10;
 /// The largest time in nanoseconds that counts as small.
-const BRIEF: u64 = 1_000_000;
+const SMALL_TIME_NS: u64 = 1_000_000;
 /// The largest count that counts as small.
-const FEW: u64 = 100;
+const SMALL_COUNT: u64 = 100;
 
 /// A trial for each word and for the least and the greatest of the small numbers that no case of
 /// `units.txt` has.
@@ -31,11 +31,11 @@ pub(crate) fn trials(units: &[Unit]) -> Vec<Trial> {
         let cases: Vec<Trial> = unit.trials().into_iter().map(|(trial, _)| trial).collect();
         let one_cpu = info.placements.contains(&Placement::SameCpu);
         let mut base = Trial { one_cpu, ..unit.base() };
-        if let Some((_, params)) = SHORT.iter().find(|(id, _)| *id == unit.id) {
+        if let Some((_, params)) = SHORT_VALUES.iter().find(|(id, _)| *id == unit.id) {
             base.params = params.iter().map(|param| (*param).to_owned()).collect();
         }
         trials.extend(one_cpu.then(|| base.clone()));
-        for param in info.params.iter().filter(|param| !LONG.contains(&(unit.id, param.name))) {
+        for param in info.params.iter().filter(|param| !LONG_PARAMS.contains(&(unit.id, param.name))) {
             for text in values(param) {
                 let chosen = format!("{}={text}", param.name);
                 if cases.iter().any(|case| case.params.contains(&chosen)) {
@@ -58,9 +58,9 @@ fn values(param: &Param) -> Vec<&'static str> {
         ParamKind::Text => Vec::new(),
         kind => {
             let most = match kind {
-                ParamKind::Time => BRIEF,
-                kind if kind.is_size() => SMALL,
-                _ => FEW,
+                ParamKind::Time => SMALL_TIME_NS,
+                kind if kind.is_size() => SMALL_SIZE,
+                _ => SMALL_COUNT,
             };
             let mut values = param.values(Tier::Full);
             values.retain(|text| matches!(param.parse(text), Ok(Value::Int(n)) if n <= most));

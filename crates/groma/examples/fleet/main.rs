@@ -182,10 +182,10 @@ fn simulate(args: &Args, sources: &[Source], signatures: Signatures) -> Result<(
     Ok(())
 }
 
-fn name(fleet: &Fleet, subject: groma_analysis::fleet::outliers::Subject) -> Option<&str> {
+fn name(fleet: &Fleet, subject: groma_analysis::fleet::finding::Subject) -> Option<&str> {
     match subject {
-        groma_analysis::fleet::outliers::Subject::Metric(metric) => Some(&fleet.metrics[metric as usize].id),
-        groma_analysis::fleet::outliers::Subject::Area(_) => None,
+        groma_analysis::fleet::finding::Subject::Metric(metric) => Some(&fleet.metrics[metric as usize].id),
+        groma_analysis::fleet::finding::Subject::Area(_) => None,
     }
 }
 

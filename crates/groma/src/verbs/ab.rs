@@ -3,10 +3,10 @@
 //! Each side is a run in the store. `groma compare` recognises that the two were measured in turns,
 //! and shows the same.
 
-use super::exit;
 use crate::args::StoreArgs;
 use crate::command_line;
 use crate::earlier::Earlier;
+use crate::exit;
 use crate::measure::{Sinks, begin, count, end_code, records, redacted};
 use crate::parse::{parse_setting, parse_state, parse_time};
 use crate::print::{print_measured, style};

@@ -138,7 +138,8 @@ pub(super) fn show(program: &Program, words: &[String], all: bool, view: View, s
     };
     let mut found = floors::floors(&runs.records, of);
     let pages = program.known_families().pages;
-    let on_page = |record: &Record| pages.shown().any(|shown| shown.metric == record.id && shown.has(&record.params));
+    let on_page =
+        |record: &Record| pages.shown_metrics().any(|shown| shown.metric == record.id && shown.has(&record.params));
     if !all && found.iter().any(|(record, _)| on_page(record)) {
         found.retain(|(record, _)| on_page(record));
     }

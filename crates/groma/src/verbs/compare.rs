@@ -1,7 +1,7 @@
 //! `groma compare`: compares runs, or one run with all reference machines.
 
-use super::exit;
 use crate::args::{StoreArgs, selects};
+use crate::exit;
 use crate::parse::parse_percent;
 use crate::print::name;
 use crate::program::Program;
@@ -130,7 +130,7 @@ pub(super) fn run(program: &Program, args: &CompareArgs) -> Result<u8> {
         let in_turns = in_turns(first, side);
         let sides = [first, side].map(|side| (&side.newest, &side.records[..]));
         let mut comparison = beside(sides, in_turns, &earlier);
-        comparison.unscaled = first.unscaled(side);
+        comparison.unscaled = first.count_unscaled(side);
         Compared { side: side.side(), differences: differences(first.head(), side.head()), comparison, in_turns }
     };
     let others: Vec<Compared<'_>> = rest.iter().map(compared).collect();

@@ -12,7 +12,7 @@ pub(crate) mod operands;
 mod sides;
 pub(super) mod summary;
 
-use super::exit;
+use crate::exit;
 use crate::program::Program;
 use anyhow::{Context, Result};
 use clap::Args;

@@ -46,7 +46,7 @@ docs/exports.md has the columns, and a query for each format.";
 pub(crate) struct ExportArgs {
     /// The runs: ids, beginnings of ids, tags, latest, latest~1, host:NAME, or files of streams
     #[arg(default_value = "latest", value_name = "RUN")]
-    pub(super) runs: Vec<String>,
+    runs: Vec<String>,
     /// Write this file, in the format of its ending (.csv, .json, .ndjson, .parquet, .prom). It is
     /// written beside and renamed; '-' is standard output. In DIR/, each run becomes a file of its
     /// own, in directories by date and by group of equal hosts
@@ -62,10 +62,10 @@ pub(crate) struct ExportArgs {
     to: Option<String>,
     /// With --to, how long to try again while the server is away, as in 10m
     #[arg(long, value_name = "TIME", value_parser = crate::parse::parse_time, requires = "to")]
-    pub(super) wait: Option<Duration>,
+    wait: Option<Duration>,
     /// With --to, leave the files of a directory where they are
     #[arg(long, requires = "to")]
-    pub(super) keep: bool,
+    keep: bool,
     /// What a row is: of records a metric, of rounds a metric in one round, of samples one timed
     /// interval [default: records, and all of it in ndjson]
     #[arg(long, value_parser = |text: &str| one_of(text, &Table::ALL, Table::word))]
@@ -74,7 +74,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]
     select: Vec<String>,
     #[command(flatten)]
-    pub(super) store: StoreArgs,
+    store: StoreArgs,
 }
 
 /// A format for other programs.
@@ -128,10 +128,21 @@ impl ExportFormat {
     }
 }
 
+/// What `--to` asks of `push`.
+fn push_args(url: &str, args: &ExportArgs) -> PushArgs {
+    PushArgs {
+        url: url.to_owned(),
+        what: args.runs.iter().map(PathBuf::from).collect(),
+        keep: args.keep,
+        wait: args.wait,
+        store: args.store.clone(),
+    }
+}
+
 /// Writes the runs.
 pub(super) fn run(program: &Program, args: &ExportArgs) -> Result<u8> {
     if let Some(url) = &args.to {
-        return push::run(program, &PushArgs::of_export(url, args));
+        return push::run(program, &push_args(url, args));
     }
     let format = format_of(args)?;
     if format == ExportFormat::Parquet {
@@ -315,7 +326,7 @@ fn load(program: &Program, args: &ExportArgs, run: &str, table: Table, samples: 
         // A stream may have its records alone, as those of fleets do; a table of them needs no
         // more.
         Err(error) if table == Table::Records && store::is_stream(run) => {
-            let mut shown = store::recorded(run).map_err(|_| error)?;
+            let mut shown = store::read_recorded(run).map_err(|_| error)?;
             shown.records.retain(|record| selected(&record.id));
             shown
         }

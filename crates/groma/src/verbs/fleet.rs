@@ -6,8 +6,8 @@ mod links;
 mod pairs;
 mod past;
 
-use super::exit;
 use crate::args::StoreArgs;
+use crate::exit;
 use crate::parse::parse_percent;
 use crate::program::Program;
 use crate::reference;
@@ -175,7 +175,7 @@ fn options(args: &JudgeArgs) -> Result<Options> {
     Ok(Options {
         at_least: args.at_least / 100.0,
         signatures,
-        references: references::known(&machines),
+        references: references::known_values(&machines),
         past: args.baseline.as_deref().map(past::read).transpose()?.unwrap_or_default(),
     })
 }

@@ -1,6 +1,6 @@
 //! `groma runs forget`: removes runs from the store.
 
-use super::runs;
+use super::stored_run::{self, is_being_written};
 use crate::args::StoreArgs;
 use crate::parse::parse_until;
 use crate::print::{print, style};
@@ -56,7 +56,7 @@ pub(super) fn run(_: &Program, args: &ForgetArgs) -> Result<u8> {
     }
     let ids: Vec<String> = rows.iter().map(|row| row.run.clone()).collect();
     let extent = store.extent(&ids)?;
-    let lines: Vec<RunLine> = rows.into_iter().map(runs::line).collect();
+    let lines: Vec<RunLine> = rows.into_iter().map(stored_run::line).collect();
     let s = if ids.len() == 1 { "" } else { "s" };
     let what = format!("{} run{s}, {} rounds, {}", ids.len(), extent.rounds, report::units::size(extent.bytes as f64));
     print(&(report::runs(&lines, &style(false)).render(Format::Table, &style(false)) + &what + "\n"))?;
@@ -66,7 +66,7 @@ pub(super) fn run(_: &Program, args: &ForgetArgs) -> Result<u8> {
     }
     let before = store.file_size()?;
     store.forget(&ids)?;
-    let busy = store.runs_that(&unended())?.iter().any(runs::is_written);
+    let busy = store.runs_that(&unended())?.iter().any(is_being_written);
     if busy {
         // Compacting would block that run for seconds while it measures.
         print("removed; another run is being written, so the file keeps its size, and new runs use the space\n")?;
@@ -94,7 +94,7 @@ fn chosen(store: &Store, args: &ForgetArgs) -> Result<Vec<RunRow>> {
         if filter == Filter::default() {
             bail!("which runs? Expected ids or tags, or --host, --tag or --until");
         }
-        let (written, rows): (Vec<_>, Vec<_>) = store.runs_that(&filter)?.into_iter().partition(runs::is_written);
+        let (written, rows): (Vec<_>, Vec<_>) = store.runs_that(&filter)?.into_iter().partition(is_being_written);
         for row in written {
             warn!("run {} is still being written and stays", plain(&row.run));
         }
@@ -102,7 +102,7 @@ fn chosen(store: &Store, args: &ForgetArgs) -> Result<Vec<RunRow>> {
     }
     let named = args.runs.iter().map(|text| store.find(text)).collect::<Result<Vec<String>, _>>()?;
     let rows: Vec<RunRow> = store.runs()?.into_iter().filter(|row| named.contains(&row.run)).collect();
-    if let Some(row) = rows.iter().find(|row| runs::is_written(row)) {
+    if let Some(row) = rows.iter().find(|row| is_being_written(row)) {
         bail!("run {} is still being written", row.run);
     }
     Ok(rows)

@@ -3,9 +3,9 @@
 
 use super::ab::{self, AbArgs};
 use super::compare::gate_exit_code;
-use super::exit;
 use crate::args::selects;
 use crate::earlier::GATE_FAILED;
+use crate::exit;
 use crate::measure::{Measured, Outputs, measure, opened_or_told};
 use crate::out_file::Named;
 use crate::parse::parse_percent;
@@ -457,7 +457,7 @@ mod tests {
             let code = if part == Part::Screening { screening } else { confirming };
             let sides = [records(&planned, 1e-6), records(&planned, 1.5e-6)];
             let suite = Suite { sides, paired: None };
-            let reference = reference::named("reference").expect("a name").expect("the newest");
+            let reference = reference::find_reference("reference").expect("a name").expect("the newest");
             let head = reference.baseline().expect("it can be read").head;
             let heads = [head.clone(), head];
             Ok(ControlFlow::Continue(Stage { suite, heads, runs: vec![format!("{part:?}")], code }))

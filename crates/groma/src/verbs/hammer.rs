@@ -14,9 +14,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use groma_harness::model::{Profile, Round, State, Tier};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
+use groma_harness::sys::cpu_list::{format_cpus, parse_cpus};
 use groma_harness::sys::facts::{Room, memory_headroom};
 use groma_harness::sys::numa;
-use groma_harness::sys::topology::{Topology, format_cpus, parse_cpus};
+use groma_harness::sys::topology::Topology;
 use groma_report::units::{Scale, value};
 use groma_runner::{Planned, RunRequest, Setting, plan};
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ Examples:
 #[command(after_help = HELP)]
 pub(crate) struct HammerArgs {
     /// Pages of 4 KiB for each writer
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=groma_harness::sys::arch::hammer::MOST_PAGES))]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=groma_harness::sys::arch::hammer::MAX_PAGES))]
     pages: u64,
 
     /// Operations per page

@@ -104,15 +104,15 @@ fn of_lmbench(program: &Program, args: &ImportArgs, files: &[PathBuf]) -> Result
 }
 
 /// The largest file that is read: the largest that is known has 48 MB, nearly all of it messages.
-const LARGEST: u64 = 256 << 20;
+const MAX_FILE: u64 = 256 << 20;
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
     let of_file = || path.display().to_string();
     let mut bytes = Vec::new();
-    let mut file = File::open(path).with_context(of_file)?.take(LARGEST + 1);
+    let mut file = File::open(path).with_context(of_file)?.take(MAX_FILE + 1);
     file.read_to_end(&mut bytes).with_context(of_file)?;
-    if bytes.len() as u64 > LARGEST {
-        bail!("{}: has more than {} MiB: no result file of lmbench", path.display(), LARGEST >> 20);
+    if bytes.len() as u64 > MAX_FILE {
+        bail!("{}: has more than {} MiB: no result file of lmbench", path.display(), MAX_FILE >> 20);
     }
     Ok(bytes)
 }

@@ -19,7 +19,7 @@ mod sched;
 mod servers;
 mod suite;
 
-use super::exit;
+use crate::exit;
 use crate::print::{is_broken_pipe, print};
 use crate::program;
 use anyhow::{Context, Result, bail};

@@ -1,7 +1,7 @@
 //! `groma import` of stores and streams, also by its old name `groma merge`:
 //! copies runs of other stores and of streams into the store.
 
-use super::runs::is_written;
+use super::stored_run::is_being_written;
 use crate::args::StoreArgs;
 use crate::parallel::in_order;
 use crate::print::print;
@@ -122,7 +122,7 @@ fn merge_file(store: &Store, file: &Path, read: Read, counts: &mut Counts) -> Re
         Read::Store(source) => {
             // Oldest first, as if they had been measured here.
             for row in source.runs()?.into_iter().rev() {
-                if is_written(&row) {
+                if is_being_written(&row) {
                     warn!("{}: run {} is still being written and left out", file.display(), plain(&row.run));
                     continue;
                 }

@@ -16,7 +16,7 @@ use crate::program::Program;
 use crate::view::{ViewArgs, WithPlots};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use groma_analysis::point::measured;
+use groma_analysis::point::measured_value;
 use groma_harness::model::{Placement, Profile, Record, RunHeader};
 use groma_harness::sys::topology::Topology;
 use groma_published::{Checked, DOCUMENTS, Document, Picture, Shape, Table, check};
@@ -315,13 +315,13 @@ fn checked(document: &Document) -> Result<u8> {
 /// The budget for each point: enough for three coarse rounds of operations that take milliseconds.
 const EACH: Duration = Duration::from_millis(400);
 /// The smallest budget of a run.
-const LEAST: Duration = Duration::from_secs(10);
+const MIN_BUDGET: Duration = Duration::from_secs(10);
 
 /// Measures the points that this machine has no value of, and keeps the run; returns the exit code.
 fn measure(program: &Program, args: &PaperArgs, points: &[&Planned], here: Option<&Machine>) -> Result<u8> {
     let has = |planned: &Planned| {
         let held =
-            |machine: &Machine| machine.records.iter().any(|r| measured(r).is_some() && is_of(r, &planned.point));
+            |machine: &Machine| machine.records.iter().any(|r| measured_value(r).is_some() && is_of(r, &planned.point));
         here.is_some_and(held)
     };
     let can = |planned: &&&Planned| planned.unsupported.is_none() && planned.point.placement != Placement::Remote;
@@ -330,7 +330,7 @@ fn measure(program: &Program, args: &PaperArgs, points: &[&Planned], here: Optio
     if missing.is_empty() {
         return Ok(0);
     }
-    let budget = LEAST.max(EACH * missing.len() as u32);
+    let budget = MIN_BUDGET.max(EACH * missing.len() as u32);
     warn!("measuring {} in at most {}", units::counted(missing.len(), "point"), units::wall(budget.as_secs_f64()));
     let request = RunRequest { budget: Some(budget), ..RunRequest::new(Profile::Quick) };
     let outputs = Outputs::to_store(&args.store);

@@ -1,7 +1,7 @@
 //! `groma plot`: a curve, a matrix or a distribution, in the terminal or as a file.
 
-use super::exit;
 use crate::args::{StoreArgs, WhichPoints};
+use crate::exit;
 use crate::features::Feature;
 use crate::out_file::Named;
 use crate::print::{name, print, style};
@@ -171,7 +171,7 @@ fn chosen<'a>(families: Families<'_>, args: &PlotArgs, shown: &'a Shown) -> Resu
     if records.is_empty() {
         bail!("run {run} holds no metric '{metric}' ({} show lists them)", name());
     }
-    records.retain(|r| args.points.is_there(r));
+    records.retain(|r| args.points.is_selected(r));
     if records.is_empty() {
         bail!("run {run} holds no {metric} in that placement or worker group");
     }

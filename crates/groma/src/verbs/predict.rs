@@ -153,9 +153,9 @@ fn of_file(path: &Path) -> Result<Counts> {
     let shown = plain(&path.to_string_lossy()).into_owned();
     let file = File::open(path).with_context(|| shown.clone())?;
     let mut bytes = Vec::new();
-    file.take(counts::LONGEST + 1).read_to_end(&mut bytes).with_context(|| shown.clone())?;
-    if bytes.len() as u64 > counts::LONGEST {
-        bail!("{shown}: longer than {} KiB: not a file of counts", counts::LONGEST >> 10);
+    file.take(counts::LONGEST_TEXT + 1).read_to_end(&mut bytes).with_context(|| shown.clone())?;
+    if bytes.len() as u64 > counts::LONGEST_TEXT {
+        bail!("{shown}: longer than {} KiB: not a file of counts", counts::LONGEST_TEXT >> 10);
     }
     let text = String::from_utf8(bytes).ok().with_context(|| format!("{shown}: not UTF-8"))?;
     counts::read(&text).map_err(|why| anyhow::anyhow!("{shown}: {why}"))

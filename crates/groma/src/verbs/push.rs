@@ -1,7 +1,6 @@
 //! `groma export --to`, also by its old name `groma push`:
 //! sends runs to a server that collects those of many hosts.
 
-use super::export::ExportArgs;
 use crate::args::StoreArgs;
 use crate::features::Feature;
 use crate::program::Program;
@@ -41,31 +40,18 @@ Exit codes:
 pub(crate) struct PushArgs {
     /// The database: postgres://user@host:port/name
     #[arg(env = "GROMA_SERVER", hide_env_values = true)]
-    url: String,
+    pub(super) url: String,
     /// Streams of groma run --out, directories of them, or runs of the store by their names
     #[arg(required = true, value_name = "FILE|DIR|RUN")]
-    what: Vec<PathBuf>,
+    pub(super) what: Vec<PathBuf>,
     /// Leave the files of a directory where they are
     #[arg(long)]
-    keep: bool,
+    pub(super) keep: bool,
     /// How long to try again while the server is away, as in 10m
     #[arg(long, value_name = "TIME", value_parser = crate::parse::parse_time)]
-    wait: Option<Duration>,
+    pub(super) wait: Option<Duration>,
     #[command(flatten)]
-    store: StoreArgs,
-}
-
-impl PushArgs {
-    /// What `export --to` asks for.
-    pub(super) fn of_export(url: &str, args: &ExportArgs) -> PushArgs {
-        PushArgs {
-            url: url.to_owned(),
-            what: args.runs.iter().map(PathBuf::from).collect(),
-            keep: args.keep,
-            wait: args.wait,
-            store: args.store.clone(),
-        }
-    }
+    pub(super) store: StoreArgs,
 }
 
 /// Whether a path is the address of a server instead.

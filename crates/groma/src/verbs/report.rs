@@ -123,7 +123,7 @@ pub(super) fn run(program: &Program, args: &ReportArgs) -> Result<u8> {
         (Some(out), None) => out.write(text.as_bytes())?,
     }
     if let Some(path) = args.output.as_ref().filter(|path| path.as_os_str() != "-") {
-        print(&written(path, &runs)?)?;
+        print(&summary_line(path, &runs)?)?;
     }
     Ok(0)
 }
@@ -218,7 +218,7 @@ fn markdown(
 }
 
 /// `report.html: 412 kB, 1 run, 146 metrics`.
-fn written(path: &Path, runs: &[Shown]) -> Result<String> {
+fn summary_line(path: &Path, runs: &[Shown]) -> Result<String> {
     let bytes = std::fs::metadata(path).with_context(|| path.display().to_string())?.len();
     let metrics: usize = runs.iter().map(|run| run.records.len()).sum();
     let kilobytes = bytes.div_ceil(1000);

@@ -49,7 +49,7 @@ pub(crate) struct ServeArgs {
 
 /// The maximum number of open sessions; more clients are refused. A worker group has a session for
 /// each member.
-const MOST_SESSIONS: usize = 64;
+const MAX_SESSIONS: usize = 64;
 /// The interval between checks for ended sessions, and the pause in accepting connections when the
 /// kernel has no descriptors left.
 const LOOK: Duration = Duration::from_millis(100);
@@ -60,7 +60,7 @@ const OVERTIME: Duration = Duration::from_secs(3).saturating_add(session::GRACE)
 
 /// The file descriptors that are needed: one for each stranger, and some for the rest. Starting a
 /// session takes four for a moment.
-const DESCRIPTORS: u64 = strangers::MOST as u64 + 64;
+const DESCRIPTORS: u64 = strangers::MAX_CONNECTIONS as u64 + 64;
 
 /// Serves until a signal arrives, or its time is over.
 pub(super) fn run(_: &Program, args: &ServeArgs) -> Result<u8> {
@@ -169,7 +169,7 @@ impl Sessions {
     /// Starts a session unless there are too many, and answers the client.
     fn welcome(&mut self, program: &Path, client: Client) {
         let Client { connection, from, welcome } = client;
-        let started = if self.open.len() < MOST_SESSIONS {
+        let started = if self.open.len() < MAX_SESSIONS {
             // The session uses blocking calls.
             let own = connection.set_nonblocking(false).and_then(|()| connection.try_clone());
             own.and_then(|own| start(program, own.into(), self.deadline)).map_err(|e| {
@@ -177,7 +177,7 @@ impl Sessions {
                 "it cannot start a session"
             })
         } else {
-            warn!("{from} turned away: {MOST_SESSIONS} sessions are open");
+            warn!("{from} turned away: {MAX_SESSIONS} sessions are open");
             Err("all of its sessions are taken")
         };
         let said = match &started {

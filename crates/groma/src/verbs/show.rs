@@ -79,7 +79,7 @@ pub(super) fn run(program: &Program, args: &ShowArgs) -> Result<u8> {
     if let Some(metric) = &metric {
         return show_metric(program, args, metric);
     }
-    if let Some(option) = args.points.typed().first() {
+    if let Some(option) = args.points.words().first() {
         bail!("{option}: choose the points of one metric: {} show METRIC {option}", name());
     }
     if args.times {
@@ -185,7 +185,7 @@ fn named<'p>(program: &Program, args: &'p ShowArgs) -> Result<Option<Named<'p>>>
 }
 
 /// The maximum number of points shown on cards; more are shown as a table.
-const MOST_CARDS: usize = 4;
+const MAX_CARDS: usize = 4;
 
 /// Shows points of a metric, on cards or as a table, of the named run or of the latest that holds
 /// it.
@@ -201,7 +201,7 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
     let mut shown = load(program, &args.store, run, false, text, is_it, wanted)?;
     shown.keep_points(is_it);
     if !shown.records.iter().any(wanted) {
-        let such = args.points.typed().iter().map(|option| format!(" {option}")).collect::<String>();
+        let such = args.points.words().iter().map(|option| format!(" {option}")).collect::<String>();
         let holds = shown.records.iter().any(|r| is_it(&r.id));
         match &args.of {
             _ if holds => bail!("run {} holds no {text}{such}", shown.head.run),
@@ -215,7 +215,7 @@ fn show_metric(program: &Program, args: &ShowArgs, named: &Named<'_>) -> Result<
         earlier.flag_contradictions(&shown.points, &mut shown.records);
     }
     let points: Vec<&Record> = shown.records.iter().filter(|record| wanted(record)).collect();
-    if points.len() > MOST_CARDS {
+    if points.len() > MAX_CARDS {
         let records: Vec<Record> = points.iter().map(|record| (*record).clone()).collect();
         let style = Style { all: true, ..view.style };
         let mut table = report::run(program.known_families(), &shown.head, &records, shown.end.as_ref(), &style);

@@ -1,6 +1,6 @@
 //! `groma runs tag`: adds tags to a run, or removes them.
 
-use super::runs;
+use super::stored_run::tag_list;
 use crate::args::StoreArgs;
 use crate::print::print;
 use crate::program::Program;
@@ -42,12 +42,12 @@ pub(super) fn run(_: &Program, args: &TagArgs) -> Result<u8> {
     if args.delete {
         let had = store.tags(&run)?;
         if let Some(absent) = args.tags.iter().find(|tag| !had.contains(tag)) {
-            bail!("run {run} has no tag '{absent}'; its tags: {}", runs::listed(&had));
+            bail!("run {run} has no tag '{absent}'; its tags: {}", tag_list(&had));
         }
         store.untag(&run, &args.tags)?;
     } else {
         store.tag(&run, &args.tags)?;
     }
-    print(&format!("run {run}, tags: {}\n", runs::listed(&store.tags(&run)?)))?;
+    print(&format!("run {run}, tags: {}\n", tag_list(&store.tags(&run)?)))?;
     Ok(0)
 }

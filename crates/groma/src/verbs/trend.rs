@@ -88,8 +88,8 @@ pub(super) fn run(program: &Program, args: &TrendArgs) -> Result<u8> {
 
 /// The plot below the text: of one metric at one point, with enough runs.
 fn plotted(args: &TrendArgs, all: &[Series<'_>]) -> Option<Chart> {
-    const ENOUGH: usize = 5;
-    let one = only(args, all).ok().filter(|one| one.runs.len() >= ENOUGH)?;
+    const MIN_RUNS: usize = 5;
+    let one = only(args, all).ok().filter(|one| one.runs.len() >= MIN_RUNS)?;
     report::trend_chart(one).ok()
 }
 
@@ -151,7 +151,7 @@ fn none(program: &Program, args: &TrendArgs, store: &Store) -> Result<String> {
         program.select(std::slice::from_ref(unknown), Tier::Full)?;
     }
     let what = if args.select.is_empty() { "a metric".to_owned() } else { args.select.join(", ") };
-    let options = args.points.typed();
+    let options = args.points.words();
     if options.is_empty() {
         return Ok(format!("no complete run of these holds {what} ({} runs lists the runs)", name()));
     }

@@ -1,10 +1,10 @@
 //! `groma watch`: how much of each CPU others take, with a line each second and a summary.
 
+use crate::exit;
 use crate::measure::opened_or_told;
 use crate::parse::parse_time;
 use crate::print::{is_broken_pipe, print, print_measured, style};
 use crate::program::Program;
-use crate::verbs::exit;
 use anyhow::{Context, Result};
 use clap::Args;
 use groma_harness::sys::io as sysio;
@@ -57,7 +57,7 @@ pub(crate) struct WatchArgs {
 }
 
 /// The interval between lines.
-const EVERY: Duration = Duration::from_secs(1);
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A file that every second is added to. The summary is of all of them, also of those that a full
 /// disk does not take.
@@ -99,7 +99,7 @@ pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
     }
     let started = Instant::now();
     let end = args.time.map(|time| started + time);
-    let mut next = started + EVERY;
+    let mut next = started + LINE_INTERVAL;
     let (mut signal, mut lines, mut shown) = (None, 0, Ok(()));
     while signal.is_none() && end.is_none_or(|end| next <= end) {
         sysio::readable(&[signals.as_fd()], next.saturating_duration_since(Instant::now()));
@@ -107,11 +107,11 @@ pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
         if signal.is_some() || Instant::now() < next {
             continue;
         }
-        next += EVERY;
+        next += LINE_INTERVAL;
         let second = watch.second();
         let line = serde_json::to_string(&second).context("--out")?;
         out.write(format!("{line}\n").as_bytes());
-        course.write(&watch.recorded());
+        course.write(&watch.take_recorded());
         if !args.openmetrics {
             if lines % report::WATCH_HEAD_EVERY == 0 {
                 shown = shown.and_then(|()| print(&report::watch_head(&second, &style)));
@@ -125,7 +125,7 @@ pub(super) fn run(_: &Program, args: &WatchArgs) -> Result<u8> {
         }
     }
     // What came after the last whole second.
-    course.write(&watch.recorded());
+    course.write(&watch.take_recorded());
     let watched = watch.end();
     let summary =
         report::watched(&watched).render(if args.openmetrics { Format::Openmetrics } else { Format::Table }, &style);

@@ -1,6 +1,6 @@
 //! A control group with one limit, for as long as a test takes.
 
-use super::{Ended, Place, ended, until};
+use super::{Ended, Place, ended, wait_for};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Tests of one process have their groups at the same time.
@@ -91,7 +91,7 @@ impl Drop for ControlGroup {
         if std::thread::panicking() {
             removed();
         } else {
-            until("an empty control group", removed);
+            wait_for("an empty control group", removed);
         }
     }
 }

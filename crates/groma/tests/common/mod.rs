@@ -180,7 +180,7 @@ impl Running {
 
     /// Waits until it has a child process, and returns the child's id.
     pub(crate) fn worker(&self) -> i32 {
-        until("a worker", || worker_of(self.pid()))
+        wait_for("a worker", || worker_of(self.pid()))
     }
 
     pub(crate) fn signal(&self, signal: i32) {
@@ -222,7 +222,7 @@ pub(crate) fn exists(pid: i32) -> bool {
 
 /// Calls `look` until it returns a value. Panics after a minute, so a test that waits in vain
 /// fails.
-pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
         if let Some(found) = look() {

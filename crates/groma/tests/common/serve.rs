@@ -1,7 +1,7 @@
 //! A running `groma serve`, and a client that can send it arbitrary text.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use crate::common::{Place, children, exists, until};
+use crate::common::{Place, children, exists, wait_for};
 use groma_harness::handshake::Client;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -38,7 +38,7 @@ impl Serve {
 
     /// Waits until it has no sessions, and thus no port but its own.
     pub(crate) fn idle(&self) {
-        until("the end of the sessions", || self.sessions().is_empty().then_some(()));
+        wait_for("the end of the sessions", || self.sessions().is_empty().then_some(()));
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

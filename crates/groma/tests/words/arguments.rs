@@ -3,7 +3,7 @@
 //! A number that is halved, replaced or dropped on its way still leads to the right system call, as
 //! often as credited, but with another argument.
 
-use super::{SOME, check, check_set_up, traced};
+use super::{CALLS_OF_OPERATION, check, check_set_up, traced};
 use groma_sys::pages::page_size;
 use std::collections::BTreeSet;
 
@@ -92,9 +92,9 @@ fn the_heap_grows_by_the_named_size() {
         ends.windows(2).filter(|pair| pair[1] == pair[0] + 65536).count()
     };
     for pages in ["absent", "present"] {
-        let enough = |calls: &[String]| steps(calls) >= SOME;
+        let enough = |calls: &[String]| steps(calls) >= CALLS_OF_OPERATION;
         let Some(calls) = traced("vm.brk", &format!("size=65536 pages={pages}"), None, enough) else { return };
-        assert!(steps(&calls) >= SOME, "{pages}: {} times", steps(&calls));
+        assert!(steps(&calls) >= CALLS_OF_OPERATION, "{pages}: {} times", steps(&calls));
     }
 }
 

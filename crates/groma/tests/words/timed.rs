@@ -4,7 +4,7 @@
 //! as credited. libc reads the clock without entering the kernel, so `strace` does not see it. A
 //! worker under test therefore gets a `clock_gettime` that is a system call.
 
-use super::{LIMITS_MS, SOME, is_read, trace};
+use super::{CALLS_OF_OPERATION, LIMITS_MS, is_read, trace};
 use crate::common::Place;
 use crate::common::trace::{Traced, WITH_FAULTS, is_reading, with_a_visible_clock};
 use std::collections::BTreeSet;
@@ -94,8 +94,10 @@ fn the_clock_is_read_right_before_and_after_the_operation() {
         let tells: &[&str] = if wanted.contains(&FAULTS) { &WITH_FAULTS } else { &[] };
         let options = [options.clone(), tells.iter().map(|option| (*option).to_owned()).collect()].concat();
         let made = |trace: &Traced| steps(trace).windows(wanted.len()).filter(|steps| *steps == wanted).count();
-        let Some(trace) = trace_until(id, params, &options, |trace| made(trace) >= SOME) else { continue };
-        if made(&trace) < SOME {
+        let Some(trace) = trace_until(id, params, &options, |trace| made(trace) >= CALLS_OF_OPERATION) else {
+            continue;
+        };
+        if made(&trace) < CALLS_OF_OPERATION {
             wrong.push(format!("{id} {params}: {intent}: {} times {wanted:?}", made(&trace)));
         }
     }
@@ -118,10 +120,10 @@ fn the_credited_bytes_of_a_stream_are_read_between_two_readings_of_the_clock() {
         bytes.filter(|bytes| *bytes >= MIB).collect()
     };
     let params = "size=65536 buffer=default by=write touch=no";
-    let enough = |trace: &Traced| long(trace).len() >= SOME;
+    let enough = |trace: &Traced| long(trace).len() >= CALLS_OF_OPERATION;
     let Some(trace) = trace_until("ipc.pipe_bandwidth", params, &options, enough) else { return };
     let seen = long(&trace);
-    assert!(seen.len() >= SOME && seen.iter().all(|bytes| *bytes == MIB), "{seen:?}");
+    assert!(seen.len() >= CALLS_OF_OPERATION && seen.iter().all(|bytes| *bytes == MIB), "{seen:?}");
 }
 
 /// Of the two reads of a seek the first moves the head and the second is timed, so each read is
@@ -135,11 +137,11 @@ fn no_interval_of_seeks_ends_with_a_read_that_is_not_timed() {
         let calls: Vec<&str> = trace.own_calls().collect();
         calls.windows(2).filter(|pair| is_read(pair[0]) && is_reading(pair[1]) == wanted).count()
     };
-    let enough = |trace: &Traced| after_reads(trace, true) >= 4 * SOME;
+    let enough = |trace: &Traced| after_reads(trace, true) >= 4 * CALLS_OF_OPERATION;
     let params = "on=file size=8388608 distance=50";
     let Some(trace) = trace_until("disk.seek", params, &options, enough) else { return };
     let seen = [true, false].map(|wanted| after_reads(&trace, wanted));
-    assert!(seen[0] >= 4 * SOME && seen[1] < SOME, "{seen:?}");
+    assert!(seen[0] >= 4 * CALLS_OF_OPERATION && seen[1] < CALLS_OF_OPERATION, "{seen:?}");
 }
 
 /// The clock is read before a batch is requested and after each datagram, but not again before the
@@ -195,12 +197,12 @@ fn sleeps_have_the_named_length() {
         let calls: Vec<&str> = trace.own_calls().collect();
         let rests = lengths(&calls);
         let different: BTreeSet<u64> = rests.iter().copied().collect();
-        assert!(rests.len() >= SOME && different.len() * 2 > rests.len(), "{rests:?}");
+        assert!(rests.len() >= CALLS_OF_OPERATION && different.len() * 2 > rests.len(), "{rests:?}");
         assert!(rests.iter().all(|ns| (50_000..450_000).contains(ns)), "{rests:?}");
     }
     let params = "policy=other cpus=one cpu_dma_latency=default";
     let Some(trace) = trace("sched.periodic", params, None, LIMITS_MS[0], &[]) else { return };
     let ends: Vec<u64> = trace.calls().filter(|call| call.contains("TIMER_ABSTIME")).filter_map(nanoseconds).collect();
     let periods: Vec<u64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert!(periods.len() >= SOME && periods.iter().all(|ns| *ns == 1_000_000), "{periods:?}");
+    assert!(periods.len() >= CALLS_OF_OPERATION && periods.iter().all(|ns| *ns == 1_000_000), "{periods:?}");
 }

@@ -338,7 +338,7 @@ fn a_side_that_is_not_where_the_job_says_is_failed() {
     assert_eq!(broken(&left), [PINNED, ON_CPU]);
     let wandered = try_failing_at(&WANDERS, Placement::Pinned, &[]).expect("it runs");
     assert!(broken(&wandered).contains(&PINNED));
-    assert!(!left.remarked("does not tell"));
+    assert!(!left.has_remark("does not tell"));
     let free_to_go = try_failing_at(&WANDERS, Placement::List(vec![here]), &[here]).expect("it runs");
     assert_eq!(broken(&free_to_go), [PINNED]);
 }

@@ -243,8 +243,8 @@ fn no_frequency_probe_runs_between_operations_timed_alone() {
         fake.frequency_probes.borrow().len()
     };
     // One before them, and the rest behind them.
-    assert_eq!(probes(Timing::Each), FEWEST_FREQUENCY_PROBES);
-    assert!(probes(Timing::Batched) > FEWEST_FREQUENCY_PROBES);
+    assert_eq!(probes(Timing::Each), MIN_FREQUENCY_PROBES);
+    assert!(probes(Timing::Batched) > MIN_FREQUENCY_PROBES);
 }
 
 /// Of two operations of different lengths one has more samples than the other.
@@ -358,7 +358,7 @@ fn the_time_limit_ends_a_slow_operation() {
     };
     let taken = alone(&fake, &short, &mut [Variant::new("", body)], &[], &mut Rng::new(1)).expect("runs");
     assert_eq!(taken.output.series[0].iters, 1);
-    assert!((FEWEST..=7).contains(&taken.output.series[0].samples.len()));
+    assert!((MIN_SAMPLES..=7).contains(&taken.output.series[0].samples.len()));
 }
 
 #[test]
@@ -512,7 +512,7 @@ fn a_disturbed_round_goes_on_until_it_has_clean_samples_for_a_value() {
     let taken = alone(&fake, &rules, &mut [Variant::new("", body)], &frozen, &mut Rng::new(3)).expect("it runs");
     let samples = &taken.output.series[0].samples;
     let clean = samples.iter().filter(|s| !s.labels.meets(rules.drops)).count();
-    assert_eq!(clean, FEWEST_CLEAN, "of {}", samples.len());
+    assert_eq!(clean, MIN_CLEAN_SAMPLES, "of {}", samples.len());
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn is_grouped(text: &str) -> bool {
 }
 
 /// Largest size that is read, 2^50 bytes: beyond it a double of megabytes no longer tells bytes.
-const LARGEST: f64 = (1_u64 << 50) as f64;
+const MAX_SIZE: f64 = (1_u64 << 50) as f64;
 
 /// The bytes of a first column.
 ///
@@ -55,16 +55,16 @@ pub(super) fn bytes(text: &str, column: Column) -> Option<u64> {
         Column::Mebibytes => (f64::from(1 << 20), 512.0),
     };
     let exact = value * unit;
-    if exact > LARGEST {
+    if exact > MAX_SIZE {
         return None;
     }
     let near = (exact / step).round() * step;
-    let is_printed_so = written(near as u64, column) == text.replace(',', ".");
+    let is_printed_so = format_bytes(near as u64, column) == text.replace(',', ".");
     Some(if is_printed_so { near } else { exact.round() } as u64)
 }
 
 /// A size as lmbench prints it.
-pub(super) fn written(bytes: u64, column: Column) -> String {
+pub(super) fn format_bytes(bytes: u64, column: Column) -> String {
     let megabytes = bytes as f64 / 1e6;
     match column {
         Column::Megabytes if megabytes >= 1.0 => format!("{megabytes:.2}"),
@@ -77,7 +77,7 @@ pub(super) fn written(bytes: u64, column: Column) -> String {
 impl Column {
     /// A size in this form.
     pub fn text(self, bytes: u64) -> String {
-        written(bytes, self)
+        format_bytes(bytes, self)
     }
 }
 
@@ -112,11 +112,11 @@ mod tests {
     fn rounded_sizes_become_what_they_were() {
         for shift in 9..36 {
             let size = 1_u64 << shift;
-            assert_eq!(bytes(&written(size, Column::Megabytes), Column::Megabytes), Some(size));
+            assert_eq!(bytes(&format_bytes(size, Column::Megabytes), Column::Megabytes), Some(size));
             for eighth in 8..16 {
                 let size = (size / 8).next_multiple_of(512).max(512) * eighth / 8;
                 let size = size.next_multiple_of(512);
-                assert_eq!(bytes(&written(size, Column::Mebibytes), Column::Mebibytes), Some(size));
+                assert_eq!(bytes(&format_bytes(size, Column::Mebibytes), Column::Mebibytes), Some(size));
             }
         }
         assert_eq!(bytes("10.49", Column::Megabytes), Some(10 << 20));

@@ -69,10 +69,10 @@ pub struct Value {
 /// How many unread lines are kept of a run: one program may print a million.
 const KEPT: usize = 8;
 /// The longest text that is kept of a line or a number, in characters.
-const LONGEST: usize = 120;
+const LONGEST_TEXT: usize = 120;
 
 fn cut(text: &str) -> String {
-    text.chars().take(LONGEST).collect()
+    text.chars().take(LONGEST_TEXT).collect()
 }
 
 impl Run {
@@ -339,7 +339,7 @@ impl Reader {
         let line = older.as_deref().unwrap_or(line);
         let mut found = false;
         for kind in KINDS {
-            let Some((keys, name, rest)) = labelled(kind.form, line) else { continue };
+            let Some((keys, name, rest)) = split_label(kind.form, line) else { continue };
             found = true;
             let words: Vec<&str> = rest.split_whitespace().collect();
             match kind.form {
@@ -438,7 +438,7 @@ impl Reader {
 }
 
 /// What follows the label of a line of this form, with the key and the name in it.
-fn labelled(form: Form, line: &str) -> Option<(Vec<u64>, Option<String>, &str)> {
+fn split_label(form: Form, line: &str) -> Option<(Vec<u64>, Option<String>, &str)> {
     let plain = |rest| Some((Vec::new(), None, rest));
     match form {
         Form::Label(label) => plain(line.strip_prefix(label)?.strip_prefix(':')?),

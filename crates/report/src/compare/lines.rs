@@ -5,7 +5,7 @@ use groma_model::page::{On, Values};
 use groma_model::{Families, Record};
 
 use super::names::{numbers, row_name, title};
-use super::{Compared, Relative, change, is_of, letter, short, sign};
+use super::{Compared, Relative, change, is_of, letter, sign, verdict_word};
 use crate::grid::{Align, Cell, Grid};
 use crate::layout::{GAP, Strip, in_two_columns, rule, stacked};
 use crate::point::{name, params, point_without};
@@ -19,7 +19,7 @@ const VALUE: usize = 9;
 /// The width of a change: `▼ +85 %`, `? -0.8 %`.
 const CHANGE: usize = 9;
 /// A single column is no wider: names would be far from their values.
-const WIDEST: usize = 80;
+const MAX_WIDTH: usize = 80;
 
 /// A line: a metric of the first side, and its pair with each other side.
 pub(crate) struct Line<'r> {
@@ -49,7 +49,7 @@ pub(super) fn lines(families: Families<'_>, others: &[Compared<'_>], relative: R
     }
     let stacks = stacks(families, others, relative);
     let two = style.width >= TWO_COLUMNS && others.len() == 1;
-    let width = if two { (style.width.min(TWO_COLUMNS) - GAP) / 2 } else { style.width.min(WIDEST) };
+    let width = if two { (style.width.min(TWO_COLUMNS) - GAP) / 2 } else { style.width.min(MAX_WIDTH) };
     let strips: Vec<Vec<Strip>> = stacks.iter().map(|stack| strips(stack, relative, width, style)).collect();
     let body = if two { in_two_columns(strips, width + GAP) } else { stacked(&strips) };
     let across = Style { width: if two { 2 * width + GAP } else { width }, ..*style };
@@ -240,7 +240,7 @@ fn table(other: &Compared<'_>, style: &Style) -> String {
         let interval = pair.interval.map_or(units::NONE.to_owned(), ends);
         let from = pair.detectable.map_or(units::NONE.to_owned(), |ratio| units::percent(ratio - 1.0));
         let cells = [name, a, b, number(pair.ratio), interval, from];
-        let verdict = format!("{} {}", sign(pair.verdict, style), short(pair.verdict));
+        let verdict = format!("{} {}", sign(pair.verdict, style), verdict_word(pair.verdict));
         grid.row(cells.into_iter().map(Cell::new).chain([Cell::ink(verdict, ink)]).collect());
     }
     let mut out = grid.render();

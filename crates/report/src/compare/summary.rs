@@ -7,7 +7,7 @@ use groma_model::{Families, InTurns, RunHeader};
 
 use super::differs::in_words;
 use super::names::page_name;
-use super::{Compared, Relative, Side, letter, short, sign, why};
+use super::{Compared, Relative, Side, letter, sign, verdict_word, why};
 use crate::machine::host;
 use crate::runs::minute;
 use crate::style::{Ink, Style, columns, wrap_behind};
@@ -17,7 +17,7 @@ use crate::units;
 const DIFFERENCES: usize = 6;
 /// With this many other runs, their spread is known well enough
 /// (docs/methods/statistics.md#noise-floor).
-const ENOUGH: usize = 6;
+const MIN_RUNS: usize = 6;
 /// Metrics that are named per verdict.
 const NAMED: usize = 3;
 
@@ -125,7 +125,7 @@ fn evidence(first: Side<'_>) -> String {
         ),
         1 => "Held against 1 other run of A's machine in this state; with six or more, smaller differences are found."
             .to_owned(),
-        n if n < ENOUGH => {
+        n if n < MIN_RUNS => {
             format!(
                 "Held against {n} other runs of A's machine in this state; with six or more, smaller \
                     differences are found."
@@ -343,7 +343,7 @@ fn legend(others: &[Compared<'_>], style: &Style) -> Vec<String> {
             Verdict::Unclear(reason) => why(reason),
             _ => String::new(),
         };
-        for (known, new) in [(&mut used, sign), (&mut words, format!("{}: {reason}", short(verdict)))] {
+        for (known, new) in [(&mut used, sign), (&mut words, format!("{}: {reason}", verdict_word(verdict)))] {
             if !known.contains(&new) && !new.ends_with(": ") {
                 known.push(new);
             }

@@ -6,7 +6,7 @@ use super::FleetReport;
 use super::says::{Names, name, sentence};
 
 /// The most characters of a reason: what a line of `sinfo -R` and a label still show.
-const LONGEST: usize = 160;
+const LONGEST_REASON: usize = 160;
 
 /// The lines. Reasons hold letters, digits and plain punctuation only, so that they can be quoted
 /// in any shell; a host whose name holds anything else is left to the other formats.
@@ -23,6 +23,6 @@ pub(super) fn drain(report: &FleetReport<'_>) -> String {
 
 fn reason_of(text: &str) -> String {
     let is_kept = |c: char| c.is_ascii_alphanumeric() || " -_.,:;()/%+=".contains(c);
-    let plain: String = text.chars().map(|c| if is_kept(c) { c } else { '_' }).take(LONGEST).collect();
+    let plain: String = text.chars().map(|c| if is_kept(c) { c } else { '_' }).take(LONGEST_REASON).collect();
     plain.trim_end().to_owned()
 }

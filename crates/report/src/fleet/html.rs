@@ -4,7 +4,7 @@
 //! slowest have a row each; all others are in bands of equal numbers, in which each cell shows the
 //! slowest host, so that nothing is hidden by a mean.
 
-use groma_analysis::fleet::outliers::Subject;
+use groma_analysis::fleet::finding::Subject;
 use groma_analysis::fleet::{Judged, Verdict};
 
 use super::FleetReport;

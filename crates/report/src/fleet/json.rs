@@ -1,8 +1,9 @@
 //! A judgement as one JSON object. A later judgement reads its groups as what was usual then.
 
 use groma_analysis::fleet::drift::Drift;
+use groma_analysis::fleet::finding::Subject;
 use groma_analysis::fleet::groups::{Basis, settings};
-use groma_analysis::fleet::outliers::{Subject, Usual};
+use groma_analysis::fleet::outliers::Usual;
 use groma_analysis::fleet::{Judged, Verdict, value_of};
 use serde_json::{Value, json};
 
@@ -53,7 +54,7 @@ fn named<'r>(report: &FleetReport<'r>, hosts: &[usize]) -> Vec<&'r str> {
 fn of_host(report: &FleetReport<'_>, names: &Names, judged: &Judged) -> Value {
     let host = &report.fleet.hosts[judged.host];
     let is_suspect = judged.verdict == Verdict::Suspect;
-    let finding = |found: &groma_analysis::fleet::outliers::Finding| {
+    let finding = |found: &groma_analysis::fleet::finding::Finding| {
         let key = match found.subject {
             Subject::Metric(metric) => Some(&report.fleet.metrics[metric as usize].key),
             Subject::Area(_) => None,

@@ -9,7 +9,7 @@ use super::FleetReport;
 use super::says::{Names, answer, how, name, sentence, split, times};
 
 /// Rows of hosts that are neither well nor suspect.
-const MOST_OTHERS: usize = 50;
+const MAX_OTHER_HOSTS: usize = 50;
 
 pub(super) fn markdown(report: &FleetReport<'_>) -> String {
     let names = Names::of(&report.fleet.metrics);
@@ -22,7 +22,7 @@ pub(super) fn markdown(report: &FleetReport<'_>) -> String {
     let shown = report.judgement.hosts.iter().filter(|judged| judged.verdict != Verdict::Well);
     let others = report.judgement.hosts.len() - report.judgement.count(Verdict::Well);
     let suspects = report.judgement.count(Verdict::Suspect);
-    let most = suspects + MOST_OTHERS;
+    let most = suspects + MAX_OTHER_HOSTS;
     if others > 0 {
         out += "\n| host | verdict | what it looks like | slowest |\n| --- | --- | --- | --- |\n";
         for judged in shown.take(most) {

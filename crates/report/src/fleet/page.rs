@@ -11,9 +11,9 @@ use crate::Style;
 use crate::style::{Ink, wrap_behind};
 
 /// The findings of a suspect that are shown, unless all are asked for.
-const MOST_FINDINGS: usize = 4;
+const MAX_FINDINGS: usize = 4;
 /// The hosts of each verdict but the suspects.
-const MOST_HOSTS: usize = 20;
+const MAX_HOSTS: usize = 20;
 
 pub(super) fn page(report: &FleetReport<'_>, style: &Style) -> String {
     let names = Names::of(&report.fleet.metrics);
@@ -69,7 +69,7 @@ fn suspect(report: &FleetReport<'_>, names: &Names, judged: &Judged, out: &mut P
     if let Some(text) = judged_by(report, judged) {
         out.paragraph("    ", &text, Ink::Plain);
     }
-    let most = if out.style.all { usize::MAX } else { MOST_FINDINGS };
+    let most = if out.style.all { usize::MAX } else { MAX_FINDINGS };
     for found in judged.findings.iter().take(most) {
         let values = values(report, judged, found).map(|values| format!(": {values}")).unwrap_or_default();
         let text = format!("{} {}{values}", names.subject(report, found.subject), times(found));
@@ -133,7 +133,7 @@ impl Page<'_> {
     /// A line for each of the first hosts, and how many more there are.
     fn some<'j>(&mut self, hosts: impl Iterator<Item = &'j Judged>, line: impl Fn(&Judged) -> String) {
         let hosts: Vec<&Judged> = hosts.collect();
-        let most = if self.style.all { usize::MAX } else { MOST_HOSTS };
+        let most = if self.style.all { usize::MAX } else { MAX_HOSTS };
         hosts.iter().take(most).for_each(|judged| self.paragraph("  ", &line(judged), Ink::Plain));
         if hosts.len() > most {
             self.paragraph("  ", &format!("and {} more (--all)", hosts.len() - most), Ink::Faint);

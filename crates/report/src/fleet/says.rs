@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use groma_analysis::fleet::finding::{Finding, Subject};
 use groma_analysis::fleet::groups::{Basis, Difference, Group, Split};
-use groma_analysis::fleet::outliers::{Finding, Subject};
 use groma_analysis::fleet::{Confirmed, Judged, Metric, Verdict, value_of};
 use groma_model::{Placement, Quantity, Unit};
 
@@ -12,7 +12,7 @@ use super::FleetReport;
 use crate::units::{self, Scale, counted};
 
 /// The most hosts that a line names.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 /// The most characters of a value of a fact.
 const LONGEST_VALUE: usize = 70;
 
@@ -109,8 +109,8 @@ pub(super) fn name<'r>(report: &FleetReport<'r>, judged: &Judged) -> &'r str {
 
 /// Names with commas, and how many more there are.
 pub(super) fn listed(names: &[&str]) -> String {
-    let some = names.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(MOST_NAMED) {
+    let some = names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_NAMED) {
         0 => some,
         more => format!("{some} and {more} more"),
     }
@@ -121,8 +121,8 @@ pub(super) fn how(report: &FleetReport<'_>) -> String {
     let groups = &report.judgement.grouping.groups;
     let own: Vec<usize> =
         groups.iter().filter(|group| group.basis == Basis::Itself).map(|group| group.hosts.len()).collect();
-    let sizes: Vec<String> = own.iter().take(MOST_NAMED).map(usize::to_string).collect();
-    let more = own.len().saturating_sub(MOST_NAMED);
+    let sizes: Vec<String> = own.iter().take(MAX_NAMED).map(usize::to_string).collect();
+    let more = own.len().saturating_sub(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let mut text = match own.len() {
         0 => "No five hosts are alike".to_owned(),
@@ -132,7 +132,7 @@ pub(super) fn how(report: &FleetReport<'_>) -> String {
     };
     let alone: Vec<(usize, usize)> =
         groups.iter().filter_map(|group| Some((group.hosts.len(), past(group)?))).collect();
-    for (hosts, runs) in alone.iter().take(MOST_NAMED) {
+    for (hosts, runs) in alone.iter().take(MAX_NAMED) {
         let _ =
             write!(text, "; {} {} judged against the baseline of {runs} runs", counted(*hosts, "host"), are(*hosts));
     }

@@ -8,7 +8,7 @@ use crate::markup::Markup;
 use crate::plot::{Chart, Source, plot, takes};
 
 /// A curve needs this many points; with fewer the table is enough.
-const FEWEST: usize = 4;
+const MIN_CURVE_POINTS: usize = 4;
 
 /// Charts of published figures are numbered from here.
 pub(crate) const FIGURE: usize = 1000;
@@ -80,7 +80,7 @@ fn taken<'r>(report: &Report<'r>, run: usize, id: &str) -> Vec<&'r Record> {
 fn is_worth(chart: &Chart, sources: &[Source<'_>], id: &str) -> bool {
     let of_it: Vec<&Record> =
         sources.iter().flat_map(|source| &source.records).copied().filter(|record| record.id == id).collect();
-    chart.is_matrix() || widest(&of_it).is_some_and(|(_, values)| values >= FEWEST)
+    chart.is_matrix() || widest(&of_it).is_some_and(|(_, values)| values >= MIN_CURVE_POINTS)
 }
 
 /// A chart with its caption, and checkboxes that hide its lines.

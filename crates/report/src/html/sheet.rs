@@ -169,9 +169,9 @@ struct Samples([f64; 2], Vec<usize>, Vec<usize>, usize, usize);
 fn of_run(entry: &Entry<'_>, known: &mut Texts) -> DataOfRun {
     let record = entry.record;
     DataOfRun {
-        value: record.value.filter(|v| v.is_finite()).map(short),
-        interval: record.ci_display.map(|ends| ends.map(short)),
-        rounds: record.round_values.iter().copied().map(short).collect(),
+        value: record.value.filter(|v| v.is_finite()).map(five_digits),
+        interval: record.ci_display.map(|ends| ends.map(five_digits)),
+        rounds: record.round_values.iter().copied().map(five_digits).collect(),
         texts: texts(record).into_iter().map(|pair| pair.map(|text| known.index(text))).collect(),
         samples: samples(entry),
     }
@@ -205,7 +205,13 @@ fn samples(entry: &Entry<'_>) -> Option<Samples> {
     let drops: Labels = drops(entry.point, entry.metric, entry.rounds);
     let found = distribution(&series, entry.record.quantity, drops).ok()?;
     let counts = |of: fn(&crate::plot::Bar) -> usize| found.bars.iter().map(of).collect();
-    Some(Samples(found.ends.map(short), counts(|bar| bar.clean), counts(|bar| bar.labelled), found.below, found.beyond))
+    Some(Samples(
+        found.ends.map(five_digits),
+        counts(|bar| bar.clean),
+        counts(|bar| bar.labelled),
+        found.below,
+        found.beyond,
+    ))
 }
 
 /// The command that measures a point again.
@@ -214,6 +220,6 @@ fn again(record: &Record, program: &str) -> String {
 }
 
 /// Five digits are more than a picture shows.
-fn short(value: f64) -> f64 {
+fn five_digits(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }

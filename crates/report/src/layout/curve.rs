@@ -17,7 +17,7 @@ const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 
 /// The picture of a curve with these levels; empty without levels.
 pub(crate) fn picture(curve: &Curve<'_>, levels: &[Level], style: &Style) -> Vec<Strip> {
-    let points = curve.measured();
+    let points = curve.measured_points();
     let (Some(first), Some(last)) = (levels.first(), levels.last()) else { return Vec::new() };
     let columns = style.width.saturating_sub(LABELS + 1);
     if points.len() < 2 || columns < points.len() || first.latency <= 0.0 || last.latency <= first.latency {

@@ -2,7 +2,7 @@
 
 use groma_model::{Record, RunHeader, State};
 use groma_published::results::{PERCENT, Unit, kind};
-use groma_published::{DOCUMENTS, Document, measured};
+use groma_published::{DOCUMENTS, Document, prefer_measured};
 
 use super::layout::Laid;
 use super::tables::{Column, TABLES, Table, Taken};
@@ -92,7 +92,7 @@ impl<'a> Row<'a> {
             }
             Taken::Metric(shown) => {
                 let record = shown.find(records);
-                let value = record.and_then(groma_analysis::point::measured);
+                let value = record.and_then(groma_analysis::point::measured_value);
                 Cell { value, state: record.map(|record| record.state) }
             }
             Taken::Copies => Cell { value: Some(f64::from(super::copies(head))), state: Some(State::Ok) },
@@ -121,7 +121,7 @@ fn published(system: &str, column: &Column) -> Option<f64> {
     let quantity = table.quantities.iter().find(|quantity| quantity.head == head)?;
     let cells: Vec<_> =
         table.cells().into_iter().filter(|cell| cell.system == system && quantity.is_of(cell)).collect();
-    let cell = measured(cells.iter())?;
+    let cell = prefer_measured(cells.iter())?;
     let number = cell.number();
     let si = match cell.unit.as_str() {
         "ms" => Unit::Milliseconds.to_si(number),
@@ -226,7 +226,7 @@ pub fn wanted(name: &str, keys: &[u64]) -> Option<Wanted> {
     let keyed = ours.keys.iter().zip(keys).filter(|((name, _), _)| !name.is_empty());
     let text = |name: &str, number: u64| {
         // Counts have no suffix.
-        if ["size", "working_set", "buffer"].contains(&name) { typed(number) } else { number.to_string() }
+        if ["size", "working_set", "buffer"].contains(&name) { format_number(number) } else { number.to_string() }
     };
     let keyed =
         keyed.map(|((name, times), key)| (*name, text(name, if *times == PERCENT { *key } else { key * times })));
@@ -243,7 +243,7 @@ fn metrics(column: &Column) -> Vec<Wanted> {
 }
 
 /// A number with a binary suffix where it has one.
-fn typed(number: u64) -> String {
+fn format_number(number: u64) -> String {
     match number {
         n if n >= 1 << 20 && n.is_multiple_of(1 << 20) => format!("{}M", n >> 20),
         n if n >= 1 << 10 && n.is_multiple_of(1 << 10) => format!("{}K", n >> 10),

@@ -1,6 +1,6 @@
 //! Published tables as files: Markdown, and CSV in the long form of their source files.
 
-use groma_published::{Cell, Table, measured};
+use groma_published::{Cell, Table, prefer_measured};
 
 use super::layout::Entry;
 use super::{Paper, PaperMachine, PaperRow};
@@ -38,7 +38,7 @@ fn ours(out: &mut String, paper: &Paper<'_>, keys: &[String], machine: &PaperMac
         row.values.iter().zip(paper.table.quantities).filter_map(|(value, quantity)| Some(((*value)?, quantity)));
     for (value, quantity) in values {
         // The document's value of the same quantity, for its unit.
-        let Some(like) = measured(cells.iter().filter(|cell| quantity.is_of(cell))) else { continue };
+        let Some(like) = prefer_measured(cells.iter().filter(|cell| quantity.is_of(cell))) else { continue };
         let keys = row.keys.iter().filter(|(key, _)| keys.contains(key)).map(|(key, text)| format!("{key}={text}"));
         let params = quantity.params.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).chain(keys);
         let params = params.collect::<Vec<_>>().join(" ");

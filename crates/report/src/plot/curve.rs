@@ -3,7 +3,7 @@
 
 use groma_analysis::claims::declared_caches;
 use groma_analysis::curve::{Curve, Level, curves, for_levels, levels};
-use groma_analysis::point::{Numbers, WORKERS, measured};
+use groma_analysis::point::{Numbers, WORKERS, measured_value};
 use groma_model::Record;
 
 use super::axis::{Axis, Growth};
@@ -21,13 +21,13 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
         let drawn = if let Shape::Bandwidth = shape { usual(&source.records, asked) } else { source.records.clone() };
         of_runs.extend(curves(&drawn, over).into_iter().map(|curve| (run.clone(), curve)));
     }
-    of_runs.retain(|(_, curve)| curve.measured().len() >= 2);
+    of_runs.retain(|(_, curve)| curve.measured_points().len() >= 2);
     let (of_runs, curves): (Vec<String>, Vec<Curve<'_>>) = of_runs.into_iter().unzip();
     if curves.is_empty() {
         return Err(format!("{} was measured at fewer than two points over {}", first.id, x_label(over)));
     }
     let scale = Scale::of(first);
-    let (xs, ys): (Vec<f64>, Vec<f64>) = curves.iter().flat_map(Curve::measured).unzip();
+    let (xs, ys): (Vec<f64>, Vec<f64>) = curves.iter().flat_map(Curve::measured_points).unzip();
     let numbers = curves[0].numbers;
     let x = match numbers {
         Numbers::Sizes => Axis::over(&xs, Growth::Doubling, Scale::Size),
@@ -42,7 +42,7 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
     let y = Axis::values(&ys, Growth::of(&ys), scale, lowest).named(first.quantity.word());
     let of_caches = numbers == Numbers::Sizes && matches!(shape, Shape::Sizes | Shape::Bandwidth);
     let borders = if of_caches { borders(sources, &x) } else { Vec::new() };
-    let densest = curves.iter().map(|c| c.measured().len()).max().unwrap_or(0);
+    let densest = curves.iter().map(|c| c.measured_points().len()).max().unwrap_or(0);
     let words: Vec<Vec<String>> = of_runs.iter().zip(&curves).map(|(run, curve)| words(run, curve)).collect();
     let mut lines: Vec<Line> = curves.iter().zip(labels(&words)).map(|(c, label)| line(c, label, densest)).collect();
     let mut about = about(&curves, &words, first, over);
@@ -95,7 +95,7 @@ fn is_coarse(points: &[Point]) -> bool {
 
 fn line(curve: &Curve<'_>, label: String, densest: usize) -> Line {
     let point = |(x, record): &(u64, &Record)| {
-        Some(Point { x: curve.numbers.in_units(*x), y: measured(record)?, interval: record.ci_display })
+        Some(Point { x: curve.numbers.in_units(*x), y: measured_value(record)?, interval: record.ci_display })
     };
     let points: Vec<Point> = curve.points.iter().filter_map(point).collect();
     let joined = densest < DENSE || points.len() * 2 > densest;
@@ -145,7 +145,7 @@ fn labels(all: &[Vec<String>]) -> Vec<String> {
 
 /// The subtitle: the metric, what the curves share, and how many points were measured.
 fn about(curves: &[Curve<'_>], words: &[Vec<String>], first: &Record, over: &str) -> String {
-    let points: usize = curves.iter().map(|c| c.measured().len()).sum();
+    let points: usize = curves.iter().map(|c| c.measured_points().len()).sum();
     let planned: usize = curves.iter().map(|c| c.points.len()).sum();
     let mut text = format!("{} over {}", first.id, x_label(over));
     let all_share: Vec<&str> =

@@ -163,7 +163,7 @@ pub(super) struct Page {
 }
 
 /// A line with more points is drawn without dots and intervals, which would touch.
-const MOST_DOTS: usize = 80;
+const MAX_DOTS: usize = 80;
 
 /// Ticks of an axis when zoomed in.
 const FINE: usize = 60;
@@ -251,7 +251,7 @@ impl Canvas<'_> {
         let paint = Paint::Line(index);
         self.page.part = Part::Line(index);
         let points: Vec<(f64, f64)> = line.points.iter().map(|p| self.at(p.x, p.y)).collect();
-        let sparse = points.len() <= MOST_DOTS;
+        let sparse = points.len() <= MAX_DOTS;
         let mut with_bars = false;
         for point in line.points.iter().filter(|_| sparse) {
             let Some([low, high]) = point.interval else { continue };
@@ -350,7 +350,7 @@ impl Canvas<'_> {
             self.page.text(at, y, &label, SIZE, true, anchor, Paint::Text);
         }
         // Intervals of many runs would touch: make them paler, so that the values stay visible.
-        let crowded = series.points.len() > MOST_DOTS;
+        let crowded = series.points.len() > MAX_DOTS;
         let mut with_bars = false;
         for point in &series.points {
             let (x, y) = self.at(point.x, point.y);

@@ -15,7 +15,7 @@ pub(super) const NUMBERED: usize = 16;
 
 /// The least ratio between the palest and the deepest colour: a matrix of equal values must look
 /// uniform.
-const LEAST_SPAN: f64 = 1.5;
+const MIN_SPAN: f64 = 1.5;
 
 /// A matrix for display, with rows and columns ordered by group.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Heat {
     /// The colour depth of a value, on a logarithmic scale.
     pub(super) fn depth(&self, value: f64) -> usize {
         let [low, high] = self.ends;
-        let span = (high / low).max(LEAST_SPAN).ln();
+        let span = (high / low).max(MIN_SPAN).ln();
         let share = (value / low).ln() / span;
         if share.is_finite() { ((share * STEPS as f64) as usize).min(STEPS - 1) } else { 0 }
     }

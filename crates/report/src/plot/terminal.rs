@@ -146,7 +146,7 @@ impl Canvas {
 }
 
 /// Columns between the name of the last level and the labels of the lines.
-const APART: usize = 6;
+const LABEL_GAP: usize = 6;
 
 fn lines(chart: &Plane, style: &Style) -> String {
     let height = (style.width / 5).clamp(12, 22);
@@ -189,7 +189,7 @@ fn lines(chart: &Plane, style: &Style) -> String {
         // Below its end, or slightly to the right, where the next rise leaves room.
         let (end, row) = (column_of(level.to) + 1, row_of(level.y));
         // The last one must not touch the labels of the lines.
-        let end = if end + 1 >= width { width - APART } else { end };
+        let end = if end + 1 >= width { width - LABEL_GAP } else { end };
         let mut write = |row: usize, text: &str, ink: Ink| (end..end + 6).any(|end| canvas.write(row, end, text, ink));
         let fits = (row + 1..row + 3).find(|r| write(*r, &style.text(&level.name), Ink::Strong));
         if let Some(row) = fits {

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Longest content of a setting, in bytes.
-const LONGEST: u64 = 64 << 10;
+const LONGEST_SETTING: u64 = 64 << 10;
 
 /// A readable and writable file, by its path without symbolic links.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +73,10 @@ impl StateFile {
     pub(crate) fn read(&self) -> Result<Vec<u8>> {
         let name = || self.0.display().to_string();
         let mut content = Vec::new();
-        File::open(&self.0).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut content)).with_context(name)?;
-        if content.len() as u64 > LONGEST || content.contains(&0) {
+        File::open(&self.0)
+            .and_then(|file| file.take(LONGEST_SETTING + 1).read_to_end(&mut content))
+            .with_context(name)?;
+        if content.len() as u64 > LONGEST_SETTING || content.contains(&0) {
             bail!("{}: holds more than a setting: expected text of at most 64 KiB", name());
         }
         Ok(content)
@@ -85,7 +87,7 @@ impl StateFile {
     /// # Errors
     /// Names the file: it cannot be written, or reads differently afterwards.
     pub(crate) fn write(&self, content: &[u8]) -> Result<()> {
-        let name = || format!("{}: writing '{}'", self.0.display(), shown(content));
+        let name = || format!("{}: writing '{}'", self.0.display(), show_content(content));
         let write = || {
             let mut file = self.open()?;
             if !self.is_kernels() {
@@ -97,7 +99,12 @@ impl StateFile {
         write().with_context(name)?;
         let now = self.read()?;
         if !self.is_same(&now, content) {
-            bail!("{}: it reads '{}' after '{}' was written", self.0.display(), shown(&now), shown(content));
+            bail!(
+                "{}: it reads '{}' after '{}' was written",
+                self.0.display(),
+                show_content(&now),
+                show_content(content)
+            );
         }
         Ok(())
     }
@@ -105,7 +112,7 @@ impl StateFile {
     /// What to write to restore this content.
     pub(crate) fn to_restore(&self, content: &[u8]) -> Vec<u8> {
         if self.is_kernels() {
-            format!("{}\n", chosen(&String::from_utf8_lossy(content))).into()
+            format!("{}\n", chosen_word(&String::from_utf8_lossy(content))).into()
         } else {
             content.into()
         }
@@ -115,7 +122,7 @@ impl StateFile {
     pub(crate) fn is_same(&self, content: &[u8], value: &[u8]) -> bool {
         let (content, value) = (String::from_utf8_lossy(content), String::from_utf8_lossy(value));
         if self.is_kernels() {
-            chosen(&content).split_whitespace().eq(value.split_whitespace())
+            chosen_word(&content).split_whitespace().eq(value.split_whitespace())
         } else {
             content.trim_end() == value.trim_end()
         }
@@ -124,7 +131,7 @@ impl StateFile {
 
 /// The value of a kernel setting: of several words such as `always madvise [never]`, the one in
 /// brackets.
-fn chosen(content: &str) -> &str {
+fn chosen_word(content: &str) -> &str {
     let mut bracketed = content
         .split_whitespace()
         .filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
@@ -136,11 +143,11 @@ fn chosen(content: &str) -> &str {
 }
 
 /// A content for a message: the text if it is short, else its length.
-pub(crate) fn shown(content: &[u8]) -> String {
-    const SHORT: usize = 80;
+pub(crate) fn show_content(content: &[u8]) -> String {
+    const MAX_SHOWN: usize = 80;
     let text = String::from_utf8_lossy(content);
     let text = text.trim();
-    if text.len() <= SHORT && !text.contains('\n') { text.to_owned() } else { format!("({} bytes)", content.len()) }
+    if text.len() <= MAX_SHOWN && !text.contains('\n') { text.to_owned() } else { format!("({} bytes)", content.len()) }
 }
 
 #[cfg(test)]
@@ -157,7 +164,7 @@ mod tests {
             ("[a] [b]", "[a] [b]"),
             ("[]", "[]"),
         ] {
-            assert_eq!(chosen(content), value);
+            assert_eq!(chosen_word(content), value);
         }
         let kernels = StateFile("/proc/sys/net/ipv4/tcp_rmem".into());
         assert!(kernels.is_same(b"4096\t131072\t6291456\n", b"4096 131072 6291456\n"));
@@ -171,8 +178,11 @@ mod tests {
 
     #[test]
     fn a_content_is_shown_in_one_line() {
-        assert_eq!((shown(b" madvise\n"), shown(b"a\nb\n")), ("madvise".to_owned(), "(4 bytes)".to_owned()));
-        assert_eq!((shown(&[b'x'; 80]).len(), shown(&[b'x'; 81])), (80, "(81 bytes)".to_owned()));
+        assert_eq!(
+            (show_content(b" madvise\n"), show_content(b"a\nb\n")),
+            ("madvise".to_owned(), "(4 bytes)".to_owned())
+        );
+        assert_eq!((show_content(&[b'x'; 80]).len(), show_content(&[b'x'; 81])), (80, "(81 bytes)".to_owned()));
     }
 
     #[test]

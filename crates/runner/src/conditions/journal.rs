@@ -21,7 +21,7 @@ const NAME: &str = "changed";
 const HEAD: &[u8] = b"groma changed 1";
 const END: &[u8] = b"end";
 /// Longest journal in bytes: some hundred files of 64 KiB.
-const LONGEST: usize = 16 << 20;
+const LONGEST_JOURNAL: usize = 16 << 20;
 
 /// How to restore the machine's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -198,7 +198,7 @@ impl Journal {
 pub(super) fn recover(state: &Path, deadline: Duration) -> Result<Option<String>> {
     let Some(journal) = Journal::open(state, false)? else { return Ok(None) };
     let path = journal.path.display();
-    let bytes = match journal.dir.read_own(OsStr::new(NAME), LONGEST) {
+    let bytes = match journal.dir.read_own(OsStr::new(NAME), LONGEST_JOURNAL) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         read => read.map_err(|e| anyhow!("{path}: not followed: {e}"))?,
     };

@@ -37,10 +37,10 @@ pub(super) struct PointProgress {
 }
 
 /// A round with a costly set-up samples for at most so many times as long as another.
-const LONGEST: f64 = 10.0;
+const MAX_SET_UP_FACTOR: f64 = 10.0;
 
 /// Where the sibling is busy all the time, a point has this many rounds for each that is allocated.
-const MOST_PER_COUNTED: u32 = 3;
+const MAX_ROUNDS_PER_COUNTED: u32 = 3;
 /// Only cheap rounds are made up for: longer ones took a tenth of a minute for three values.
 const CHEAP: Duration = Duration::from_millis(50);
 
@@ -72,7 +72,7 @@ impl PointProgress {
         if self.cost > CHEAP {
             return all;
         }
-        (all - self.beside).max(all.div_ceil(MOST_PER_COUNTED))
+        (all - self.beside).max(all.div_ceil(MAX_ROUNDS_PER_COUNTED))
     }
 
     /// The wall time for a round that counts.
@@ -87,7 +87,7 @@ impl PointProgress {
     }
 
     /// How long the last round of a stated value probed the core; 0 for others.
-    fn searched(&self, planned: &Planned) -> Duration {
+    fn search_time(&self, planned: &Planned) -> Duration {
         let Some(round) = self.rounds.last().filter(|_| planned.point.timing == Timing::Stated) else {
             return Duration::ZERO;
         };
@@ -186,7 +186,7 @@ impl<'p> Progress<'p> {
     }
 
     /// The effort for a round of this point now: one whose sides wake each other warms up longer.
-    pub(super) fn warmed(&self, i: usize) -> Effort {
+    pub(super) fn effort_with_warm_up(&self, i: usize) -> Effort {
         let planned = &self.plan[i];
         // With two sides, both warm up alike.
         let adapted = self.sides == 1 && self.adapted.as_ref() == Some(&planned.cpus);
@@ -206,7 +206,7 @@ impl<'p> Progress<'p> {
     /// (docs/methods/timing.md#effort).
     fn length(&self, i: usize) -> Duration {
         let sampling = self.effort.sampling;
-        let longer = (self.set_up(i).as_secs_f64() / sampling.as_secs_f64()).sqrt().clamp(1.0, LONGEST);
+        let longer = (self.set_up(i).as_secs_f64() / sampling.as_secs_f64()).sqrt().clamp(1.0, MAX_SET_UP_FACTOR);
         sampling.mul_f64(longer)
     }
 
@@ -219,16 +219,16 @@ impl<'p> Progress<'p> {
     /// What the last round of this point spent on its set-up and its search; the next may wait for
     /// a part of that (docs/methods/neighbour.md#what-is-stated).
     pub(super) fn worth_waiting(&self, i: usize) -> Duration {
-        self.set_up(i) + self.points[i].searched(&self.plan[i])
+        self.set_up(i) + self.points[i].search_time(&self.plan[i])
     }
 
     /// Notes what a round of this point did to its CPUs. Returns how much longer it warmed up than
     /// one that follows it.
     pub(super) fn adapt(&mut self, i: usize) -> Duration {
         let planned = &self.plan[i];
-        let warmed = self.warmed(i).warm_up;
+        let warmed = self.effort_with_warm_up(i).warm_up;
         self.adapted = planned.wakes.then(|| planned.cpus.clone());
-        warmed.saturating_sub(self.warmed(i).warm_up)
+        warmed.saturating_sub(self.effort_with_warm_up(i).warm_up)
     }
 
     /// The other side of a point, if there are two.

@@ -3,7 +3,7 @@
 //!
 //! Not here: the form of the file (`groma_harness::course`), and who writes it.
 
-use super::{EVERY, Seen};
+use super::{PROBE_PERIOD, Seen};
 use groma_harness::core_watch::CoreWatch;
 use groma_harness::course::Head;
 use groma_harness::instruments::Real;
@@ -71,7 +71,7 @@ pub(super) fn cpus() -> Vec<u32> {
     Topology::read().cpus().iter().filter(|cpu| cpu.online && cpu.smt == 0).map(|cpu| cpu.id).collect()
 }
 
-/// Probes the CPU until `stop` is set. Tells the watch one probe in [`EVERY`].
+/// Probes the CPU until `stop` is set. Tells the watch one probe in [`PROBE_PERIOD`].
 pub(super) fn record_until(stop: &AtomicBool, lane: &Lane, probe: &CoreProbe, seen: &Mutex<Seen>) {
     if affinity::pin(lane.cpu).is_err() {
         return;
@@ -93,7 +93,7 @@ pub(super) fn record_until(stop: &AtomicBool, lane: &Lane, probe: &CoreProbe, se
         let bin = core.rate().and_then(log_bin);
         chunk.push(lane.head.byte(bin));
         made = due + 1;
-        if chunk.len() as u64 * spacing >= EVERY.as_nanos() as u64 {
+        if chunk.len() as u64 * spacing >= PROBE_PERIOD.as_nanos() as u64 {
             lane.queue.lock().unwrap_or_else(PoisonError::into_inner).append(&mut chunk);
             seen.lock().unwrap_or_else(PoisonError::into_inner).bins.extend(bin);
         }
@@ -139,7 +139,7 @@ mod tests {
         let (started, until) = (Instant::now(), Instant::now() + Duration::from_secs(30));
         while file.len() - first < 20_000 && Instant::now() < until {
             std::thread::yield_now();
-            file.extend(watch.recorded());
+            file.extend(watch.take_recorded());
             probes += watch.second().cpus.iter().map(|cpu| cpu.probes).sum::<u64>();
         }
         let longest_ns = started.elapsed().as_nanos() as u64 + 1_000_000_000;
@@ -149,7 +149,7 @@ mod tests {
         let made = (0..head.cpus.len()).flat_map(|cpu| course.rates(cpu).flatten().collect::<Vec<_>>());
         let made: Vec<f64> = made.collect();
         assert!(!made.is_empty() && made.iter().all(|rate| *rate < 1.12 * head.idle), "{head:?}");
-        assert!(probes <= places * each * head.spacing_ns / EVERY.as_nanos() as u64 + 2 * each, "{probes}");
+        assert!(probes <= places * each * head.spacing_ns / PROBE_PERIOD.as_nanos() as u64 + 2 * each, "{probes}");
         assert_eq!(watch.end().cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>(), head.cpus);
     }
 }

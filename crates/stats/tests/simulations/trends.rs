@@ -21,7 +21,7 @@ fn mann_kendall_alarms_as_rarely_as_promised() {
 
 /// 9 rounds of 25 samples, sigma 1 %, that rise by `between` from the first round to the last and
 /// by `within` in every round.
-fn seen(between: f64, within: f64) -> (f64, f64) {
+fn shares_found(between: f64, within: f64) -> (f64, f64) {
     const REPETITIONS: usize = 1_000;
     let mut rng = Rng::new(36);
     let (mut by_round, mut in_round) = (0, 0);
@@ -43,7 +43,7 @@ fn seen(between: f64, within: f64) -> (f64, f64) {
 
 #[test]
 fn drift_is_found_between_or_within_rounds_and_nowhere_else() {
-    let cells @ [still, slow, leak] = [seen(0.0, 0.0), seen(0.05, 0.0), seen(0.0, 0.05)];
+    let cells @ [still, slow, leak] = [shares_found(0.0, 0.0), shares_found(0.05, 0.0), shares_found(0.0, 0.05)];
     println!(
         "alarms between, within rounds (%): still {still:?}, 5 % over the run {slow:?}, 5 % in every round {leak:?}"
     );

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::{RunStatus, Store, StoreError, StoredRun};
 
 /// Longest line in bytes: the default limit of a column in SQLite (`SQLITE_MAX_LENGTH`).
-const LONGEST: u64 = 1_000_000_000;
+const LONGEST_LINE: u64 = 1_000_000_000;
 
 /// What an SQLite file begins with.
 const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -145,10 +145,10 @@ impl<R: BufRead> Runs<R> {
         self.line.clear();
         self.number += 1;
         let unreadable = |e: std::io::Error| StoreError::unreadable(&self.path, &e);
-        let mut lines = (&mut self.lines).take(LONGEST);
+        let mut lines = (&mut self.lines).take(LONGEST_LINE);
         match lines.read_until(b'\n', &mut self.line).map_err(unreadable)? {
             0 => Ok(None),
-            _ if lines.limit() == 0 => Err(self.error(format!("it has more than {LONGEST} bytes"))),
+            _ if lines.limit() == 0 => Err(self.error(format!("it has more than {LONGEST_LINE} bytes"))),
             _ if self.line[0] != b'{' => Err(self.error("it is not an object".to_owned())),
             _ => self.parse().map(Some),
         }

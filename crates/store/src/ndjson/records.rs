@@ -16,11 +16,11 @@ use super::read::{Kind, parse_line};
 use crate::StoreError;
 
 /// Longest line, in bytes: a round of a complete run has some hundred kB, a record one or two.
-const LONGEST: u64 = 64 << 20;
+const LONGEST_LINE: u64 = 64 << 20;
 /// The most bytes of a run: a complete one with all samples has about 70 MB.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// The most records of a run: a complete one has under 2,000.
-const MOST_RECORDS: usize = 10_000;
+const MAX_RECORDS: usize = 10_000;
 
 /// A run with its records.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,13 +74,13 @@ impl<R: BufRead> RecordedRuns<R> {
 
     fn run(&mut self) -> Result<Option<RecordedRun>, StoreError> {
         let mut run = self.head.take().map(begun);
-        let mut left = MOST_BYTES;
+        let mut left = MAX_BYTES;
         while self.next_line(&mut left)? {
             if self.line.starts_with(METRIC) {
                 let record = self.parse::<Record>()?;
                 let run = run.as_mut().ok_or_else(|| self.error("a 'metric' line outside of a run".to_owned()))?;
-                if run.records.len() == MOST_RECORDS {
-                    return Err(self.error(format!("more than {MOST_RECORDS} metrics in a run")));
+                if run.records.len() == MAX_RECORDS {
+                    return Err(self.error(format!("more than {MAX_RECORDS} metrics in a run")));
                 }
                 run.records.push(record);
                 continue;
@@ -118,13 +118,13 @@ impl<R: BufRead> RecordedRuns<R> {
         self.line.clear();
         self.number += 1;
         let unreadable = |e: std::io::Error| StoreError::unreadable(&self.path, &e);
-        let limit = LONGEST.min(*left);
+        let limit = LONGEST_LINE.min(*left);
         let mut lines = (&mut self.lines).take(limit);
         let read = lines.read_until(b'\n', &mut self.line).map_err(unreadable)? as u64;
         *left -= read;
         if read > 0 && read == limit && self.line.last() != Some(&b'\n') {
-            let what = if limit == LONGEST { "it has" } else { "its run has" };
-            let most = if limit == LONGEST { LONGEST } else { MOST_BYTES };
+            let what = if limit == LONGEST_LINE { "it has" } else { "its run has" };
+            let most = if limit == LONGEST_LINE { LONGEST_LINE } else { MAX_BYTES };
             return Err(self.error(format!("{what} more than {most} bytes")));
         }
         if read > 0 && self.line[0] != b'{' {

@@ -39,7 +39,7 @@ pub const ANY_WORD: u64 = !0xfff | 0xff8;
 
 /// The most pages. With more, the page would decide the place in it: of 32 random bits, 26 for the
 /// page leave 64 places.
-pub const MOST_PAGES: u64 = 1 << 26;
+pub const MAX_PAGES: u64 = 1 << 26;
 
 /// 64 random bits from a counter.
 #[inline(always)]

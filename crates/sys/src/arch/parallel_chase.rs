@@ -10,7 +10,7 @@ pub const PARALLEL_CHASE_UNROLL: u64 = 16;
 pub const PARALLEL_CHASES: [usize; 16] = [1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64];
 
 /// The most chains.
-pub const PARALLEL_CHASES_MOST: usize = PARALLEL_CHASES[PARALLEL_CHASES.len() - 1];
+pub const MAX_PARALLEL_CHASES: usize = PARALLEL_CHASES[PARALLEL_CHASES.len() - 1];
 
 /// A loop that follows several chains at once.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct ParallelChaseKernel {
     ///
     /// `cursors` holds `chains` pointers; each points to a pointer that points to a pointer and so
     /// on, `steps` times, each aligned and valid for reads, and none of them within `cursors`.
-    pub run: unsafe fn(cursors: &mut [*const u8; PARALLEL_CHASES_MOST], steps: u64),
+    pub run: unsafe fn(cursors: &mut [*const u8; MAX_PARALLEL_CHASES], steps: u64),
 }
 
 /// Defines the kernels: `$registers!(cursors, turns, index register, ...)` and
@@ -52,7 +52,7 @@ macro_rules! define_parallel_chases {
             ///
             /// As [`ParallelChaseKernel::run`].
             #[inline(never)]
-            unsafe fn $name(cursors: &mut [*const u8; PARALLEL_CHASES_MOST], steps: u64) {
+            unsafe fn $name(cursors: &mut [*const u8; MAX_PARALLEL_CHASES], steps: u64) {
                 let turns = steps / PARALLEL_CHASE_UNROLL;
                 if turns == 0 {
                     return;
@@ -70,8 +70,8 @@ macro_rules! define_parallel_chases {
         ///
         /// As [`ParallelChaseKernel::run`].
         #[inline(never)]
-        unsafe fn in_memory<const N: usize>(cursors: &mut [*const u8; PARALLEL_CHASES_MOST], steps: u64) {
-            const { assert!(N.is_multiple_of(2) && N <= PARALLEL_CHASES_MOST) };
+        unsafe fn in_memory<const N: usize>(cursors: &mut [*const u8; MAX_PARALLEL_CHASES], steps: u64) {
+            const { assert!(N.is_multiple_of(2) && N <= MAX_PARALLEL_CHASES) };
             let rows = steps / PARALLEL_CHASE_UNROLL * PARALLEL_CHASE_UNROLL;
             if rows == 0 {
                 return;

@@ -18,7 +18,7 @@ const COUNT: u32 = 0x9100_0529;
 const COUNTED: u32 = 0xaa09_03e0;
 const RETURN: u32 = 0xd65f_03c0;
 /// Instructions from one function to the next.
-const APART: usize = 8;
+const FUNCTION_WORDS: usize = 8;
 
 unsafe extern "C" {
     /// Of the compiler's run-time library: makes what was stored in this range visible to the
@@ -54,16 +54,22 @@ pub(super) fn jumps(count: usize, spacing: usize) -> Option<Vec<u8>> {
 }
 
 pub(super) fn calls(depth: usize) -> Option<Vec<u8>> {
-    let mut text = vec![TRAP; APART * (depth + 1)];
+    let mut text = vec![TRAP; FUNCTION_WORDS * (depth + 1)];
     // stp x29, x30, [sp, #-16]!; 0; bl; subs x0, x0, #1; b.ne to bl; the count; ldp x29, x30,
     // [sp], #16; ret
-    let begin = [0xa9bf_7bfd, COUNT_FROM_0, link(2, APART), 0xf100_0400, 0x54ff_ffc1, COUNTED, 0xa8c1_7bfd, RETURN];
-    text[..APART].copy_from_slice(&begin);
+    let begin =
+        [0xa9bf_7bfd, COUNT_FROM_0, link(2, FUNCTION_WORDS), 0xf100_0400, 0x54ff_ffc1, COUNTED, 0xa8c1_7bfd, RETURN];
+    text[..FUNCTION_WORDS].copy_from_slice(&begin);
     for function in 1..=depth {
-        let at = function * APART;
+        let at = function * FUNCTION_WORDS;
         text[at] = COUNT;
         if function < depth {
-            text[at + 1..at + 5].copy_from_slice(&[0xa9bf_7bfd, link(at + 2, at + APART), 0xa8c1_7bfd, RETURN]);
+            text[at + 1..at + 5].copy_from_slice(&[
+                0xa9bf_7bfd,
+                link(at + 2, at + FUNCTION_WORDS),
+                0xa8c1_7bfd,
+                RETURN,
+            ]);
         } else {
             text[at + 1] = RETURN;
         }

@@ -18,7 +18,7 @@ const TRAP: u8 = 0xcc;
 const RETURN: u8 = 0xc3;
 /// Bytes from one function to the next: no two in one line of 32 bytes, which share predictor
 /// entries.
-const APART: usize = 32;
+const FUNCTION_BYTES: usize = 32;
 
 pub(super) fn function() -> Option<&'static [u8]> {
     // endbr64; mov rax, rdi; ret
@@ -55,19 +55,19 @@ pub(super) fn jumps(count: usize, spacing: usize) -> Option<Vec<u8>> {
 }
 
 pub(super) fn calls(depth: usize) -> Option<Vec<u8>> {
-    let mut text = vec![TRAP; APART * (depth + 1)];
+    let mut text = vec![TRAP; FUNCTION_BYTES * (depth + 1)];
     text[..2].copy_from_slice(&COUNT_FROM_0);
     // call the first function
-    call(&mut text, 2, APART);
+    call(&mut text, 2, FUNCTION_BYTES);
     let mut end = Vec::new();
     // sub rdi, 1; jnz to the call; ret
     end.extend([0x48, 0x83, 0xef, 0x01, 0x75, (-(5 + 4 + 2_i8)) as u8, RETURN]);
     text[7..7 + end.len()].copy_from_slice(&end);
     for function in 1..=depth {
-        let at = function * APART;
+        let at = function * FUNCTION_BYTES;
         text[at..at + 4].copy_from_slice(&COUNT);
         if function < depth {
-            call(&mut text, at + 4, at + APART);
+            call(&mut text, at + 4, at + FUNCTION_BYTES);
             text[at + 9] = RETURN;
         } else {
             text[at + 4] = RETURN;

@@ -133,7 +133,7 @@ fn a_tree_deeper_than_there_are_descriptors_is_removed() {
         }
         // Other tests of this process hold descriptors too. Each level of the tree would need
         // at least one.
-        let most = Some(at.0.as_raw_fd() as u64 + 4 * u64::from(DEEPEST));
+        let most = Some(at.0.as_raw_fd() as u64 + 4 * u64::from(MAX_OPEN_DEPTH));
         let limit = rustix::process::Rlimit { current: most, maximum: most };
         rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("fewer is allowed");
         scratch.dir().remove(name("top")).expect("it is ours");

@@ -2,7 +2,8 @@
 
 use super::cpu_names;
 use super::{Book, binary, each_once};
-use crate::topology::{Cache, Topology, format_cpus};
+use crate::cpu_list::format_cpus;
+use crate::topology::{Cache, Topology};
 use std::collections::BTreeSet;
 
 const CPUS: &str = "sys/devices/system/cpu";

@@ -5,7 +5,7 @@
 use super::Book;
 
 /// Longest value that is kept: a host name has at most 253 characters.
-const LONGEST: usize = 253;
+const LONGEST_VALUE: usize = 253;
 
 /// A launcher: its name, the variable that tells it, and the variables of its facts.
 struct Launcher {
@@ -55,7 +55,7 @@ pub(super) fn launcher(book: &mut Book, variable: &dyn Fn(&str) -> Option<String
 /// Whether a value may be kept: a name or a number, not whatever an environment may hold.
 fn is_plain(value: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:@/".contains(&byte);
-    !value.is_empty() && value.len() <= LONGEST && value.bytes().all(is_allowed)
+    !value.is_empty() && value.len() <= LONGEST_VALUE && value.bytes().all(is_allowed)
 }
 
 #[cfg(test)]

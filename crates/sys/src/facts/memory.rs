@@ -1,7 +1,7 @@
 //! Memory and NUMA settings of the kernel.
 
 use super::{Book, binary, field};
-use crate::topology::{format_cpus, parse_cpus};
+use crate::cpu_list::{format_cpus, parse_cpus};
 use std::collections::BTreeMap;
 
 const MM: &str = "sys/kernel/mm";
@@ -18,7 +18,7 @@ pub(super) fn memory(book: &mut Book) {
     let mthp = per_size(book, &format!("{MM}/transparent_hugepage"), "enabled");
     book.say(
         "memory.mthp",
-        mthp.iter().map(|(size, text)| format!("{size}={}", super::chosen(text))).collect::<Vec<_>>().join(" "),
+        mthp.iter().map(|(size, text)| format!("{size}={}", super::chosen_word(text))).collect::<Vec<_>>().join(" "),
     );
     let pools = per_size(book, &format!("{MM}/hugepages"), "nr_hugepages");
     book.say(

@@ -164,8 +164,8 @@ fn sizes_are_binary_and_exact() {
 
 #[test]
 fn choices_are_the_word_in_brackets() {
-    assert_eq!(chosen("always defer+madvise [madvise] never"), "madvise");
-    assert_eq!(chosen("none"), "none");
+    assert_eq!(chosen_word("always defer+madvise [madvise] never"), "madvise");
+    assert_eq!(chosen_word("none"), "none");
 }
 
 #[test]
@@ -521,8 +521,8 @@ fn no_text_causes_a_panic() {
         let mounts = mounts::parse(&mountinfo);
         let _ = (mount_of(&mounts, Path::new("/data/x")), cgroup::group_of(&groups, &mounts, "memory"));
         let _ = (counters::psi(&psi, "total"), counters::steal(&stat), counters::load_averages(&psi));
-        let _ = (redact::command_line(&mountinfo), redact::mount_options(&mountinfo), chosen(&psi));
-        let _ = (crate::topology::parse_cpus(&list), Quota::parse(&stat), cgroup::parse_limit(&list));
+        let _ = (redact::command_line(&mountinfo), redact::mount_options(&mountinfo), chosen_word(&psi));
+        let _ = (crate::cpu_list::parse_cpus(&list), Quota::parse(&stat), cgroup::parse_limit(&list));
         let _ = (meminfo_bytes(&mutated(MEMINFO, &mut seed), "MemTotal"), field(&stat, "cpu"));
     }
     for _ in 0..20 {

@@ -1,6 +1,7 @@
 //! Reads a [`Topology`] from `/sys` and `/proc`.
 
-use super::{CPUS, Cache, CacheKind, Cpu, NODES, Topology, format_cpus, parse_cpus};
+use super::{CPUS, Cache, CacheKind, Cpu, NODES, Topology};
+use crate::cpu_list::{format_cpus, parse_cpus};
 use crate::tree::Tree;
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -2,7 +2,8 @@
 //! a round may get. The rule is in this file; docs/methods/timing.md#cpu-of-a-single-task has its
 //! reasons.
 
-use super::{Cpu, Topology, format_cpus};
+use super::{Cpu, Topology};
+use crate::cpu_list::format_cpus;
 use std::fmt;
 
 /// One class of core on one NUMA node, and the CPUs of a single task there.

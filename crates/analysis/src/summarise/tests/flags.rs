@@ -90,7 +90,7 @@ fn unverified_timing_is_flagged_for_timed_values_only() {
 }
 
 /// The record of a metric with these values stated by its rounds.
-fn stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
+fn record_of_stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
     let point = Point { target_half_width: width, ..point(Timing::Stated, metric(quantity, Derivation::Series(""))) };
     let series = |v: &[f64]| Series { values: v.to_vec(), ..series("", &[], Labels::NONE) };
     let rounds: Vec<Round> = values.iter().zip(0..).map(|(v, r)| round(r, vec![series(v)])).collect();
@@ -101,7 +101,7 @@ fn stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
 fn file_systems_are_distinguished() {
     let on = |fs: Option<&str>| Record {
         facts: fs.map(|fs| Fact::new("work_dir.fs", fs)).into_iter().collect(),
-        ..stated(Quantity::Latency, 1.0, &[&[1.0]])
+        ..record_of_stated(Quantity::Latency, 1.0, &[&[1.0]])
     };
     for (a, b, same) in [
         (Some("ext4"), Some("ext4"), true),
@@ -126,7 +126,7 @@ fn a_cache_is_flagged_where_most_rounds_suspect_one() {
 
 #[test]
 fn a_latency_with_a_mean_far_above_its_median_is_contended() {
-    let of = |quantity, last: f64| stated(quantity, 1.0, &[[1.0, 1.0, last].as_slice(); 6]);
+    let of = |quantity, last: f64| record_of_stated(quantity, 1.0, &[[1.0, 1.0, last].as_slice(); 6]);
     let contended = of(Quantity::Latency, 4.0);
     assert!(contended.flags.contains(&"contended: the mean is 2.0 times the median".to_owned()), "{contended:?}");
     assert_eq!(contended.interference, Some(2.0));
@@ -168,7 +168,7 @@ fn an_interval_beyond_the_target_is_imprecise_and_beyond_a_tenth_noisy() {
     // Six rounds: the interval runs from the smallest to the largest.
     let of = |width, half: f64| {
         let (low, high) = ([100.0 - half], [100.0 + half]);
-        let record = stated(Quantity::Count, width, &[&low, &[100.0], &[100.0], &[100.0], &[100.0], &high]);
+        let record = record_of_stated(Quantity::Count, width, &[&low, &[100.0], &[100.0], &[100.0], &[100.0], &high]);
         assert_eq!(record.ci, Some([100.0 - half, 100.0 + half]));
         let imprecise = record.flags.iter().find(|f| f.starts_with("imprecise")).cloned();
         (imprecise.unwrap_or_default(), record.state, record.reason)
@@ -185,7 +185,7 @@ fn an_interval_beyond_the_target_is_imprecise_and_beyond_a_tenth_noisy() {
         let at = |v: f64| [v * scale];
         let of = |half: f64| {
             let (low, middle, high) = (at(1.0 - half), at(1.0), at(1.0 + half));
-            stated(Quantity::Count, 1.0, &[&low, &middle, &middle, &middle, &middle, &high]).state
+            record_of_stated(Quantity::Count, 1.0, &[&low, &middle, &middle, &middle, &middle, &high]).state
         };
         assert_eq!((of(0.09), of(0.11)), (State::Ok, State::Noisy), "{scale}");
     }
@@ -193,9 +193,9 @@ fn an_interval_beyond_the_target_is_imprecise_and_beyond_a_tenth_noisy() {
 
 #[test]
 fn few_rounds_are_flagged_below_six_if_there_is_a_value() {
-    let few = |n: usize| has(&stated(Quantity::Count, 1.0, &vec![&[1.0][..]; n]), "few rounds");
+    let few = |n: usize| has(&record_of_stated(Quantity::Count, 1.0, &vec![&[1.0][..]; n]), "few rounds");
     assert_eq!([1, 5, 6, 9].map(few), [true, true, false, false]);
-    assert!(!has(&stated(Quantity::Count, 1.0, &[&[], &[]]), "few rounds"));
+    assert!(!has(&record_of_stated(Quantity::Count, 1.0, &[&[], &[]]), "few rounds"));
 }
 
 /// Few rounds alone are not noise. A spread is, and so is a difference that few rounds cannot
@@ -204,7 +204,7 @@ fn few_rounds_are_flagged_below_six_if_there_is_a_value() {
 fn few_rounds_are_noisy_if_spread_or_a_difference() {
     let of = |values: &[f64]| {
         let rounds: Vec<&[f64]> = values.chunks(1).collect();
-        let record = stated(Quantity::Count, 1.0, &rounds);
+        let record = record_of_stated(Quantity::Count, 1.0, &rounds);
         assert!(has(&record, "few rounds") && record.ci.is_none());
         (record.state, record.reason)
     };

@@ -1,6 +1,6 @@
 //! The traffic of a generator. Not here: when it generates, and at which pace.
 
-use groma_harness::sys::stream::{APART, Op, Pass, Stream};
+use groma_harness::sys::stream::{ADDRESS_OFFSET, Op, Pass, Stream};
 
 /// Bytes after which a generator publishes its count.
 pub(super) const PIECE: usize = 4096;
@@ -36,7 +36,7 @@ impl<'a> Traffic<'a> {
 /// Source and target are halves, shifted against each other as in mem.bandwidth.
 fn halves(buffer: &mut [u8]) -> (&mut [u8], &mut [u8]) {
     let (source, target) = buffer.split_at_mut(buffer.len() / 2);
-    (source, &mut target[APART..])
+    (source, &mut target[ADDRESS_OFFSET..])
 }
 
 /// The pieces of a lap: those of one half after the other, except for the copy, which uses both.
@@ -76,7 +76,7 @@ mod tests {
     fn a_lap_of_a_generator_goes_over_all_of_its_buffer() {
         const SIZE: usize = 16 * PIECE;
         for (op, laps, moved, written) in [
-            (Op::Write, 16, PIECE, SIZE - APART),
+            (Op::Write, 16, PIECE, SIZE - ADDRESS_OFFSET),
             (Op::Copy, 7, 2 * PIECE, SIZE / 2 + 7 * PIECE),
             (Op::Read, 16, PIECE, 0),
         ] {
@@ -85,7 +85,7 @@ mod tests {
                 buffer[..SIZE / 2].fill(1);
             }
             let mut traffic = Traffic::new(Stream::new(op, None).expect("everywhere"), op, &mut buffer[..SIZE]);
-            assert_eq!((traffic.target.as_ptr().addr() - traffic.source.as_ptr().addr()) % 4096, APART);
+            assert_eq!((traffic.target.as_ptr().addr() - traffic.source.as_ptr().addr()) % 4096, ADDRESS_OFFSET);
             let steps: Vec<u64> = (0..laps).map(|_| traffic.step().expect("within the buffer")).collect();
             assert_eq!((steps, traffic.at), (vec![moved as u64; laps], 0), "{op:?}");
             assert_eq!(buffer[..SIZE].iter().filter(|byte| **byte != 0).count(), written, "{op:?}");

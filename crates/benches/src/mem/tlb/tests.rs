@@ -71,7 +71,7 @@ fn tlbs_of_all_sizes_are_told_through_noise() {
         let right = (0..100).filter(|_| first_of(sizes, &mut rng, 3) == Reach::To(first)).count();
         assert!(right >= 85, "{sizes:?}: {right} of 100");
 
-        let found = beyond(first, MOST, |k| Ok(core(first, sets, second, &mut rng, 3, k))).expect("prices");
+        let found = beyond(first, MAX_PAGES, |k| Ok(core(first, sets, second, &mut rng, 3, k))).expect("prices");
         let l2 = found.l2.expect("an end").0 as f64 / second as f64;
         assert!((0.7..=1.1).contains(&l2), "{sizes:?}: {l2}");
         let hit = found.hit.expect("a price").longer;
@@ -86,7 +86,7 @@ fn tlbs_of_all_sizes_are_told_through_noise() {
 fn the_second_end_is_the_same_again_and_again() {
     let mut rng = Rng::new(10);
     let mut ends: Vec<usize> = (0..50)
-        .filter_map(|_| beyond(96, MOST, |k| Ok(core(96, 16, 2048, &mut rng, 4, k))).expect("prices").l2)
+        .filter_map(|_| beyond(96, MAX_PAGES, |k| Ok(core(96, 16, 2048, &mut rng, 4, k))).expect("prices").l2)
         .map(|(l2, _)| l2)
         .collect();
     ends.sort_unstable();
@@ -96,10 +96,10 @@ fn the_second_end_is_the_same_again_and_again() {
 #[test]
 fn without_an_end_there_is_none() {
     let price = |longer| Price { longer, dense: 5.0, hz: 3e9, clean: true, alone: true };
-    let flat = beyond(96, MOST, |_| Ok(price(7.0))).expect("prices");
+    let flat = beyond(96, MAX_PAGES, |_| Ok(price(7.0))).expect("prices");
     assert!(flat.l2.is_none() && flat.walks.iter().all(Option::is_none) && flat.hit.is_some());
     // A bump where the lines leave the first-level cache is no end.
-    let bump = beyond(96, MOST, |k| Ok(price(if k == 768 { 9.0 } else { 7.0 }))).expect("prices");
+    let bump = beyond(96, MAX_PAGES, |k| Ok(price(if k == 768 { 9.0 } else { 7.0 }))).expect("prices");
     assert_eq!(bump.l2, None);
     // Too few pages for the first point.
     assert!(beyond(96, 100, |_| Ok(price(7.0))).expect("prices").hit.is_none());
@@ -216,7 +216,7 @@ fn a_price_is_what_a_load_takes_longer_than_side_by_side() {
 #[test]
 fn lines_are_in_pages_of_their_own_and_in_different_sets() {
     let (page, line) = (page_size(), crate::mem::line_size());
-    for apart in [1, APART] {
+    for apart in [1, PAGE_DISTANCE] {
         let lines = Pages::new(&mut [], page, apart).lines(3 * page / line);
         assert!(lines.iter().enumerate().all(|(i, at)| at / page == i * apart), "{apart}");
         let places: Vec<usize> = lines.iter().map(|at| at % page).collect();
@@ -229,7 +229,7 @@ fn lines_are_in_pages_of_their_own_and_in_different_sets() {
 #[test]
 fn lines_side_by_side_leave_no_room_between_them() {
     let (page, line) = (page_size(), crate::mem::line_size());
-    for apart in [1, APART] {
+    for apart in [1, PAGE_DISTANCE] {
         let mut lines = Pages::new(&mut [], page, apart).side_by_side(3 * page / line);
         lines.sort_unstable();
         assert_eq!(lines, (0..3 * page).step_by(line).collect::<Vec<usize>>(), "{apart}");
@@ -239,7 +239,7 @@ fn lines_side_by_side_leave_no_room_between_them() {
 #[test]
 fn walks_are_at_two_four_and_eight_times_the_reach() {
     let cost = |pages: usize| if pages <= 2000 { 7.0 } else { 40.0 + pages as f64 / 100.0 };
-    let found = beyond(96, MOST, |k| Ok(Price { longer: cost(k), dense: 5.0, hz: 3e9, clean: true, alone: true }))
+    let found = beyond(96, MAX_PAGES, |k| Ok(Price { longer: cost(k), dense: 5.0, hz: 3e9, clean: true, alone: true }))
         .expect("prices");
     let (l2, _) = found.l2.expect("an end");
     assert_eq!(found.walks.map(|walk| walk.map(|price| price.longer)), [2, 4, 8].map(|times| Some(cost(times * l2))));

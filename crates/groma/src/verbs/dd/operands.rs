@@ -130,8 +130,8 @@ impl Job {
 
     /// Refuses operands that contradict each other.
     fn check(&self) -> Result<()> {
-        const MOST: usize = 1 << 30;
-        if self.bs == 0 || self.bs > MOST {
+        const MAX_BLOCK: usize = 1 << 30;
+        if self.bs == 0 || self.bs > MAX_BLOCK {
             bail!("bs: expected 1 B to 1 GiB");
         }
         let reads = self.input != "internal";

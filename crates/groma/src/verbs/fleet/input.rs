@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// wrong.
 const APART_S: i64 = 24 * 3600;
 /// The most hosts whose clocks are noted one by one.
-const MOST_ODD: usize = 3;
+const MAX_NOTED_HOSTS: usize = 3;
 /// By this much a clock may be ahead of ours.
 const AHEAD_S: i64 = 300;
 /// The ending of the streams in a directory.
@@ -205,8 +205,8 @@ impl Input {
             };
             odd.extend(apart.map(|what| format!("{}: {what}; judged all the same", host.name)));
         }
-        let more = odd.len().saturating_sub(MOST_ODD);
-        odd.truncate(MOST_ODD);
+        let more = odd.len().saturating_sub(MAX_NOTED_HOSTS);
+        odd.truncate(MAX_NOTED_HOSTS);
         if more > 0 {
             odd.push(format!(
                 "{more} more hosts were measured over a day before or after most others, or by a wrong clock"

@@ -1,8 +1,8 @@
 //! `groma fleet links`: judges what `groma fleet pairs` has measured.
 
-use super::super::exit;
 use super::pairs::METRICS;
 use crate::directory::with_ending;
+use crate::exit;
 use crate::parse::parse_percent;
 use crate::view::{ViewArgs, WithDrain};
 use anyhow::{Context, Result, bail};
@@ -54,9 +54,9 @@ pub(super) struct LinksArgs {
 /// The ending of the files.
 const ENDING: &str = "pairs";
 /// The most bytes of a file: 200 peers with some 20 kB each.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// The most hosts.
-const MOST_HOSTS: usize = 100_000;
+const MAX_HOSTS: usize = 100_000;
 
 /// A stretch of time in which a host was busy with a peer, by its own clock.
 type Busy = (u64, u64);
@@ -170,8 +170,8 @@ fn is_alone(times: &[Busy]) -> bool {
 
 impl Input {
     fn read(&mut self, file: &Path) -> Result<()> {
-        if std::fs::metadata(file)?.len() > MOST_BYTES {
-            bail!("more than {} MiB", MOST_BYTES >> 20);
+        if std::fs::metadata(file)?.len() > MAX_BYTES {
+            bail!("more than {} MiB", MAX_BYTES >> 20);
         }
         let text = std::fs::read_to_string(file)?;
         let mut lines = text.lines();
@@ -189,7 +189,7 @@ impl Input {
             Entry::Occupied(other) => bail!("of host {own}, as {} is", other.get().display()),
         };
         let named = head["hosts"].as_array().into_iter().flatten().filter_map(name);
-        self.hosts.extend(named.take(MOST_HOSTS));
+        self.hosts.extend(named.take(MAX_HOSTS));
         self.plans.extend(name(&head["plan"]));
         let (mut pair, mut stream, mut ended) = (None, String::new(), false);
         for line in lines {

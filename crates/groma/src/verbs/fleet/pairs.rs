@@ -4,7 +4,7 @@ mod gate;
 mod meet;
 mod tournament;
 
-use super::super::exit;
+use crate::exit;
 use crate::parse::parse_time;
 use crate::print::print;
 use anyhow::{Context, Result, anyhow, bail};

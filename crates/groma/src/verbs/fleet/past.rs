@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use groma_analysis::fleet::drift::Past;
 use groma_analysis::fleet::outliers::Usual;
 use groma_stats::Crowd;
-use groma_stats::crowd::FEWEST;
+use groma_stats::crowd::MIN_VALUES;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn subjects(all: &Value, name: &str) -> Result<HashMap<String, Usual>> {
             count: one["count"].as_u64().and_then(|count| usize::try_from(count).ok())?,
         };
         let error = number("error").filter(|error| *error >= 0.0)?;
-        Some((one[name].as_str()?.to_owned(), Usual::earlier(crowd, error))).filter(|_| crowd.count >= FEWEST)
+        Some((one[name].as_str()?.to_owned(), Usual::earlier(crowd, error))).filter(|_| crowd.count >= MIN_VALUES)
     };
     let all = all.as_array().into_iter().flatten();
     all.map(|one| of_one(one).with_context(|| format!("a subject without center, spread, count and error: {one}")))

@@ -174,12 +174,12 @@ impl Call<'_> {
 
     /// Copies that work at once.
     pub(super) fn copies(&self) -> Result<u32, Stop> {
-        Ok(self.number_of('P', 1, [1, MOST_COPIES])? as u32)
+        Ok(self.number_of('P', 1, [1, MAX_COPIES])? as u32)
     }
 
     /// The shortest time before anything counts.
     pub(super) fn warm_up(&self) -> Result<Duration, Stop> {
-        Ok(Duration::from_micros(self.number_of('W', 0, [0, MOST_WARM_UP_US])?))
+        Ok(Duration::from_micros(self.number_of('W', 0, [0, MAX_WARM_UP_US])?))
     }
 
     /// Repetitions, which are rounds here; `None` leaves their number to the precision. As there,
@@ -187,7 +187,7 @@ impl Call<'_> {
     pub(super) fn repetitions(&self) -> Result<Option<u32>, Stop> {
         let Some(text) = self.words.value('N') else { return Ok(None) };
         let n = self.number(&format!("-N: '{text}'"), text, [0, u64::from(u32::MAX)])?;
-        Ok(Some((n as u32).clamp(1, MOST_REPETITIONS)))
+        Ok(Some((n as u32).clamp(1, MAX_REPETITIONS)))
     }
 
     /// Checks a file that was named: it must exist and hold so many bytes.
@@ -223,8 +223,8 @@ impl Call<'_> {
 pub(super) const STDOUT_IS_TAKEN: [&str; 9] =
     ["mhz", "line", "memsize", "enough", "timing_o", "loop_o", "hello", "lmdd", "lat_http"];
 /// As many members as a worker group may have.
-const MOST_COPIES: u64 = 4096;
+const MAX_COPIES: u64 = 4096;
 /// As many rounds as `groma run` takes.
-const MOST_REPETITIONS: u32 = 1000;
+const MAX_REPETITIONS: u32 = 1000;
 /// Ten seconds, above the default of `bw_tcp`, 7.5 s.
-const MOST_WARM_UP_US: u64 = 10_000_000;
+const MAX_WARM_UP_US: u64 = 10_000_000;

@@ -45,10 +45,10 @@ pub(super) struct Config {
 /// makes a run of hours.
 const MEGABYTES: u64 = 64;
 /// lmbench refuses less.
-const LEAST_MEGABYTES: u64 = 8;
+const MIN_MEGABYTES: u64 = 8;
 /// Beyond it each row takes seconds and repeats the one before.
-const MOST_MEGABYTES: u64 = 512;
-const MOST_COPIES: u64 = 4096;
+const MAX_MEGABYTES: u64 = 512;
+const MAX_COPIES: u64 = 4096;
 /// The default of `FSDIR`, as there, if it can be written.
 const DIRECTORY: &str = "/var/tmp";
 
@@ -119,12 +119,12 @@ impl Config {
             }
         }
         let mut remarks = Vec::new();
-        let mut megabytes = values.number("MB", MEGABYTES, [LEAST_MEGABYTES, 1 << 24])?;
-        if megabytes > MOST_MEGABYTES {
-            remarks.push(format!("MB={megabytes}: sizes end at {MOST_MEGABYTES} MiB; larger ones say no more"));
-            megabytes = MOST_MEGABYTES;
+        let mut megabytes = values.number("MB", MEGABYTES, [MIN_MEGABYTES, 1 << 24])?;
+        if megabytes > MAX_MEGABYTES {
+            remarks.push(format!("MB={megabytes}: sizes end at {MAX_MEGABYTES} MiB; larger ones say no more"));
+            megabytes = MAX_MEGABYTES;
         }
-        let copies = values.number("SYNC_MAX", 1, [1, MOST_COPIES])? as u32;
+        let copies = values.number("SYNC_MAX", 1, [1, MAX_COPIES])? as u32;
         let policy = values.with("LMBENCH_SCHED", |text| match text {
             Some(text) => Policy::parse(text),
             None => Policy::of_environment(),
@@ -147,7 +147,7 @@ impl Config {
             is_fast: values.is_yes("FASTMEM")?,
             is_slow: values.is_yes("SLOWFS")?,
             parts: values.parts()?,
-            told: values.told(),
+            told: values.facts(),
             remarks: [remarks, values.unknown()].concat(),
         };
         Ok(config)
@@ -217,7 +217,7 @@ impl Values {
         }
     }
 
-    fn told(&self) -> Vec<Fact> {
+    fn facts(&self) -> Vec<Fact> {
         let told = TOLD.iter().filter_map(|name| Some((name, &self.0.get(*name)?.1)));
         told.filter(|(_, text)| !text.is_empty())
             .map(|(name, text)| Fact::new(format!("lmbench.{name}"), text))

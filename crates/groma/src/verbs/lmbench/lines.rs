@@ -20,7 +20,8 @@ pub(super) fn rate(label: &str, bytes_per_second: f64) -> Option<String> {
 
 /// `8.39 12345.67`: megabytes and megabytes per second.
 pub(super) fn bandwidth(bytes: u64, bytes_per_second: f64) -> Option<String> {
-    positive(bytes_per_second).map(|rate| format!("{} {}", short(bytes as f64 / 1e6), short(rate / 1e6)))
+    positive(bytes_per_second)
+        .map(|rate| format!("{} {}", format_pair_number(bytes as f64 / 1e6), format_pair_number(rate / 1e6)))
 }
 
 /// `1.048576 55`: megabytes and microseconds.
@@ -31,7 +32,7 @@ pub(super) fn megabytes_micro(bytes: u64, seconds: f64) -> Option<String> {
 }
 
 /// A number of a pair: `%.6f` below 1, else `%.2f`.
-pub(super) fn short(number: f64) -> String {
+pub(super) fn format_pair_number(number: f64) -> String {
     if number < 1.0 { format!("{number:.6}") } else { format!("{number:.2}") }
 }
 

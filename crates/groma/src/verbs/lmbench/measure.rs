@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 /// a busy machine (docs/lmbench.md). A start and its preflight take 0.4 s of it, and nine rounds of
 /// 40 ms are shortened to fit.
 const PER_POINT: Duration = Duration::from_millis(500);
-const LEAST: Duration = Duration::from_millis(700);
+const MIN_BUDGET: Duration = Duration::from_millis(700);
 /// The cap: the time for all points, which lat_mem_rd with its 107 points for a stride reaches, or
 /// for more than 200 points the time that each takes at least.
-const MOST: Duration = Duration::from_secs(20);
-const MOST_PER_POINT: Duration = Duration::from_millis(100);
+const MAX_BUDGET: Duration = Duration::from_secs(20);
+const MAX_TIME_PER_POINT: Duration = Duration::from_millis(100);
 /// From this number of points on rounds are short.
-const MANY: usize = 12;
+const MANY_POINTS: usize = 12;
 /// The rounds of a standard run.
 const DEFAULT_ROUNDS: u32 = 9;
 
@@ -80,7 +80,7 @@ impl Found {
         };
         let params = if record.params_text.is_empty() { String::new() } else { format!(" ({})", record.params_text) };
         // As there, what took samples has a line, however busy the machine: scripts expect it.
-        let Some(value) = record.measured() else {
+        let Some(value) = record.measured_value() else {
             let why = if record.reason.is_empty() { "there is no value" } else { &record.reason };
             call.absent(&format!("{}{params}: {why}", record.state.word()));
             return None;
@@ -118,7 +118,7 @@ pub(super) fn points(call: &Call<'_>, wants: &[Want]) -> Result<Measured, Stop> 
     let started = Instant::now();
     let policy = Policy::of_environment().map_err(Stop::Usage)?;
     let topology = Topology::for_plan();
-    let cap = MOST.max(MOST_PER_POINT * wants.len() as u32) + call.warm_up()? * wants.len() as u32;
+    let cap = MAX_BUDGET.max(MAX_TIME_PER_POINT * wants.len() as u32) + call.warm_up()? * wants.len() as u32;
     let mut request = request(call, wants.len(), cap)?;
     let copies = call.copies()?;
     let mut plan: Vec<Planned> = Vec::new();
@@ -192,7 +192,7 @@ pub(super) fn point(call: &Call<'_>, want: Want) -> Result<Found, Stop> {
 
 /// How the points are measured.
 fn request(call: &Call<'_>, points: usize, cap: Duration) -> Result<RunRequest, Stop> {
-    let profile = if points > MANY { Profile::Quick } else { Profile::Standard };
+    let profile = if points > MANY_POINTS { Profile::Quick } else { Profile::Standard };
     let mut request = RunRequest::new(profile);
     let copies = call.copies()?;
     let (warm_up, rounds) = (call.warm_up()?, call.repetitions()?);
@@ -205,7 +205,7 @@ fn request(call: &Call<'_>, points: usize, cap: Duration) -> Result<RunRequest, 
     // With a number of rounds the work is given, and only the cap may cut it.
     let wanted = match rounds {
         Some(_) => cap,
-        None => LEAST.max((PER_POINT + warm_up) * points),
+        None => MIN_BUDGET.max((PER_POINT + warm_up) * points),
     };
     request.budget = Some(wanted.min(cap));
     Ok(request)

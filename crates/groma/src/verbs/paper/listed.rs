@@ -1,21 +1,10 @@
-//! Tables that list programs by name only: the lineage rows of those programs, and their values.
+//! Tables that list programs by name only: who repeats those programs, and with which values.
 
 use super::machines::{Machine, is_of};
-use super::repeats::{Planning, Repeats};
+use super::repeats::{Planning, Repeats, is_of_name};
 use groma_harness::model::Record;
-use groma_published::{Document, REPEATS, Repeat, Table};
+use groma_published::{Document, Table};
 use groma_report::units::headline;
-
-fn is_of_name(repeat: &Repeat, document: &Document, name: &str) -> bool {
-    (repeat.document(), repeat.row()) == (document.name, name)
-}
-
-/// The lineage rows of the programs in a table of names.
-pub(super) fn wanted(document: &Document, table: &Table) -> Vec<(String, &'static str)> {
-    let names = table.names();
-    let named = |repeat: &&Repeat| names.iter().any(|name| is_of_name(repeat, document, name));
-    REPEATS.iter().filter(named).map(|repeat| (repeat.source.to_owned(), repeat.column)).collect()
-}
 
 /// The columns that are added to a table of names: the benchmarks that repeat each program, and the
 /// values of each machine where a command measures one point.

@@ -5,7 +5,7 @@ use crate::sides::baseline;
 use crate::store::{Shown, existing_store, read, records, store_path};
 use crate::verbs::import::IMPORTED;
 use anyhow::Result;
-use groma_analysis::point::measured;
+use groma_analysis::point::measured_value;
 use groma_harness::model::{Placement, Point, Record, RunHeader};
 use groma_runner::{Planned, identity};
 use groma_store::{Baseline, Filter, HOST_NAME};
@@ -26,13 +26,13 @@ pub(super) struct Machine {
 impl Machine {
     /// Whether it has a value of a wanted point.
     pub(super) fn has_values(&self) -> bool {
-        self.records.iter().any(|record| measured(record).is_some())
+        self.records.iter().any(|record| measured_value(record).is_some())
     }
 
     /// The runs that the values of these points come from.
     pub(super) fn runs_of<'p>(&self, points: impl Iterator<Item = &'p Planned>) -> Vec<String> {
         let of_value = |planned: &Planned| {
-            self.records.iter().position(|record| measured(record).is_some() && is_of(record, &planned.point))
+            self.records.iter().position(|record| measured_value(record).is_some() && is_of(record, &planned.point))
         };
         let used: Vec<usize> = points.filter_map(of_value).collect();
         let mut from = 0;
@@ -72,7 +72,7 @@ pub(super) fn here(args: &StoreArgs, wanted: &[&Planned]) -> Result<Option<Machi
         }
         let found = records(run, false);
         let has_value = |planned: &Planned| {
-            found.records.iter().any(|record| measured(record).is_some() && is_of(record, &planned.point))
+            found.records.iter().any(|record| measured_value(record).is_some() && is_of(record, &planned.point))
         };
         left.retain(|planned| !has_value(planned));
         let machine = machine.get_or_insert_with(|| Machine {

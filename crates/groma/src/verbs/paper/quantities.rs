@@ -3,7 +3,7 @@
 use super::machines::{Machine, is_of};
 use super::repeats::Planning;
 use groma_analysis::curve::{Level, Rank, curves, for_levels, levels};
-use groma_analysis::point::measured;
+use groma_analysis::point::measured_value;
 use groma_harness::model::{Record, State, Unit};
 use groma_published::Quantity;
 use groma_runner::Planned;
@@ -24,7 +24,7 @@ fn point<'p>(planning: &'p Planning, quantity: &Quantity) -> Option<&'p Planned>
     };
     match &planning.points[..] {
         [only] => Some(only),
-        several => several.iter().find(|planned| quantity.named().all(|param| has(planned, param))),
+        several => several.iter().find(|planned| quantity.fixed_params().all(|param| has(planned, param))),
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn found<'m>(
     };
     let mut all = machine.records.iter().filter(|record| record.id == id && is_of(record, &planned.point));
     let newest = all.clone().next();
-    let known = all.find_map(|record| Some((measured(record)?, record)));
+    let known = all.find_map(|record| Some((measured_value(record)?, record)));
     known.ok_or_else(|| match newest {
         Some(record) if record.state != State::Ok => format!("{}: {}", record.state.word(), record.reason),
         _ => missing(planning),
@@ -67,7 +67,7 @@ pub(super) fn of_level(planning: &Planning, machine: &Machine, level: usize) -> 
     };
     let mut records: Vec<&Record> = Vec::new();
     // The newest record of each size.
-    for record in machine.records.iter().filter(wanted).filter(|record| measured(record).is_some()) {
+    for record in machine.records.iter().filter(wanted).filter(|record| measured_value(record).is_some()) {
         if !records.iter().any(|known| known.params == record.params) {
             records.push(record);
         }

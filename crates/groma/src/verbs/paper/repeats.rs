@@ -3,7 +3,6 @@
 //! A command is parsed and planned as by `groma run`, so the points looked up in the store are
 //! those that it measures.
 
-use super::listed;
 use crate::program::Program;
 use crate::verbs::Command;
 use crate::verbs::run::request;
@@ -40,7 +39,7 @@ impl Repeats {
                 }
             }
         }
-        wanted.extend(tables.iter().flat_map(|(document, table)| listed::wanted(document, table)));
+        wanted.extend(tables.iter().flat_map(|(document, table)| rows_of_names(document, table)));
         wanted.sort_unstable();
         wanted.dedup();
         let named = |repeat: &&Repeat| {
@@ -79,6 +78,18 @@ impl Repeats {
 /// The source of a table in the lineage.
 pub(super) fn source(document: &Document, table: &Table) -> String {
     format!("{}:{}", document.name, table.row)
+}
+
+/// Whether a row of the lineage is that of a program of this name.
+pub(super) fn is_of_name(repeat: &Repeat, document: &Document, name: &str) -> bool {
+    (repeat.document(), repeat.row()) == (document.name, name)
+}
+
+/// The lineage rows of the programs in a table of names.
+fn rows_of_names(document: &Document, table: &Table) -> Vec<(String, &'static str)> {
+    let names = table.names();
+    let named = |repeat: &&Repeat| names.iter().any(|name| is_of_name(repeat, document, name));
+    REPEATS.iter().filter(named).map(|repeat| (repeat.source.to_owned(), repeat.column)).collect()
 }
 
 /// The points of a command; none if this program lacks its benchmark. Where the command leaves a

@@ -8,7 +8,8 @@ use super::repeats::{Planning, Repeats, SPEED};
 use crate::print::name;
 use groma_harness::model::Record;
 use groma_published::{
-    Axes, Cell, Checked, DOCUMENTS, Document, Quantity, REPEATS, Repeat, Shape, Table, Take, check, measured, relative,
+    Axes, Cell, Checked, DOCUMENTS, Document, Quantity, REPEATS, Repeat, Shape, Table, Take, check, prefer_measured,
+    relative,
 };
 use groma_report::units::significant;
 use groma_report::{Paper, PaperMachine, PaperRow, Timed};
@@ -206,7 +207,7 @@ impl Joined<'_> {
 
     /// The unit of a quantity in the table. If there are several, that of the measured cells.
     fn unit(&self, quantity: &Quantity) -> String {
-        let cell = measured(self.cells.iter().filter(|cell| quantity.is_of(cell)));
+        let cell = prefer_measured(self.cells.iter().filter(|cell| quantity.is_of(cell)));
         cell.map(|cell| cell.unit.clone()).unwrap_or_default()
     }
 

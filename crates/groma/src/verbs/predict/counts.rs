@@ -11,9 +11,9 @@ use groma_analysis::predict::Counts;
 use serde_json::Value;
 
 /// The maximum length of a text, in bytes. A table of all system calls has 20 KB.
-pub(super) const LONGEST: u64 = 1 << 20;
+pub(super) const LONGEST_TEXT: u64 = 1 << 20;
 /// The maximum number of names: more than the calls and events of any system.
-const MOST_NAMES: usize = 4096;
+const MAX_NAMES: usize = 4096;
 
 /// Parses counts in any of the formats.
 ///
@@ -45,14 +45,14 @@ pub fn read(text: &str) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// Counts with at most [`MOST_NAMES`] names.
+/// Counts with at most [`MAX_NAMES`] names.
 #[derive(Default)]
 struct Bounded(Counts);
 
 impl Bounded {
     fn add(&mut self, name: &str, count: f64, bytes: Option<f64>) -> Result<(), String> {
         self.0.add(name, count, bytes);
-        if self.0.counted.len() > MOST_NAMES { Err(format!("more than {MOST_NAMES} names")) } else { Ok(()) }
+        if self.0.counted.len() > MAX_NAMES { Err(format!("more than {MAX_NAMES} names")) } else { Ok(()) }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sends streams, one run after the other, and tries again while the server is away.
 
-use super::super::exit;
 use super::PushArgs;
 use crate::directory::with_ending;
+use crate::exit;
 use crate::print::print;
 use crate::store::stored;
 use anyhow::Result;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The most bytes of a file: a run with all samples has about 70 MB.
-const MOST_BYTES: u64 = 512 << 20;
+const MAX_BYTES: u64 = 512 << 20;
 /// Where files go that were sent.
 const SENT: &str = "sent";
 
@@ -43,15 +43,15 @@ pub(super) fn push(args: &PushArgs) -> Result<u8> {
     for file in files {
         let item = read(args, file);
         if let Err(error) = send(&mut line, item, &mut counts) {
-            warn!("{}; sent before: {}", error, told(&counts));
+            warn!("{}; sent before: {}", error, summary(&counts));
             return Ok(exit::FAILED);
         }
     }
-    print(&format!("{}\n", told(&counts)))?;
+    print(&format!("{}\n", summary(&counts)))?;
     Ok(if counts.unusable > 0 { exit::USAGE } else { 0 })
 }
 
-fn told(counts: &Counts) -> String {
+fn summary(counts: &Counts) -> String {
     let Counts { added, known, unusable } = counts;
     let runs = groma_report::units::counted(*added, "run");
     let known = if *known > 0 { format!(", {known} known already") } else { String::new() };
@@ -78,7 +78,7 @@ fn read(args: &PushArgs, (path, in_directory): (PathBuf, bool)) -> Item {
     let spool = path.parent().filter(|dir| in_directory && !args.keep && !dir.ends_with(SENT));
     let spool = spool.map(|dir| (path.clone(), dir.join(SENT)));
     let text = match std::fs::metadata(&path) {
-        Ok(file) if file.len() > MOST_BYTES => Err(anyhow::anyhow!("more than {} MiB", MOST_BYTES >> 20)),
+        Ok(file) if file.len() > MAX_BYTES => Err(anyhow::anyhow!("more than {} MiB", MAX_BYTES >> 20)),
         Ok(_) => std::fs::read_to_string(&path).map_err(Into::into),
         // No file: a run of the store.
         Err(_) if !in_directory => of_store(args, &name),

@@ -13,11 +13,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 /// The maximum number of connections.
-pub(super) const MOST: usize = 128;
+pub(super) const MAX_CONNECTIONS: usize = 128;
 /// The maximum number of connections from one address, so that none can take them all. The members
-/// of a worker group connect at the same moment, up to [`MOST_SESSIONS`](super::MOST_SESSIONS) of
+/// of a worker group connect at the same moment, up to [`MAX_SESSIONS`](super::MAX_SESSIONS) of
 /// them.
-const MOST_OF_ADDRESS: usize = 64;
+const MAX_PER_ADDRESS: usize = 64;
 /// A connection that has not proven the token after this time is closed. A client needs two round
 /// trips: hundreds of milliseconds around the world.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -68,9 +68,9 @@ impl Strangers {
         connection.set_nodelay(true)?;
         let server = Server::new()?;
         let own = origin(from.ip());
-        if self.0.iter().filter(|s| origin(s.from.ip()) == own).count() >= MOST_OF_ADDRESS {
+        if self.0.iter().filter(|s| origin(s.from.ip()) == own).count() >= MAX_PER_ADDRESS {
             self.dismiss_oldest_of(own);
-        } else if self.0.len() >= MOST {
+        } else if self.0.len() >= MAX_CONNECTIONS {
             self.make_room();
         }
         self.0.push(Stranger { connection, from, until: Instant::now() + PATIENCE, server });
@@ -190,27 +190,27 @@ mod tests {
         // One address has the oldest connection; two others try to take all.
         far.push(admit(&mut strangers, &listener, "10.0.0.1"));
         for from in ["10.0.0.2", "10.0.0.3"] {
-            far.extend((0..MOST).map(|_| admit(&mut strangers, &listener, from)));
+            far.extend((0..MAX_CONNECTIONS).map(|_| admit(&mut strangers, &listener, from)));
         }
-        assert_eq!(strangers.0.len(), MOST);
+        assert_eq!(strangers.0.len(), MAX_CONNECTIONS);
         assert_eq!(
             [1, 2, 3].map(|n| waiting(&strangers, &format!("10.0.0.{n}"))),
-            [1, MOST_OF_ADDRESS - 1, MOST_OF_ADDRESS]
+            [1, MAX_PER_ADDRESS - 1, MAX_PER_ADDRESS]
         );
         let oldest = strangers.0.iter().position(|s| s.from.ip().to_string() == "10.0.0.3").expect("one");
         let address = strangers.0[oldest].connection.peer_addr().expect("connected");
         far.push(admit(&mut strangers, &listener, "10.0.0.4"));
-        assert_eq!([1, 3, 4].map(|n| waiting(&strangers, &format!("10.0.0.{n}"))), [1, MOST_OF_ADDRESS - 1, 1]);
+        assert_eq!([1, 3, 4].map(|n| waiting(&strangers, &format!("10.0.0.{n}"))), [1, MAX_PER_ADDRESS - 1, 1]);
         assert!(strangers.0.iter().all(|s| s.connection.peer_addr().ok() != Some(address)), "it was not the oldest");
     }
 
     #[test]
     fn addresses_of_one_network_share_a_bound() {
         let (listener, mut strangers) = (listener(), Strangers::default());
-        let far: Vec<_> = (0..2 * MOST_OF_ADDRESS)
+        let far: Vec<_> = (0..2 * MAX_PER_ADDRESS)
             .map(|n| admit(&mut strangers, &listener, &format!("2001:db8::{:x}:{n:x}", n % 7)))
             .collect();
-        assert_eq!((far.len(), strangers.0.len()), (2 * MOST_OF_ADDRESS, MOST_OF_ADDRESS));
+        assert_eq!((far.len(), strangers.0.len()), (2 * MAX_PER_ADDRESS, MAX_PER_ADDRESS));
         // IPv4-mapped addresses all have the same first 64 bits, but are different owners.
         let of = |text: &str| origin(text.parse().expect("an address"));
         assert_ne!(of("::ffff:10.0.0.1"), of("::ffff:10.0.0.2"));

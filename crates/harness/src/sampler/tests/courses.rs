@@ -4,7 +4,7 @@
 mod host;
 
 use super::*;
-use crate::core_probe::{learned, rates_of};
+use crate::core_probe::{learn, rates_of};
 use crate::course::Course;
 use crate::fake::rules;
 use crate::model::{CoreProbe, RateCounts};
@@ -30,7 +30,7 @@ fn learned_on(way: &Way, step: f64) -> CoreProbe {
     for _ in 0..100 {
         rates.add(&rates_of(&Host::somewhere(way, &mut rng), probe, 400_000));
     }
-    learned(&probe, &rates).expect("enough probes")
+    learn(&probe, &rates).expect("enough probes")
 }
 
 /// What rounds at random times of a course found.
@@ -114,7 +114,7 @@ fn the_idle_rate_of_a_recorded_host_is_found() {
         course.rates(0).flatten().filter_map(log_bin).for_each(|bin| all.count(bin, 1));
         let probe = CoreProbe { step: course.head.step, ..crate::fake::core() };
         let way = Way::recorded(&course, 0);
-        for found in [learned(&probe, &all).expect("enough"), learned_on(&way, course.head.step)] {
+        for found in [learn(&probe, &all).expect("enough"), learned_on(&way, course.head.step)] {
             let off = found.idle / course.head.idle - 1.0;
             println!("{name}: {:.4}, {:+.2} % of {}", found.idle, 100.0 * off, course.head.idle);
             assert!(found.alone && off.abs() < 0.003, "{name}: {found:?}, {} is known", course.head.idle);

@@ -143,7 +143,7 @@ fn operations_longer_than_the_round_are_as_few_as_a_round_needs() {
         let taken = each_with(&Fake::new(), 4_000_000, &[each_ns], |_, _, _| {});
         taken.output.series[0].samples.len()
     };
-    assert_eq!(count(80_000_000), FEWEST);
+    assert_eq!(count(80_000_000), MIN_SAMPLES);
     assert!(count(LONG_OPERATION_NS) >= GROUP as usize);
 }
 

@@ -77,7 +77,7 @@ fn a_point_and_its_metrics_follow_the_descriptor() {
     };
     let of = |on: &str, placement: Placement, kind: (u32, bool, bool)| {
         let params = Params(vec![("where".to_owned(), Value::Word(on.to_owned()))]);
-        planned(&INFO, params, placement, kind, &two_cpus())
+        plan_point(&INFO, params, placement, kind, &two_cpus())
     };
     let disk = of("disk", Placement::Pinned, (1, false, false));
     let metrics: Vec<_> = disk.point.metrics.iter().map(|m| (&*m.id, &*m.summary, m.quantity, m.better)).collect();
@@ -100,7 +100,7 @@ fn pairs_that_are_left_out_are_counted_once() {
     let info = Info { placements: &[Placement::EveryPair], ..Info::new("test.pairs") };
     let said = |pairs: &[[u32; 2]]| {
         let of = |pair: &[u32; 2]| {
-            planned(&info, Params::default(), Placement::List(pair.to_vec()), (1, false, false), &two_nodes())
+            plan_point(&info, Params::default(), Placement::List(pair.to_vec()), (1, false, false), &two_nodes())
         };
         left_out(&pairs.iter().map(of).collect::<Vec<_>>(), &two_nodes())
     };

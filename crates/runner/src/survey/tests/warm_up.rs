@@ -20,11 +20,11 @@ fn rounds_that_wake_on_the_same_cpus_follow_each_other_and_settle_once() {
     let (full, again) = (progress.settling, Duration::from_millis(5));
     assert!(full > Duration::from_millis(100));
     for (i, warm) in [(1, full), (3, again), (4, full), (1, full)] {
-        assert_eq!(progress.warmed(i).warm_up, warm, "{i}");
+        assert_eq!(progress.effort_with_warm_up(i).warm_up, warm, "{i}");
         assert_eq!(progress.adapt(i), warm - again, "{i}");
     }
     progress.adapt(0);
-    assert_eq!(progress.warmed(1).warm_up, full, "another operation was between");
+    assert_eq!(progress.effort_with_warm_up(1).warm_up, full, "another operation was between");
 }
 
 /// By the root of the ratio of the two, and not for ever.
@@ -36,7 +36,10 @@ fn a_round_with_a_costly_set_up_samples_longer() {
         let plan: Vec<Planned> = (0..sides).map(|side| Planned { side, ..planned("a.one", 1) }).collect();
         let mut progress = Progress::new(&survey, &plan);
         progress.points[0].cost = Duration::from_millis(set_up);
-        (0..sides).map(|i| progress.warmed(i)).map(|of| (of.sampling.as_millis(), of.intervals)).collect::<Vec<_>>()
+        (0..sides)
+            .map(|i| progress.effort_with_warm_up(i))
+            .map(|of| (of.sampling.as_millis(), of.intervals))
+            .collect::<Vec<_>>()
     };
     assert_eq!(
         [0, 4, 16, 100, 100_000].map(|ms| sampling(ms, 1)[0]),
@@ -51,7 +54,7 @@ fn a_round_with_a_costly_set_up_samples_longer() {
     result.output.phases.add(Phase::WarmUp, 5_000_000);
     progress.points[0].learn(&result, Duration::from_millis(51));
     progress.points[0].rounds.push(Round { round: 0, result });
-    assert_eq!(progress.warmed(0).sampling.as_millis(), 8);
+    assert_eq!(progress.effort_with_warm_up(0).sampling.as_millis(), 8);
 }
 
 /// All of them together take at most a twentieth of the budget.
@@ -62,7 +65,7 @@ fn longer_warm_ups_keep_to_their_part_of_the_budget() {
         let on = |i: usize| Cpus::Each(vec![0, 1 + i as u32]);
         let plan: Vec<Planned> =
             (0..points).map(|i| Planned { wakes: true, cpus: on(i), ..planned("test.sides", 1) }).collect();
-        let each = Progress::new(&survey, &plan).warmed(0).warm_up;
+        let each = Progress::new(&survey, &plan).effort_with_warm_up(0).warm_up;
         (each, each * survey.effort.rounds * points as u32)
     };
     let (few, many) = (settled(1), settled(200));
@@ -78,7 +81,7 @@ fn unsupported_points_take_no_part_of_the_longer_warm_ups() {
     let survey = survey(1, 1);
     let wakes = Planned { wakes: true, ..planned("a.one", 1) };
     let missing = Planned { unsupported: Some("one CPU".to_owned()), ..wakes.clone() };
-    let settled = |plan: &[Planned]| Progress::new(&survey, plan).warmed(0).warm_up;
+    let settled = |plan: &[Planned]| Progress::new(&survey, plan).effort_with_warm_up(0).warm_up;
     let on = |of: &Planned| (0..100).map(|i| Planned { cpus: Cpus::Each(vec![0, 1 + i]), ..of.clone() }).collect();
     let [all, missing]: [Vec<Planned>; 2] = [on(&wakes), on(&missing)];
     let alone = settled(&all);

@@ -9,7 +9,7 @@
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::parallel_chase::{
-    PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, ParallelChaseKernel, define_parallel_chases,
+    MAX_PARALLEL_CHASES, PARALLEL_CHASE_UNROLL, ParallelChaseKernel, define_parallel_chases,
 };
 use core::arch::asm;
 

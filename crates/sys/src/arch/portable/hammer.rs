@@ -19,7 +19,7 @@ pub fn own_instruction() -> &'static str {
 /// # Safety
 ///
 /// `base` is valid for reads and writes of `pages` pages of 4 KiB and aligned to 8; `pages` is not
-/// above `MOST_PAGES`, and `mask` is one of the two.
+/// above `MAX_PAGES`, and `mask` is one of the two.
 #[inline(never)]
 pub unsafe fn hammer_store(base: *mut u8, pages: u64, mask: u64, mut counter: u64, pairs: u64) -> u64 {
     for _ in 0..pairs {

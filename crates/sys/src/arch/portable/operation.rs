@@ -93,7 +93,7 @@ references! {
 }
 
 /// The smallest positive double.
-const SMALLEST: f64 = f64::from_bits(1);
+const SMALLEST_DOUBLE: f64 = f64::from_bits(1);
 
 /// A double as bits, or its single-precision counterpart.
 fn float(element: Element, value: f64) -> u64 {
@@ -112,7 +112,7 @@ impl Reference {
         let wide = self.element == Element::I64;
         match (self.element, self.kind) {
             // Their difference is the smallest number: no sum becomes normal within a day.
-            (_, Kind::Add) if self.is_subnormal() => floats(3.0 * SMALLEST, -2.0 * SMALLEST, 0.0),
+            (_, Kind::Add) if self.is_subnormal() => floats(3.0 * SMALLEST_DOUBLE, -2.0 * SMALLEST_DOUBLE, 0.0),
             // No bit is lost: the seeds are even.
             _ if self.is_subnormal() => floats(0.5, 2.0, 0.0),
             (Element::F32 | Element::F64, Kind::Add) => floats(1.0, -0.75, 0.0),

@@ -6,7 +6,7 @@
 //! Every function follows its caller's pointers, as [`ParallelChaseKernel::run`] requires.
 #![expect(unsafe_code, reason = "follows the caller's pointers")]
 
-use crate::arch::parallel_chase::{PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, ParallelChaseKernel};
+use crate::arch::parallel_chase::{MAX_PARALLEL_CHASES, PARALLEL_CHASE_UNROLL, ParallelChaseKernel};
 
 macro_rules! kernels {
     ($($n:literal),*) => {
@@ -26,7 +26,7 @@ pub fn parallel_chase_kernels() -> &'static [ParallelChaseKernel] {
 /// # Safety
 ///
 /// As [`ParallelChaseKernel::run`].
-unsafe fn chases<const N: usize>(cursors: &mut [*const u8; PARALLEL_CHASES_MOST], steps: u64) {
+unsafe fn chases<const N: usize>(cursors: &mut [*const u8; MAX_PARALLEL_CHASES], steps: u64) {
     for _ in 0..steps / PARALLEL_CHASE_UNROLL * PARALLEL_CHASE_UNROLL {
         for cursor in &mut cursors[..N] {
             // SAFETY: the caller vouches for every node.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The time for a connection, and for the line that opens it.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest line, in bytes.
-const LONGEST: usize = 512;
+const LONGEST_LINE: usize = 512;
 
 /// What one side says to the other.
 const GO: &str = "go";
@@ -125,7 +125,7 @@ fn hear(connection: &mut (impl Read + AsFd), until: Instant) -> Result<String> {
         }
         match byte[0] {
             b'\n' => return String::from_utf8(line).context("hearing the peer"),
-            _ if line.len() == LONGEST => bail!("it says more than {LONGEST} bytes"),
+            _ if line.len() == LONGEST_LINE => bail!("it says more than {LONGEST_LINE} bytes"),
             byte => line.push(byte),
         }
     }

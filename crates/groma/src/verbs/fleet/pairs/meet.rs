@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_secs(60);
 /// Characters of a token and of a plan's id.
 const SECRET: usize = 32;
 /// The longest file that is read, in bytes: a plan of 100,000 hosts.
-const LONGEST: u64 = 32 << 20;
+const LONGEST_FILE: u64 = 32 << 20;
 
 /// A host of the plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,7 +152,7 @@ fn names(hosts: &[Member]) -> String {
 }
 
 fn read(path: &Path) -> Option<Value> {
-    if fs::metadata(path).ok()?.len() > LONGEST {
+    if fs::metadata(path).ok()?.len() > LONGEST_FILE {
         return None;
     }
     serde_json::from_str(&fs::read_to_string(path).ok()?).ok()

@@ -87,15 +87,15 @@ fn stream(call: &mut Call<'_>) -> Outcome {
     /// Bytes of three arrays by default, those of an element, and the fewest elements.
     const TOTAL: u64 = 24_000_000;
     const OF_THREE: u64 = 24;
-    const LEAST: u64 = 1024;
+    const MIN_ELEMENTS: u64 = 1024;
     call.at_most(0)?;
     let (title, loops) = match call.number_of('v', 1, [1, 2])? {
         1 => ("STREAM", STREAM),
         _ => ("STREAM2", STREAM2),
     };
     let elements = call.size_of('M', TOTAL)? / OF_THREE;
-    if elements < LEAST {
-        return Err(Stop::Usage(format!("-M: expected {} bytes or more", LEAST * OF_THREE)));
+    if elements < MIN_ELEMENTS {
+        return Err(Stop::Usage(format!("-M: expected {} bytes or more", MIN_ELEMENTS * OF_THREE)));
     }
     let copies = call.copies()?;
     fits("-M", elements.saturating_mul(OF_THREE).saturating_mul(u64::from(copies)))?;

@@ -18,18 +18,18 @@ pub(in super::super) static PROGRAMS: &[Program] = &[Program {
 }];
 
 /// As many tasks as fit what `ctx.switch` allows; lmbench has a constant of 2048 that it ignores.
-const MOST_PROCESSES: u64 = 2048;
+const MAX_PROCESSES: u64 = 2048;
 /// A gigabyte for each process, in kilobytes.
-const MOST_KILOBYTES: u64 = 1 << 20;
+const MAX_KILOBYTES: u64 = 1 << 20;
 
 fn run(call: &mut Call<'_>) -> Outcome {
-    let kilobytes = call.number_of('s', 0, [0, MOST_KILOBYTES])?;
+    let kilobytes = call.number_of('s', 0, [0, MAX_KILOBYTES])?;
     call.needed(0, "the number of processes")?;
     let counts: Vec<u64> = call
         .words
         .operands
         .iter()
-        .map(|text| call.number(&format!("'{text}'"), text, [1, MOST_PROCESSES]))
+        .map(|text| call.number(&format!("'{text}'"), text, [1, MAX_PROCESSES]))
         .collect::<Result<_, Stop>>()?;
     // A ring of one makes no switch, so there is no row for it.
     let rings: Vec<u64> = counts.into_iter().filter(|n| *n > 1).collect();

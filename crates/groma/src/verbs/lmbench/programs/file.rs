@@ -79,19 +79,19 @@ pub(in super::super) static PROGRAMS: &[Program] = &[
 ];
 
 /// The smallest size of bw_file_rd and bw_mmap_rd.
-const LEAST: u64 = 512;
+const MIN_FILE: u64 = 512;
 /// The block of bw_file_rd.
 const BLOCK: u64 = 64 << 10;
 
 fn lat_fs(call: &mut Call<'_>) -> Outcome {
     /// A file of this size is larger than any that the directory should hold a hundred of.
-    const MOST: u64 = 64 << 20;
+    const LARGE_FILE: u64 = 64 << 20;
     let sizes = match call.words.value('s') {
         Some(_) => vec![call.size_of('s', 0)?],
         None => vec![0, 1024, 4096, 10240],
     };
-    if sizes.iter().any(|size| *size > MOST) {
-        return Err(Stop::Usage(format!("-s: expected at most {MOST} bytes")));
+    if sizes.iter().any(|size| *size > LARGE_FILE) {
+        return Err(Stop::Usage(format!("-s: expected at most {LARGE_FILE} bytes")));
     }
     let entries = call.number_of('n', 100, [1, 1000])?;
     call.at_most(1)?;
@@ -174,8 +174,8 @@ fn bw_mmap_rd(call: &mut Call<'_>) -> Outcome {
 fn file_to_read(call: &mut Call<'_>, modes: [&'static str; 2]) -> Result<(u64, &'static str), Stop> {
     let text = call.needed(0, "the size")?;
     let size = call.size(text)?;
-    if size < LEAST {
-        return Err(Stop::Usage(format!("'{text}': expected {LEAST} bytes or more")));
+    if size < MIN_FILE {
+        return Err(Stop::Usage(format!("'{text}': expected {MIN_FILE} bytes or more")));
     }
     let expected = modes.join(" or ");
     let mode = call.needed(1, &expected)?;

@@ -88,10 +88,10 @@ fn loop_o(call: &mut Call<'_>) -> Outcome {
 
 fn msleep(call: &mut Call<'_>) -> Outcome {
     /// A day.
-    const MOST_MS: u64 = 86_400_000;
+    const MAX_MS: u64 = 86_400_000;
     let text = call.needed(0, "the milliseconds")?;
     call.at_most(1)?;
-    std::thread::sleep(Duration::from_millis(call.number(&format!("'{text}'"), text, [0, MOST_MS])?));
+    std::thread::sleep(Duration::from_millis(call.number(&format!("'{text}'"), text, [0, MAX_MS])?));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! lat_mem_rd, par_mem, line, tlb, cache, lat_dram_page, memsize: caches and memory.
 
 use super::super::call::{Call, Outcome, Program, Stop};
-use super::super::lines::short;
+use super::super::lines::format_pair_number;
 use super::super::measure::{Found, Want, point, points};
 use super::bandwidth::fits;
 use groma_analysis::curve::{Rank, curves, levels};
@@ -86,9 +86,9 @@ pub(in super::super) static PROGRAMS: &[Program] = &[
 
 fn lat_mem_rd(call: &mut Call<'_>) -> Outcome {
     /// As many binary megabytes as any machine has.
-    const MOST_MEGABYTES: u64 = 1 << 24;
+    const MAX_MEGABYTES: u64 = 1 << 24;
     let text = call.needed(0, "the megabytes")?;
-    let megabytes = call.number(&format!("'{text}'"), text, [1, MOST_MEGABYTES])?;
+    let megabytes = call.number(&format!("'{text}'"), text, [1, MAX_MEGABYTES])?;
     fits(text, (megabytes << 20).saturating_mul(u64::from(call.copies()?)))?;
     let given: Vec<u64> = call.words.operands[1..].iter().map(|text| call.size(text)).collect::<Result<_, Stop>>()?;
     let pointer = size_of::<usize>() as u64;
@@ -151,7 +151,7 @@ fn par_mem(call: &mut Call<'_>) -> Outcome {
         sizes.iter().map(|size| Want::of("mem.parallelism").with("size", size).with("pages", "base")).collect();
     for (size, found) in sizes.iter().zip(points(call, &wants)?.found) {
         if let Some(ratio) = found.value(call, "") {
-            call.line(Some(format!("{} {}", short(*size as f64 / 1e6), short(ratio))));
+            call.line(Some(format!("{} {}", format_pair_number(*size as f64 / 1e6), format_pair_number(ratio))));
         }
     }
     Ok(())

@@ -43,7 +43,7 @@ const PORT: u16 = 80;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of one read, and of an answer at most.
 const PIECE: usize = 64 << 10;
-const MOST: u64 = 1 << 30;
+const MAX_ANSWER: u64 = 1 << 30;
 /// What ends a server instead of a request.
 const EXIT: &str = "EXIT";
 
@@ -100,7 +100,7 @@ fn get(connect: impl Fn() -> io::Result<TcpStream>, name: &str, body: &mut Vec<u
         connection.set_read_timeout(Some(PATIENCE))?;
         connection.write_all(format!("GET /{} HTTP/1.0\r\n\r\n", name.trim_start_matches('/')).as_bytes())?;
         let mut answer = Vec::with_capacity(PIECE);
-        (&connection).take(MOST).read_to_end(&mut answer)?;
+        (&connection).take(MAX_ANSWER).read_to_end(&mut answer)?;
         Ok(answer)
     };
     let answer = answer().map_err(|e| e.to_string())?;
@@ -134,7 +134,7 @@ fn transferred(files: u64, bytes: u64, time: Duration, strict: bool) -> String {
 
 fn lmhttp(call: &mut Call<'_>) -> Outcome {
     /// Threads that answer at once.
-    const MOST: u64 = 64;
+    const MAX_THREADS: u64 = 64;
     /// The pause where a connection cannot be accepted.
     const PAUSE: Duration = Duration::from_millis(10);
     for refused in ['D', 'l', 'z'] {
@@ -142,7 +142,7 @@ fn lmhttp(call: &mut Call<'_>) -> Outcome {
             return Err(Stop::Usage(format!("-{refused}: is not done here")));
         }
     }
-    let threads = call.number_of('f', 1, [1, MOST])?;
+    let threads = call.number_of('f', 1, [1, MAX_THREADS])?;
     call.at_most(1)?;
     let ip: IpAddr = match &call.words.bind {
         Some(text) => text.parse().map_err(|_| Stop::Usage(format!("--bind: '{text}' is not an address")))?,
@@ -176,12 +176,12 @@ fn lmhttp(call: &mut Call<'_>) -> Outcome {
 /// Answers one request; returns what was asked for.
 fn answer(connection: TcpStream, root: &Path, is_empty: bool) -> io::Result<String> {
     /// The longest line of a request.
-    const LONGEST: u64 = 8192;
+    const LONGEST_LINE: u64 = 8192;
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
     let mut out = &connection;
     let mut line = String::new();
-    let mut input = BufReader::new((&connection).take(LONGEST));
+    let mut input = BufReader::new((&connection).take(LONGEST_LINE));
     input.read_line(&mut line)?;
     if line.starts_with(EXIT) {
         return Ok(EXIT.to_owned());

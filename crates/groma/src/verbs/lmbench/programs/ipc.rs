@@ -82,7 +82,7 @@ pub(in super::super) static PROGRAMS: &[Program] = &[
 ];
 
 /// The largest message: as much as the benchmarks move at once.
-const MOST: u64 = 1 << 20;
+const MAX_MESSAGE: u64 = 1 << 20;
 
 fn lat_pipe(call: &mut Call<'_>) -> Outcome {
     round_trip(call, "Pipe latency", Want::of("ipc.pipe_rtt").with("size", 1), 1.0)
@@ -93,7 +93,7 @@ fn lat_fifo(call: &mut Call<'_>) -> Outcome {
 }
 
 fn lat_unix(call: &mut Call<'_>) -> Outcome {
-    let bytes = call.number_of('m', 1, [1, MOST])?;
+    let bytes = call.number_of('m', 1, [1, MAX_MESSAGE])?;
     let want = Want::of("ipc.unix_rtt").with("size", bytes).with("kind", "stream").with("socket", "pair");
     round_trip(call, "AF_UNIX sock stream latency", want, 1.0)
 }
@@ -137,16 +137,16 @@ fn bw_unix(call: &mut Call<'_>) -> Outcome {
     stream(call, "AF_UNIX sock stream bandwidth", want.with("buffer", "default"), credited)
 }
 
-/// The size of a message, which a stream takes up to [`MOST`].
+/// The size of a message, which a stream takes up to [`MAX_MESSAGE`].
 pub(super) fn message(call: &Call<'_>) -> Result<u64, Stop> {
     let bytes = call.size_of('m', MESSAGE)?;
     if bytes == 0 {
         return Err(Stop::Usage("-m: expected 1 byte or more".to_owned()));
     }
-    if bytes > MOST {
-        call.tell(&format!("-m: messages of {MOST} bytes are measured, the largest that one call moves here"));
+    if bytes > MAX_MESSAGE {
+        call.tell(&format!("-m: messages of {MAX_MESSAGE} bytes are measured, the largest that one call moves here"));
     }
-    Ok(bytes.min(MOST))
+    Ok(bytes.min(MAX_MESSAGE))
 }
 
 fn total(bytes: u64) -> Outcome {

@@ -109,9 +109,9 @@ fn lat_tcp(call: &mut Call<'_>) -> Outcome {
 
 fn lat_udp(call: &mut Call<'_>) -> Outcome {
     /// The most that a datagram holds.
-    const MOST: u64 = 65507;
+    const MAX_DATAGRAM: u64 = 65507;
     // As there, a datagram holds at least its number.
-    let bytes = call.number_of('m', 4, [1, MOST])?.max(4);
+    let bytes = call.number_of('m', 4, [1, MAX_DATAGRAM])?.max(4);
     let Some(host) = host(call, UDP)? else { return Ok(()) };
     let found = point(call, Want::of("net.udp_rtt").with("size", bytes))?;
     call.line(found.value(call, "").and_then(|seconds| micro(&format!("UDP latency using {host}"), seconds)));

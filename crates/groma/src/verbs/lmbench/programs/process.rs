@@ -135,12 +135,12 @@ fn quoted(word: &str) -> String {
 
 fn lat_pmake(call: &mut Call<'_>) -> Outcome {
     /// As many as `mix.jobs` takes, and a second of work.
-    const MOST: [u64; 2] = [256, 1_000_000];
+    const MAX_JOBS_AND_WORK: [u64; 2] = [256, 1_000_000];
     let jobs = call.needed(0, "the number of jobs")?;
-    let jobs = call.number(&format!("'{jobs}'"), jobs, [1, MOST[0]])?;
+    let jobs = call.number(&format!("'{jobs}'"), jobs, [1, MAX_JOBS_AND_WORK[0]])?;
     call.needed(1, "the microseconds of work")?;
     let times = &call.words.operands[1..];
-    let times = times.iter().map(|text| call.number(&format!("'{text}'"), text, [1, MOST[1]]));
+    let times = times.iter().map(|text| call.number(&format!("'{text}'"), text, [1, MAX_JOBS_AND_WORK[1]]));
     let times: Vec<u64> = times.collect::<Result<_, Stop>>()?;
     let want = |us: &u64| Want::of("mix.jobs").with("jobs", jobs).with("work_us", us).with("kind", "process");
     let wants: Vec<Want> = times.iter().map(|us| want(us).with("work", "equal")).collect();
