@@ -10,6 +10,10 @@
 //! length is checked, and each write before a truncation must have written all bytes, so that no
 //! hole is cut.
 //!
+//! **Calls:**
+//! - `size=64K where=work_dir`: `ftruncate(.., 65536)`
+//! - timed `where=tmpfs`: `clock ftruncate clock`; only ftruncate is timed
+//!
 //! **Pitfalls:**
 //! - Truncating a hole takes no time.
 //! - An ext4 or XFS may write a file at once if it was truncated before (data that replaces data);

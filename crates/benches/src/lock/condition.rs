@@ -18,6 +18,13 @@
 //! The proofs: as many threads have run as the calls were to wake, and no more; by the kernel's
 //! count they slept as often.
 //!
+//! **Calls:**
+//! - `call=signal waiters=4`: `FUTEX_WAKE_PRIVATE, 1)`, not `FUTEX_WAKE_PRIVATE, 2147483647)`
+//! - `call=broadcast waiters=4`: `FUTEX_WAKE_PRIVATE, 2147483647)`
+//! - timed `call=signal waiters=1`: `clock futex clock`; the mutex is taken before the clock is
+//!   read
+//! - no trace of `call`: both wake by the call that wakes for the mutex
+//!
 //! **Pitfalls:**
 //! - A thread that has not begun to wait is not woken and still runs: the mutex excludes that.
 //! - libc may wake a thread for nothing, which then waits again and is not counted.

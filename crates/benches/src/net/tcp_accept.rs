@@ -10,6 +10,10 @@
 //! in between. Two loops take turns: one times both calls, the other only the second. Sockets are
 //! created before and closed after (by a reset) with the watch stopped.
 //!
+//! **Calls:**
+//! - timed: `clock connect accept4 clock`; the pair is timed
+//! - timed: `clock accept4 clock`; accept is timed alone
+//!
 //! **Proofs:** Each connection is established, none of its segments was sent again (TCP_INFO), and
 //! each accept returns the connection that was just made.
 //!

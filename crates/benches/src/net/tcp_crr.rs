@@ -18,6 +18,10 @@
 //! choosing it is part of the exchange. At the end the server reports how many bytes it has
 //! answered.
 //!
+//! **Calls:**
+//! - timed: `clock socket setsockopt connect write read clock`; close is not timed
+//! - timed: `clock getsockopt clock close clock`; close is timed, TCP_INFO is not
+//!
 //! **Proofs:** One established connection for each exchange, as many answers as exchanges, and no
 //! segment sent again on the loopback.
 //!

@@ -11,6 +11,9 @@
 //! message to each receiver of its group; the tasks are told how many turns there are, and the
 //! interval ends when the last receiver has read its last message.
 //!
+//! **Calls:**
+//! - no trace of `groups`: more tasks make the same calls
+//!
 //! **Proofs:** The receivers count their messages and add up the numbers in them.
 //!
 //! **Pitfalls:**

@@ -19,6 +19,9 @@
 //! leaves at once, as `cyclictest` does unless told otherwise; what is left is the timer and the
 //! scheduler.
 //!
+//! **Calls:**
+//! - no trace of `interface`: usleep is nanosleep for the kernel
+//!
 //! **Proofs:** No sleep ends before its time by the clock that the timers run on, and the timer
 //! ended it: each call's answer is checked (a time-out, one expiry, the right signal). A sleep cut
 //! short by a caught signal is left out and noted.
