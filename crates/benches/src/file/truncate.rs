@@ -89,20 +89,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("bytes that the file holds in the end", "0", left as f64, 0.0..=0.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_file_is_as_long_as_it_was_told() {
-        for size in ["4K", "1M"] {
-            let place = Place::new();
-            let tried = try_out(&BENCH, &[("size", size)], Some(place.path())).expect("a file");
-            assert!(tried.samples("cut") >= 3 && tried.samples("extend") >= 3);
-            assert_eq!(tried.proven("bytes that the file holds in the end"), 0.0);
-        }
-    }
-}

@@ -276,21 +276,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("times that the threads slept, per thread woken", "1 (0.9 or more)", sleeps, 0.9..);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    const RUNS: &str = "threads that ran, per thread woken and credited";
-
-    /// A signal wakes one of several, a broadcast each of them once.
-    #[test]
-    fn as_many_run_as_are_woken() {
-        for (call, waiters) in [("signal", "3"), ("broadcast", "3"), ("broadcast", "1")] {
-            let tried = try_out(&BENCH, &[("call", call), ("waiters", waiters)], None).expect("threads");
-            assert_eq!(tried.proven(RUNS), 1.0, "{call} {waiters}");
-            assert!(tried.samples("") >= 1 && tried.samples("call") >= 1);
-        }
-    }
-}

@@ -190,7 +190,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::{try_failing, try_out};
+    use groma_harness::testing::try_failing;
 
     /// Answers each request with another byte.
     fn serve_wrong(session: Session) -> io::Result<()> {
@@ -215,13 +215,6 @@ mod tests {
         let tried = try_failing(&FROM_WRONG, &[], None).expect("loopback");
         assert_eq!(tried.proof("connections established and answered per exchange").seen, 0.0);
         assert_eq!(tried.proof("requests that the peer counted per exchange").seen, 1.0);
-    }
-
-    #[test]
-    fn an_orderly_close_waits_for_the_other_side() {
-        let tried = try_out(&BENCH, &[("close", "orderly")], None).expect("loopback");
-        assert_eq!(tried.proven("ends of the peer that were seen per exchange"), 1.0);
-        assert_eq!(tried.proven("requests that the peer counted per exchange"), 1.0);
     }
 
     #[test]

@@ -188,24 +188,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     proofs::all_left_well(ctx, "tasks", &exits);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::proofs::testing::in_a_worker;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_receiver_gets_a_message_of_every_sender() {
-        for by in ["socket", "pipe"] {
-            let ended = in_a_worker(|| match try_out(&BENCH, &[("by", by), ("groups", "2")], None) {
-                Ok(tried) => i32::from(tried.proven("messages received per message credited") != 1.0),
-                Err(e) => {
-                    eprintln!("{e}");
-                    2
-                }
-            });
-            assert_eq!(ended, Some(0), "{by}");
-        }
-    }
-}
