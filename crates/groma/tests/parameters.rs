@@ -3,8 +3,8 @@
 //! A value that is read and then ignored, or replaced by the default, keeps all proofs and reports
 //! the cost of something else. Here a worker runs each value of each parameter briefly under
 //! `strace`. Its system calls and their arguments must include one that the default value does not
-//! make, or lack one that it makes. `words.rs` checks that the difference is the right one, for
-//! values that choose the system call.
+//! make, or lack one that it makes, unless the benchmark's header says why its values leave no trace.
+//! `words.rs` checks that the difference is the right one, for values that choose the system call.
 //!
 //! Benchmarks of instructions and memory are not run, since their values choose code (the tests of
 //! the assembly kernels cover it), nor are whole mixes, which take too long. Without `strace`, or
@@ -12,6 +12,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::common::{eight_at_a_time, trace};
+use crate::words::calls::{self, Says};
 use groma_harness::Benchmark;
 use groma_harness::model::{Param, ParamKind, Params, Placement, Tier, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,40 +28,6 @@ const LIMIT_MS: u64 = 4;
 /// larger ones take long to set up.
 const SMALL: u64 = 1 << 20;
 const SMALL_COUNT: u64 = 100;
-
-/// Parameters whose values leave no trace, and why.
-const SILENT: &[(&str, &str, &str)] = &[
-    ("ctx.switch", "access", "memory is read or written to"),
-    ("disk.queue", "access", "the kernel reads the requests from memory"),
-    ("file.reread", "mode", "the bytes read are summed up or not"),
-    ("http.open_loop", "load", "the client reads the clock in between, without a call"),
-    ("http.open_loop", "arrivals", "the client reads the clock in between, without a call"),
-    ("ipc.sendfile_bandwidth", "touch", "pages are read or not"),
-    ("isolation.filter", "by", "the kernel reads the filter from memory"),
-    ("isolation.landlock", "layers", "each layer is the same calls"),
-    ("lock.condition", "call", "both wake by the call that wakes for the mutex"),
-    ("lock.contended", "section", "a member works without a call"),
-    ("lock.contended", "think", "a member works without a call"),
-    ("lock.rwlock", "section", "a member works without a call"),
-    ("lock.rwlock", "think", "a member works without a call"),
-    ("lock.rwlock", "writes", "readers and writers sleep by the same call"),
-    ("net.tcp_dispatch", "workers", "more workers make the same calls"),
-    ("net.udp_batch", "batch", "by `way=calls`, more datagrams are more of the same calls"),
-    ("sched.groups", "groups", "more tasks make the same calls"),
-    ("sched.interactive", "busy", "more tasks make the same calls"),
-    ("sched.periodic", "cpus", "calls that choose CPUs are left out (CHANCE)"),
-    ("sched.workers", "load", "the time between two wake-ups is the clock's"),
-    ("sched.workers", "work", "a worker works without a call"),
-    ("timer.sleep", "interface", "usleep is nanosleep for the kernel"),
-    ("uring.accept", "kind", "the kernel reads the operations from memory"),
-    ("uring.cancel", "kind", "the kernel reads the operations from memory"),
-    ("uring.receive", "kind", "the kernel reads the operations from memory"),
-    ("vm.brk", "size", "the end of the heap is an address"),
-    ("vm.brk", "pages", "pages are written to or not"),
-    ("vm.remap", "pages", "pages are written to or not"),
-    ("vm.fault", "kind", "pages are read or written to"),
-    ("vm.fault", "object", "it applies to files, which the default kind does not use"),
-];
 
 /// The calls of a round, without what differs between any two rounds.
 type Calls = BTreeSet<String>;
@@ -227,11 +194,15 @@ fn shows(usual: &[Calls], other: Trial) -> Option<bool> {
 #[test]
 fn every_value_leaves_a_trace() {
     let benches = || groma_benches::all().into_iter().filter(|bench| !SKIPPED.contains(&bench.info.family()));
+    let without_a_trace: BTreeSet<(&str, String)> = calls::all()
+        .into_iter()
+        .filter_map(|item| if let Says::Silent(names) = item.says { Some((item.bench.info.id, names)) } else { None })
+        .flat_map(|(id, names)| names.into_iter().map(move |name| (id, name)))
+        .collect();
+    let is_silent = |id: &'static str, name: &str| without_a_trace.contains(&(id, name.to_owned()));
     let others: Vec<Trial> = benches()
         .flat_map(|bench| {
-            let is_silent =
-                |param: &Param| SILENT.iter().any(|(id, name, _)| (*id, *name) == (bench.info.id, param.name));
-            let params = bench.info.params.iter().filter(move |param| !is_silent(param));
+            let params = bench.info.params.iter().filter(|param| !is_silent(bench.info.id, param.name));
             let values = params.flat_map(|param| others(param).into_iter().map(|text| (param.name, text)));
             values.map(move |other| Trial { bench, other: Some(other) })
         })
@@ -249,7 +220,9 @@ fn every_value_leaves_a_trace() {
     eight_at_a_time(others, |trial: Trial| {
         let Some(usual) = &usual[trial.bench.info.id] else { return };
         if shows(usual, trial) == Some(false) {
-            silent.lock().expect("no panic holds it").push(format!("{} {:?}", trial.bench.info.id, trial.other));
+            let (info, (name, value)) = (&trial.bench.info, trial.other.expect("another value"));
+            let add = format!("or add to **Calls:** of {} the line '//! - no trace of `{name}`: WHY'", info.about.file);
+            silent.lock().expect("no panic holds it").push(format!("{} {name}={value}: use it, {add}", info.id));
         }
     });
     let silent = silent.into_inner().expect("no panic holds it");

@@ -4,17 +4,22 @@
 //! another operation (`kind=sendfile` that copies with `read` and `write`, a shared futex where a
 //! private one is named, an `overwrite` without a flush) keeps all of these proofs and reports the
 //! cost of something else. Here a worker runs each value briefly under `strace`, and its system
-//! calls are compared with what the value names.
+//! calls are compared with those that the benchmark's header says it makes (`words/calls.rs`). What
+//! a header cannot say is a test of its own.
 //!
 //! Without `strace`, or where it may not trace, the tests print that and pass.
 #![cfg(target_os = "linux")]
 
 mod arguments;
+pub(crate) mod calls;
 mod timed;
 
+use crate::common::eight_at_a_time;
 use crate::common::trace::{self, Traced};
-use groma_harness::model::{Params, Value};
+use calls::{Says, shows};
+use groma_harness::model::Params;
 use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 /// The number of calls that counts as the operation: fewer than the timed operations and the
 /// warm-up of any row, more than set-up and clean-up make of any call in a row.
@@ -23,32 +28,38 @@ const CALLS_OF_OPERATION: usize = 8;
 /// it has made enough calls.
 const LIMITS_MS: [u64; 5] = [20, 40, 80, 320, 1280];
 
-/// A benchmark, its parameters, a call that it makes (` or ` separates spellings), and one that it
-/// must not repeat (may be empty). A call is a part of a line of `strace`.
-type Row<'a> = (&'a str, &'a str, &'a str, &'a str);
+/// These parameters of a benchmark, and the usual values of the others.
+fn usual(id: &str, given: &str) -> Params {
+    let bench = groma_benches::all().into_iter().find(|bench| bench.info.id == id);
+    bench.ok_or("no such benchmark".to_owned()).and_then(|bench| calls::params(bench, given)).expect(id)
+}
 
 /// A round with these parameters; see [`trace::traced`].
 fn trace(id: &str, params: &str, on: Option<u32>, limit_ms: u64, options: &[String]) -> Option<Traced> {
-    let param = |(name, value): (&str, &str)| {
-        // A value in quotes is a word even if it looks like a number.
-        let value = value.parse().map_or_else(|_| Value::Word(value.trim_matches('"').to_owned()), Value::Int);
-        (name.to_owned(), value)
-    };
-    let params = Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect());
-    trace::traced(id, &params, on, limit_ms, options)
+    trace::traced(id, &usual(id, params), on, limit_ms, options)
 }
 
-/// The calls of all processes of the first round that made `enough` of them, or of the longest one.
-fn traced(id: &str, params: &str, on: Option<u32>, enough: impl Fn(&[String]) -> bool) -> Option<Vec<String>> {
+/// The first round with `enough`, or the longest one.
+fn trace_until(
+    id: &str,
+    params: &Params,
+    on: Option<u32>,
+    options: &[String],
+    enough: impl Fn(&Traced) -> bool,
+) -> Option<Traced> {
     let mut last = None;
     for limit in LIMITS_MS {
-        let round = trace(id, params, on, limit, &[])?;
-        let calls = last.insert(round.calls().map(str::to_owned).collect::<Vec<_>>());
-        if enough(calls) {
+        if enough(last.insert(trace::traced(id, params, on, limit, options)?)) {
             break;
         }
     }
     last
+}
+
+/// The calls of all processes of the first round that made `enough` of them, or of the longest one.
+fn traced(id: &str, params: &str, on: Option<u32>, enough: impl Fn(&[String]) -> bool) -> Option<Vec<String>> {
+    let calls = |round: &Traced| round.calls().map(str::to_owned).collect::<Vec<_>>();
+    trace_until(id, &usual(id, params), on, &[], |round| enough(&calls(round))).map(|round| calls(&round))
 }
 
 fn is_read(call: &str) -> bool {
@@ -56,7 +67,7 @@ fn is_read(call: &str) -> bool {
 }
 
 fn count(calls: &[String], what: &str) -> usize {
-    calls.iter().filter(|call| call.contains(what)).count()
+    calls.iter().filter(|call| shows(call, what)).count()
 }
 
 /// A CPU for both sides of a benchmark.
@@ -64,112 +75,42 @@ fn one_cpu() -> u32 {
     groma_sys::affinity::allowed().expect("CPUs")[0]
 }
 
-/// Asserts that a round of each row repeats its call, and not the other one.
-fn check(rows: &[Row]) {
-    check_made(CALLS_OF_OPERATION, rows);
-}
-
-/// Asserts that a round of each row makes its call at least once, and does not repeat the other
-/// one.
-fn check_set_up(rows: &[Row]) {
-    check_made(1, rows);
-}
-
-fn check_made(least: usize, rows: &[Row]) {
-    let mut wrong = Vec::new();
-    for (id, params, does, never) in rows {
-        let on = id.starts_with("ctx.").then(one_cpu);
-        let made = |calls: &[String]| does.split(" or ").map(|what| count(calls, what)).sum::<usize>();
-        let Some(calls) = traced(id, params, on, |calls| made(calls) >= least) else { continue };
-        if made(&calls) < least {
-            wrong.push(format!("{id} {params}: {} times {does}", made(&calls)));
-        }
-        if !never.is_empty() && count(&calls, never) >= CALLS_OF_OPERATION {
-            wrong.push(format!("{id} {params}: {} times {never}", count(&calls, never)));
-        }
-    }
+/// Does something with each item of the headers that it has to do with, and panics with those that
+/// are wrong.
+pub(crate) fn check_headers(check: impl Fn(&calls::Item) -> Option<String> + Sync) {
+    let wrong = Mutex::new(Vec::new());
+    eight_at_a_time(calls::all(), |item| {
+        let why = check(&item).map(|why| item.wrong(&why));
+        wrong.lock().expect("no panic holds it").extend(why);
+    });
+    let wrong = wrong.into_inner().expect("no panic holds it");
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// A word that selects a system call, a size or count that is an argument of one: the header says
+/// which, and a round makes it.
 #[test]
-fn parameters_of_locks_and_tasks_choose_the_system_call() {
-    check(&[
-        ("lock.futex", "op=wake key=private object=private", "FUTEX_WAKE_PRIVATE", "FUTEX_WAIT"),
-        ("lock.futex", "op=wake key=shared object=private", "FUTEX_WAKE,", "FUTEX_WAKE_PRIVATE"),
-        ("lock.futex", "op=wait key=private object=private", "FUTEX_WAIT_PRIVATE", "FUTEX_WAKE"),
-        ("lock.futex", "op=wait key=shared object=private", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
-        ("ctx.futex", "kind=thread", "FUTEX_WAIT_PRIVATE", "FUTEX_WAIT,"),
-        ("ctx.futex", "kind=process", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
-        // Between windows the members sleep on futexes that are always shared.
-        ("lock.contended", "kind=mutex task=thread threads=2 section=0 think=0", "FUTEX_WAIT_PRIVATE", "_LOCK_PI"),
-        ("lock.contended", "kind=mutex task=process threads=2 section=0 think=0", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
-        ("lock.contended", "kind=pi task=thread threads=2 section=0 think=0", "_LOCK_PI", "FUTEX_WAIT_PRIVATE"),
-        ("lock.condition", "call=signal waiters=4", "FUTEX_WAKE_PRIVATE, 1)", "FUTEX_WAKE_PRIVATE, 2147483647)"),
-        ("lock.condition", "call=broadcast waiters=4", "FUTEX_WAKE_PRIVATE, 2147483647)", ""),
-        // `alone` has nobody to yield to: the other thread sleeps.
-        ("ctx.yield", "", "FUTEX_WAIT_PRIVATE", ""),
-        ("lock.file", "kind=record object=private", "F_SETLK", "F_OFD_SETLK"),
-        ("lock.file", "kind=open-file object=private", "F_OFD_SETLK", "flock("),
-        ("lock.file", "kind=flock object=private", "flock(", "F_SETLK"),
-        ("proc.vfork_exit", "", "CLONE_VM|CLONE_VFORK", "CLONE_CHILD_CLEARTID"),
-        ("proc.exec", "target=bare by=vfork from=file", "CLONE_VM", "execveat("),
-        ("proc.exec", "target=bare by=fork from=memfd", "execveat(", "CLONE_VM"),
-        ("proc.clone3", "kind=fork", "clone3(", "CLONE_VM"),
-        ("proc.clone3", "kind=vm_vfork", "CLONE_VM|CLONE_VFORK", "CLONE_PIDFD"),
-        ("proc.clone3", "kind=pidfd", "CLONE_PIDFD", "CLONE_VM"),
-    ]);
+fn workers_make_the_calls_of_their_headers() {
+    check_headers(|item| {
+        let Says::Makes { params, once, call, never } = &item.says else { return None };
+        let (id, least) = (item.bench.info.id, if *once { 1 } else { CALLS_OF_OPERATION });
+        let on = id.starts_with("ctx.").then(one_cpu);
+        let times = |round: &Traced, what: &str| round.calls().filter(|call| shows(call, what)).count();
+        let round = trace_until(id, params, on, &[], |round| times(round, call) >= least)?;
+        let (made, other) = (times(&round, call), if never.is_empty() { 0 } else { times(&round, never) });
+        (made < least || other >= CALLS_OF_OPERATION).then(|| format!("{made} times the one, {other} times the other"))
+    });
 }
 
+/// What was once in the headers stays there.
 #[test]
-fn parameters_of_files_choose_the_system_call() {
-    check(&[
-        (
-            "file.copy",
-            "kind=copy_file_range size=1048576 where=work_dir object=private",
-            "copy_file_range(",
-            "sendfile(",
-        ),
-        ("file.copy", "kind=sendfile size=1048576 where=work_dir object=private", "sendfile(", "copy_file_range("),
-        ("file.copy", "kind=read_write size=1048576 where=work_dir object=private", "pread64(", "sendfile("),
-        ("file.durable", "kind=append", "fsync(", "fdatasync("),
-        ("file.durable", "kind=log", "fdatasync(", "fsync("),
-        ("file.durable", "kind=overwrite", "fdatasync(", "fsync("),
-        ("file.durable", "kind=create", "fsync(", "rename"),
-        ("file.durable", "kind=replace", "rename", "unlink"),
-        ("file.link", "kind=hard entries=16 where=work_dir object=private", "linkat(", "symlink"),
-        ("file.link", "kind=symbolic entries=16 where=work_dir object=private", "symlink", "AT_SYMLINK_FOLLOW"),
-        ("ipc.sendfile_bandwidth", "size=65536 by=sendfile to=socket touch=yes", "sendfile(", "splice("),
-        ("ipc.sendfile_bandwidth", "size=65536 by=splice to=pipe touch=yes", "splice(", "sendfile("),
-        ("ipc.sendfile_bandwidth", "size=65536 by=read_write to=socket touch=yes", "pread64(", "splice("),
-        ("mix.andrew", "tree=small jobs=1", "read(", "copy_file_range("),
-        ("rpc.null", "transport=tcp", "write(", "sendto("),
-        ("rpc.null", "transport=udp", "sendto(", "write("),
-        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=vmsplice touch=yes", "vmsplice(", ""),
-        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=write touch=yes", "write(", "vmsplice("),
-    ]);
-}
-
-#[test]
-fn parameters_of_memory_choose_the_system_call() {
-    check(&[
-        ("vm.remap", "kind=move size=65536 pages=present", "MREMAP_FIXED", ""),
-        ("vm.remap", "kind=grow size=65536 pages=present", "mremap(", "MREMAP_FIXED"),
-        ("vm.fault", "kind=file_minor object=private", "MAP_FIXED", "PROT_WRITE, MAP_PRIVATE|MAP_FIXED,"),
-        (
-            "vm.fault",
-            "kind=file_cow object=private",
-            "PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_FIXED,",
-            "MAP_SHARED|MAP_FIXED",
-        ),
-        ("vm.fault", "kind=file_shared object=private", "PROT_READ|PROT_WRITE, MAP_SHARED|MAP_FIXED", ""),
-        ("vm.advise", "advice=dontneed size=65536", "MADV_DONTNEED", "MADV_FREE"),
-        ("vm.advise", "advice=free size=65536", "MADV_FREE", "MADV_COLD"),
-        ("vm.advise", "advice=cold size=65536", "MADV_COLD", "MADV_FREE"),
-        ("vm.advise", "advice=populate_write size=65536", "MADV_POPULATE_WRITE or 0x17", "MADV_COLD"),
-        ("vm.map", "size=65536 backing=anon touch=none", "MAP_PRIVATE|MAP_ANONYMOUS, -1", "MAP_POPULATE"),
-        ("vm.map", "size=65536 backing=file touch=populate", "MAP_SHARED|MAP_POPULATE", ""),
-        ("vm.map", "size=65536 backing=shmem touch=none", "MAP_SHARED, ", "MAP_POPULATE"),
-    ]);
+fn headers_tell_calls() {
+    let items = calls::all();
+    let number = |is: fn(&Says) -> usize| items.iter().map(|item| is(&item.says)).sum::<usize>();
+    let makes = number(|says| usize::from(matches!(says, Says::Makes { .. })));
+    let times = number(|says| usize::from(matches!(says, Says::Times { .. })));
+    let silent = number(|says| if let Says::Silent(names) = says { names.len() } else { 0 });
+    assert!(makes >= 66 && times >= 25 && silent >= 30, "{makes} calls, {times} timed, {silent} without a trace");
 }
 
 #[test]
@@ -186,10 +127,8 @@ fn parameters_of_waiting_choose_the_system_call() {
         ("futex", "FUTEX_WAIT"),
     ];
     for (i, (way, does)) in ways.iter().enumerate() {
-        let params = format!("interface={way} length=100000 slack=default policy=other cpu_dma_latency=default");
-        let Some(calls) = traced("timer.sleep", &params, None, |calls| count(calls, does) >= CALLS_OF_OPERATION) else {
-            continue;
-        };
+        let params = format!("interface={way} length=100us");
+        let Some(calls) = traced("timer.sleep", &params, None, |calls| count(calls, does) >= CALLS_OF_OPERATION) else { continue };
         let count = |what: &str| count(&calls, what);
         assert!(count(does) >= CALLS_OF_OPERATION, "{way}: {} times {does}", count(does));
         for (_, other) in ways[..i].iter().chain(&ways[i + 1..]).filter(|(_, other)| !does.contains(other)) {
@@ -201,11 +140,6 @@ fn parameters_of_waiting_choose_the_system_call() {
             );
         }
     }
-    check(&[
-        ("ready.poll", "count=4 kind=pipe ready=last", "poll(", "select"),
-        ("ready.select", "count=4 kind=pipe ready=last", "select", "poll("),
-        ("ready.epoll", "count=4 kind=pipe ready=last", "epoll_", "poll("),
-    ]);
 }
 
 /// The last timer slack that is set applies to the sleeps. The default, 50 us, exceeds the delay of
@@ -213,9 +147,9 @@ fn parameters_of_waiting_choose_the_system_call() {
 #[test]
 fn sleeps_have_the_requested_timer_slack() {
     for (id, params, slack) in [
-        ("sched.periodic", "policy=other cpus=one cpu_dma_latency=default", 1),
-        ("timer.sleep", "interface=nanosleep length=100000 slack=1ns policy=other cpu_dma_latency=default", 1),
-        ("timer.sleep", "interface=nanosleep length=100000 slack=default policy=other cpu_dma_latency=default", 0),
+        ("sched.periodic", "cpus=one", 1),
+        ("timer.sleep", "interface=nanosleep length=100us slack=1ns", 1),
+        ("timer.sleep", "interface=nanosleep length=100us", 0),
     ] {
         let Some(calls) = traced(id, params, None, |_| true) else { return };
         let last = calls.iter().rfind(|call| call.contains("PR_SET_TIMERSLACK"));
@@ -231,7 +165,7 @@ fn random_reads_are_in_random_order() {
     let offset = |call: &String| call.split_once(", 4096, ")?.1.split(')').next()?.parse::<u64>().ok();
     let of_reads =
         |calls: &[String]| -> Vec<u64> { calls.iter().filter(|call| is_read(call)).filter_map(offset).collect() };
-    let params = "size=1048576 where=work_dir object=private";
+    let params = "size=1048576";
     let Some(calls) = traced("file.pread_random", params, None, |calls| of_reads(calls).len() >= 64) else { return };
     let offsets = of_reads(&calls);
     assert!(offsets.len() >= 64, "{} reads", offsets.len());
@@ -285,7 +219,7 @@ fn selected_descriptors_are_neighbours() {
 
 #[test]
 fn lookups_take_one_name_after_the_other() {
-    let params = "kind=hit entries=64 where=work_dir object=private";
+    let params = "kind=hit entries=64";
     let names = |calls: &[String]| -> usize {
         let lookups = calls.iter().filter(|call| call.starts_with("newfstatat(") || call.starts_with("statx("));
         let names = lookups.filter_map(|call| call.split('"').nth(1)).filter(|name| name.starts_with("crowd-"));
@@ -295,28 +229,16 @@ fn lookups_take_one_name_after_the_other() {
     assert!(names(&calls) > CALLS_OF_OPERATION, "{} different names", names(&calls));
 }
 
-/// A core that was busy before shows no ramp.
-#[test]
-fn the_core_rests_before_its_clock_is_watched() {
-    check_set_up(&[("cpu.boost", "", "TIMER_ABSTIME", "")]);
-}
-
-/// A process that unmapped its memory first would exit faster.
-#[test]
-fn a_process_exits_with_its_memory() {
-    check(&[("proc.exit", "resident=1048576", "wait4(", "munmap(")]);
-}
-
 /// A peer that does not pin itself is on the CPU of this side whatever the placement says. One row
 /// for each place in the code that starts peers.
 #[test]
 fn a_peer_is_pinned() {
     let mut wrong = Vec::new();
     for (id, params) in [
-        ("ctx.switch", "tasks=2 working_set=0 kind=process access=update"),
-        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=write touch=no"),
+        ("ctx.switch", ""),
+        ("ipc.pipe_bandwidth", "by=write touch=no"),
         ("ipc.pipe_rtt", "size=1"),
-        ("net.tcp_rtt", "size=1 nodelay=on family=v4"),
+        ("net.tcp_rtt", "size=1"),
         ("signal.rtt", ""),
         ("uring.msg_ring", ""),
     ] {
@@ -362,12 +284,11 @@ fn reads_of_a_disk_are_in_the_named_order() {
 /// A request to `/dev/cpu_dma_latency` holds only while the file is open.
 #[test]
 fn idle_states_stay_shallow_until_the_last_sleep() {
-    let sleep = "interface=clock_nanosleep_abs length=100000 slack=default policy=other cpu_dma_latency=\"0\"";
+    let sleep = "interface=clock_nanosleep_abs length=100us cpu_dma_latency=0";
     // In sched.periodic child processes sleep, and the worker waits for them.
-    for (id, params, last) in [
-        ("timer.sleep", sleep, "TIMER_ABSTIME"),
-        ("sched.periodic", "policy=other cpus=one cpu_dma_latency=\"0\"", "wait4("),
-    ] {
+    for (id, params, last) in
+        [("timer.sleep", sleep, "TIMER_ABSTIME"), ("sched.periodic", "cpus=one cpu_dma_latency=0", "wait4(")]
+    {
         let Some(trace) = trace(id, params, None, LIMITS_MS[0], &[]) else { continue };
         let calls: Vec<&str> = trace.own_calls().collect();
         let opened = calls.iter().position(|call| call.contains("cpu_dma_lat")).expect("the request");

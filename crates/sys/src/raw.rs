@@ -170,6 +170,14 @@ pub fn statx_at(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom) -> isize 
     unsafe { syscall5(libc::SYS_statx as usize, dir, name.as_ptr() as usize, 0, mask, room) }
 }
 
+/// `readlink` of a name below an open directory; how many bytes of the target were copied.
+#[inline(always)]
+pub fn readlink_at(dir: BorrowedFd<'_>, name: &CStr, target: &mut [u8]) -> isize {
+    let (dir, name, at) = (dir.as_raw_fd() as usize, name.as_ptr() as usize, target.as_mut_ptr() as usize);
+    // SAFETY: the name is NUL-terminated; the buffer is exclusively borrowed and as long as it says.
+    unsafe { syscall4(libc::SYS_readlinkat as usize, dir, name, at, target.len()) }
+}
+
 /// `openat` read-only of a name below an open directory, then `close` of the result; 0 when both
 /// succeed.
 #[inline(always)]
@@ -261,6 +269,12 @@ mod tests {
         assert_eq!(statx_at(dir.as_fd(), c"a", &mut room), 0);
         assert!(room.filled());
         assert_eq!(open_close_at(dir.as_fd(), c"a"), 0);
+        let mut target = [b'.'; 4];
+        assert_eq!(readlink_at(dir.as_fd(), c"a", &mut target), -libc::EINVAL as isize, "no link");
+        std::os::unix::fs::symlink("xyz", scratch.0.join("l")).expect("a link");
+        assert_eq!((readlink_at(dir.as_fd(), c"l", &mut target), &target), (3, b"xyz."));
+        assert_eq!(readlink_at(dir.as_fd(), c"l", &mut target[..2]), 2);
+        assert_eq!(unlink_at(dir.as_fd(), c"l"), 0);
         assert_eq!(unlink_at(dir.as_fd(), c"a"), 0);
         assert_eq!(unlink_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
         assert_eq!(stat_at(dir.as_fd(), c"a", &mut room), -libc::ENOENT as isize);

@@ -13,6 +13,9 @@
 //! counts, so that one interruption does not look like a low clock. The settled clock is the median
 //! of the second half.
 //!
+//! **Calls:**
+//! - once: `TIMER_ABSTIME`; a core that was busy before shows no ramp
+//!
 //! **Pitfalls:**
 //! - On a busy machine the CPU is not idle while this process sleeps, and there is no ramp.
 //! - The governor matters: `schedutil` remembers past load, `performance` keeps the clock up.

@@ -12,6 +12,10 @@
 //! the switch. It estimates by other means what `ctx.switch.net` says of two tasks without a
 //! working set: the two should lie within a fraction of each other, and not below `ctx.yield.net`.
 //!
+//! **Calls:**
+//! - `kind=thread`: `FUTEX_WAIT_PRIVATE`, not `FUTEX_WAIT,`
+//! - `kind=process`: `FUTEX_WAIT,`, not `FUTEX_WAIT_PRIVATE`
+//!
 //! **Proofs:** The word counts hand-overs, and each task finds the number that it expects; the
 //! kernel counts one switch for each hand-over.
 //!

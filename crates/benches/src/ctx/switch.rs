@@ -28,6 +28,9 @@
 //! CPU, and they are spread over the allowed ones. With more rings than CPUs the rings wait for
 //! each other, and that wait is in the value.
 //!
+//! **Calls:**
+//! - no trace of `access`: memory is read or written to
+//!
 //! **Proofs:** The token counts the tasks that it has passed, and a lap with another count fails at
 //! once; every task finds its words incremented, or their sum correct, as often as it had the
 //! token; the kernel counts a switch for every hand-over.

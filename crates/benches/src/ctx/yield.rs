@@ -13,6 +13,9 @@
 //! time of a process includes that of its threads, so an interval in which a third task used the
 //! CPU is detected and dropped. A yield to a third task costs the whole time slice of that task.
 //!
+//! **Calls:**
+//! - `FUTEX_WAIT_PRIVATE`; `alone` has nobody to yield to, since the other thread sleeps
+//!
 //! **Proofs:** A switch is not taken for granted. A scheduler may return to the caller, as EEVDF
 //! does if the other thread is not due yet (Linux 6.18 switched at every yield on the development
 //! machines). The word that only the other thread writes proves each hand-over. Where the kernel

@@ -18,6 +18,9 @@
 //! the block of its place (`disk.random_read`), and the kernel's count of what came from a disk
 //! must agree.
 //!
+//! **Calls:**
+//! - no trace of `access`: the kernel reads the requests from memory
+//!
 //! **Pitfalls:**
 //! - Quantiles need enough requests (368 for `.p99`, 3687 for `.p999`); a round with fewer has
 //!   none.

@@ -72,10 +72,4 @@ mod tests {
         }
         assert!(matches!(try_out(&BENCH, &[("on", "/nonexistent")], None), Err(BenchError::Unsupported(_))));
     }
-
-    #[test]
-    fn a_file_system_holds_something() {
-        let place = Place::new();
-        assert!(try_out(&BENCH, &[], Some(place.path())).expect("a file system").proven("bytes") >= 1.0);
-    }
 }

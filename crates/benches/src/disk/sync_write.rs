@@ -10,6 +10,9 @@
 //! within a round. The file was written completely before, so that no block is allocated in the
 //! timed part. The proof is the kernel's count of what went to a disk.
 //!
+//! **Calls:**
+//! - timed `size=8M`: `clock pwrite64 fdatasync clock`; fdatasync is timed
+//!
 //! **Pitfalls:**
 //! - Devices and hosts that report completion with the data in a cache that a power cut empties: no
 //!   program can tell.

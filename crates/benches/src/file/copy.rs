@@ -11,6 +11,11 @@
 //! block. The proofs are those of `file.reread` for the original, and that every block of the copy,
 //! which was blanked before, equals that of the original.
 //!
+//! **Calls:**
+//! - `kind=copy_file_range size=1M`: `copy_file_range(`, not `sendfile(`
+//! - `kind=sendfile size=1M`: `sendfile(`, not `copy_file_range(`
+//! - `kind=read_write size=1M`: `pread64(`, not `sendfile(`
+//!
 //! **Pitfalls:**
 //! - Some file systems share blocks instead of copying them. They are asked beforehand, and
 //!   `copy_file_range` is then `unsupported`, because it would count bytes that were not moved.

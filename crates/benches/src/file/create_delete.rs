@@ -21,6 +21,10 @@
 //! a directory each, or share one. The proof is the directory at the end: as many files as were
 //! created and not removed, each with the contents that were written.
 //!
+//! **Calls:**
+//! - timed `size=10K`: `clock openat write close clock`; the close is timed
+//! - timed `size=10K`: `clock unlinkat clock`; unlinkat is timed alone
+//!
 //! **Pitfalls:**
 //! - lmbench ignores errors: on a full disk it gets fast.
 //! - lmbench puts more files into the directory the faster the machine is.

@@ -17,6 +17,16 @@
 //! counts them (where the file lies on a device for which it counts), and that in the end the files
 //! hold what was written last.
 //!
+//! **Calls:**
+//! - `kind=append`: `fsync(`, not `fdatasync(`
+//! - `kind=log`: `fdatasync(`, not `fsync(`
+//! - `kind=overwrite`: `fdatasync(`, not `fsync(`
+//! - `kind=create`: `fsync(`, not `rename`
+//! - `kind=replace`: `rename`, not `unlink`
+//! - timed `kind=create`: `clock openat pwrite64 fsync close fsync clock`; both flushes are timed
+//! - timed `kind=replace`: `clock openat pwrite64 fsync close renameat fsync clock`; the rename is
+//!   timed
+//!
 //! **Pitfalls:**
 //! - A disk, a controller or the host of a virtual machine that reports completion when the bytes
 //!   are in its memory makes this as fast as that memory. The device, its write cache and the

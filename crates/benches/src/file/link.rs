@@ -9,6 +9,10 @@
 //! turn, each timed alone. The proof is the directory at the end: as many names as were created and
 //! not removed, each leading to that very file.
 //!
+//! **Calls:**
+//! - `kind=hard`: `linkat(`, not `symlink`
+//! - `kind=symbolic`: `symlink`, not `AT_SYMLINK_FOLLOW`
+//!
 //! **Pitfalls:**
 //! - A file system without hard links is `unsupported`.
 //! - A file can have a limited number of names (65000 on ext4); this benchmark stays far below.

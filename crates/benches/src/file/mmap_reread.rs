@@ -12,6 +12,9 @@
 //! it was written. The file and its proofs are those of `file.reread`. Whether the pages of a
 //! mapping came by faults is proven by the kernel's count of faults.
 //!
+//! **Calls:**
+//! - `mode=populate size=1M`: `MAP_SHARED|MAP_POPULATE`
+//!
 //! **Pitfalls:**
 //! - A fault brings up to 16 pages or a large folio, so a kernel with these takes few faults for
 //!   many pages.

@@ -14,6 +14,9 @@
 //! the end: the file, by its inode, has the name where an even or odd number of renames leaves it,
 //! and the other name is free.
 //!
+//! **Calls:**
+//! - timed `kind=over`: `clock renameat clock`; only renameat is timed
+//!
 //! **Pitfalls:**
 //! - Between two names of the same file `rename` does nothing and succeeds: `over` uses different
 //!   files.

@@ -20,6 +20,9 @@
 //! after, that no fault waited for a disk, and that no block was read from one, with a small
 //! tolerance for pages of the program itself.
 //!
+//! **Calls:**
+//! - no trace of `mode`: the bytes read are summed up or not
+//!
 //! **Pitfalls:**
 //! - Bytes may be credited that were never read: lmbench prints 3.5 TB/s for a short file, and
 //!   gigabytes per second for none at all.

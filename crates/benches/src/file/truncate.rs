@@ -10,6 +10,10 @@
 //! length is checked, and each write before a truncation must have written all bytes, so that no
 //! hole is cut.
 //!
+//! **Calls:**
+//! - `size=64K where=work_dir`: `ftruncate(.., 65536)`
+//! - timed `where=tmpfs`: `clock ftruncate clock`; only ftruncate is timed
+//!
 //! **Pitfalls:**
 //! - Truncating a hole takes no time.
 //! - An ext4 or XFS may write a file at once if it was truncated before (data that replaces data);
@@ -84,21 +88,4 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let left = files::allocated(&file).context("fstat")?;
     ctx.prove("bytes that the file holds in the end", "0", left as f64, 0.0..=0.0);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_file_is_as_long_as_it_was_told() {
-        for size in ["4K", "1M"] {
-            let place = Place::new();
-            let tried = try_out(&BENCH, &[("size", size)], Some(place.path())).expect("a file");
-            assert!(tried.samples("cut") >= 3 && tried.samples("extend") >= 3);
-            assert_eq!(tried.proven("bytes that the file holds in the end"), 0.0);
-        }
-    }
 }

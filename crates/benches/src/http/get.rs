@@ -14,6 +14,12 @@
 //! per request is a metric, its count of bodies a proof. The client closes connections of single
 //! requests by a reset, so none stays in TIME_WAIT.
 //!
+//! **Calls:**
+//! - `connection=keep_alive from=file`: `sendfile(`
+//! - `connection=keep_alive from=file`: `MSG_MORE`; the head leaves in one segment with the file
+//! - timed `connection=close from=memory`: `clock socket connect write read clock`; no close is
+//!   timed
+//!
 //! **Pitfalls:**
 //! - lmbench `lat_http` and `lmhttp`: empty and failed responses count as fast ones; the mean is
 //!   over another number of requests than were made; the server sends malformed headers, runs on

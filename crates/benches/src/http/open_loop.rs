@@ -18,6 +18,9 @@
 //! so both sides need a CPU of their own. A round has at least 3700 requests, and takes no more
 //! than ten time limits.
 //!
+//! **Calls:**
+//! - no trace of `load`, `arrivals`: the client reads the clock in between, without a call
+//!
 //! **Proofs:** Every response is whole, the server has sent as many bodies as were due, and none
 //! was sent before it was due. Where fewer than 95 % of the due requests were answered within the
 //! time that they should have taken, the line only grows: the values are `unresolved`.

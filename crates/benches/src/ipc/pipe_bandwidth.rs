@@ -19,6 +19,10 @@
 //! buffer than the pipe can hold, so none is refilled before it was read. The CPU time of each side
 //! per gigabyte is a metric.
 //!
+//! **Calls:**
+//! - `by=vmsplice`: `vmsplice(`
+//! - `by=write`: `write(`, not `vmsplice(`
+//!
 //! **Pitfalls:**
 //! - Bytes credited instead of counted: lmbench `bw_unix` credits 10 MiB whatever it moved, and
 //!   `bw_pipe -M` nearly doubles a total that its chunks do not divide.

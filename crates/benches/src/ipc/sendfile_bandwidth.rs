@@ -14,6 +14,12 @@
 //! `ipc.pipe_bandwidth` (`stream.rs`). The file is in the work directory and has no name while it
 //! is used; its file system is a fact of the round.
 //!
+//! **Calls:**
+//! - `by=sendfile to=socket`: `sendfile(`, not `splice(`
+//! - `by=splice to=pipe`: `splice(`, not `sendfile(`
+//! - `by=read_write to=socket`: `pread64(`, not `splice(`
+//! - no trace of `touch`: pages are read or not
+//!
 //! **Pitfalls:**
 //! - The pages sent are those of the page cache, so whoever writes to the file changes data in
 //!   flight. Nobody does here.

@@ -12,6 +12,9 @@
 //!
 //! **Method:** As `syscall.getppid`, in a worker that has installed the filter before.
 //!
+//! **Calls:**
+//! - no trace of `by`: the kernel reads the filter from memory
+//!
 //! **Proofs:** The call that the last instruction of the filter denies is denied, so the program
 //! was run to its end; the answers are right; every call enters the kernel.
 //!

@@ -11,6 +11,9 @@
 //! there are layers, then opens a file there by number. `depth` is the number of names in the path,
 //! and so of directories that are looked at.
 //!
+//! **Calls:**
+//! - no trace of `layers`: each layer is the same calls
+//!
 //! **Proofs:** A file outside the rules, which could be opened before, is refused; every open
 //! within them is allowed and enters the kernel.
 //!

@@ -94,22 +94,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     );
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::proofs::testing::in_a_worker;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn children_are_in_namespaces_of_their_own() {
-        for kind in ["uts", "all"] {
-            let ended = in_a_worker(|| match try_out(&BENCH, &[("kind", kind)], None) {
-                Ok(tried) => i32::from(tried.proven("children in another namespace, per child credited") != 1.0),
-                Err(BenchError::Denied(_)) => 2,
-                Err(_) => 1,
-            });
-            assert!(matches!(ended, Some(0 | 2)), "{kind}: {ended:?}");
-        }
-    }
-}

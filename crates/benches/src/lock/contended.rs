@@ -25,6 +25,13 @@
 //! The proofs: what the lock protects is not atomic and holds exactly as many turns as the members
 //! have made; each had the lock; processes ended well.
 //!
+//! **Calls:**
+//! - `kind=mutex task=thread section=0ns think=0ns`: `FUTEX_WAIT_PRIVATE`, not `FUTEX_LOCK_PI`; between
+//!   windows members sleep on shared futexes
+//! - `kind=mutex task=process section=0ns think=0ns`: `FUTEX_WAIT,`, not `FUTEX_WAIT_PRIVATE`
+//! - `kind=pi task=thread section=0ns think=0ns`: `FUTEX_LOCK_PI`, not `FUTEX_WAIT_PRIVATE`
+//! - no trace of `section`, `think`: a member works without a call
+//!
 //! **Pitfalls:**
 //! - A mutex may be taken again by the member that gave it back a moment ago, while the one that
 //!   waits is on its way into the kernel or out of it. The rate is then high because the share is

@@ -11,6 +11,11 @@
 //! the file's single list of locks. The proofs are the same loop in a child cut off from the
 //! kernel, and that another process finds the lock held exactly while it is.
 //!
+//! **Calls:**
+//! - `kind=record`: `F_SETLKW, {l_type=F_WRLCK`, not `F_OFD_SETLK`
+//! - `kind=open-file`: `F_OFD_SETLKW, {l_type=F_WRLCK`, not `flock(`
+//! - `kind=flock`: `flock(.., LOCK_EX`, not `F_SETLK`
+//!
 //! **Pitfalls:**
 //! - `flock` has no byte ranges, so members that share a file would wait for each other:
 //!   `unsupported`.

@@ -12,6 +12,12 @@
 //! mapped file, and therefore one bucket. The proof is the same loop in a child cut off from the
 //! kernel.
 //!
+//! **Calls:**
+//! - `op=wake key=private`: `FUTEX_WAKE_PRIVATE`, not `FUTEX_WAIT`
+//! - `op=wake key=shared`: `FUTEX_WAKE,`, not `FUTEX_WAKE_PRIVATE`
+//! - `op=wait key=private`: `FUTEX_WAIT_PRIVATE`, not `FUTEX_WAKE`
+//! - `op=wait key=shared`: `FUTEX_WAIT,`, not `FUTEX_WAIT_PRIVATE`
+//!
 //! **Pitfalls:**
 //! - A wake of a word without waiters does not take its bucket's lock.
 //! - Kernels since 6.16 have a futex table per process.

@@ -11,6 +11,9 @@
 //! share is a cache line. The proofs are that the same loop succeeds in a child cut off from the
 //! kernel, and that the semaphore is 0 at the end.
 //!
+//! **Calls:**
+//! - once `object=shared`: `PROT_READ|PROT_WRITE, MAP_SHARED,`
+//!
 //! **Pitfalls:** will-it-scale `posix_semaphore1` reports this number as the cost of a semaphore,
 //! although nobody waits.
 //!

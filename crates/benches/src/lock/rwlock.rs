@@ -16,6 +16,10 @@
 //! The proofs: what the lock protects holds exactly as many turns as the members have written; no
 //! reader found a writer inside; each member had the lock.
 //!
+//! **Calls:**
+//! - no trace of `section`, `think`: a member works without a call
+//! - no trace of `writes`: readers and writers sleep by the same call
+//!
 //! **Pitfalls:**
 //! - glibc prefers readers by default, musl serves whoever comes first.
 //! - A high rate with a large share: see `lock.contended`.

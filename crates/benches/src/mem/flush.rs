@@ -201,16 +201,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn lines_are_in_each_state_before() {
-        for state in ["clean", "dirty", "absent"] {
-            match try_out(&BENCH, &[("state", state)], None) {
-                Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
-                tried => assert_eq!(tried.expect("memory").proven("modifications that were lost"), 0.0, "{state}"),
-            }
-        }
-    }
-
     /// Instructions that wait for no other one overlap in a batch, unless each has a fence.
     #[test]
     fn a_fence_for_each_line_keeps_instructions_from_overlapping() {

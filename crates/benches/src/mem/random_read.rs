@@ -87,12 +87,7 @@ mod tests {
     use groma_harness::testing::{try_group, try_out};
 
     #[test]
-    fn an_iteration_holds_the_loads_of_all_chains() {
-        for (chains, per_iter) in [("1", 16.0), ("16", 256.0), ("64", 1024.0)] {
-            let tried = try_out(&BENCH, &[("size", "1M"), ("chains", chains)], None).expect("memory");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(per_iter));
-        }
+    fn a_number_of_chains_without_a_kernel_is_refused() {
         let refused = try_out(&BENCH, &[("size", "1M"), ("chains", "15")], None).expect_err("no kernel");
         assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
     }

@@ -313,13 +313,4 @@ mod tests {
             None => assert!(tried.unresolved("").is_some()),
         }
     }
-
-    #[test]
-    fn the_second_level_is_told_in_huge_pages_or_says_why_not() {
-        match try_out(&BENCH, &[("level", "l2")], None) {
-            Ok(tried) => assert!(tried.result.series("").is_some() || !tried.result.output.remarks.is_empty()),
-            Err(BenchError::Unsupported(why)) => assert!(!why.is_empty()),
-            Err(stop) => panic!("{stop}"),
-        }
-    }
 }

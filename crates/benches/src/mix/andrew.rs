@@ -18,6 +18,9 @@
 //! tokens, and every compiler has to exit with code 0. All of it is compared with what was computed
 //! beforehand.
 //!
+//! **Calls:**
+//! - `read(`, not `copy_file_range(`
+//!
 //! **Pitfalls:**
 //! - A real compiler differs from machine to machine.
 //! - A compilation cache skips work.

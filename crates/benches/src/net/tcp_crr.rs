@@ -18,6 +18,10 @@
 //! choosing it is part of the exchange. At the end the server reports how many bytes it has
 //! answered.
 //!
+//! **Calls:**
+//! - timed: `clock socket setsockopt connect write read clock`; close is not timed
+//! - timed: `clock getsockopt clock close clock`; close is timed, TCP_INFO is not
+//!
 //! **Proofs:** One established connection for each exchange, as many answers as exchanges, and no
 //! segment sent again on the loopback.
 //!
@@ -186,7 +190,7 @@ fn measure(ctx: &mut Ctx, service: &'static Service) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::{try_failing, try_out};
+    use groma_harness::testing::try_failing;
 
     /// Answers each request with another byte.
     fn serve_wrong(session: Session) -> io::Result<()> {
@@ -211,13 +215,6 @@ mod tests {
         let tried = try_failing(&FROM_WRONG, &[], None).expect("loopback");
         assert_eq!(tried.proof("connections established and answered per exchange").seen, 0.0);
         assert_eq!(tried.proof("requests that the peer counted per exchange").seen, 1.0);
-    }
-
-    #[test]
-    fn an_orderly_close_waits_for_the_other_side() {
-        let tried = try_out(&BENCH, &[("close", "orderly")], None).expect("loopback");
-        assert_eq!(tried.proven("ends of the peer that were seen per exchange"), 1.0);
-        assert_eq!(tried.proven("requests that the peer counted per exchange"), 1.0);
     }
 
     #[test]

@@ -19,6 +19,9 @@
 //! answers with its number, closes, and waits again. The client's sockets are made before the watch
 //! starts and closed by a reset after it stops, so that no port is left in TIME_WAIT.
 //!
+//! **Calls:**
+//! - no trace of `workers`: more workers make the same calls
+//!
 //! **Proofs:** Every connection is answered by one worker, and each worker has counted as many as
 //! the client has read answers with its number.
 //!

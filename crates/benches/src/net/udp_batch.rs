@@ -12,6 +12,9 @@
 //! receives them; the loopback has delivered each before the send returns. So nothing waits, and
 //! the value is CPU time alone: two crossings of the network stack, and the calls.
 //!
+//! **Calls:**
+//! - no trace of `batch`: by `way=call`, more datagrams are more of the same calls
+//!
 //! **Proofs:** Every datagram arrives whole, once, in order, and with its number.
 //!
 //! **Pitfalls:**

@@ -15,6 +15,9 @@
 //! samples and shows in the tail. Both sockets are connected, so no other program's datagrams are
 //! received.
 //!
+//! **Calls:**
+//! - once: `it_value={tv_sec=0, tv_nsec=50000000}`
+//!
 //! **Proofs:** On the loopback hardly anything is lost, since only one datagram is ever in flight,
 //! unless it was sent repeatedly while the peer waited for its CPU. Between machines losses are
 //! facts.

@@ -9,6 +9,9 @@
 //! ends and nobody is woken. As many sockets as fit well below the shortest backlog are created,
 //! connected in one timed stretch, then accepted and closed.
 //!
+//! **Calls:**
+//! - timed: `clock connect clock`; the socket is made before the clock is read
+//!
 //! **Proofs:** As many connections are accepted as were made.
 //!
 //! **Pitfalls:**

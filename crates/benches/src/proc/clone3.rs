@@ -20,6 +20,13 @@
 //! these kinds increments its own copy of the counter, which must leave the parent's unchanged. The
 //! CPU time that the kernel counts for the control group is that of the children.
 //!
+//! **Calls:**
+//! - `kind=fork`: `clone3(`, not `CLONE_VM`
+//! - `kind=vm_vfork`: `CLONE_VM|CLONE_VFORK`, not `CLONE_PIDFD`
+//! - `kind=pidfd`: `CLONE_PIDFD`, not `CLONE_VM`
+//! - timed `kind=fork`: `clock clone3 wait4 clock`; the wait is timed
+//! - timed `kind=pidfd`: `clock clone3 waitid close clock`; the close is timed
+//!
 //! **Pitfalls:** Where a sandbox does not know `clone3`, libc silently falls back to `clone`; here
 //! the result is `unsupported`. Older containers forbid the call with an error that means the same.
 //!

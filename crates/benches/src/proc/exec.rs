@@ -25,6 +25,10 @@
 //! one it was built with, the result is `unsupported`. Proofs: the exit code of each child and the
 //! byte that it wrote; `many_libs` exits with that code only if all 20 libraries have reported.
 //!
+//! **Calls:**
+//! - `by=vfork from=file`: `CLONE_VM`, not `execveat(`
+//! - `by=fork from=memfd`: `execveat(`, not `CLONE_VM`
+//!
 //! **Pitfalls:**
 //! - A failing `execve` is fast: lmbench `lat_proc exec` without its program printed 343 us instead
 //!   of 809 us.

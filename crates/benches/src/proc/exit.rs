@@ -12,6 +12,11 @@
 //! is the time from the stamp to the return of the wait, all on one CPU, and so excludes the
 //! release.
 //!
+//! **Calls:**
+//! - `resident=1M`: `wait4(`, not `munmap(`; a process that unmapped its memory first would exit
+//!   faster
+//! - `resident=1M`: `madvise(.., 1048576, MADV_POPULATE_WRITE)`
+//!
 //! **Proofs:** The exit code of each child, and its page faults, one for each page that it has to
 //! touch. A stamp outside the interval from the release to the wait is a failure.
 //!

@@ -20,6 +20,11 @@
 //! - `return` ends when the call returns in the parent. It includes the child's whole life where
 //!   the scheduler runs the child first.
 //!
+//! **Calls:**
+//! - once `resident=1M`: `madvise(.., 1048576, MADV_POPULATE_WRITE)`
+//! - timed `resident=0`: `clock clone wait4 clock`; the wait is timed
+//! - timed `resident=0`: `clock clone clock`; fork is timed alone
+//!
 //! **Proofs:** The exit code of each child; the page faults of the children, since a child with a
 //! copied address space faults as soon as it writes to its stack; the share of the touched memory
 //! that is resident. A stamp outside the child's life is a failure.

@@ -12,6 +12,9 @@
 //! ends with the stamp that the child leaves when it starts to run. The return of the call in the
 //! parent is not timed: the child has exited by then.
 //!
+//! **Calls:**
+//! - `CLONE_VM|CLONE_VFORK`, not `CLONE_CHILD_CLEARTID`
+//!
 //! **Proofs:** The exit code of each child, and a counter that the child increments. A kernel that
 //! answers `vfork` with a copy of the memory would leave the parent's counter and stamp unchanged.
 //!

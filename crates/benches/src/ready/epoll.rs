@@ -12,6 +12,9 @@
 //! a mask, which every architecture has. The proofs are the same loop in a child cut off from the
 //! kernel, and the events of the last call, checked one by one.
 //!
+//! **Calls:**
+//! - `count=4 ready=last`: `epoll_`, not `poll(`
+//!
 //! **Pitfalls:**
 //! - Duplicates of one descriptor share one wait queue (lmbench).
 //! - The limit of descriptors is raised as far as possible; more than that is `denied`.

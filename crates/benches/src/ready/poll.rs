@@ -10,6 +10,9 @@
 //! without a mask, which every architecture has. The proofs are the same loop in a child cut off
 //! from the kernel, and the answers of the last call, checked one by one.
 //!
+//! **Calls:**
+//! - `count=4 ready=last`: `poll(`, not `select`
+//!
 //! **Pitfalls:**
 //! - Duplicates of one descriptor share one wait queue (lmbench).
 //! - An empty pipe without a writer is at its end, which counts as ready.

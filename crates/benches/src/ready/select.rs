@@ -12,6 +12,9 @@
 //! `pselect6` without a mask, which every architecture has. The proofs are the same loop in a child
 //! cut off from the kernel, and the set of the last call, checked number by number.
 //!
+//! **Calls:**
+//! - `count=4 ready=last`: `select`, not `poll(`
+//!
 //! **Pitfalls:**
 //! - lmbench asks about duplicates of one descriptor, which share one wait queue; it passes the
 //!   number of descriptors instead of the highest number plus one; and beyond 1024 it writes

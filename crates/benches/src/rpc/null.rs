@@ -15,6 +15,10 @@
 //! answers to earlier calls are skipped; the number of repetitions is a proof. Connections end by a
 //! reset, so no port stays in TIME_WAIT.
 //!
+//! **Calls:**
+//! - `transport=tcp`: `write(`, not `sendto(`
+//! - `transport=udp`: `sendto(`, not `write(`
+//!
 //! **Pitfalls:**
 //! - lmbench `lat_rpc` needs a port mapper, and a call that fails or times out (25 ms) is not a
 //!   failure of the benchmark.

@@ -17,6 +17,9 @@
 //! that wake-ups do not lock onto ticks. Each wake-up is a value of its own: the median says what
 //! is usual, p99 whether a slice had to be waited for.
 //!
+//! **Calls:**
+//! - no trace of `busy`: more tasks make the same calls
+//!
 //! **Proofs:** No sleep ends before its time, the busy tasks run to the end, and the sleeper runs
 //! on its CPU alone. The fact interactive.preempted says how often a busy task lost the CPU per
 //! wake-up.

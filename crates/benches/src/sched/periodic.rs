@@ -15,6 +15,9 @@
 //! `cpu_dma_latency=0`, the default of `cyclictest`, keeps the CPUs out of idle states that take
 //! time to leave.
 //!
+//! **Calls:**
+//! - no trace of `cpus`: the test leaves out calls that choose CPUs
+//!
 //! **Proofs:** No sleep ends before its time by the clock that the timers run on, and each task
 //! wakes once per period.
 //!

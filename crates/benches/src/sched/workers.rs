@@ -14,6 +14,10 @@
 //! before. There are eight workers for each CPU, so that one sleeps when a request arrives. Nobody
 //! is pinned.
 //!
+//! **Calls:**
+//! - no trace of `load`: the time between two wake-ups is the clock's
+//! - no trace of `work`: a worker works without a call
+//!
 //! **Proofs:** A wake-up counts only if the kernel reports that it woke a sleeper; the workers have
 //! made as many requests as were posted, and none began before it was posted. The fact workers.load
 //! is the share of the CPUs that they had by the kernel's account.

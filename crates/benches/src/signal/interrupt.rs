@@ -182,22 +182,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    /// A handler that the caller itself ran would interrupt no CPU. Times do not tell: the other
-    /// CPU can be done before the call returns.
-    #[test]
-    fn the_handler_runs_on_the_other_cpu() {
-        let tried = match try_out(&BENCH, &[], None) {
-            Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
-            tried => tried.expect("two CPUs"),
-        };
-        assert_eq!(tried.proven("signals handled per signal credited"), 1.0);
-        assert!(tried.samples("") >= 1 && tried.samples("call") >= 1);
-        if !tried.has_remark("interrupts are not counted here") {
-            assert!(tried.proven("interrupts that its CPU received per signal") >= 0.9);
-        }
-    }
 
     /// A count that stands still ends the wait, one that changes ends it well.
     #[test]

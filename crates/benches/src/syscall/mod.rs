@@ -26,6 +26,7 @@ mod fstat;
 mod fstat_libc;
 mod stat;
 mod statx;
+mod readlink;
 mod open_close;
 
 pub(crate) static ABOUT: Family = Family {

@@ -15,6 +15,9 @@
 //! `connect` alone and waits in the listener's queue. The two loops take turns, each with its own
 //! listener. Sockets are created before and closed after (by a reset) with the watch stopped.
 //!
+//! **Calls:**
+//! - no trace of `kind`: the kernel reads the operations from memory
+//!
 //! **Proofs:** Each connection is established, and what was accepted is the connection that was
 //! just made. The fact accept.enters says how many calls of `io_uring_enter` a connection took:
 //! with `multishot` none may be needed, because the kernel does the work of the ring as it returns

@@ -11,6 +11,9 @@
 //! **Method:** Many pairs in one short interval, by number. Compare `timer.arm length=10s`, which
 //! does the same by two system calls.
 //!
+//! **Calls:**
+//! - no trace of `kind`: the kernel reads the operations from memory
+//!
 //! **Proofs:** The operation that waited ends with ECANCELED, and the one that cancelled it with 0;
 //! every pair enters the kernel.
 //!

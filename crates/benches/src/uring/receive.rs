@@ -13,6 +13,9 @@
 //! **Method:** Two loops take turns within a round. The writes are the same in both, so the
 //! difference is that of receiving. Each message carries its number.
 //!
+//! **Calls:**
+//! - no trace of `kind`: the kernel reads the operations from memory
+//!
 //! **Proofs:** Every message arrives whole, once and in order. The fact receive.enters says how
 //! many calls of `io_uring_enter` a message took: with `multishot` none may be needed, because the
 //! kernel does the work of the ring as it returns from the write.

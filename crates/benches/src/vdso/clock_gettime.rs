@@ -78,26 +78,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     done_by_number.prove_of(ctx, "syscall", "readings by number that were given, per reading credited");
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_kernel_is_asked_for_cpu_time_only() {
-        let Param { kind: ParamKind::Word(clocks), .. } = BENCH.info.params[0] else { panic!("clocks have names") };
-        for clock in clocks {
-            let tried = match try_out(&BENCH, &[("clock", clock)], None) {
-                Err(BenchError::Unsupported(why)) => {
-                    eprintln!("{clock}: {why}");
-                    continue;
-                }
-                tried => tried.expect("a clock"),
-            };
-            assert!(tried.samples("vdso") >= 3 && tried.samples("syscall") >= 3, "{clock}");
-            let asked = if clock.ends_with("cputime") { 100.0 } else { 0.0 };
-            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), asked, "{clock}");
-        }
-    }
-}

@@ -12,6 +12,9 @@
 //! the kernel, and that libc agrees with the kernel wherever the kernel gives the same answer
 //! before and after.
 //!
+//! **Calls:**
+//! - timed: `clock getcpu clock`; the loop by number enters the kernel
+//!
 //! **Pitfalls:** Where there is neither (64-bit Arm has no `getcpu` in its vDSO), libc enters the
 //! kernel unseen. That is `unsupported`, not a slow result.
 //!

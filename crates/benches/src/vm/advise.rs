@@ -12,6 +12,13 @@
 //! **Method:** Before each call the memory is prepared untimed: all pages are written to, or given
 //! back. Only the call is timed. The first call is untimed. Huge pages are refused.
 //!
+//! **Calls:**
+//! - `advice=dontneed size=64K`: `madvise(.., 65536, MADV_DONTNEED`, not `MADV_FREE`
+//! - `advice=free`: `MADV_FREE`, not `MADV_COLD`
+//! - `advice=cold`: `MADV_COLD`, not `MADV_FREE`
+//! - `advice=populate_write`: `MADV_POPULATE_WRITE`, not `MADV_COLD`
+//! - timed `advice=dontneed`: `clock madvise clock`; pages are touched before the clock is read
+//!
 //! **Proofs:** What became of the pages of the very calls that were timed. `mincore` finds none
 //! resident after `dontneed`, and all after `populate_write`. In `/proc/self/smaps` the kernel
 //! counts them as lazily freed after `free`, and as not referenced after `cold`.

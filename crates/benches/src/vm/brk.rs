@@ -10,6 +10,10 @@
 //! begins with one more call that asks for the end of the heap. Nothing else moves the break
 //! meanwhile: the process has one thread, and the loop allocates nothing.
 //!
+//! **Calls:**
+//! - no trace of `size`: the end of the heap is an address
+//! - no trace of `pages`: pages are written to or not
+//!
 //! **Proofs:** The answer of each call, which a child cut off from the kernel does not get; and the
 //! faults that the kernel counts: one for each page written, none without writes.
 //!

@@ -28,6 +28,13 @@
 //! mapping (`object=shared`). The two show what the locks of a process's memory and of one mapping
 //! cost. With one member they are the same.
 //!
+//! **Calls:**
+//! - `kind=file_minor`: `MAP_FIXED`, not `PROT_WRITE, MAP_PRIVATE|MAP_FIXED,`
+//! - `kind=file_cow`: `PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_FIXED,`, not `MAP_SHARED|MAP_FIXED`
+//! - `kind=file_shared`: `PROT_READ|PROT_WRITE, MAP_SHARED|MAP_FIXED`
+//! - no trace of `kind`: pages are read or written to
+//! - no trace of `object`: it applies to files, which the default kind does not use
+//!
 //! **Proofs:** Every touch is a fault and no fault waits for a disk, as the kernel counts them
 //! within the timed stretches. For `file_around` the ratio is a fact. Another call of the kernel
 //! cannot read memory that is `secret`.

@@ -11,6 +11,9 @@
 //! backed them. Then they are given back and written to one after the other. Only the write is
 //! timed.
 //!
+//! **Calls:**
+//! - timed: `madvise getrusage clock clock getrusage`; pages are freed before the clock is read
+//!
 //! **Proofs:** Each touch is one fault, as counted by the kernel, and each brings the whole huge
 //! page: `mincore` finds all its base pages resident although only one byte was written. Without
 //! this proof a kernel that falls back to a base page would look 100 times as fast.

@@ -13,6 +13,16 @@
 //! `unmap` the stopwatch runs during that call only; the sampler takes off what reading the clock
 //! adds (docs/methods/timing.md#overhead-and-controls).
 //!
+//! **Calls:**
+//! - `size=64K backing=anon touch=none`: `mmap(NULL, 65536, ..MAP_PRIVATE|MAP_ANONYMOUS, -1`, not
+//!   `MAP_POPULATE`
+//! - `size=64K backing=file touch=populate`: `MAP_SHARED|MAP_POPULATE`
+//! - `size=64K backing=shmem touch=none`: `MAP_SHARED,`, not `MAP_POPULATE`
+//! - timed `size=64K backing=anon touch=none`: `clock mmap clock`; mmap is timed alone
+//! - timed `size=64K backing=anon touch=none`: `clock munmap clock`; munmap is timed alone
+//! - timed `size=1M backing=anon touch=all`: `mmap page_faults clock munmap clock`; touches are not
+//!   timed
+//!
 //! **Proofs:** The answer of each call, which a child cut off from the kernel does not get; the
 //! faults that the kernel counts (none without a touch, one per page of private memory with it);
 //! and a last mapping, made in the same way, that `/proc/self/maps` shows as its own and that has

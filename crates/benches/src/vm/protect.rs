@@ -11,6 +11,10 @@
 //! **Method:** The two calls are made by number in turn, again and again, in short intervals. The
 //! mapping lies between inaccessible pages, so that the kernel neither splits nor merges mappings.
 //!
+//! **Calls:**
+//! - `size=64K`: `mprotect(.., 65536, PROT_READ)`
+//! - once `size=64K`: `madvise(.., 65536, MADV_POPULATE_WRITE)`
+//!
 //! **Proofs:** The answer of each call, which a child cut off from the kernel does not get; what
 //! `/proc/self/maps` shows of the mapping after each of two last calls; and no faults meanwhile.
 //!

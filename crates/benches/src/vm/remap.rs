@@ -13,6 +13,11 @@
 //! **Method:** The calls are made by number, again and again, in short intervals. The ranges lie
 //! between inaccessible pages.
 //!
+//! **Calls:**
+//! - `kind=move size=64K`: `mremap(.., 65536, 65536, ..MREMAP_FIXED`
+//! - `kind=grow size=64K`: `mremap(`, not `MREMAP_FIXED`
+//! - no trace of `pages`: pages are written to or not
+//!
 //! **Proofs:** The address that each call returns, which a child cut off from the kernel does not
 //! get; a byte of each page, which must still be there after all the moves; and no faults
 //! meanwhile.

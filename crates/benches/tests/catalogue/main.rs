@@ -33,6 +33,10 @@ fn files() -> BTreeSet<String> {
 fn files_and_ids_are_the_same() {
     let listed: Vec<&str> = groma_benches::all().iter().map(|bench| bench.info.id).collect();
     let ids: BTreeSet<String> = listed.iter().map(|id| (*id).to_owned()).collect();
+    for id in files().difference(&ids) {
+        let (family, name) = id.split_once('.').expect("family.name");
+        panic!("{id} is not in the catalogue: add 'mod {name};' to crates/benches/src/{family}/mod.rs");
+    }
     assert_eq!(files(), ids, "the files (left) and the ids of the catalogue (right)");
     assert_eq!(ids.len(), listed.len(), "a benchmark is in the list twice");
 }
@@ -118,10 +122,14 @@ fn every_descriptor_is_complete() {
         assert!(file.is_file(), "{}: {} is no file of this repository", info.id, info.about.file);
         // A self-test measures groma, and says so by what it is.
         let more: &[&str] = if info.family() == "selftest" { &[] } else { &["Does not measure", "Pitfalls"] };
+        let known = ["Measures", "Does not measure", "Method", "Calls", "Proofs", "Pitfalls", "Sources"];
+        let labels = info.about.text.lines().filter_map(|line| line.strip_prefix("**")?.split_once(":**"));
+        let labels: Vec<&str> = labels.map(|(label, _)| label).collect();
         for label in ["Measures", "Method", "Sources"].iter().chain(more) {
-            let opens = |line: &str| line.starts_with(&format!("**{label}:**"));
-            assert!(info.about.text.lines().any(opens), "{}: the header has no paragraph **{label}:**", info.id);
+            assert!(labels.contains(label), "{}: the header lacks '//! **{label}:**' and its text", info.about.file);
         }
+        let unknown: Vec<&&str> = labels.iter().filter(|label| !known.contains(*label)).collect();
+        assert!(unknown.is_empty(), "{}: {unknown:?} is none of {known:?}", info.about.file);
         let mut suffixes: Vec<&str> = info.outputs.iter().map(|o| o.suffix).collect();
         suffixes.sort_unstable();
         suffixes.dedup();

@@ -26,8 +26,8 @@ const UPDATE: &str = "GROMA_UPDATE";
 /// What a comment of the table begins with.
 const COMMENT: char = '#';
 /// What to do about a difference.
-const HINT: &str = "If this is intended: `.ci/update` rewrites proofs.txt; read the difference, a line that vanishes \
-     is a lost proof or fact. The exceptions from a rule are in rules.rs.";
+const HINT: &str = "If this is intended: `.ci/update` rewrites crates/benches/tests/credit/proofs.txt; read the \
+     difference, a line that vanishes is a lost proof or fact. The exceptions from a rule are in rules.rs beside it.";
 /// The mark of a line whose proof or facts depend on the machine or its state.
 const SOMETIMES: &str = "? ";
 /// Stands for any number.

@@ -11,6 +11,10 @@ use groma_harness::model::{Derivation, State};
 
 /// The table.
 const UNITS: &str = include_str!("units.txt");
+/// What to do about a difference. It does not tell the line: whoever copies it from the code proves
+/// nothing.
+const HINT: &str = "either it is wrong, or its line of crates/benches/tests/credit/units.txt, which you write by hand: \
+     'ID | PARAMETERS: LOOP=HOLDS ... | OUTPUT QUANTITY = DERIVATION; ...'";
 /// The loops of a benchmark without a line.
 const ONE_LOOP: &str = "_=1";
 /// The outputs of a line without a third field.
@@ -69,7 +73,7 @@ impl Case {
         let mut expected = self.loops.clone();
         sampled.sort_by(|a, b| a.0.cmp(&b.0));
         expected.sort_by(|a, b| a.0.cmp(&b.0));
-        (sampled != expected).then(|| format!("its iterations hold {sampled:?}, not {expected:?}"))
+        (sampled != expected).then(|| format!("its iterations hold {sampled:?}, not {expected:?}: {HINT}"))
     }
 }
 
@@ -143,7 +147,7 @@ pub(crate) fn table(catalogue: &[&'static Benchmark]) -> (Vec<Unit>, Vec<String>
         let unit = lines.iter().position(|line| line.id == id).map_or(Unit::of(id), |i| lines.remove(i));
         let seen = outputs(bench);
         if seen != unit.outputs {
-            wrong.push(format!("{id}: its outputs are '{seen}', not '{}' as units.txt says", unit.outputs));
+            wrong.push(format!("{id}: its outputs are '{seen}', not '{}': {HINT}", unit.outputs));
         }
         units.push(unit);
     }

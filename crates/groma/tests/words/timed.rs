@@ -4,59 +4,16 @@
 //! as credited. libc reads the clock without entering the kernel, so `strace` does not see it. A
 //! worker under test therefore gets a `clock_gettime` that is a system call.
 
-use super::{CALLS_OF_OPERATION, LIMITS_MS, is_read, trace};
+use super::calls::Says;
+use super::{LIMITS_MS, CALLS_OF_OPERATION, check_headers, is_read, trace, trace_until, usual};
 use crate::common::Place;
 use crate::common::trace::{Traced, WITH_FAULTS, is_reading, with_a_visible_clock};
 use std::collections::BTreeSet;
 
-/// A benchmark, its parameters, steps that its worker repeats in this order, and what they show.
-///
-/// A step is the name of a system call, a reading of the clock ([`CLOCK`]), or the page faults
-/// since the last reading ([`FAULTS`]). Equal calls in a row are one step.
-type Row = (&'static str, &'static str, &'static str, &'static str);
-
+// The steps of a header: beside the names of system calls, a reading of the clock and the page
+// faults since the last reading. Equal calls in a row are one step.
 const CLOCK: &str = "clock";
 const FAULTS: &str = "page_faults";
-
-const ROWS: &[Row] = &[
-    ("disk.sync_write", "on=file size=8388608", "clock pwrite64 fdatasync clock", "fdatasync is timed"),
-    ("file.durable", "kind=create", "clock openat pwrite64 fsync close fsync clock", "both flushes are timed"),
-    ("file.durable", "kind=replace", "clock openat pwrite64 fsync close renameat fsync clock", "the rename is timed"),
-    ("file.truncate", "size=65536 where=tmpfs", "clock ftruncate clock", "only ftruncate is timed"),
-    ("file.create_delete", SMALL_FILES, "clock openat write close clock", "the close is timed"),
-    ("file.create_delete", SMALL_FILES, "clock unlinkat clock", "unlinkat is timed alone"),
-    ("file.rename", "kind=over entries=16 where=work_dir", "clock renameat clock", "only renameat is timed"),
-    ("lock.condition", "call=signal waiters=1", "clock futex clock", "the mutex is taken before the clock is read"),
-    ("net.unix_connect", "name=abstract", "clock connect clock", "the socket is made before the clock is read"),
-    (
-        "net.tcp_connect",
-        "acceptor=later family=v4",
-        "clock connect clock",
-        "the socket is made before the clock is read",
-    ),
-    ("net.tcp_accept", "family=v4", "clock connect accept4 clock", "the pair is timed"),
-    ("net.tcp_accept", "family=v4", "clock accept4 clock", "accept is timed alone"),
-    ("net.tcp_crr", "close=reset family=v4", "clock socket setsockopt connect write read clock", "close is not timed"),
-    ("net.tcp_crr", "close=reset family=v4", "clock getsockopt clock close clock", "close is timed, TCP_INFO is not"),
-    (
-        "http.get",
-        "size=1024 connection=close from=memory",
-        "clock socket connect write read clock",
-        "no close is timed",
-    ),
-    ("proc.clone3", "kind=fork", "clock clone3 wait4 clock", "the wait is timed"),
-    ("proc.clone3", "kind=pidfd", "clock clone3 waitid close clock", "the close is timed"),
-    ("proc.fork_exit", "resident=0 pages=base", "clock clone wait4 clock", "the wait is timed"),
-    ("proc.fork_exit", "resident=0 pages=base", "clock clone clock", "fork is timed alone"),
-    ("vdso.getcpu", "", "clock getcpu clock", "the loop by number enters the kernel"),
-    ("vm.advise", "advice=dontneed size=65536", "clock madvise clock", "pages are touched before the clock is read"),
-    ("vm.fault_huge", "", "madvise getrusage clock clock getrusage", "pages are freed before the clock is read"),
-    ("vm.map", "size=65536 backing=anon touch=none", "clock mmap clock", "mmap is timed alone"),
-    ("vm.map", "size=65536 backing=anon touch=none", "clock munmap clock", "munmap is timed alone"),
-    ("vm.map", "size=1048576 backing=anon touch=all", "mmap page_faults clock munmap clock", "touches are not timed"),
-];
-
-const SMALL_FILES: &str = "size=10240 entries=16 where=work_dir object=private order=turns";
 
 /// The steps of the worker, without signals, readings of CPU time, and the `fcntl` by which a debug
 /// build checks a descriptor before it closes it.
@@ -73,35 +30,18 @@ fn steps(trace: &Traced) -> Vec<&str> {
     steps
 }
 
-/// The first round with enough of what is wanted, or the longest one.
-fn trace_until(id: &str, params: &str, options: &[String], enough: impl Fn(&Traced) -> bool) -> Option<Traced> {
-    let mut last = None;
-    for limit in LIMITS_MS {
-        if enough(last.insert(trace(id, params, None, limit, options)?)) {
-            break;
-        }
-    }
-    last
-}
-
 #[test]
 fn the_clock_is_read_right_before_and_after_the_operation() {
     let place = Place::new();
     let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
-    let mut wrong = Vec::new();
-    for (id, params, wanted, intent) in ROWS {
-        let wanted: Vec<&str> = wanted.split(' ').collect();
-        let tells: &[&str] = if wanted.contains(&FAULTS) { &WITH_FAULTS } else { &[] };
+    check_headers(|item| {
+        let Says::Times { params, steps: wanted } = &item.says else { return None };
+        let tells: &[&str] = if wanted.iter().any(|step| step == FAULTS) { &WITH_FAULTS } else { &[] };
         let options = [options.clone(), tells.iter().map(|option| (*option).to_owned()).collect()].concat();
         let made = |trace: &Traced| steps(trace).windows(wanted.len()).filter(|steps| *steps == wanted).count();
-        let Some(trace) = trace_until(id, params, &options, |trace| made(trace) >= CALLS_OF_OPERATION) else {
-            continue;
-        };
-        if made(&trace) < CALLS_OF_OPERATION {
-            wrong.push(format!("{id} {params}: {intent}: {} times {wanted:?}", made(&trace)));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+        let trace = trace_until(item.bench.info.id, params, None, &options, |trace| made(trace) >= CALLS_OF_OPERATION)?;
+        (made(&trace) < CALLS_OF_OPERATION).then(|| format!("{} times", made(&trace)))
+    });
 }
 
 /// What the other side sent earlier is read before the clock.
@@ -119,9 +59,9 @@ fn the_credited_bytes_of_a_stream_are_read_between_two_readings_of_the_clock() {
         let bytes = calls.split(|call| is_reading(call)).map(|calls| calls.iter().filter_map(read).sum::<u64>());
         bytes.filter(|bytes| *bytes >= MIB).collect()
     };
-    let params = "size=65536 buffer=default by=write touch=no";
+    let params = usual("ipc.pipe_bandwidth", "by=write touch=no");
     let enough = |trace: &Traced| long(trace).len() >= CALLS_OF_OPERATION;
-    let Some(trace) = trace_until("ipc.pipe_bandwidth", params, &options, enough) else { return };
+    let Some(trace) = trace_until("ipc.pipe_bandwidth", &params, None, &options, enough) else { return };
     let seen = long(&trace);
     assert!(seen.len() >= CALLS_OF_OPERATION && seen.iter().all(|bytes| *bytes == MIB), "{seen:?}");
 }
@@ -138,8 +78,8 @@ fn no_interval_of_seeks_ends_with_a_read_that_is_not_timed() {
         calls.windows(2).filter(|pair| is_read(pair[0]) && is_reading(pair[1]) == wanted).count()
     };
     let enough = |trace: &Traced| after_reads(trace, true) >= 4 * CALLS_OF_OPERATION;
-    let params = "on=file size=8388608 distance=50";
-    let Some(trace) = trace_until("disk.seek", params, &options, enough) else { return };
+    let params = usual("disk.seek", "size=8M distance=50");
+    let Some(trace) = trace_until("disk.seek", &params, None, &options, enough) else { return };
     let seen = [true, false].map(|wanted| after_reads(&trace, wanted));
     assert!(seen[0] >= 4 * CALLS_OF_OPERATION && seen[1] < CALLS_OF_OPERATION, "{seen:?}");
 }
@@ -185,7 +125,7 @@ fn lengths(calls: &[&str]) -> Vec<u64> {
 fn sleeps_have_the_named_length() {
     let place = Place::new();
     let Some(options) = with_a_visible_clock(&place) else { return println!("not here: no strace, or no compiler") };
-    let sleep = "interface=clock_nanosleep_abs length=100000 slack=default policy=other cpu_dma_latency=default";
+    let sleep = "interface=clock_nanosleep_abs length=100us";
     for (id, params, length) in [("cpu.boost", "", 20_000_000), ("timer.sleep", sleep, 100_000)] {
         let Some(trace) = trace(id, params, None, LIMITS_MS[0], &options) else { continue };
         let calls: Vec<&str> = trace.own_calls().collect();
@@ -200,7 +140,7 @@ fn sleeps_have_the_named_length() {
         assert!(rests.len() >= CALLS_OF_OPERATION && different.len() * 2 > rests.len(), "{rests:?}");
         assert!(rests.iter().all(|ns| (50_000..450_000).contains(ns)), "{rests:?}");
     }
-    let params = "policy=other cpus=one cpu_dma_latency=default";
+    let params = "cpus=one";
     let Some(trace) = trace("sched.periodic", params, None, LIMITS_MS[0], &[]) else { return };
     let ends: Vec<u64> = trace.calls().filter(|call| call.contains("TIMER_ABSTIME")).filter_map(nanoseconds).collect();
     let periods: Vec<u64> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
