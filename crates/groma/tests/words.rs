@@ -128,7 +128,9 @@ fn parameters_of_waiting_choose_the_system_call() {
     ];
     for (i, (way, does)) in ways.iter().enumerate() {
         let params = format!("interface={way} length=100us");
-        let Some(calls) = traced("timer.sleep", &params, None, |calls| count(calls, does) >= CALLS_OF_OPERATION) else { continue };
+        let Some(calls) = traced("timer.sleep", &params, None, |calls| count(calls, does) >= CALLS_OF_OPERATION) else {
+            continue;
+        };
         let count = |what: &str| count(&calls, what);
         assert!(count(does) >= CALLS_OF_OPERATION, "{way}: {} times {does}", count(does));
         for (_, other) in ways[..i].iter().chain(&ways[i + 1..]).filter(|(_, other)| !does.contains(other)) {

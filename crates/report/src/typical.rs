@@ -96,7 +96,7 @@ fn rows<'a>(stacks: &[Stack<'_>]) -> Document<'a> {
             Cell::new(line.name.as_str()),
             Cell::new(crate::point::name(line.record)),
             Cell::new(unit),
-            Cell::default().exactly(measured(line.record), unit),
+            Cell::default().exactly(measured_value(line.record), unit),
             low,
             high,
             Cell::count(line.machines as u64),

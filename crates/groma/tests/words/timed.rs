@@ -5,7 +5,7 @@
 //! worker under test therefore gets a `clock_gettime` that is a system call.
 
 use super::calls::Says;
-use super::{LIMITS_MS, CALLS_OF_OPERATION, check_headers, is_read, trace, trace_until, usual};
+use super::{CALLS_OF_OPERATION, LIMITS_MS, check_headers, is_read, trace, trace_until, usual};
 use crate::common::Place;
 use crate::common::trace::{Traced, WITH_FAULTS, is_reading, with_a_visible_clock};
 use std::collections::BTreeSet;
