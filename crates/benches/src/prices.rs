@@ -67,6 +67,7 @@ pub(crate) static PRICES: &[Price] = &[
     kernel("descriptors copied", &["dup", "dup2", "dup3"], &[half(DUP_CLOSE)]),
     kernel("fstat", &["fstat", "fstatfs"], &[one(FSTAT)]),
     kernel("paths looked up", PATHS, &[one(STAT)]),
+    kernel("links read", &["readlink", "readlinkat"], &[one(Shown::of("syscall.readlink", &[("bytes", "16")]))]),
     Price {
         byte: &[Part::of(1.0 / 32_000.0, "", NAMES)],
         ..kernel("directories read", &["getdents64", "getdents"], &[one(CALL)])
@@ -151,8 +152,6 @@ const PATHS: &[&str] = &[
     "access",
     "faccessat",
     "faccessat2",
-    "readlink",
-    "readlinkat",
     "statfs",
     "chdir",
     "getxattr",

@@ -3,8 +3,9 @@
 //! A value that is read and then ignored, or replaced by the default, keeps all proofs and reports
 //! the cost of something else. Here a worker runs each value of each parameter briefly under
 //! `strace`. Its system calls and their arguments must include one that the default value does not
-//! make, or lack one that it makes, unless the benchmark's header says why its values leave no trace.
-//! `words.rs` checks that the difference is the right one, for values that choose the system call.
+//! make, or lack one that it makes, unless the benchmark's header says why its values leave no
+//! trace. `words.rs` checks that the difference is the right one, for values that choose the system
+//! call.
 //!
 //! Benchmarks of instructions and memory are not run, since their values choose code (the tests of
 //! the assembly kernels cover it), nor are whole mixes, which take too long. Without `strace`, or

@@ -174,7 +174,7 @@ pub fn statx_at(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom) -> isize 
 #[inline(always)]
 pub fn readlink_at(dir: BorrowedFd<'_>, name: &CStr, target: &mut [u8]) -> isize {
     let (dir, name, at) = (dir.as_raw_fd() as usize, name.as_ptr() as usize, target.as_mut_ptr() as usize);
-    // SAFETY: the name is NUL-terminated; the buffer is exclusively borrowed and as long as it says.
+    // SAFETY: the name is NUL-terminated; the buffer is exclusively borrowed and has that length.
     unsafe { syscall4(libc::SYS_readlinkat as usize, dir, name, at, target.len()) }
 }
 

@@ -26,8 +26,8 @@
 //! have made; each had the lock; processes ended well.
 //!
 //! **Calls:**
-//! - `kind=mutex task=thread section=0ns think=0ns`: `FUTEX_WAIT_PRIVATE`, not `FUTEX_LOCK_PI`; between
-//!   windows members sleep on shared futexes
+//! - `kind=mutex task=thread section=0ns think=0ns`: `FUTEX_WAIT_PRIVATE`, not `FUTEX_LOCK_PI`;
+//!   between windows members sleep on shared futexes
 //! - `kind=mutex task=process section=0ns think=0ns`: `FUTEX_WAIT,`, not `FUTEX_WAIT_PRIVATE`
 //! - `kind=pi task=thread section=0ns think=0ns`: `FUTEX_LOCK_PI`, not `FUTEX_WAIT_PRIVATE`
 //! - no trace of `section`, `think`: a member works without a call

@@ -14,7 +14,7 @@
 //! the same loop in a child cut off from the kernel.
 //!
 //! **Calls:**
-//! - `readlinkat(`
+//! - `readlinkat(.., "l", .., 4096) = 16`
 //!
 //! **Pitfalls:**
 //! - A name that is no link, whose error is answered faster.
