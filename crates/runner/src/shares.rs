@@ -182,6 +182,9 @@ fn cost(spent: Duration, tried: &Effort, other: &Effort) -> Duration {
     (spent - sampled) + sampled.mul_f64(stretch)
 }
 
+/// Points that a sentence about what was cut names.
+const MAX_NAMED: usize = 5;
+
 /// What was cut to fit the budget, one sentence each; empty if nothing was. `points` holds the
 /// rounds of each point and the cost of one; `name` returns the name of the point at an index.
 pub(crate) fn costs(points: &[(u32, Duration)], rounds: u32, name: impl Fn(usize) -> String) -> Vec<String> {
@@ -191,13 +194,22 @@ pub(crate) fn costs(points: &[(u32, Duration)], rounds: u32, name: impl Fn(usize
         let plural = if most == 1 { "" } else { "s" };
         costs.push(format!("{most} round{plural} instead of {rounds} to fit"));
     }
-    let mut expensive: Vec<usize> = (0..points.len()).filter(|&i| points[i].0 < most).collect();
+    let some_of = |chosen: &[usize], one: &dyn Fn(&usize) -> String| {
+        let some: Vec<String> = chosen.iter().take(MAX_NAMED).map(one).collect();
+        let more = chosen.len().saturating_sub(MAX_NAMED);
+        some.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
+    };
+    // What had no round has no cost either.
+    let none: Vec<usize> = (0..points.len()).filter(|&i| points[i].0 == 0).collect();
+    if !none.is_empty() {
+        costs.push(format!("no round of {}", some_of(&none, &|&i| name(i))));
+    }
+    let mut expensive: Vec<usize> = (0..points.len()).filter(|&i| (1..most).contains(&points[i].0)).collect();
     expensive.sort_by_key(|&i| std::cmp::Reverse(points[i].1));
     if !expensive.is_empty() {
         let one = |&i: &usize| format!("{} ({}, {:.0} ms each)", name(i), points[i].0, points[i].1.as_secs_f64() * 1e3);
-        let some: Vec<String> = expensive.iter().take(5).map(one).collect();
-        let rest = if expensive.len() > 5 { format!(" and {} more", expensive.len() - 5) } else { String::new() };
-        costs.push(format!("fewer than {most} rounds for what costs more or is precise: {}{rest}", some.join(", ")));
+        costs
+            .push(format!("fewer than {most} rounds for what costs more or is precise: {}", some_of(&expensive, &one)));
     }
     costs
 }
@@ -242,6 +254,8 @@ mod tests {
         let points: Vec<_> = more.iter().map(|more| more + 1).zip(spent).collect();
         let said = costs(&points, 9, |i| format!("p{i}"));
         assert!(said.iter().any(|s| s.contains("p7 (1, 5000 ms each), p9 (")), "{said:?}");
+        let said = costs(&[(1, 20 * MS), (0, Duration::ZERO), (1, 20 * MS)], 9, |i| format!("p{i}"));
+        assert_eq!(said, ["1 round instead of 9 to fit", "no round of p1"]);
     }
 
     #[test]

@@ -199,7 +199,7 @@ impl Survey {
         if now + progress.points[i].cost >= progress.until {
             // This point no longer fits; cheaper ones continue.
             if allocated {
-                progress.short += 1;
+                progress.short.insert(i);
                 progress.no_longer_fits(i);
             }
             return Ok(Step::LeftOut);
@@ -233,7 +233,9 @@ impl Survey {
         let step = match ended {
             Ended::Signal(signal) => return Ok(Step::Signal(signal)),
             Ended::OutOfBudget => {
-                progress.short += u32::from(allocated);
+                if allocated {
+                    progress.short.insert(i);
+                }
                 Step::LeftOut
             }
             Ended::Result(mut result) => {

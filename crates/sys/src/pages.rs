@@ -72,7 +72,8 @@ impl Map {
         Ok(Map { base, mapped: len, offset, len: len - offset })
     }
 
-    /// New private memory, not yet touched, of `len` bytes rounded up to whole pages of the policy.
+    /// New private memory, not yet touched: `len` bytes, whatever the size of a page; of huge pages,
+    /// `len` rounded up to whole ones.
     ///
     /// # Errors
     /// Those of `mmap`; `ENOMEM` for `Reserved` when too few huge pages are reserved.
@@ -81,7 +82,7 @@ impl Map {
         let writable = libc::PROT_READ | libc::PROT_WRITE;
         let huge = huge_page_size().unwrap_or(page_size());
         let mut map = match policy {
-            Policy::Base => Map::raw(round_up(len, page_size()), 0, writable, flags, -1, 0)?,
+            Policy::Base => Map::raw(len, 0, writable, flags, -1, 0)?,
             Policy::Reserved => Map::raw(round_up(len, huge), 0, writable, flags | libc::MAP_HUGETLB, -1, 0)?,
             Policy::Transparent => {
                 // One huge page more than requested, so that an aligned range of the full length is

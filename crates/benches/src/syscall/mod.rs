@@ -67,13 +67,18 @@ fn prove_filled(ctx: &mut Ctx, filled: bool) {
     ctx.prove("structures that were filled", "1", f64::from(u8::from(filled)), 1.0..=1.0);
 }
 
+/// The most reads and writes of the harness in a round.
+const OWN_CALLS: f64 = 64.0;
+
 /// Proves one read or write per iteration from the kernel's counts; no proof where it does not
 /// count.
 fn counted_calls(ctx: &mut Ctx, before: Option<u64>, now: Option<u64>) {
     if let (Some(before), Some(now)) = (before, now) {
         let each = (now - before) as f64 / ctx.iterations().max(1) as f64;
-        // The harness itself reads some files.
-        ctx.prove("calls that the kernel counted per iteration", "1.00..1.05", each, 1.0..1.05);
+        // The harness itself reads some files, however few the iterations are: on a slow machine they
+        // were 5.3 % of all.
+        let most = 1.05 + OWN_CALLS / ctx.iterations().max(1) as f64;
+        ctx.prove("calls that the kernel counted per iteration", "1 (0.05 and 64 calls more)", each, 1.0..most);
     }
 }
 

@@ -11,6 +11,7 @@ use groma_analysis::{half_width, is_precise, rounds_of_own};
 use groma_harness::Rng;
 use groma_harness::model::{Phase, Point, Round, RoundResult, State, Timing};
 use groma_stats::need;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// The progress of one point.
@@ -130,7 +131,7 @@ pub(super) struct Progress<'p> {
     /// The smallest share of the full sampling time in any round.
     pub(super) least_sampling: f64,
     /// Points that did not get the rounds allocated to them.
-    pub(super) short: u32,
+    pub(super) short: BTreeSet<usize>,
     pub(super) outcome: RunOutcome,
 }
 
@@ -180,7 +181,7 @@ impl<'p> Progress<'p> {
             adapted: None,
             until: survey.started + survey.budget.saturating_sub(shares::closing(plan.len()).min(survey.budget / 10)),
             least_sampling: 1.0,
-            short: 0,
+            short: BTreeSet::new(),
             outcome: RunOutcome::default(),
         }
     }
@@ -380,9 +381,9 @@ impl<'p> Progress<'p> {
         if self.least_sampling < 1.0 {
             outcome.costs.insert(0, format!("sampling cut to {:.0} % to fit", self.least_sampling * 100.0));
         }
-        if self.short > 0 {
+        if !self.short.is_empty() {
             let points = self.plan.len();
-            outcome.costs.push(format!("{} of {points} points not reached in their last rounds", self.short));
+            outcome.costs.push(format!("{} of {points} points not reached in their last rounds", self.short.len()));
         }
         outcome.rounds = self.points.into_iter().map(|point| point.rounds).collect();
         outcome
