@@ -19,6 +19,8 @@ pub(crate) trait Offer: Clone + Debug + Send + Sync + 'static {
     const HELP: &'static str;
     /// The help of `--output`.
     const FILE: &'static str = "Write to this file instead";
+    /// The endings of its files, for an error.
+    const ENDINGS: &'static str = ".txt, .md, .html, .json or .csv";
 }
 
 /// The formats of all verbs.
@@ -47,6 +49,7 @@ impl Offer for WithPlots {
     const FURTHER: &'static [Format] = &[];
     const HELP: &'static str = Common::HELP;
     const FILE: &'static str = "Write to this file instead; a plot, and nothing else, where it ends in .svg or .png";
+    const ENDINGS: &'static str = ".txt, .md, .html, .json, .csv, .svg or .png";
 }
 
 impl Offer for WithJunit {
@@ -104,10 +107,10 @@ impl<F: Offer> ViewArgs<F> {
             (None, None) => Format::Table,
             (None, Some(ending)) => match Format::of_ending(ending) {
                 Some(format) if Format::COMMON.contains(&format) || F::FURTHER.contains(&format) => format,
-                _ => bail!(
-                    "-o: expected a file that ends in .txt, .md, .html, .json or .csv, or a --format, and it ends in \
-                     .{ending}"
-                ),
+                _ => {
+                    let file = self.file().unwrap_or(Path::new("")).display();
+                    bail!("-o {file}: expected a file that ends in {}, or a --format", F::ENDINGS)
+                }
             },
         })
     }

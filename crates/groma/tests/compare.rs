@@ -178,7 +178,7 @@ fn what_cannot_be_compared_is_refused_in_a_line() {
         (vec!["compare", &a, "19990101"], "19990101"),
         (vec!["compare", &a, &c], "have no metric with a value in common"),
         (vec!["compare", &a, &b, "--relative", "ipc.pipe_rtt"], "--relative ipc.pipe_rtt: run "),
-        (vec!["compare", &a, &b, "--format", "xml"], "expected one of table, json, csv, markdown, junit"),
+        (vec!["compare", &a, &b, "--format", "xml"], "expected one of table, markdown, html, json, csv, junit"),
         (vec!["compare", "--a", &a], "--b"),
         // What clap requires of --b it waives where that conflicts with a run.
         (vec!["compare", &a, "--b", &b], "--a <RUN>"),

@@ -313,7 +313,7 @@ fn a_summary_has_the_cells_of_the_files() {
     let page = place.path("summary.html").display().to_string();
     assert_eq!(place.groma(&["summary", "host:box", "-o", &page]).code, Some(0));
     let page = std::fs::read_to_string(page).expect("a page");
-    assert_eq!((page.matches("<table>").count(), page.matches("<td>box</td>").count()), (12, 12));
+    assert_eq!((page.matches("<table class=\"data\">").count(), page.matches("<td>box</td>").count()), (12, 12));
     refuses(&place.groma(&["summary", "host:box", "host:box"]), "host:box is named twice");
 }
 

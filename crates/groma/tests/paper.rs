@@ -215,7 +215,7 @@ fn bad_input_is_refused_in_a_line() {
         ),
         (&["slb", "memhammer", "--run", "reference:none"], "no reference 'none' (known: reference:emerald-vm-2026"),
         (&["--measure"], "name a document, or all of them with --all"),
-        (&["slb", "--format", "xml"], "expected one of table, markdown, html, csv"),
+        (&["slb", "--format", "xml"], "expected one of table, markdown, html, json, csv"),
         (&["slb", "memhammer", "--run", "nope"], "groma.db: no store here yet"),
         (&["slb", "memhammer", "-o", "x.svg"], "-o x.svg: slb memhammer is not a figure"),
         (&["slb", "-o", "x.svg"], "-o x.svg: a picture shows one figure"),

@@ -248,12 +248,14 @@ fn a_metric_is_shown_on_a_card_with_what_it_was_before() {
     assert!(card.contains(first) && !card.contains("in 1 run of this machine"), "{card}");
     let again = place.groma(&["show", "vm.protect"]).out;
     assert!(again.contains("groma run vm.protect --param size=4096 --param pages=present\n"), "{again}");
+    let rows = place.groma(&["show", "vm.protect", "--format", "csv"]).out;
+    assert_eq!(rows.lines().filter(|row| row.contains(",vm.protect,")).count(), 1, "{rows}");
     // Of one that no run has, and of a card that is asked to be a table.
     for (args, expected) in [
         (&["show", "mem.latency"][..], "no run holds mem.latency: groma run mem.latency"),
         (&["show", "mem.latency", "latest~1"], "run latest~1 does not hold mem.latency"),
         (&["show", "latest", "vm.protect"], "'vm.protect' is one run too many"),
-        (&["show", "vm.protect", "--format", "csv"], "groma show --select vm.protect"),
+        (&["show", "vm.protect", "--states"], "groma show --select vm.protect"),
     ] {
         let refused = place.groma(args);
         assert!(refused.code == Some(2) && refused.err.contains(expected), "{refused:?}");

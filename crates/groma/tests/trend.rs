@@ -106,9 +106,12 @@ fn what_cannot_be_shown_is_refused_in_a_line() {
         (&["trend", "syscall.getppid", "--param", "size=1"], "--param size=1: no complete run of these holds"),
         (&["trend", "syscall.getppid", "-P", "7"], "-P 7: no complete run of these holds syscall.getppid there"),
         (&["trend", "nonesuch"], "nonesuch"),
-        (&["trend", "syscall.getppid", "--format", "markdown"], "trend has table, json and csv"),
+        (&["trend", "syscall.getppid", "--format", "junit"], "expected one of table, markdown, html, json, csv"),
         (&["trend", "syscall.getppid", "--since", "soon"], "--since"),
-        (&["trend", "syscall.getppid", "-o", "trend.pdf"], "trend.pdf: a plot's file ends in .svg or .png"),
+        (
+            &["trend", "syscall.getppid", "-o", "trend.pdf"],
+            "-o trend.pdf: expected a file that ends in .txt, .md, .html, .json, .csv, .svg or .png",
+        ),
         (&["trend", "syscall.getppid", "-o", "trend.svg"], "syscall.getppid has a value in one run"),
     ] {
         let ended = place.groma(args);

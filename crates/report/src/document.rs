@@ -1,10 +1,10 @@
 //! What a verb shows, as data: blocks in reading order, without a format.
 //!
-//! A view is a function from records to a [`Document`]; each format has one renderer below, so every
-//! view has every format. A view only decides what to say: `style` tells it how much room there is,
-//! since a narrow terminal gets fewer columns, and a file gets them all. What a view lays out
-//! itself (the pages of a run, a heat map) is a block as well ([`Block::Page`]). Where a format is
-//! an interface that other programs read (the JSON of a run, the rows of an export), the view
+//! A view is a function from records to a [`Document`]; each format has one renderer below, so
+//! every view has every format. A view only decides what to say: `style` tells it how much room
+//! there is, since a narrow terminal gets fewer columns, and a file gets them all. What a view lays
+//! out itself (the pages of a run, a heat map) is a block as well ([`Block::Page`]). Where a format
+//! is an interface that other programs read (the JSON of a run, the rows of an export), the view
 //! writes it itself ([`Document::written`]).
 
 mod csv;
@@ -234,10 +234,11 @@ impl<'a> Document<'a> {
         self
     }
 
-    /// Adds a note of the caller below what the view says, such as a command to go on with.
+    /// Adds a note of the caller below what the view says: a command to go on with, which stays on
+    /// one line to be copied.
     pub fn note(&mut self, text: impl Into<String>) {
         self.gap();
-        self.say(text);
+        self.lines(text.into() + "\n");
     }
 
     /// The document in a format. [`Style::of`] is the style that it is to be made with.

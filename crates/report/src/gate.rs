@@ -14,7 +14,8 @@ use crate::units::{self, Scale};
 const NAMED: usize = 5;
 
 /// The verdict in a sentence, a line for each confirmed regression, and a sentence about the
-/// cleared suspects. `tolerance` is a fraction. It stands above the comparison ([`Document::above`]).
+/// cleared suspects. `tolerance` is a fraction. It stands above the comparison
+/// ([`Document::above`]).
 pub fn gate<'a>(
     families: Families<'_>,
     comparison: &Comparison<'_>,

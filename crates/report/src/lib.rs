@@ -4,8 +4,8 @@
 //! reads a clock, has no side effects, and computes only what displaying a number requires: a unit,
 //! a number of digits, a ratio of two records, the levels of a curve (from `groma-stats`).
 //!
-//! A view returns a [`Document`], which [`Document::render`] writes in any [`Format`]. These are not
-//! documents: [`live_line`], [`watch_head`] and [`watch_line`], which appear while a run goes on;
+//! A view returns a [`Document`], which [`Document::render`] writes in any [`Format`]. These are
+//! not documents: [`live_line`], [`watch_head`] and [`watch_line`], which appear while a run goes on;
 //! exports ([`write_rows`], [`openmetrics()`], [`lmbench_file`]); plots ([`plot()`], then
 //! [`Chart::svg`] or [`Chart::terminal`]); and the report with its script ([`html()`]).
 //!

@@ -72,8 +72,8 @@ impl Map {
         Ok(Map { base, mapped: len, offset, len: len - offset })
     }
 
-    /// New private memory, not yet touched: `len` bytes, whatever the size of a page; of huge pages,
-    /// `len` rounded up to whole ones.
+    /// New private memory, not yet touched: `len` bytes, whatever the size of a page; of huge
+    /// pages, `len` rounded up to whole ones.
     ///
     /// # Errors
     /// Those of `mmap`; `ENOMEM` for `Reserved` when too few huge pages are reserved.

@@ -75,8 +75,8 @@ const OWN_CALLS: f64 = 64.0;
 fn counted_calls(ctx: &mut Ctx, before: Option<u64>, now: Option<u64>) {
     if let (Some(before), Some(now)) = (before, now) {
         let each = (now - before) as f64 / ctx.iterations().max(1) as f64;
-        // The harness itself reads some files, however few the iterations are: on a slow machine they
-        // were 5.3 % of all.
+        // The harness itself reads some files, however few the iterations are: on a slow machine
+        // they were 5.3 % of all.
         let most = 1.05 + OWN_CALLS / ctx.iterations().max(1) as f64;
         ctx.prove("calls that the kernel counted per iteration", "1 (0.05 and 64 calls more)", each, 1.0..most);
     }
