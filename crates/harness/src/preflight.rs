@@ -30,6 +30,9 @@ pub const END_OF_CACHES: &str = "end_of_caches";
 /// A longer gap in a spin is time lost to other work
 /// (docs/methods/timing.md#host-noise).
 const GAP_NS: u64 = 5_000;
+/// A gap is at least so many reads of the clock: an emulated HPET takes 5 us a read, and spins on it
+/// lost 93 % of the time to others who were not there.
+const GAP_READS: f64 = 4.0;
 /// A gap longer than this separates two turns on the CPU (docs/methods/timing.md#time-slice).
 const TURN_NS: u64 = 200_000;
 /// CPUs spun on at once for the noise gauge; more would only repeat what these say.
@@ -51,8 +54,13 @@ pub struct Spin {
     pub turns: Vec<f64>,
 }
 
-/// Reads the clock over and over for `span_ns` and notes the gaps.
-pub fn spin(clock: &impl Clock, span_ns: u64) -> Spin {
+/// The shortest gap that counts, with a clock whose reads cost this much.
+fn shortest_gap_ns(cost_ns: f64) -> u64 {
+    GAP_NS.max((GAP_READS * cost_ns) as u64)
+}
+
+/// Reads the clock over and over for `span_ns` and notes the gaps longer than `gap_ns`.
+pub fn spin(clock: &impl Clock, span_ns: u64, gap_ns: u64) -> Spin {
     let mut seen = Spin::default();
     let start = clock.now_ns();
     let mut last = start;
@@ -60,7 +68,7 @@ pub fn spin(clock: &impl Clock, span_ns: u64) -> Spin {
     loop {
         let now = clock.now_ns();
         let gap = now.saturating_sub(last);
-        if gap > GAP_NS {
+        if gap > gap_ns {
             seen.gaps += 1;
             seen.lost_ns += gap;
             seen.longest_ns = seen.longest_ns.max(gap);
@@ -84,12 +92,12 @@ pub fn spin(clock: &impl Clock, span_ns: u64) -> Spin {
 ///
 /// A CPU that went offline meanwhile, or a thread that a limit forbids, is no reason to give up the
 /// others.
-fn gauge(cpus: &[u32], span_ns: u64) -> (Vec<(u32, Spin)>, u64) {
+fn gauge(cpus: &[u32], span_ns: u64, gap_ns: u64) -> (Vec<(u32, Spin)>, u64) {
     let start = Monotonic.now_ns();
     let one = |&cpu: &u32| {
         let spinner = move || {
             affinity::pin(cpu).ok()?;
-            let spin = spin(&Monotonic, span_ns);
+            let spin = spin(&Monotonic, span_ns, gap_ns);
             Some(((cpu, spin), Monotonic.now_ns() - start))
         };
         thread::spawn(64 << 10, spinner).ok()
@@ -101,8 +109,8 @@ fn gauge(cpus: &[u32], span_ns: u64) -> (Vec<(u32, Spin)>, u64) {
 
 /// The scheduler's time slice: two spinners on one CPU, the median uninterrupted turn; `None` when
 /// too few turns were seen.
-fn timeslice(cpu: u32, span_ns: u64) -> Option<f64> {
-    let one = move || affinity::pin(cpu).ok().map(|()| spin(&Monotonic, span_ns));
+fn timeslice(cpu: u32, span_ns: u64, gap_ns: u64) -> Option<f64> {
+    let one = move || affinity::pin(cpu).ok().map(|()| spin(&Monotonic, span_ns, gap_ns));
     let (a, b) = (thread::spawn(64 << 10, one).ok()?, thread::spawn(64 << 10, one).ok()?);
     let mut turns: Vec<f64> = Vec::new();
     for spinner in [a, b] {
@@ -276,7 +284,8 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32], end_of_caches: bool) -> Result<(
     let counter_hz = counter_hz().map_err(|reason| ctx.remark(Remark::CounterUnused { reason })).ok();
 
     let (before, used) = (cpu_account(), Usage::process());
-    let (spins, took_ns) = gauge(&cpus, budget / 2);
+    let gap_ns = shortest_gap_ns(properties.cost_ns);
+    let (spins, took_ns) = gauge(&cpus, budget / 2, gap_ns);
     // The spinners have ended, so the kernel has added up for how long they were held back.
     let used = Usage::process().since(&used);
     let lacked_ns = took_ns.saturating_sub(used.user_ns + used.system_ns);
@@ -289,7 +298,7 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32], end_of_caches: bool) -> Result<(
 
     // Turns of two spinners; where the machine is so busy that the spinners above were in turn with
     // others already, those turns count as well.
-    let turns = timeslice(cpus[cpus.len() - 1], budget / 4).or_else(|| {
+    let turns = timeslice(cpus[cpus.len() - 1], budget / 4, gap_ns).or_else(|| {
         let all: Vec<f64> = spins.iter().flat_map(|(_, spin)| spin.turns.iter().copied()).collect();
         middle_turn(&all)
     });
@@ -361,7 +370,7 @@ mod tests {
     #[test]
     fn every_allowed_cpu_is_gauged_for_the_whole_span() {
         let cpus = affinity::allowed().expect("CPUs");
-        let (spins, took_ns) = gauge(&cpus, 1_000_000);
+        let (spins, took_ns) = gauge(&cpus, 1_000_000, GAP_NS);
         assert!(took_ns >= spins.iter().map(|(_, spin)| spin.wall_ns).sum());
         let seen: Vec<u32> = spins.iter().map(|(cpu, _)| *cpu).collect();
         assert_eq!(seen, cpus[..cpus.len().min(GAUGED_CPUS)]);
@@ -369,7 +378,7 @@ mod tests {
     }
 
     fn spun(steps: &[u64], span_ns: u64) -> Spin {
-        spin(&Steps(Cell::new(1_000_000), Cell::new(0), steps), span_ns)
+        spin(&Steps(Cell::new(1_000_000), Cell::new(0), steps), span_ns, GAP_NS)
     }
 
     #[test]
@@ -383,6 +392,7 @@ mod tests {
         // 100.
         assert_eq!(seen.turns, [6_100.0, 200_200.0]);
         assert!((2_000_000..2_000_100).contains(&seen.wall_ns), "{}", seen.wall_ns);
+        assert_eq!([20.0, 1_000.0, 6_000.0].map(shortest_gap_ns), [5_000, 5_000, 24_000]);
     }
 
     #[test]

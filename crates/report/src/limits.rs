@@ -1,6 +1,10 @@
-//! Limits of its own that made a run slower, in sentences: none of them is the load of others.
+//! What made a run slower or coarser besides the load of others, in sentences: limits of its own, a
+//! clock that is slow to read, an emulated processor.
 
 use groma_model::{CpuLimit, End, RunHeader};
+
+/// Clock sources that take a microsecond and more to read, or step by milliseconds.
+const POOR_CLOCKS: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 
 /// The limits that a reader has to know of, without the full stops.
 pub(crate) fn limits(run: &RunHeader, end: Option<&End>) -> Vec<String> {
@@ -19,7 +23,12 @@ pub(crate) fn limits(run: &RunHeader, end: Option<&End>) -> Vec<String> {
         (None, Some(nice)) => Some(format!("it ran with nice {nice}")),
         (Some(policy), Some(nice)) => Some(format!("it ran as {policy} with nice {nice}")),
     };
-    [quota.map(|quota| quota.to_string()), fewer, filtered, scheduled].into_iter().flatten().collect()
+    let emulated = fact("virt.hypervisor").filter(|name| name.contains("emulated"));
+    let emulated = emulated.map(|_| "the processor is emulated: its times are those of the emulation".to_owned());
+    let clock = fact("clock.source").filter(|source| POOR_CLOCKS.contains(source));
+    let clock = clock.map(|source| format!("its clock ({source}) is slow to read or has long steps"));
+    let all = [emulated, clock, quota.map(|quota| quota.to_string()), fewer, filtered, scheduled];
+    all.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -47,6 +56,11 @@ mod tests {
         for (text, word) in said.iter().skip(1).zip(["4, then 2", "seccomp", "SCHED_IDLE"]) {
             assert!(text.contains(word), "{text}");
         }
+        set(&mut run, "virt.hypervisor", "QEMU (emulated)");
+        set(&mut run, "clock.source", "hpet");
+        let said = limits(&run, Some(&end));
+        assert!(said[0].contains("emulated") && said[1].contains("(hpet)"), "the worst comes first: {said:?}");
+        run.environment.facts.retain(|fact| !["virt.hypervisor", "clock.source"].contains(&fact.key.as_str()));
         // A stored run without its end, and a quota that cost nothing.
         assert_eq!(limits(&run, None)[0], of(0.5).expect("a limit").to_string());
         end.cpu_limit = of(0.001);

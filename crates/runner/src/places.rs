@@ -100,6 +100,10 @@ fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
     chosen
 }
 
+fn only_free() -> Result<Cpus, String> {
+    Err("worker groups of two-sided benchmarks are placed with --placement free".to_owned())
+}
+
 /// The CPUs of a placement on this machine, or why there are none. `group`: for a worker group.
 pub(crate) fn cpus(
     info: &Info,
@@ -107,7 +111,27 @@ pub(crate) fn cpus(
     (workers, group): (u32, bool),
     topology: &Topology,
 ) -> Result<Cpus, String> {
-    let only_free = || Err("worker groups of two-sided benchmarks are placed with --placement free".to_owned());
+    match placement {
+        Placement::List(cpus) if info.placements.contains(&Placement::EveryPair) => match cpus.as_slice() {
+            [a, b] if a != b => Ok(Cpus::Each(cpus.clone())),
+            [_] if topology.usable().len() == 1 => Err("one CPU allowed".to_owned()),
+            _ => Err("a pair is two different CPUs".to_owned()),
+        },
+        Placement::List(cpus) if two_sided(info) => match cpus.len() {
+            _ if workers > 1 => only_free(),
+            2 => Ok(Cpus::Each(cpus.clone())),
+            n => Err(format!("its two sides take a pair of CPUs such as 0,1, not {n}")),
+        },
+        placement => chosen(placement, (workers, group), topology),
+    }
+}
+
+/// The CPUs of a placement among those that the topology says may be used.
+pub(crate) fn chosen(
+    placement: &Placement,
+    (workers, group): (u32, bool),
+    topology: &Topology,
+) -> Result<Cpus, String> {
     let pair = |relation| {
         if workers > 1 {
             return only_free();
@@ -132,16 +156,6 @@ pub(crate) fn cpus(
         Placement::CrossNode => pair(Relation::CrossNode),
         Placement::Compact => Ok(Cpus::Each(topology.compact(workers as usize))),
         Placement::Spread => Ok(Cpus::Each(topology.spread(workers as usize))),
-        Placement::List(cpus) if info.placements.contains(&Placement::EveryPair) => match cpus.as_slice() {
-            [a, b] if a != b => Ok(Cpus::Each(cpus.clone())),
-            [_] if topology.usable().len() == 1 => Err("one CPU allowed".to_owned()),
-            _ => Err("a pair is two different CPUs".to_owned()),
-        },
-        Placement::List(cpus) if two_sided(info) => match cpus.len() {
-            _ if workers > 1 => only_free(),
-            2 => Ok(Cpus::Each(cpus.clone())),
-            n => Err(format!("its two sides take a pair of CPUs such as 0,1, not {n}")),
-        },
         Placement::List(cpus) => Ok(Cpus::Each(cpus.clone())),
         Placement::Nodes { cpu, memory } => match topology.site(None, Some(*cpu)) {
             _ if topology.memory_nodes().len() < 2 && cpu == memory => Err("one NUMA node".to_owned()),

@@ -132,6 +132,7 @@ impl Prepared<'_> {
                 ),
                 seed,
                 chooser: Chooser::new(&found.lost),
+                present: Present::default(),
                 started,
                 budget,
                 deadline,

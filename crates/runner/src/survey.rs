@@ -11,6 +11,7 @@
 //! docs/methods/statistics.md#stopping.
 
 mod neighbours;
+pub(crate) mod present;
 mod progress;
 
 use crate::chooser::Chooser;
@@ -31,6 +32,7 @@ use groma_harness::model::{
 use groma_harness::sys::affinity;
 use groma_harness::sys::load::{self, CpuTime};
 pub(crate) use neighbours::Neighbours;
+use present::Present;
 use progress::Progress;
 use std::time::{Duration, Instant};
 
@@ -66,6 +68,8 @@ pub(crate) struct Survey {
     pub(crate) seed: u64,
     /// Draws the CPUs of single tasks.
     pub(crate) chooser: Chooser,
+    /// Which CPUs there are now.
+    pub(crate) present: Present,
     pub(crate) started: Instant,
     pub(crate) budget: Duration,
     /// The longest that one round may take.
@@ -204,6 +208,18 @@ impl Survey {
             }
             return Ok(Step::LeftOut);
         }
+        let cpus = match self.present.cpus(planned) {
+            Ok(cpus) => cpus,
+            // What was measured before counts.
+            Err(_) if !progress.points[i].rounds.is_empty() => {
+                progress.points[i].settled = true;
+                return Ok(Step::LeftOut);
+            }
+            Err(why) => {
+                progress.points[i].close(i, round, State::Unsupported, why, keep)?;
+                return Ok(Step::Measured);
+            }
+        };
         let entered = self.conditions.as_mut().map_or(Ok(()), |all| all.enter(planned.side, self.supervisor.watch()));
         match entered {
             Ok(()) => {}
@@ -213,7 +229,7 @@ impl Survey {
         let of = progress.points[i].target.max(round + 1);
         observer.next(&format!("round {}/{of}  {}", round + 1, planned.point.name()));
         let effort = (&progress.effort_with_warm_up(i), progress.worth_waiting(i), progress.plan.len());
-        let job = match self.job(planned, progress.frozen(i), round, effort, rng) {
+        let job = match self.job((planned, &cpus), progress.frozen(i), round, effort, rng) {
             Ok(job) => job,
             Err(e) => {
                 progress.points[i].close(i, round, State::Failed, format!("{e:#}"), keep)?;
@@ -238,6 +254,8 @@ impl Survey {
                 }
                 Step::LeftOut
             }
+            // It failed because a CPU went away under it: the next one is on what is left.
+            Ended::Result(result) if result.state == State::Failed && present::has_lost(&job.cpus) => Step::LeftOut,
             Ended::Result(mut result) => {
                 // Shown by `groma show --times`.
                 result.output.facts.push(Fact::new(ROUND_WALL, format!("{:.1}", took.as_secs_f64() * 1e3)));
@@ -286,7 +304,7 @@ impl Survey {
 
     fn job(
         &mut self,
-        planned: &Planned,
+        (planned, cpus): (&Planned, &Cpus),
         frozen: &[(String, u64)],
         round: u32,
         (effort, worth, points): (&Effort, Duration, usize),
@@ -298,7 +316,7 @@ impl Survey {
             _ => None,
         };
         let (seed, draw) = (rng.next_u64(), rng.next_u64());
-        let cpus = match &planned.cpus {
+        let cpus = match cpus {
             Cpus::Any => Vec::new(),
             Cpus::Each(cpus) => cpus.clone(),
             Cpus::OneOf(site) => {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 mod warm_up;
 
-fn planned(bench: &str, workers: u32) -> Planned {
+pub(crate) fn planned(bench: &str, workers: u32) -> Planned {
     Planned {
         point: Point {
             bench: bench.to_owned(),
@@ -59,6 +59,7 @@ fn survey(seed: u64, sides: usize) -> Survey {
         host: Host { timeslice_ns: 7.0, ..Host::UNKNOWN },
         seed,
         chooser: Chooser::new(&[]),
+        present: Present::default(),
         started: Instant::now(),
         budget: Duration::from_secs(60),
         deadline: Duration::from_secs(10),
@@ -78,7 +79,9 @@ fn jobs(seed: u64, rounds: u32) -> Vec<Job> {
     let mut rng = Rng::new(survey.seed);
     (0..rounds)
         .flat_map(|round| points.iter().map(move |point| (round, point)))
-        .map(|(round, point)| survey.job(point, &frozen, round, (&effort, Duration::ZERO, 3), &mut rng).expect("a job"))
+        .map(|(round, point)| {
+            survey.job((point, &point.cpus), &frozen, round, (&effort, Duration::ZERO, 3), &mut rng).expect("a job")
+        })
         .collect()
 }
 
@@ -324,8 +327,12 @@ fn a_single_task_draws_one_of_its_cpus_for_each_round() {
     let mut rng = Rng::new(survey.seed);
     let mut drawn = |cpus: Cpus| {
         let planned = Planned { cpus, ..planned("a.one", 1) };
-        let jobs = (0..60)
-            .map(|round| survey.job(&planned, &[], round, (&effort, Duration::ZERO, 1), &mut rng).expect("a job").cpus);
+        let jobs = (0..60).map(|round| {
+            survey
+                .job((&planned, &planned.cpus), &[], round, (&effort, Duration::ZERO, 1), &mut rng)
+                .expect("a job")
+                .cpus
+        });
         jobs.collect::<BTreeSet<Vec<u32>>>().into_iter().collect::<Vec<_>>()
     };
     assert_eq!(drawn(Cpus::OneOf(site)), [[70_000], [70_001], [70_002]]);
@@ -467,7 +474,7 @@ fn a_round_has_a_directory_and_the_shared_file_only_if_it_needs_them() {
     let mut rng = Rng::new(1);
     let mut job = |work_dir| {
         let planned = Planned { work_dir, ..planned("a.one", 1) };
-        survey.job(&planned, &[], 0, (&effort, Duration::ZERO, 1), &mut rng).expect("a job")
+        survey.job((&planned, &planned.cpus), &[], 0, (&effort, Duration::ZERO, 1), &mut rng).expect("a job")
     };
     let (without, with, next) = (job(false), job(true), job(true));
     assert!(without.work_dir.is_none() && without.run_file.is_none());
