@@ -505,10 +505,10 @@ mod tests {
     #[test]
     fn a_time_slice_is_longer_than_a_gap_or_is_not_seen() {
         let cpus = affinity::allowed().expect("CPUs");
-        let found = timeslice(cpus[0], 60_000_000);
+        let found = timeslice(cpus[0], 60_000_000, GAP_NS);
         assert!(found.is_none_or(|ns| ns > GAP_NS as f64 && ns < 60e6), "{found:?}");
         // Nothing is seen where nothing is watched.
-        assert_eq!(timeslice(cpus[0], 0), None);
+        assert_eq!(timeslice(cpus[0], 0, GAP_NS), None);
     }
 
     #[test]

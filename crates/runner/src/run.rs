@@ -11,6 +11,7 @@ use crate::plan::Planned;
 use crate::preflight::{NotMeasured, preflight};
 use crate::request::RunRequest;
 use crate::supervise::Supervisor;
+use crate::survey::present::Present;
 use crate::survey::{Neighbours, Observer, RunOutcome, Survey, fill_time};
 use crate::workdir::{Places, WorkDir};
 

@@ -31,7 +31,7 @@ mod tests;
 pub use cgroup::{CpuAccount, Directory};
 pub use counters::{HostChange, HostCounters, host_counters, steal_by_cpu};
 pub use redact::{HIDDEN, hide_addresses};
-pub use system::user;
+pub use system::{is_emulated, user};
 
 use crate::process::soft_limit;
 use crate::thread;

@@ -80,7 +80,7 @@ fn measure(ctx: &mut Ctx, zones: &Path, before: impl Fn()) -> Outcome {
     })?;
     ctx.fact("energy.packages", packages.count());
     let mut memory =
-        Map::anonymous(if ctx.word("op") == "read" { BYTES } else { 1 }, Policy::Base).context("mapping memory")?;
+        Map::anonymous(if ctx.word("op") == "read" { BYTES } else { 4096 }, Policy::Base).context("mapping memory")?;
     memory.populate();
     let stream = Stream::new(Op::Read, None).map_err(BenchError::Unsupported)?;
     let mut pass = stream.over(&mut [], &memory).map_err(BenchError::Failed)?;

@@ -144,6 +144,23 @@ fn hypervisor(book: &Book, info: &CpuInfo) -> Option<String> {
     }
 }
 
+/// What the first fact of an emulated processor says.
+#[cfg(target_arch = "x86_64")]
+const EMULATED: &str = "QEMU (emulated)";
+
+/// Whether the processor is known to be emulated: its cycles are then none of any core. Only x86-64
+/// tells.
+pub fn is_emulated() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // Without a hypervisor the leaf holds what another leaf does.
+        let hypervisor = core::arch::x86_64::__cpuid(1).ecx >> 31 == 1;
+        hypervisor && signature().is_some_and(|name| name == EMULATED)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// The twelve letters of CPUID leaf 0x40000000, defined only under a hypervisor.
 #[cfg(target_arch = "x86_64")]
 fn signature() -> Option<String> {
@@ -165,7 +182,7 @@ fn hypervisor_name(letters: &str) -> &str {
     match letters {
         "KVMKVMKVM" => "KVM",
         "Microsoft Hv" => "Hyper-V",
-        "TCGTCGTCGTCG" => "QEMU (emulated)",
+        "TCGTCGTCGTCG" => EMULATED,
         "VMwareVMware" => "VMware",
         "VBoxVBoxVBox" => "VirtualBox",
         "XenVMMXenVMM" => "Xen",
