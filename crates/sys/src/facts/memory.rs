@@ -85,7 +85,8 @@ pub(super) fn numa(book: &mut Book) {
         let line = text.lines().find_map(|line| line.split_once("MemTotal:"))?.1;
         let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
         // A kernel reserves a few pages more or fewer from boot to boot.
-        Some(format!("node{node} {} GiB", (kib + (1 << 19)) >> 20))
+        let gib = (kib + (1 << 19)) >> 20;
+        Some(if gib > 3 { format!("node{node} {gib} GiB") } else { format!("node{node} {} MiB", (kib >> 14) << 4) })
     };
     book.say("numa.memory", nodes.iter().filter_map(total).collect::<Vec<_>>().join(", "));
     book.say_if("numa.allowed", allowed.map(|nodes| format_cpus(&nodes)));

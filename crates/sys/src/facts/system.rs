@@ -14,7 +14,9 @@ pub(super) fn missing(book: &mut Book) {
 
 pub(super) fn host(book: &mut Book) {
     let uname = rustix::system::uname();
-    book.say("host.name", uname.nodename().to_string_lossy());
+    // The kernel's word where nobody has named the machine.
+    let name = uname.nodename().to_string_lossy();
+    book.say_if("host.name", (name != "(none)").then_some(name));
     book.say("host.machine", uname.machine().to_string_lossy());
     book.copy("host.model", "proc/device-tree/model");
     let uptime = book.tree.text("proc/uptime");
