@@ -5,8 +5,8 @@
 //! a number of digits, a ratio of two records, the levels of a curve (from `groma-stats`).
 //!
 //! A view returns a [`Document`], which [`Document::render`] writes in any [`Format`]. These are
-//! not documents: [`live_line`], [`watch_head`] and [`watch_line`], which appear while a run goes on;
-//! exports ([`write_rows`], [`openmetrics()`], [`lmbench_file`]); plots ([`plot()`], then
+//! not documents: [`live_line`], [`watch_head`] and [`watch_line`], which appear while a run goes
+//! on; exports ([`write_rows`], [`openmetrics()`], [`lmbench_file`]); plots ([`plot()`], then
 //! [`Chart::svg`] or [`Chart::terminal`]); and the report with its script ([`html()`]).
 //!
 //! | To see | Call |

@@ -187,8 +187,8 @@ pub fn group_directory(controller: Option<&str>) -> Option<Directory> {
     cgroup::directory(&Tree::at(Path::new("/")), controller)
 }
 
-/// How many tasks of this process's memory group the kernel has killed for its limit; `None` where
-/// it is not counted.
+/// How many tasks of this process's memory group the kernel has killed for its limit, without a
+/// group of the whole machine; `None` where it is not counted.
 pub fn killed_for_memory() -> Option<u64> {
     cgroup::killed_for_memory(&Tree::at(Path::new("/")))
 }

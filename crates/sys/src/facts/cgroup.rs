@@ -125,13 +125,16 @@ pub(super) fn cpu_account(tree: &Tree) -> CpuAccount {
     }
 }
 
-/// How many tasks of this process's memory group the kernel has killed for its limit.
+/// How many tasks of this process's memory group the kernel has killed for its limit; without a
+/// group, how many tasks it has killed because the machine had no more memory.
 pub(super) fn killed_for_memory(tree: &Tree) -> Option<u64> {
+    let count = |file: String| field(&tree.text(&file)?, "oom_kill")?.parse::<u64>().ok();
     let (membership, mounts) = read(tree);
-    let group = group_of(&membership, &mounts, "memory")?;
-    let file = if group.unified { "memory.events" } else { "memory.oom_control" };
-    let count = |dir: &String| field(&tree.text(&format!("{dir}/{file}"))?, "oom_kill")?.parse::<u64>().ok();
-    group.dirs.iter().find_map(count)
+    let in_group = group_of(&membership, &mounts, "memory").and_then(|group| {
+        let file = if group.unified { "memory.events" } else { "memory.oom_control" };
+        group.dirs.iter().find_map(|dir| count(format!("{dir}/{file}")))
+    });
+    in_group.or_else(|| count("proc/vmstat".to_owned()))
 }
 
 /// The limit on tasks that leaves the fewest: how many, its file, and the limit. `None` without

@@ -370,6 +370,8 @@ fn tasks_killed_for_memory_are_counted_in_the_nearest_group() {
         ("sys/fs/cgroup/user.slice/run.scope/memory.events", "low 0\noom 5\noom_kill 4\noom_group_kill 0\n"),
     ]);
     assert_eq!(cgroup::killed_for_memory(&v2.tree()), Some(4));
+    let board = Recorded::of(&[("proc/vmstat", "nr_free_pages 11\noom_kill 2\n")]);
+    assert_eq!(cgroup::killed_for_memory(&board.tree()), Some(2));
 }
 
 #[test]
