@@ -19,6 +19,8 @@ use crate::StoreError;
 
 /// The kinds of lines that groma writes to streams and baselines.
 const KINDS: [&str; 7] = ["run", "point", "round", "metric", "end", "baseline", "fact"];
+/// Those of the files of `groma fleet pairs`, in which streams stand.
+const KINDS_OF_PAIRS: [&str; 5] = ["pairs", "pair", "served", "missed", "pairs end"];
 /// How far in a line its object may begin: a prompt is shorter.
 const LONGEST_PROMPT: usize = 4096;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -47,7 +49,9 @@ pub(crate) fn find_object(line: &[u8]) -> Found {
             let most = text.len().min(LONGEST_PROMPT);
             let mut braces = text[..most].iter().enumerate().filter(|(_, byte)| **byte == b'{');
             // A part of a line may hold {"kind":"read"}, a parameter.
-            let known = |at: usize| written_kind(&text[at..]).is_some_and(|kind| KINDS.contains(&kind));
+            let known = |at: usize| {
+                written_kind(&text[at..]).is_some_and(|kind| KINDS.contains(&kind) || KINDS_OF_PAIRS.contains(&kind))
+            };
             braces.find(|(at, _)| known(*at)).map_or(Found::Foreign, |(at, _)| Found::Behind(begins + at))
         }
     }
@@ -75,13 +79,28 @@ pub fn kind_of(line: &str) -> Option<String> {
     written_kind(object).map(str::to_owned).or_else(|| parse_line::<Kind>(object).ok()?.kind)
 }
 
-/// A stream without what is not groma's: other lines, text before lines, other line ends.
-pub fn without_others(text: &str) -> String {
-    let of_line = |line: &str| match find_object(line.as_bytes()) {
-        Found::Object(at) | Found::Behind(at) => Some(format!("{}\n", line.get(at..)?.trim_ascii_end())),
-        Found::Blank | Found::Foreign => None,
-    };
-    text.split('\n').filter_map(of_line).collect()
+/// A stream without what is not groma's, for readers that divide it by its lines: other lines, text
+/// before lines, other line ends; in a captured one also damaged lines, which are counted. The head
+/// of a run stays if it is damaged, since what follows would seem to be of the run before it.
+pub fn without_others(text: Vec<u8>) -> (Vec<u8>, Option<Lost>) {
+    let is_plain = |line: &[u8]| line.starts_with(b"{") && line.last().is_some_and(|byte| !byte.is_ascii_whitespace());
+    if text.strip_suffix(b"\n").unwrap_or(&text).split(|byte| *byte == b'\n').all(is_plain) {
+        return (text, None);
+    }
+    let mut lines = Lines::new(&*text, Path::new(""), (u64::MAX, u64::MAX), "metric");
+    let mut all = Vec::new();
+    while let Ok(true) = lines.advance() {
+        let kind = lines.kind().and_then(|kind| kind.kind);
+        if kind.as_deref() == Some("metric") {
+            lines.count(true);
+        }
+        let is_kept = kind.is_some() || lines.written_kind() == Some("run");
+        all.push((lines.line[lines.begins..].trim_ascii_end().to_vec(), is_kept));
+    }
+    let is_captured = lines.is_captured();
+    let kept = all.into_iter().filter(|(_, is_kept)| *is_kept || !is_captured);
+    let text = kept.flat_map(|(line, _)| [line, b"\n".to_vec()]).flatten().collect();
+    (text, lines.lost().cloned())
 }
 
 /// The fields that decide how to read a line; which are present depends on its kind.
@@ -150,6 +169,10 @@ impl fmt::Display for Lost {
         }
         for (kind, &n) in KINDS.iter().zip(&self.cut).filter(|(_, n)| **n > 0) {
             parts.push(format!("{} {} cut", counted(n, kind), are(n)));
+        }
+        if self.without > 0 {
+            let have = if self.without == 1 { "has" } else { "have" };
+            parts.push(format!("{} {have} lost the point or run", counted(self.without, self.what)));
         }
         let cut = KINDS.iter().zip(&self.cut).find(|(kind, _)| **kind == self.what).map_or(0, |(_, n)| *n);
         let all = self.read + cut + self.without;
