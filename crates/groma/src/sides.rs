@@ -3,13 +3,13 @@
 use crate::args::StoreArgs;
 use crate::earlier::Earlier;
 use crate::reference;
-use crate::store::{Shown, existing_store, is_stream, read};
+use crate::store::{Shown, existing_store, is_stream, read, tell_lost};
 use anyhow::{Context, Result, bail};
 use groma_analysis::compare::relative::{in_cycles, left_out, relative_to};
 use groma_analysis::compare::{Comparison, compare, compare_pairs, identity, paired_rounds, pool};
 use groma_harness::model::{Record, RunHeader};
 use groma_report::Side;
-use groma_store::{Baseline, Store, is_baseline};
+use groma_store::{Baseline, FileKind, Store};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -168,8 +168,12 @@ pub(crate) fn runs_like(run: &Shown, except: &[String], store: &Store) -> (usize
 /// The baseline that a text names: a file or a reference machine.
 pub(crate) fn baseline(text: &str) -> Result<Option<Baseline>> {
     let file = Path::new(text);
-    if is_stream(text) && is_baseline(file) {
-        return Ok(Some(Baseline::read(file)?));
+    if is_stream(text)
+        && let Ok((FileKind::Baseline, lines)) = FileKind::open(file)
+    {
+        let (baseline, lost) = Baseline::of_lines_noted(lines, file)?;
+        tell_lost(text, lost.as_ref());
+        return Ok(Some(baseline));
     }
     reference::find_reference(text)?.map(|reference| reference.baseline()).transpose()
 }

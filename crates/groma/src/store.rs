@@ -6,6 +6,7 @@ use crate::print::name;
 use crate::program::Program;
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
+use groma_store::ndjson::Lost;
 use groma_store::{Filter, Ndjson, Sink, Store, StoreError, StoredRun, names_nothing, ndjson};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -156,10 +157,19 @@ pub(crate) fn is_stream(run: &str) -> bool {
     [".ndjson", ".json"].iter().any(|ending| run.ends_with(ending)) || run.contains('/')
 }
 
+/// Tells what of a captured stream or baseline was skipped.
+pub(crate) fn tell_lost(file: &str, lost: Option<&Lost>) {
+    if let Some(lost) = lost {
+        warn!("{file}: {lost}");
+    }
+}
+
 /// Reads a run with its rounds from the store, or from the file of a stream.
 pub(crate) fn stored(store: &StoreArgs, run: &str) -> Result<StoredRun> {
     if is_stream(run) {
-        return Ok(ndjson::read(Path::new(run))?);
+        let (stored, lost) = ndjson::read_noted(Path::new(run))?;
+        tell_lost(run, lost.as_ref());
+        return Ok(stored);
     }
     let store = existing_store(store)?;
     Ok(store.load(&store.find(run)?)?)
@@ -167,7 +177,9 @@ pub(crate) fn stored(store: &StoreArgs, run: &str) -> Result<StoredRun> {
 
 /// Reads the only run of a stream with its records as they stand there, and without rounds.
 pub(crate) fn read_recorded(run: &str) -> Result<Shown> {
-    let runs: Vec<_> = ndjson::RecordedRuns::open(Path::new(run))?.collect::<Result<_, _>>()?;
+    let mut stream = ndjson::RecordedRuns::open(Path::new(run))?;
+    let runs: Vec<_> = stream.by_ref().collect::<Result<_, _>>()?;
+    tell_lost(run, stream.lost());
     let count = runs.len();
     let [one] = <[_; 1]>::try_from(runs).map_err(|_| anyhow!("{run}: {count} runs in one stream"))?;
     Ok(Shown { head: one.header, points: Vec::new(), rounds: Vec::new(), records: one.records, end: one.end })

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use crate::StoreError;
+use crate::ndjson::{Lines, Lost};
 
 /// The fields of a record that a comparison needs; the file has no others.
 const KEPT: [&str; 20] = [
@@ -44,6 +45,9 @@ const IDENTITY: [&str; 2] = ["work_dir.", "auto."];
 /// Significant digits of a number: two orders of magnitude finer than the noise of a quiet host.
 const DIGITS: usize = 6;
 
+/// Longest line in bytes.
+const LONGEST_LINE: u64 = 64 << 20;
+
 /// A metric of a baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BaselineMetric {
@@ -72,20 +76,6 @@ struct First {
     runs: Vec<String>,
     #[serde(flatten)]
     head: RunHeader,
-}
-
-#[derive(Deserialize)]
-struct Kind {
-    kind: Option<String>,
-    schema: Option<u32>,
-    groma: Option<String>,
-}
-
-/// Whether a file begins like a baseline; false if it cannot be read.
-pub fn is_baseline(path: &Path) -> bool {
-    let mut start = String::new();
-    let begun = File::open(path).map(|file| std::io::Read::take(file, 64)).map(BufReader::new);
-    begun.and_then(|mut file| file.read_line(&mut start)).is_ok() && start.starts_with("{\"kind\":\"baseline\"")
 }
 
 impl Baseline {
@@ -123,34 +113,50 @@ impl Baseline {
     /// # Errors
     /// As [`Baseline::read`].
     pub fn of_lines(lines: impl BufRead, path: &Path) -> Result<Baseline, StoreError> {
-        let unreadable = |e: std::io::Error| StoreError::unreadable(path, &e);
+        Baseline::of_lines_noted(lines, path).map(|(baseline, _)| baseline)
+    }
+
+    /// Reads the lines of a baseline, and returns what of a captured one was skipped.
+    ///
+    /// # Errors
+    /// As [`Baseline::read`].
+    pub fn of_lines_noted(lines: impl BufRead, path: &Path) -> Result<(Baseline, Option<Lost>), StoreError> {
+        let mut lines = Lines::new(lines, path, (LONGEST_LINE, u64::MAX), "metric");
+        let read = Baseline::of(&mut lines);
+        let baseline = lines.settle(read)?;
+        Ok((baseline, lines.lost().cloned()))
+    }
+
+    fn of<R: BufRead>(lines: &mut Lines<R>) -> Result<Baseline, StoreError> {
         let mut found: Option<Baseline> = None;
-        for (number, line) in lines.lines().enumerate() {
-            let line = line.map_err(unreadable)?;
-            let wrong = |what: String| StoreError::Line { path: path.to_owned(), line: number as u64 + 1, what };
-            let malformed =
-                |e: serde_json::Error| wrong(if e.is_eof() { "it is cut off".to_owned() } else { e.to_string() });
-            let kind: Kind = serde_json::from_str(&line).map_err(malformed)?;
+        while lines.advance()? {
+            let Some(kind) = lines.kind() else { continue };
             match (kind.kind.as_deref(), &mut found) {
                 (Some("baseline"), None) => {
                     let newer = kind.schema.filter(|schema| *schema > SCHEMA);
                     if let (Some(schema), Some(groma)) = (newer, kind.groma) {
-                        return Err(wrong(format!(
-                            "written by groma {groma} (schema {schema}, this one knows {SCHEMA})"
-                        )));
+                        let what = format!("written by groma {groma} (schema {schema}, this one knows {SCHEMA})");
+                        return Err(lines.error(what));
                     }
-                    let First { runs, head, .. } = serde_json::from_str(&line).map_err(malformed)?;
-                    found = Some(Baseline { head, runs, metrics: Vec::new() });
+                    let first = lines.parse();
+                    found = first.map(|First { runs, head, .. }| Baseline { head, runs, metrics: Vec::new() });
                 }
-                (Some("fact"), Some(found)) => {
-                    found.head.environment.facts.push(serde_json::from_str::<Fact>(&line).map_err(malformed)?);
+                (Some("fact"), Some(found)) => found.head.environment.facts.extend(lines.parse::<Fact>()),
+                (Some("metric"), Some(found)) => {
+                    let read = lines.peek().and_then(|line| metric(line).map_err(|e| e.to_string()));
+                    match read {
+                        Ok(metric) => {
+                            lines.count(true);
+                            found.metrics.push(metric);
+                        }
+                        Err(what) => lines.damaged(what),
+                    }
                 }
-                (Some("metric"), Some(found)) => found.metrics.push(metric(&line).map_err(malformed)?),
                 (Some(_), Some(_)) => {}
-                _ => return Err(wrong("a baseline begins with a line of kind 'baseline'".to_owned())),
+                _ => lines.damaged("a baseline begins with a line of kind 'baseline'".to_owned()),
             }
         }
-        found.ok_or_else(|| StoreError::NotAStream { path: path.to_owned() })
+        found.ok_or_else(|| lines.nothing())
     }
 }
 
@@ -196,8 +202,7 @@ fn shorten(value: &mut Json) {
 }
 
 /// The metric of a line; fields that the file does not have are empty.
-fn metric(line: &str) -> serde_json::Result<BaselineMetric> {
-    let mut line: Map<String, Json> = serde_json::from_str(line)?;
+fn metric(mut line: Map<String, Json>) -> serde_json::Result<BaselineMetric> {
     let facts: BTreeMap<String, String> =
         line.remove("facts").map(serde_json::from_value).transpose()?.unwrap_or_default();
     let runs: Vec<f64> = line.remove("runs").map(serde_json::from_value).transpose()?.unwrap_or_default();

@@ -10,6 +10,7 @@ mod baseline;
 mod error;
 mod find;
 mod forget;
+mod kind;
 mod merge;
 pub mod ndjson;
 mod open;
@@ -21,10 +22,11 @@ mod writer;
 
 use groma_model::{End, Point, Record, Round, RunHeader};
 
-pub use baseline::{Baseline, BaselineMetric, is_baseline};
+pub use baseline::{Baseline, BaselineMetric};
 pub use error::{StoreError, names_nothing};
 pub use find::Filter;
 pub use forget::Extent;
+pub use kind::{FileKind, Opened};
 pub use merge::{Merged, Source};
 pub use ndjson::Ndjson;
 pub use store::{HOST_NAME, RunRow, RunStatus, Store, StoredRun};

@@ -1,13 +1,12 @@
 //! Merges runs from other stores, and from streams with rounds, into a store.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use groma_model::RunHeader;
 use rusqlite::OptionalExtension;
 
+use crate::kind::Opened;
 use crate::ndjson::Runs;
 use crate::{HOST_NAME, Store, StoreError, StoredRun, ndjson};
 
@@ -17,7 +16,7 @@ pub enum Source {
     /// Another store, opened read-only.
     Store(Store),
     /// A stream of runs with their rounds.
-    Stream(Runs<BufReader<File>>),
+    Stream(Runs<Opened>),
 }
 
 impl Source {
@@ -26,8 +25,10 @@ impl Source {
     /// # Errors
     /// When it is neither, or cannot be read.
     pub fn open(path: &Path) -> Result<Source, StoreError> {
-        let (file, is_sqlite) = ndjson::open(path)?;
-        if is_sqlite { Store::open_to_read(path).map(Source::Store) } else { Ok(Source::Stream(Runs::new(file, path))) }
+        match ndjson::open(path)? {
+            None => Store::open_to_read(path).map(Source::Store),
+            Some(file) => Ok(Source::Stream(Runs::new(file, path))),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! `round`. Each line is one write and one flush, so readers that follow the stream see whole
 //! lines.
 
+mod lines;
 mod read;
 mod records;
 
@@ -12,8 +13,10 @@ use serde::Serialize;
 
 use crate::{Sink, StoreError};
 
+pub(crate) use lines::{Found, Lines, find_object};
+pub use lines::{Lost, kind_of, without_others};
 pub(crate) use read::open;
-pub use read::{Runs, read};
+pub use read::{Runs, read, read_noted};
 pub use records::{RecordedRun, RecordedRuns};
 
 /// Writes a run as NDJSON (docs/records.md). Floats are written with as many digits as they need to

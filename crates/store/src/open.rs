@@ -10,6 +10,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::names_nothing;
+use crate::kind::is_sqlite;
 use crate::schema::{self, MIGRATIONS, Owner};
 use crate::{Store, StoreError};
 
@@ -89,7 +90,7 @@ fn is_file(path: &Path) -> Result<bool, StoreError> {
     }
     let mut start = Vec::new();
     File::open(path).and_then(|file| file.take(16).read_to_end(&mut start)).map_err(unreadable)?;
-    if start.is_empty() || start == b"SQLite format 3\0" { Ok(true) } else { refuse("not an SQLite database") }
+    if start.is_empty() || is_sqlite(&start) { Ok(true) } else { refuse("not an SQLite database") }
 }
 
 /// What tells the file at a path from others: its device and its number there.

@@ -23,7 +23,7 @@ use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Config, NoTls};
 
 use crate::StoreError;
-use crate::ndjson::{RecordedRun, RecordedRuns};
+use crate::ndjson::{RecordedRun, RecordedRuns, kind_of};
 use crate::store::HOST_NAME;
 
 /// The migrations, each in a file; their number is the version of the tables.
@@ -81,11 +81,10 @@ pub struct Streamed<'a> {
 /// # Errors
 /// When it is no stream, or a line of it cannot be used.
 pub fn runs_of<'a>(text: &'a str, path: &Path) -> Result<Vec<Streamed<'a>>, StoreError> {
-    const HEAD: &str = "{\"kind\":\"run\"";
     let mut begins: Vec<usize> = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        if line.starts_with(HEAD) {
+        if kind_of(line).as_deref() == Some("run") {
             begins.push(at);
         }
         at += line.len();

@@ -16,7 +16,7 @@ use clap::Args;
 use groma_harness::model::plain;
 use groma_published::results::{self, Run};
 use groma_report::units::counted;
-use groma_store::{HOST_NAME, Store};
+use groma_store::{FileKind, HOST_NAME, Store};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -54,23 +54,22 @@ pub(crate) struct ImportArgs {
 
 /// Imports one file after the other. Stops at the first error; runs of the files before it stay.
 pub(super) fn run(program: &Program, args: &ImportArgs) -> Result<u8> {
-    for files in args.files.chunk_by(|a, b| is_of_groma(a) == is_of_groma(b)) {
-        if is_of_groma(&files[0]) {
-            merge::merge(&args.store, files)?;
+    let all: Vec<(&PathBuf, bool)> = args.files.iter().map(|file| (file, is_of_groma(file))).collect();
+    for part in all.chunk_by(|a, b| a.1 == b.1) {
+        let files: Vec<PathBuf> = part.iter().map(|(file, _)| (*file).clone()).collect();
+        if part[0].1 {
+            merge::merge(&args.store, &files)?;
         } else {
-            of_lmbench(program, args, files)?;
+            of_lmbench(program, args, &files)?;
         }
     }
     Ok(0)
 }
 
-/// Whether a file is a store or a stream, by how it begins. One that cannot be read is not: the
-/// importer of the other kind says why.
+/// Whether a file is a store or a stream. One that cannot be read is not: the importer of the other
+/// kind says why.
 fn is_of_groma(path: &Path) -> bool {
-    let mut begins = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut begins));
-    let text = begins.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&begins).trim_ascii_start();
-    read.is_ok() && (begins == b"SQLite format 3\0" || text.starts_with(b"{"))
+    matches!(FileKind::of(path), Ok(FileKind::Sqlite | FileKind::Stream | FileKind::Baseline))
 }
 
 /// Prints a line for each run.

@@ -6,10 +6,11 @@ use crate::args::StoreArgs;
 use crate::parallel::in_order;
 use crate::print::print;
 use crate::program::Program;
-use crate::store::store_path;
+use crate::store::{store_path, tell_lost};
 use anyhow::{Result, anyhow};
 use clap::Args;
 use groma_harness::model::plain;
+use groma_store::ndjson::Lost;
 use groma_store::{Merged, Source, Store, StoreError, StoredRun};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -63,8 +64,9 @@ impl Counts {
 enum Read {
     /// Another store, whose runs are read when it is their turn.
     Store(Store),
-    /// The runs of a stream; the last may be why the rest cannot be read.
-    Runs(Vec<Result<StoredRun, StoreError>>),
+    /// The runs of a stream; the last may be why the rest cannot be read. What was skipped of a
+    /// captured one.
+    Runs(Vec<Result<StoredRun, StoreError>>, Option<Lost>),
 }
 
 /// The same as `import`, of stores and streams.
@@ -99,16 +101,16 @@ pub(super) fn merge(store: &StoreArgs, files: &[PathBuf]) -> Result<u8> {
 fn read(file: &Path) -> Result<Read> {
     Ok(match Source::open(file)? {
         Source::Store(store) => Read::Store(store),
-        Source::Stream(runs) => {
+        Source::Stream(mut runs) => {
             let mut all = Vec::new();
-            for run in runs {
+            for run in runs.by_ref() {
                 let is_last = run.is_err();
                 all.push(run);
                 if is_last {
                     break;
                 }
             }
-            Read::Runs(all)
+            Read::Runs(all, runs.lost().cloned())
         }
     })
 }
@@ -129,7 +131,10 @@ fn merge_file(store: &Store, file: &Path, read: Read, counts: &mut Counts) -> Re
                 take(source.load(&row.run)?)?;
             }
         }
-        Read::Runs(runs) => runs.into_iter().try_for_each(|run| take(run?))?,
+        Read::Runs(runs, lost) => {
+            tell_lost(&file.display().to_string(), lost.as_ref());
+            runs.into_iter().try_for_each(|run| take(run?))?;
+        }
     }
     Ok(())
 }

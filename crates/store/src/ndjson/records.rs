@@ -5,15 +5,14 @@
 //! Files come from other machines and may be cut, or made to be expensive: what is read of a run is
 //! bounded.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io::BufRead;
+use std::path::Path;
 
 use groma_model::{End, Record, RunHeader};
-use serde::de::DeserializeOwned;
 
-use super::read::{Kind, parse_line};
+use super::lines::{Lines, Lost};
 use crate::StoreError;
+use crate::kind::Opened;
 
 /// Longest line, in bytes: a round of a complete run has some hundred kB, a record one or two.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -35,21 +34,13 @@ pub struct RecordedRun {
 
 /// An iterator over the runs of a stream. The first error ends it.
 #[derive(Debug)]
-pub struct RecordedRuns<R = BufReader<File>> {
-    lines: R,
-    path: PathBuf,
-    line: Vec<u8>,
-    number: u64,
+pub struct RecordedRuns<R = Opened> {
+    lines: Lines<R>,
     /// The head of the next run, if it was read as the end of the one before it.
     head: Option<RunHeader>,
     any: bool,
     ended: bool,
 }
-
-/// What a line begins with that is skipped unread.
-const SKIPPED: [&[u8]; 2] = [b"{\"kind\":\"round\"", b"{\"kind\":\"point\""];
-/// What a record begins with.
-const METRIC: &[u8] = b"{\"kind\":\"metric\"";
 
 impl RecordedRuns {
     /// Opens a stream. An SQLite file is refused.
@@ -57,10 +48,7 @@ impl RecordedRuns {
     /// # Errors
     /// When it cannot be read or is something else.
     pub fn open(path: &Path) -> Result<RecordedRuns, StoreError> {
-        let (lines, is_sqlite) = super::open(path)?;
-        if is_sqlite {
-            return Err(StoreError::IsAStore { path: path.to_owned() });
-        }
+        let lines = super::open(path)?.ok_or_else(|| StoreError::IsAStore { path: path.to_owned() })?;
         Ok(RecordedRuns::of(lines, path))
     }
 }
@@ -68,77 +56,68 @@ impl RecordedRuns {
 impl<R: BufRead> RecordedRuns<R> {
     /// The runs of a stream that is read from `lines`. `path` names it in errors.
     pub fn of(lines: R, path: &Path) -> RecordedRuns<R> {
-        let line = Vec::new();
-        RecordedRuns { lines, path: path.to_owned(), line, number: 0, head: None, any: false, ended: false }
+        let lines = Lines::new(lines, path, (LONGEST_LINE, MAX_BYTES), "metric");
+        RecordedRuns { lines, head: None, any: false, ended: false }
+    }
+
+    /// What of a captured stream was skipped so far. Lines of rounds are not looked at.
+    pub fn lost(&self) -> Option<&Lost> {
+        self.lines.lost()
     }
 
     fn run(&mut self) -> Result<Option<RecordedRun>, StoreError> {
         let mut run = self.head.take().map(begun);
-        let mut left = MAX_BYTES;
-        while self.next_line(&mut left)? {
-            if self.line.starts_with(METRIC) {
-                let record = self.parse::<Record>()?;
-                let run = run.as_mut().ok_or_else(|| self.error("a 'metric' line outside of a run".to_owned()))?;
-                if run.records.len() == MAX_RECORDS {
-                    return Err(self.error(format!("more than {MAX_RECORDS} metrics in a run")));
+        while self.lines.advance()? {
+            // Rounds and points are skipped unread.
+            if matches!(self.lines.written_kind(), Some("round" | "point")) {
+                continue;
+            }
+            if self.lines.written_kind() == Some("metric") {
+                self.metric(run.as_mut())?;
+                continue;
+            }
+            let Some(kind) = self.lines.kind() else {
+                if self.lines.written_kind() == Some("run") && run.is_some() {
+                    return Ok(run);
                 }
-                run.records.push(record);
                 continue;
-            }
-            if SKIPPED.iter().any(|start| self.line.starts_with(start)) {
-                continue;
-            }
-            let kind = self.parse::<Kind>()?;
+            };
             match kind.kind.as_deref() {
                 Some("run") => {
                     self.any = true;
-                    kind.check_schema(&self.path)?;
-                    let head = self.parse()?;
-                    let Some(unended) = run.replace(begun(head)) else { continue };
-                    self.head = run.take().map(|next| next.header);
-                    return Ok(Some(unended));
+                    kind.check_schema(&self.lines.path)?;
+                    let head = self.lines.parse();
+                    if run.is_some() {
+                        self.head = head;
+                        return Ok(run);
+                    }
+                    run = head.map(begun);
                 }
+                Some("metric") => self.metric(run.as_mut())?,
                 Some("end") if run.is_some() => {
-                    let end = self.parse()?;
+                    let Some(end) = self.lines.parse::<End>() else { continue };
                     return Ok(run.map(|run| RecordedRun { end: Some(end), ..run }));
                 }
-                Some("baseline") => return Err(StoreError::IsABaseline { path: self.path.clone() }),
-                Some(_) => {}
-                None => return Err(self.error("it has no 'kind'".to_owned())),
+                Some("baseline") => return Err(StoreError::IsABaseline { path: self.lines.path.clone() }),
+                _ => {}
             }
         }
-        match run {
-            None if !self.any => Err(StoreError::NotAStream { path: self.path.clone() }),
-            run => Ok(run),
-        }
+        if self.any { Ok(run) } else { Err(self.lines.nothing()) }
     }
 
-    /// Reads the next line; false at the end. `left` are the bytes that the run may still have.
-    fn next_line(&mut self, left: &mut u64) -> Result<bool, StoreError> {
-        self.line.clear();
-        self.number += 1;
-        let unreadable = |e: std::io::Error| StoreError::unreadable(&self.path, &e);
-        let limit = LONGEST_LINE.min(*left);
-        let mut lines = (&mut self.lines).take(limit);
-        let read = lines.read_until(b'\n', &mut self.line).map_err(unreadable)? as u64;
-        *left -= read;
-        if read > 0 && read == limit && self.line.last() != Some(&b'\n') {
-            let what = if limit == LONGEST_LINE { "it has" } else { "its run has" };
-            let most = if limit == LONGEST_LINE { LONGEST_LINE } else { MAX_BYTES };
-            return Err(self.error(format!("{what} more than {most} bytes")));
+    /// Adds the record of the current line.
+    fn metric(&mut self, run: Option<&mut RecordedRun>) -> Result<(), StoreError> {
+        let Some(record) = self.lines.parse::<Record>() else { return Ok(()) };
+        let Some(run) = run else {
+            self.lines.stray("metric");
+            return Ok(());
+        };
+        if run.records.len() == MAX_RECORDS {
+            return Err(self.lines.error(format!("more than {MAX_RECORDS} metrics in a run")));
         }
-        if read > 0 && self.line[0] != b'{' {
-            return Err(self.error("it is not an object".to_owned()));
-        }
-        Ok(read > 0)
-    }
-
-    fn parse<T: DeserializeOwned>(&self) -> Result<T, StoreError> {
-        parse_line(&self.line).map_err(|what| self.error(what))
-    }
-
-    fn error(&self, what: String) -> StoreError {
-        StoreError::Line { path: self.path.clone(), line: self.number, what }
+        self.lines.count(true);
+        run.records.push(record);
+        Ok(())
     }
 }
 
@@ -149,7 +128,8 @@ impl<R: BufRead> Iterator for RecordedRuns<R> {
         if self.ended {
             return None;
         }
-        let next = self.run().transpose();
+        let read = self.run();
+        let next = self.lines.settle(read).transpose();
         self.ended = !matches!(next, Some(Ok(_)));
         next
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use groma_analysis::fleet::{Fleet, Host};
 use groma_harness::model::{Record, RunHeader};
 use groma_report::units::counted;
-use groma_store::ndjson::RecordedRuns;
+use groma_store::ndjson::{Lost, RecordedRuns};
 use groma_store::{Source, Store, StoreError};
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
@@ -42,6 +42,8 @@ pub(super) struct Input {
 struct Parsed {
     runs: Vec<(RunHeader, Vec<Record>)>,
     note: Option<String>,
+    /// What was skipped, if the file was captured from a console.
+    lost: Option<Lost>,
 }
 
 impl Input {
@@ -136,6 +138,10 @@ impl Input {
             self.add(&head, &records, &file.display().to_string());
         }
         parsed.note.into_iter().for_each(|note| self.leave_out(note));
+        if let Some(lost) = parsed.lost {
+            self.is_unusable |= lost.is_of_groma();
+            self.notes.push(format!("{}: {lost}", file.display()));
+        }
     }
 
     fn leave_out(&mut self, note: String) {
@@ -222,13 +228,13 @@ fn report_days(days: i64) -> String {
 
 /// Reads the runs of a stream. A run without an end was cut off, and is left out.
 fn parse(file: &Path) -> Parsed {
-    let mut parsed = Parsed { runs: Vec::new(), note: None };
+    let mut parsed = Parsed { runs: Vec::new(), note: None, lost: None };
     let fail = |error: &StoreError| Some(format!("{error}; left out"));
-    let runs = match RecordedRuns::open(file) {
+    let mut runs = match RecordedRuns::open(file) {
         Ok(runs) => runs,
         Err(error) => return Parsed { note: fail(&error), ..parsed },
     };
-    for run in runs {
+    for run in runs.by_ref() {
         match run {
             Ok(run) if run.end.is_some() => parsed.runs.push((run.header, run.records)),
             Ok(run) => {
@@ -238,6 +244,7 @@ fn parse(file: &Path) -> Parsed {
             Err(error) => parsed.note = fail(&error),
         }
     }
+    parsed.lost = runs.lost().cloned();
     parsed
 }
 

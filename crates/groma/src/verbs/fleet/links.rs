@@ -10,7 +10,7 @@ use clap::Args;
 use groma_analysis::links::{Measured, MetricOfLinks, judge};
 use groma_harness::model::{Better, Record};
 use groma_report::{Format, LinksReport, links};
-use groma_store::ndjson::RecordedRuns;
+use groma_store::ndjson::{RecordedRuns, kind_of, without_others};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -173,7 +173,8 @@ impl Input {
         if std::fs::metadata(file)?.len() > MAX_BYTES {
             bail!("more than {} MiB", MAX_BYTES >> 20);
         }
-        let text = std::fs::read_to_string(file)?;
+        let (text, lost) = without_others(std::fs::read(file)?);
+        let text = String::from_utf8(text).context("it is not UTF-8")?;
         let mut lines = text.lines();
         let head: Value = lines.next().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
         if head["kind"] != "pairs" {
@@ -181,6 +182,10 @@ impl Input {
         }
         if head["version"] != 1 {
             bail!("written by another version of groma (version {})", head["version"]);
+        }
+        if let Some(lost) = lost {
+            self.is_unusable |= lost.is_of_groma();
+            self.notes.push(format!("{}: {lost}", file.display()));
         }
         let name = |value: &Value| value.as_str().map(|text| groma_harness::model::plain(text).into_owned());
         let Some(own) = name(&head["host"]) else { bail!("it names no host") };
@@ -193,10 +198,8 @@ impl Input {
         self.plans.extend(name(&head["plan"]));
         let (mut pair, mut stream, mut ended) = (None, String::new(), false);
         for line in lines {
-            let kind = ["pair", "served", "missed", "pairs end"]
-                .into_iter()
-                .find(|kind| line.starts_with(&format!("{{\"kind\":\"{kind}\"")));
-            let Some(kind) = kind else {
+            let kind = kind_of(line);
+            let Some(kind @ ("pair" | "served" | "missed" | "pairs end")) = kind.as_deref() else {
                 stream.push_str(line);
                 stream.push('\n');
                 continue;

@@ -4,9 +4,10 @@ use super::PushArgs;
 use crate::directory::with_ending;
 use crate::exit;
 use crate::print::print;
-use crate::store::stored;
-use anyhow::Result;
+use crate::store::{stored, tell_lost};
+use anyhow::{Context, Result};
 use groma_store::Ndjson;
+use groma_store::ndjson::without_others;
 use groma_store::postgres::{Pushed, Server, ServerError, Streamed, runs_of};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -79,12 +80,19 @@ fn read(args: &PushArgs, (path, in_directory): (PathBuf, bool)) -> Item {
     let spool = spool.map(|dir| (path.clone(), dir.join(SENT)));
     let text = match std::fs::metadata(&path) {
         Ok(file) if file.len() > MAX_BYTES => Err(anyhow::anyhow!("more than {} MiB", MAX_BYTES >> 20)),
-        Ok(_) => std::fs::read_to_string(&path).map_err(Into::into),
+        Ok(_) => of_file(&path),
         // No file: a run of the store.
         Err(_) if !in_directory => of_store(args, &name),
         Err(error) => Err(error.into()),
     };
     Item { text, spool, name }
+}
+
+/// The runs of a file, without what stands between their lines if it was captured from a console.
+fn of_file(path: &Path) -> Result<String> {
+    let (text, lost) = without_others(std::fs::read(path)?);
+    tell_lost(&path.display().to_string(), lost.as_ref());
+    String::from_utf8(text).context("it is not UTF-8")
 }
 
 /// A stored run as a stream with its rounds.
