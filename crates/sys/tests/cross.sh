@@ -3,6 +3,7 @@
 # changing the system:
 #
 #     crates/sys/tests/cross.sh aarch64        (or riscv64; more arguments go to `cargo test`)
+#     crates/sys/tests/cross.sh aarch64 cargo build ...       (any command, with that compiler)
 #
 # Needs: apt-get install gcc-CPU-linux-gnu libc6-dev-DEBCPU-cross qemu-user-static.
 #
@@ -63,6 +64,7 @@ export LD_LIBRARY_PATH="$root/usr/lib/x86_64-linux-gnu" RUSTC="$root/usr/bin/rus
 name=$(echo "$target" | tr a-z- A-Z_)
 export "CARGO_TARGET_${name}_LINKER=$cpu-linux-gnu-gcc"
 export "CARGO_TARGET_${name}_RUNNER=$qemu -L /usr/$cpu-linux-gnu"
+if [ "${1:-}" = cargo ]; then exec "$@"; fi
 # The tests of kernels; the others ask about the machine, which is emulated badly.
 tests=$(cd crates/sys/tests && ls kernels*.rs disassembly.rs | sed 's/\.rs$//; s/^/--test /')
 for model in $models; do
