@@ -118,8 +118,8 @@ const BANNER: &str = "[    0.000000] Linux version 6.18.5\r\n\r\nDebian GNU/Linu
                       {not JSON}\r\nroot@h:~# cat run.ndjson\r\n";
 const KERNEL: &str = "[   12.345678] usb 1-1: new high-speed USB device\r\n";
 
-/// The lines as a console shows them: a banner before, kernel messages between, a prompt behind, and
-/// the first line behind a prompt.
+/// The lines as a console shows them: a banner before, kernel messages between, a prompt behind,
+/// and the first line behind a prompt.
 fn console(lines: &[String]) -> String {
     let text: String = lines.iter().map(|line| format!("{line}\r\n{KERNEL}")).collect();
     format!("{BANNER}\x1b[?2004lroot@h:~# {text}root@h:~# \u{7}")
@@ -190,8 +190,8 @@ fn cut_lines_of_a_console_are_lost_and_told() {
     let (run, lost) = rounds_of(broken(&lines(), 11, 100)).expect("a run");
     assert_eq!((run.end, run.points.len()), (None, 3));
     assert_eq!(lost.expect("lost"), "19 lines are not groma's, 1 end is cut: all 5 rounds read");
-    assert_eq!(rounds_of(broken(&lines(), 0, 100)), Err("line 9: it is cut off".to_owned()));
-    assert_eq!(baseline_of(&broken(&baseline(), 0, 100)), Err("b: line 9: it is cut off".to_owned()));
+    assert_eq!(rounds_of(broken(&lines(), 0, 100)), Err("line 8: it is cut off".to_owned()));
+    assert_eq!(baseline_of(&broken(&baseline(), 0, 100)), Err("b: line 8: it is cut off".to_owned()));
 }
 
 /// Points have no number but their order.
@@ -207,7 +207,7 @@ fn rounds_never_become_those_of_another_point() {
     );
     // One whose kind is cut may be anything.
     let error = rounds_of(broken(&lines(), 1, 5)).expect_err("a damaged plan");
-    assert!(error.starts_with("line 11: it is damaged, and may be a point"), "{error}");
+    assert!(error.starts_with("line 10: it is damaged, and may be a point"), "{error}");
     // One that left no trace is missed by its record.
     let without = [&lines()[..1], &lines()[2..]].concat();
     let error = rounds_of(console(&without)).expect_err("a damaged plan");
@@ -222,10 +222,19 @@ fn rounds_never_become_those_of_another_point() {
     assert_eq!((run.points, run.end), (whole.points.clone(), None));
     assert_eq!(
         lost.expect("lost"),
-        "31 lines are not groma's, 1 run is cut, 5 rounds have lost the point or run: 5 of 10 rounds read"
+        "30 lines are not groma's, 1 run is cut, 5 rounds have lost the point or run: 5 of 10 rounds read"
     );
     let (records, _) = records_of(console(&both)).expect("the first run");
     assert_eq!((records.len(), records[0].records.len()), (1, 2));
+    // What is left of a run without its head is not of the run behind it.
+    let mut both = [&lines()[..], &second].concat();
+    [0, 2].into_iter().for_each(|line| both[line].insert_str(100, KERNEL));
+    let (run, lost) = rounds_of(console(&both)).expect("the second run");
+    assert_eq!((run.header.run.as_str(), run.points), ("20", whole.points.clone()));
+    assert_eq!(
+        lost.expect("lost"),
+        "32 lines are not groma's, 1 run is cut, 1 point is cut, 5 rounds have lost the point or run: 5 of 10 rounds read"
+    );
     // Without a trace of the head, its points stand behind rounds.
     let error = rounds_of(console(&[unended, &second[1..]].concat())).expect_err("a lost head");
     assert!(error.contains("a point behind rounds"), "{error}");

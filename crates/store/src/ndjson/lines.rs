@@ -57,8 +57,8 @@ pub(crate) fn find_object(line: &[u8]) -> Found {
     }
 }
 
-/// The kind of an object if that is its first field, as groma writes it. The rest of the line is not
-/// read and may be cut.
+/// The kind of an object if that is its first field, as groma writes it. The rest of the line is
+/// not read and may be cut.
 pub(crate) fn written_kind(object: &[u8]) -> Option<&str> {
     let after = |text: &'_ [u8], what: &str| -> Option<usize> {
         let rest = text.trim_ascii_start();
@@ -143,11 +143,14 @@ pub struct Lost {
 }
 
 impl Lost {
-    fn count_cut(&mut self, kind: Option<&str>) {
-        match kind.and_then(|kind| KINDS.iter().position(|known| *known == kind)) {
+    /// Counts a damaged line; returns whether it is one of groma.
+    fn count_cut(&mut self, kind: Option<&str>) -> bool {
+        let known = kind.and_then(|kind| KINDS.iter().position(|known| *known == kind));
+        match known {
             Some(i) => self.cut[i] += 1,
             None => self.foreign += 1,
         }
+        known.is_some()
     }
 
     /// Whether any line of groma could not be used.
@@ -200,6 +203,8 @@ pub(crate) struct Lines<R> {
     is_captured: bool,
     /// What is wrong with the first line that cannot be used.
     damage: Option<StoreError>,
+    /// The same of the first line of groma, which a capture that holds no run is refused with.
+    damage_of_groma: Option<StoreError>,
     lost: Lost,
 }
 
@@ -219,6 +224,7 @@ impl<R: BufRead> Lines<R> {
             again: false,
             is_captured: false,
             damage: None,
+            damage_of_groma: None,
             lost: Lost { what, ..Lost::default() },
         }
     }
@@ -289,9 +295,8 @@ impl<R: BufRead> Lines<R> {
     /// Notes that the line cannot be used.
     pub(crate) fn damaged(&mut self, what: String) {
         let kind = written_kind(&self.line[self.begins..]);
-        self.lost.count_cut(kind);
-        let (path, line) = (&self.path, self.number);
-        self.damage.get_or_insert_with(|| StoreError::Line { path: path.clone(), line, what });
+        let is_of_groma = self.lost.count_cut(kind);
+        self.note(what, is_of_groma);
     }
 
     /// Notes that the line is whole, and that what it belongs to is not there.
@@ -299,9 +304,15 @@ impl<R: BufRead> Lines<R> {
         if kind == self.lost.what {
             self.lost.without += 1;
         }
-        let (path, line) = (&self.path, self.number);
-        let what = format!("a '{kind}' line outside of a run");
-        self.damage.get_or_insert_with(|| StoreError::Line { path: path.clone(), line, what });
+        self.note(format!("a '{kind}' line outside of a run"), true);
+    }
+
+    fn note(&mut self, what: String, is_of_groma: bool) {
+        let of_line = |what| StoreError::Line { path: self.path.clone(), line: self.number, what };
+        if is_of_groma {
+            self.damage_of_groma.get_or_insert_with(|| of_line(what.clone()));
+        }
+        self.damage.get_or_insert_with(|| of_line(what));
     }
 
     /// Counts a round or a metric of which nothing is missing, or whose point is.
@@ -316,10 +327,8 @@ impl<R: BufRead> Lines<R> {
 
     /// Why a file that has ended holds no run.
     pub(crate) fn nothing(&mut self) -> StoreError {
-        match self.damage.take() {
-            Some(damage) if !self.is_captured || self.lost.is_of_groma() => damage,
-            _ => StoreError::NotAStream { path: self.path.clone() },
-        }
+        let damage = if self.is_captured { self.damage_of_groma.take() } else { self.damage.take() };
+        damage.unwrap_or_else(|| StoreError::NotAStream { path: self.path.clone() })
     }
 
     /// Whether text of others was found up to here.

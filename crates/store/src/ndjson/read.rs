@@ -107,10 +107,10 @@ impl<R: BufRead> Runs<R> {
     fn run(&mut self) -> Result<Option<StoredRun>, StoreError> {
         let mut plan = Plan::default();
         let read = self.run_of(&mut plan);
-        let run = self.lines.settle(read)?;
+        let run = self.lines.settle(read);
         match plan.doubt {
             Some(doubt) if self.lines.is_captured() => Err(doubt),
-            _ => Ok(run),
+            _ => run,
         }
     }
 
@@ -161,7 +161,7 @@ impl<R: BufRead> Runs<R> {
         let in_plan = in_run && !plan.has_rounds;
         match self.lines.written_kind() {
             Some("run") => return true,
-            Some("point") => plan.places.push(None),
+            Some("point") if in_run => plan.places.push(None),
             None if in_plan => {
                 let doubt = "it is damaged, and may be a point: rounds cannot be told apart without it";
                 plan.doubt.get_or_insert_with(|| self.lines.error(doubt.to_owned()));
