@@ -16,7 +16,7 @@ pub enum Source {
     /// Another store, opened read-only.
     Store(Store),
     /// A stream of runs with their rounds.
-    Stream(Runs<Opened>),
+    Stream(Box<Runs<Opened>>),
 }
 
 impl Source {
@@ -27,7 +27,7 @@ impl Source {
     pub fn open(path: &Path) -> Result<Source, StoreError> {
         match ndjson::open(path)? {
             None => Store::open_to_read(path).map(Source::Store),
-            Some(file) => Ok(Source::Stream(Runs::new(file, path))),
+            Some(file) => Ok(Source::Stream(Box::new(Runs::new(file, path)))),
         }
     }
 }
