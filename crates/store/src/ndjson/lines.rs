@@ -100,7 +100,9 @@ pub fn without_others(text: Vec<u8>) -> (Vec<u8>, Option<Lost>) {
     let is_captured = lines.is_captured();
     let kept = all.into_iter().filter(|(_, is_kept)| *is_kept || !is_captured);
     let text = kept.flat_map(|(line, _)| [line, b"\n".to_vec()]).flatten().collect();
-    (text, lines.lost().cloned())
+    // Of a file with nothing of groma's there is nothing to tell: it is refused.
+    let lost = lines.lost().filter(|lost| lost.read > 0 || lost.is_of_groma());
+    (text, lost.cloned())
 }
 
 /// The fields that decide how to read a line; which are present depends on its kind.
