@@ -84,12 +84,12 @@ pub fn watched(watched: &Watched) -> Document<'_> {
             |share: Option<f64>| Cell::new(share.map_or_else(|| NONE.to_owned(), units::percent)).exactly(share, "");
         let longest = cpu.shared.map(|_| cpu.longest_s);
         table.row(vec![
-            Cell::count(cpu.cpu as u64),
+            Cell::count(cpu.cpu),
             percent(cpu.shared),
             Cell::new(longest.map_or_else(|| NONE.to_owned(), units::time)).exactly(longest, "s"),
             percent(cpu.stolen),
             Cell::new(clock(std::slice::from_ref(cpu)).unwrap_or_else(|| NONE.to_owned())),
-            Cell::count(cpu.probes as u64),
+            Cell::count(cpu.probes),
         ]);
     }
     out.table(table);

@@ -71,14 +71,17 @@ fn joined(lines: &[String]) -> String {
     lines.iter().map(|line| line.clone() + "\n").collect()
 }
 
+/// What another program did to the lines of a stream.
+type Change = fn(&[String]) -> String;
+
 /// The line as another program would write it: other blanks, other order of keys.
-fn written_again(line: &String) -> String {
+fn written_again(line: &str) -> String {
     let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
     serde_json::to_string_pretty(&value).expect("JSON").replace('\n', " ")
 }
 
 /// As `json.dumps` writes it: the same order, blanks after colons.
-fn with_blanks(line: &String) -> String {
+fn with_blanks(line: &str) -> String {
     line.replacen("\"kind\":", "\"kind\": ", 1).replacen(",\"", ", \"", 3)
 }
 
@@ -87,15 +90,15 @@ fn other_line_ends_blanks_and_orders_change_nothing() {
     let run = rounds_of(joined(&lines())).expect("a run").0;
     let records = format!("{:?}", records_of(joined(&lines())).expect("a run").0);
     let base = baseline_of(&joined(&baseline())).expect("a baseline").0;
-    let changes: [(&str, fn(&[String]) -> String); 7] = [
+    let changes: [(&str, Change); 7] = [
         ("CR LF", |lines| joined(lines).replace('\n', "\r\n")),
         ("a byte order mark", |lines| format!("\u{feff}{}", joined(lines))),
         ("blank lines", |lines| format!("\n\r\n  \n{}\n\n", joined(lines).replace('\n', "\n \t\n"))),
         ("blanks around", |lines| joined(lines).replace('\n', " \t\n ")),
-        ("another order", |lines| joined(&lines.iter().map(written_again).collect::<Vec<_>>())),
-        ("blanks inside", |lines| joined(&lines.iter().map(with_blanks).collect::<Vec<_>>())),
+        ("another order", |lines| joined(&lines.iter().map(|line| written_again(line)).collect::<Vec<_>>())),
+        ("blanks inside", |lines| joined(&lines.iter().map(|line| with_blanks(line)).collect::<Vec<_>>())),
         ("all of it", |lines| {
-            let again: Vec<_> = lines.iter().map(written_again).collect();
+            let again: Vec<_> = lines.iter().map(|line| written_again(line)).collect();
             format!("\u{feff}\r\n{}", joined(&again).replace('\n', " \r\n\r\n"))
         }),
     ];
