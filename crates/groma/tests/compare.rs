@@ -63,7 +63,10 @@ fn what_became_ten_times_as_fast_is_found_and_nothing_else() {
     // The other way round it is slower; the summary says by how much, and how sure that is.
     let Ended { code, out, .. } = place.groma(&["compare", &b, &a]);
     assert_eq!(code, Some(0));
-    assert!(out.contains("1 slower") && out.contains("Slower: ") && out.contains(" 10.0 times ("), "{out}");
+    assert!(out.contains("1 slower") && out.contains("Slower: "), "{out}");
+    // A neighbour may have been on the core of one of them: a factor of 1.2.
+    let times = out.split_once(" times (").and_then(|(before, _)| before.rsplit(' ').next()?.parse::<f64>().ok());
+    assert!(times.is_some_and(|times| (6.0..16.0).contains(&times)), "{out}");
     // Only what is asked for.
     let selected = verdicts(&place, &[&a, &b, "--select", "vm"]);
     assert!(!selected.is_empty() && selected.iter().all(|(id, _)| id.starts_with("vm.")), "{selected:?}");
