@@ -14,7 +14,8 @@ function say(what) {
 }
 function tell(what) { say(what); wrong++ }
 function compare(what, told, declared) {
-    if (told != declared) tell(sprintf("%s: qemu was told %s, groma declares %s", what, told, declared == "" ? "nothing" : declared))
+    if (declared == told) return
+    tell(sprintf("%s: qemu was told %s, groma declares %s", what, told, declared == "" ? "nothing" : declared))
 }
 function kib(size) {
     return size ~ /G$/ ? size * 1048576 : size ~ /M$/ ? size * 1024 : size + 0

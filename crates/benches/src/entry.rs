@@ -29,7 +29,8 @@ pub(crate) fn never_asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outc
         // More failures than tries means a panic: not a reason, and the proof breaks.
         if (1..=TRIES).contains(&asked) {
             return Err(BenchError::Unsupported(
-                "the kernel is entered here, through the C library, or for want of a vDSO or of a clock that it can read"
+                "the kernel is entered here, through the C library, or for want of a vDSO or of a clock that it can \
+                 read"
                     .into(),
             ));
         }

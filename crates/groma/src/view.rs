@@ -3,82 +3,92 @@
 use crate::out_file::Named;
 use crate::parse::one_of;
 use crate::print::{print, style};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use groma_report::{Document, Format, Style};
+use std::borrow::Borrow;
 use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// The formats that a verb offers beyond those of all verbs.
+/// What a verb offers beyond the formats of all verbs.
 pub(crate) trait Offer: Clone + Debug + Send + Sync + 'static {
-    /// They.
-    const FURTHER: &'static [Format];
-    /// The help of `--format`.
-    const HELP: &'static str;
-    /// The help of `--output`.
-    const FILE: &'static str = "Write to this file instead";
-    /// The endings of its files, for an error.
-    const ENDINGS: &'static str = ".txt, .md, .html, .json or .csv";
+    /// Further formats.
+    const FURTHER: &'static [Format] = &[];
+    /// Whether a file that ends in .svg or .png gets a plot.
+    const PLOTS: bool = false;
 }
 
-/// The formats of all verbs.
+/// Nothing more.
 #[derive(Clone, Debug)]
 pub(crate) struct Common;
-/// Those, and plots in files that end in .svg or .png.
+/// Plots.
 #[derive(Clone, Debug)]
 pub(crate) struct WithPlots;
-/// Also test cases.
+/// Test cases.
 #[derive(Clone, Debug)]
 pub(crate) struct WithJunit;
-/// Also reasons for draining a host.
+/// Reasons for draining a host.
 #[derive(Clone, Debug)]
 pub(crate) struct WithDrain;
-/// Also gauges, and reasons for draining a host.
+/// Reasons for draining a host, and gauges.
 #[derive(Clone, Debug)]
 pub(crate) struct WithGauges;
 
-impl Offer for Common {
-    const FURTHER: &'static [Format] = &[];
-    const HELP: &'static str =
-        "The format: table, markdown, html, json or csv [default: by the file's ending, else table]";
-}
+impl Offer for Common {}
 
 impl Offer for WithPlots {
-    const FURTHER: &'static [Format] = &[];
-    const HELP: &'static str = Common::HELP;
-    const FILE: &'static str = "Write to this file instead; a plot, and nothing else, where it ends in .svg or .png";
-    const ENDINGS: &'static str = ".txt, .md, .html, .json, .csv, .svg or .png";
+    const PLOTS: bool = true;
 }
 
 impl Offer for WithJunit {
     const FURTHER: &'static [Format] = &[Format::Junit];
-    const HELP: &'static str =
-        "The format: table, markdown, html, json, csv or junit [default: by the file's ending, else table]";
 }
 
 impl Offer for WithDrain {
     const FURTHER: &'static [Format] = &[Format::Drain];
-    const HELP: &'static str =
-        "The format: table, drain, markdown, html, json or csv [default: by the file's ending, else table]";
 }
 
 impl Offer for WithGauges {
     const FURTHER: &'static [Format] = &[Format::Drain, Format::Openmetrics];
-    const HELP: &'static str = "The format: table, drain, markdown, html, json, csv or openmetrics [default: by the file's \
-                                ending, else table]";
+}
+
+/// The endings of files that get a plot.
+const PLOTS: [&str; 2] = ["svg", "png"];
+
+/// The formats that a verb offers.
+fn formats<F: Offer>() -> impl Iterator<Item = Format> {
+    Format::COMMON.iter().chain(F::FURTHER).copied()
+}
+
+/// `a, b or c`.
+fn one_of_these(words: &[impl Borrow<str>]) -> String {
+    match words {
+        [first @ .., last] => format!("{} or {}", first.join(", "), last.borrow()),
+        [] => String::new(),
+    }
+}
+
+fn format_help<F: Offer>() -> String {
+    let words: Vec<&str> = formats::<F>().map(Format::word).collect();
+    format!("The format: {} [default: by the file's ending, else table]", one_of_these(&words))
+}
+
+fn file_help<F: Offer>() -> String {
+    let plots = if F::PLOTS { "; a plot, and nothing else, where it ends in .svg or .png" } else { "" };
+    format!("Write to this file instead{plots}")
 }
 
 /// The format of a view, and where it goes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ViewArgs<F: Offer = Common> {
-    #[arg(long, help = F::HELP, value_parser = parse_format::<F>)]
+    #[arg(long, help = format_help::<F>(), value_parser = parse_format::<F>)]
     format: Option<Format>,
     /// As --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    #[arg(short, long, value_name = "FILE", help = F::FILE)]
+    #[arg(short, long, value_name = "FILE", help = file_help::<F>())]
     output: Option<PathBuf>,
     #[arg(skip)]
     offer: PhantomData<F>,
@@ -86,7 +96,7 @@ pub(crate) struct ViewArgs<F: Offer = Common> {
 
 /// Parses a format that the verb offers.
 pub(crate) fn parse_format<F: Offer>(text: &str) -> Result<Format, String> {
-    one_of(text, &[&Format::COMMON, F::FURTHER].concat(), Format::word)
+    one_of(text, &formats::<F>().collect::<Vec<_>>(), Format::word)
 }
 
 impl<F: Offer> ViewArgs<F> {
@@ -95,23 +105,26 @@ impl<F: Offer> ViewArgs<F> {
         self.output.as_deref()
     }
 
+    /// The file of `--output` if it gets a plot.
+    pub(crate) fn plot_file(&self) -> Option<&Path> {
+        self.file().filter(|file| F::PLOTS && ends_in(file, &PLOTS))
+    }
+
     /// The format: the named one, else that of the file's ending.
-    ///
-    /// # Errors
-    /// Where no format has this ending.
-    pub(crate) fn format(&self) -> Result<Format> {
+    fn format(&self) -> Result<Format> {
         let ending = self.file().and_then(Path::extension).and_then(OsStr::to_str);
-        Ok(match (self.format, ending) {
-            _ if self.json => Format::Json,
-            (Some(format), _) => format,
-            (None, None) => Format::Table,
-            (None, Some(ending)) => match Format::of_ending(ending) {
-                Some(format) if Format::COMMON.contains(&format) || F::FURTHER.contains(&format) => format,
-                _ => {
-                    let file = self.file().unwrap_or(Path::new("")).display();
-                    bail!("-o {file}: expected a file that ends in {}, or a --format", F::ENDINGS)
-                }
-            },
+        let (file, ending) = match (self.format, self.file().zip(ending)) {
+            _ if self.json => return Ok(Format::Json),
+            (Some(format), _) => return Ok(format),
+            (None, None) => return Ok(Format::Table),
+            (None, Some(ending)) => ending,
+        };
+        let mut known = formats::<F>();
+        known.find(|format| format.ending() == Some(ending)).with_context(|| {
+            let plots = if F::PLOTS { &PLOTS[..] } else { &[] };
+            let endings = formats::<F>().filter_map(Format::ending).chain(plots.iter().copied());
+            let endings: Vec<String> = endings.map(|ending| format!(".{ending}")).collect();
+            format!("-o {}: expected a file that ends in {}, or a --format", file.display(), one_of_these(&endings))
         })
     }
 
@@ -163,4 +176,9 @@ impl View {
             None => print(text),
         }
     }
+}
+
+/// Whether a file has one of these endings.
+pub(crate) fn ends_in(file: &Path, endings: &[&str]) -> bool {
+    file.extension().is_some_and(|own| endings.iter().any(|ending| own == *ending))
 }

@@ -242,7 +242,7 @@ fn what_is_no_result_file_is_refused_with_its_line() {
         std::fs::write(&file, text).expect("a file");
         refuses(&place.groma(&["import", &file]), &format!("{file}{told}"));
     }
-    refuses(&place.groma(&["import", "/nonexistent"]), "/nonexistent: No such file");
+    refuses(&place.groma(&["import", "/nonexistent"]), "/nonexistent: cannot be read: No such file");
     refuses(&place.groma(&["summary", "lmbench1996:VAX"]), "lmbench1996 has no machine 'VAX' (known: ");
 }
 

@@ -106,7 +106,7 @@ impl Table {
     }
 
     /// The rows with a cell for each column, each with the section that it stands in. A text that
-    /// spans columns is in the last one; one below its row, without other cells, joins it.
+    /// spans columns is in the last one.
     fn flat(&self) -> Vec<(&str, Vec<Cell>)> {
         let mut out: Vec<(&str, Vec<Cell>)> = Vec::new();
         let mut section = "";

@@ -45,17 +45,17 @@ impl Format {
         }
     }
 
-    /// The format of files with this ending, if any has it.
-    pub fn of_ending(ending: &str) -> Option<Format> {
-        Some(match ending {
-            "txt" => Format::Table,
-            "md" => Format::Markdown,
-            "html" => Format::Html,
-            "json" => Format::Json,
-            "csv" => Format::Csv,
-            "xml" => Format::Junit,
-            "prom" => Format::Openmetrics,
-            _ => return None,
+    /// The ending of its files, if one says what they are.
+    pub const fn ending(self) -> Option<&'static str> {
+        Some(match self {
+            Format::Table => "txt",
+            Format::Markdown => "md",
+            Format::Html => "html",
+            Format::Json => "json",
+            Format::Csv => "csv",
+            Format::Junit => "xml",
+            Format::Openmetrics => "prom",
+            Format::Drain => return None,
         })
     }
 }

@@ -36,6 +36,27 @@ const POLICY: &str = concat!(
     "'"
 );
 
+/// A page without a script, which loads nothing: its title, style beyond a report's, and body.
+pub(crate) fn plain_page(title: &str, style: &'static str, body: impl FnOnce(&mut Markup)) -> String {
+    let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'";
+    let mut out = Markup::default();
+    out.own("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.open("meta", &[("http-equiv", "Content-Security-Policy"), ("content", policy)]);
+    out.own("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    out.own("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    out.say("title", title);
+    out.newline();
+    out.tag("style", |out| {
+        out.own(STYLE);
+        out.own(style);
+        out.colours(&colours());
+    });
+    out.own("\n</head>\n<body>\n");
+    body(&mut out);
+    out.own("\n</body>\n</html>\n");
+    out.into_string()
+}
+
 /// One run of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportRun<'r> {

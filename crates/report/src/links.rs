@@ -57,8 +57,8 @@ pub fn links<'a>(report: &'a LinksReport<'a>, style: &Style) -> Document<'a> {
         measured.for_each(|metric| out.lines(matrix(report, metric, style)));
     }
     let how = format!(
-        "A value is of the host in the row, measured against that in the column. What counts are slow-downs from {} on; \
-         the probability of any false name is at most 5 % (Holm). {}",
+        "A value is of the host in the row, measured against that in the column. What counts are slow-downs from {} \
+         on; the probability of any false name is at most 5 % (Holm). {}",
         units::percent(report.at_least),
         match report.alone {
             Some(true) => "No host had two peers at once.",

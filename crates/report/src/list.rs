@@ -20,8 +20,8 @@ pub fn list<'a>(infos: &'a [&'a Info], long: bool, style: &Style) -> Document<'a
     let mut out = Document::new("What groma measures").written(Format::Json, move || list_json(infos));
     if style.is_of_file() {
         out.say(
-            "groma explain ID says of each how it is measured, what it does not measure, and what can go wrong; groma list \
-             --long shows the values of parameters as well. A star marks those that are only measured when named.",
+            "groma explain ID says of each how it is measured, what it does not measure, and what can go wrong; groma \
+             list --long shows the values of parameters as well. A star marks those that are only measured when named.",
         );
         out.table(whole(infos));
         let tools = of_tools(infos);

@@ -8,7 +8,7 @@ use rusqlite::OptionalExtension;
 
 use crate::kind::Opened;
 use crate::ndjson::Runs;
-use crate::{HOST_NAME, Store, StoreError, StoredRun, ndjson};
+use crate::{FileKind, HOST_NAME, Store, StoreError, StoredRun, ndjson};
 
 /// A source of runs to merge.
 #[derive(Debug)]
@@ -25,7 +25,16 @@ impl Source {
     /// # Errors
     /// When it is neither, or cannot be read.
     pub fn open(path: &Path) -> Result<Source, StoreError> {
-        match ndjson::open(path)? {
+        let (kind, file) = FileKind::open(path)?;
+        Source::of(kind, file, path)
+    }
+
+    /// The same of a file that was opened.
+    ///
+    /// # Errors
+    /// As [`open`](Source::open).
+    pub fn of(kind: FileKind, file: Opened, path: &Path) -> Result<Source, StoreError> {
+        match ndjson::lines_of(kind, file, path)? {
             None => Store::open_to_read(path).map(Source::Store),
             Some(file) => Ok(Source::Stream(Box::new(Runs::new(file, path)))),
         }

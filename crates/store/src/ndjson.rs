@@ -15,8 +15,8 @@ use crate::{Sink, StoreError};
 
 pub(crate) use lines::{Found, Lines, find_object};
 pub use lines::{Lost, kind_of, without_others};
-pub(crate) use read::open;
 pub use read::{Runs, read, read_noted};
+pub(crate) use read::{lines_of, open};
 pub use records::{RecordedRun, RecordedRuns};
 
 /// Writes a run as NDJSON (docs/records.md). Floats are written with as many digits as they need to

@@ -225,7 +225,8 @@ fn rounds_never_become_those_of_another_point() {
     assert_eq!((run.points, run.end), (whole.points.clone(), None));
     assert_eq!(
         lost.expect("lost"),
-        "30 lines are not groma's, 1 run is cut, 5 rounds have lost the point or run: 5 of 10 rounds read"
+        "30 lines are not groma's, 1 run is cut, 5 rounds have lost the point or run: \
+         5 of 10 rounds read"
     );
     let (records, _) = records_of(console(&both)).expect("the first run");
     assert_eq!((records.len(), records[0].records.len()), (1, 2));

@@ -6,19 +6,16 @@
 
 mod stored;
 
-use super::merge;
+use super::merge::{Target, merge};
 use crate::args::StoreArgs;
 use crate::print::print;
 use crate::program::Program;
-use crate::store::store_path;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use groma_harness::model::plain;
 use groma_published::results::{self, Run};
 use groma_report::units::counted;
-use groma_store::{FileKind, HOST_NAME, Store};
-use std::fs::File;
-use std::io::Read;
+use groma_store::{HOST_NAME, Store};
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
@@ -54,66 +51,26 @@ pub(crate) struct ImportArgs {
 
 /// Imports one file after the other. Stops at the first error; runs of the files before it stay.
 pub(super) fn run(program: &Program, args: &ImportArgs) -> Result<u8> {
-    let all: Vec<(&PathBuf, bool)> = args.files.iter().map(|file| (file, is_of_groma(file))).collect();
-    for part in all.chunk_by(|a, b| a.1 == b.1) {
-        let files: Vec<PathBuf> = part.iter().map(|(file, _)| (*file).clone()).collect();
-        if part[0].1 {
-            merge::merge(&args.store, &files)?;
-        } else {
-            of_lmbench(program, args, &files)?;
-        }
-    }
-    Ok(0)
+    merge(&args.store, &args.files, Some(&|target, path, bytes| of_lmbench(program, target, path, bytes)))
 }
 
-/// Whether a file is a store or a stream. One that cannot be read is not: the importer of the other
-/// kind says why.
-fn is_of_groma(path: &Path) -> bool {
-    matches!(FileKind::of(path), Ok(FileKind::Sqlite | FileKind::Stream | FileKind::Baseline))
-}
-
-/// Prints a line for each run.
-fn of_lmbench(program: &Program, args: &ImportArgs, files: &[PathBuf]) -> Result<()> {
-    let mut store = None;
-    for path in files {
-        let bytes = bytes(path)?;
-        let read = results::read(&bytes);
-        let name = path.display();
-        let with_values: Vec<&Run> = read.runs.iter().filter(|run| !run.values.is_empty()).collect();
-        if with_values.is_empty() {
-            let (line, what) = match (read.runs.first(), read.stray.first()) {
-                (Some(run), _) => (run.line, "the run that begins here holds no value".to_owned()),
-                (None, Some(stray)) => (stray.number, format!("'{}'", plain(&stray.text))),
-                (None, None) => (1, "it is empty".to_owned()),
-            };
-            bail!("{name}:{line}: {what}; expected a result file of lmbench, '[lmbench3.0 results for ...]'");
-        }
-        for stray in &read.stray {
-            warn!("{name}:{}: not read: {}", stray.number, plain(&stray.text));
-        }
-        let store = match &store {
-            Some(store) => store,
-            None => store.insert(Store::open(&store_path(&args.store)?)?),
+/// Prints a line for each run of a result file.
+fn of_lmbench(program: &Program, target: &Target<'_>, path: &Path, bytes: &[u8]) -> Result<()> {
+    let read = results::read(bytes);
+    let name = path.display();
+    let with_values: Vec<&Run> = read.runs.iter().filter(|run| !run.values.is_empty()).collect();
+    if with_values.is_empty() {
+        let (line, what) = match (read.runs.first(), read.stray.first()) {
+            (Some(run), _) => (run.line, "the run that begins here holds no value".to_owned()),
+            (None, Some(stray)) => (stray.number, format!("'{}'", plain(&stray.text))),
+            (None, None) => (1, "it is empty".to_owned()),
         };
-        for run in with_values {
-            import(program, store, path, run)?;
-        }
+        bail!("{name}:{line}: {what}; expected a result file of lmbench, '[lmbench3.0 results for ...]'");
     }
-    Ok(())
-}
-
-/// The largest file that is read: the largest that is known has 48 MB, nearly all of it messages.
-const MAX_FILE: u64 = 256 << 20;
-
-fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let of_file = || path.display().to_string();
-    let mut bytes = Vec::new();
-    let mut file = File::open(path).with_context(of_file)?.take(MAX_FILE + 1);
-    file.read_to_end(&mut bytes).with_context(of_file)?;
-    if bytes.len() as u64 > MAX_FILE {
-        bail!("{}: has more than {} MiB: no result file of lmbench", path.display(), MAX_FILE >> 20);
+    for stray in &read.stray {
+        warn!("{name}:{}: not read: {}", stray.number, plain(&stray.text));
     }
-    Ok(bytes)
+    with_values.into_iter().try_for_each(|run| import(program, target.store()?, path, run))
 }
 
 /// How many lines of each kind are told of a run.

@@ -1,5 +1,5 @@
-//! `groma import` of stores and streams, also by its old name `groma merge`:
-//! copies runs of other stores and of streams into the store.
+//! Copies runs of other files into the store: `groma import`, which also takes result files of
+//! lmbench, and its old name `groma merge`, which does not.
 
 use super::stored_run::is_being_written;
 use crate::args::StoreArgs;
@@ -7,11 +7,13 @@ use crate::parallel::in_order;
 use crate::print::print;
 use crate::program::Program;
 use crate::store::{store_path, tell_lost};
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use groma_harness::model::plain;
 use groma_store::ndjson::Lost;
-use groma_store::{Merged, Source, Store, StoreError, StoredRun};
+use groma_store::{FileKind, Merged, Source, Store, StoreError, StoredRun};
+use std::cell::OnceCell;
+use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -67,39 +69,71 @@ enum Read {
     /// The runs of a stream; the last may be why the rest cannot be read. What was skipped of a
     /// captured one.
     Runs(Vec<Result<StoredRun, StoreError>>, Option<Lost>),
+    /// What may be a result file of lmbench.
+    Other(Vec<u8>),
 }
 
-/// The same as `import`, of stores and streams.
+/// The store that runs are added to. It is opened, and made, when the first file is known to hold
+/// some.
+pub(super) struct Target<'a> {
+    args: &'a StoreArgs,
+    store: OnceCell<Store>,
+}
+
+impl Target<'_> {
+    pub(super) fn store(&self) -> Result<&Store> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let store = Store::open(&store_path(self.args)?)?;
+        Ok(self.store.get_or_init(|| store))
+    }
+}
+
+/// Adds the runs of a file that is neither a store nor a stream, from its bytes.
+pub(super) type Import<'a> = &'a dyn Fn(&Target<'_>, &Path, &[u8]) -> Result<()>;
+
+/// As `import`, of stores and streams alone.
 pub(super) fn run(_: &Program, args: &MergeArgs) -> Result<u8> {
-    merge(&args.store, &args.files)
+    merge(&args.store, &args.files, None)
 }
 
-/// Merges one file after the other and prints a line for each; streams are parsed meanwhile, on
-/// several threads. Stops at the first error; runs that were merged before it stay.
-pub(super) fn merge(store: &StoreArgs, files: &[PathBuf]) -> Result<u8> {
-    let store = Store::open(&store_path(store)?)?;
+/// Merges one file after the other and prints a line for each; files are read meanwhile, on several
+/// threads, each of them once: it may be a pipe. `others` takes what is neither a store nor a
+/// stream. Stops at the first error; runs that were merged before it stay.
+pub(super) fn merge(args: &StoreArgs, files: &[PathBuf], others: Option<Import<'_>>) -> Result<u8> {
+    let target = Target { args, store: OnceCell::new() };
+    let takes_others = others.is_some();
     let mut done = Ok(0);
     in_order(
         files,
-        |file| read(file),
-        |file, read| {
-            let mut counts = Counts::default();
-            let merged = read.and_then(|read| merge_file(&store, file, read, &mut counts));
-            let merged = merged.map_err(|e| anyhow!("{e:#}; of this file {}", counts.text()));
-            match merged.and_then(|()| print(&format!("{}: {}\n", file.display(), counts.text()))) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    done = Err(error);
-                    ControlFlow::Break(())
-                }
+        |file| read(file, takes_others),
+        |file, read| match read.and_then(|read| merge_file(&target, file, read, others)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                done = Err(error);
+                ControlFlow::Break(())
             }
         },
     );
     done
 }
 
-fn read(file: &Path) -> Result<Read> {
-    Ok(match Source::open(file)? {
+/// The largest file of others that is read: the largest that is known has 48 MB, nearly all of it
+/// messages.
+const MAX_OTHER: u64 = 256 << 20;
+
+fn read(path: &Path, takes_others: bool) -> Result<Read> {
+    let (kind, file) = FileKind::open(path)?;
+    if takes_others && matches!(kind, FileKind::Lmbench | FileKind::Parquet | FileKind::Other) {
+        let mut bytes = Vec::new();
+        file.take(MAX_OTHER + 1).read_to_end(&mut bytes).with_context(|| path.display().to_string())?;
+        if bytes.len() as u64 > MAX_OTHER {
+            bail!("{}: has more than {} MiB: no result file of lmbench", path.display(), MAX_OTHER >> 20);
+        }
+        return Ok(Read::Other(bytes));
+    }
+    Ok(match Source::of(kind, file, path)? {
         Source::Store(store) => Read::Store(store),
         Source::Stream(mut runs) => {
             let mut all = Vec::new();
@@ -115,12 +149,24 @@ fn read(file: &Path) -> Result<Read> {
     })
 }
 
-fn merge_file(store: &Store, file: &Path, read: Read, counts: &mut Counts) -> Result<()> {
+fn merge_file(target: &Target<'_>, file: &Path, read: Read, others: Option<Import<'_>>) -> Result<()> {
+    if let (Read::Other(bytes), Some(import)) = (&read, others) {
+        return import(target, file, bytes);
+    }
+    let mut counts = Counts::default();
+    let merged = target.store().and_then(|store| add_runs(store, file, read, &mut counts));
+    merged.map_err(|e| anyhow!("{e:#}; of this file {}", counts.text()))?;
+    print(&format!("{}: {}\n", file.display(), counts.text()))
+}
+
+fn add_runs(store: &Store, file: &Path, read: Read, counts: &mut Counts) -> Result<()> {
     let mut take = |run| -> Result<(), StoreError> {
         counts.add(store.merge(&run)?);
         Ok(())
     };
     match read {
+        // Such files are read only if they are imported.
+        Read::Other(_) => {}
         Read::Store(source) => {
             // Oldest first, as if they had been measured here.
             for row in source.runs()?.into_iter().rev() {

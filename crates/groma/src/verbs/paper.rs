@@ -13,7 +13,7 @@ use crate::measure::{Outputs, carry_out};
 use crate::out_file::Named;
 use crate::print::print;
 use crate::program::Program;
-use crate::view::{ViewArgs, WithPlots};
+use crate::view::{ViewArgs, WithPlots, ends_in};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use groma_analysis::point::measured_value;
@@ -95,7 +95,7 @@ pub(super) fn run(program: &Program, args: &PaperArgs) -> Result<u8> {
     }
     let repeats = wanted.repeats(program);
     let points: Vec<&Planned> = repeats.points();
-    let picture = args.view.file().filter(|file| ends_in(file, &["svg", "png"]));
+    let picture = args.view.plot_file();
     let out = picture.map(|file| Named::open("-o", file)).transpose()?;
     let view = if picture.is_some() { None } else { Some(args.view.open(false)?) };
     if picture.is_some_and(|file| ends_in(file, &["png"])) {
@@ -253,10 +253,6 @@ fn drawn(papers: &Papers<'_>, file: &Path) -> Result<Vec<u8>> {
         _ => bail!("{}: a picture shows one figure, such as lmbench1996 figure1", of_file()),
     };
     if ends_in(file, &["png"]) { super::plot::png(&chart) } else { Ok(chart.svg().into_bytes()) }
-}
-
-pub(super) fn ends_in(file: &Path, endings: &[&str]) -> bool {
-    file.extension().is_some_and(|own| endings.iter().any(|ending| own == *ending))
 }
 
 /// The tables and figures that the arguments name; none for the list of documents.

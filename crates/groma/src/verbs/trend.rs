@@ -1,6 +1,5 @@
 //! `groma trend`: a metric over the runs of a machine.
 
-use super::paper::ends_in;
 use super::plot::PlotFile;
 use super::runs::no_such_runs;
 use crate::args::{StoreArgs, WhichPoints, WhichRuns, selects};
@@ -59,7 +58,7 @@ pub(super) fn run(program: &Program, args: &TrendArgs) -> Result<u8> {
     if args.select.is_empty() && !args.changes {
         bail!("name a metric, as in {0} trend ipc.pipe_rtt; or all that changed: {0} trend --changes", name());
     }
-    let picture = args.view.file().filter(|file| ends_in(file, &["svg", "png"]));
+    let picture = args.view.plot_file();
     if let (Some(file), true) = (picture, args.changes) {
         bail!("-o {}: --changes is no plot; it takes a file that ends in .html, .md or .csv", file.display());
     }

@@ -2,40 +2,21 @@
 
 use super::{Block, Document, Row, Table};
 use crate::grid::{Align, Cell};
-use crate::html::STYLE;
 use crate::html::charts::figure;
+use crate::html::plain_page;
 use crate::markup::Markup;
-use crate::plot::colours;
 
 pub(super) fn html(document: &Document<'_>) -> String {
-    let mut out = Markup::default();
-    out.own("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    out.open(
-        "meta",
-        &[
-            ("http-equiv", "Content-Security-Policy"),
-            ("content", "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'"),
-        ],
-    );
-    out.own("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    out.own("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    out.say("title", &document.title);
-    out.newline();
-    out.tag("style", |style| {
-        style.own(STYLE);
-        style.colours(&colours());
-    });
-    out.own("\n</head>\n<body>\n");
-    out.tag("main", |main| {
-        main.say("h1", &document.title);
-        main.newline();
-        for (i, block) in document.blocks.iter().enumerate() {
-            of_block(block, i, main);
+    plain_page(&document.title, "", |body| {
+        body.tag("main", |main| {
+            main.say("h1", &document.title);
             main.newline();
-        }
-    });
-    out.own("\n</body>\n</html>\n");
-    out.into_string()
+            for (i, block) in document.blocks.iter().enumerate() {
+                of_block(block, i, main);
+                main.newline();
+            }
+        });
+    })
 }
 
 fn of_block(block: &Block, number: usize, out: &mut Markup) {

@@ -3,10 +3,10 @@
 use groma_published::Document;
 
 use super::{Paper, PaperPicture, Papers};
-use crate::html::STYLE;
 use crate::html::charts::{FIGURE, figure};
+use crate::html::plain_page;
 use crate::markup::Markup;
-use crate::plot::{Chart, colours};
+use crate::plot::Chart;
 
 /// The page's own style, beyond a report's: links to its tables in columns.
 const OWN: &str = "nav { position: static; display: block; columns: 22rem; white-space: normal; overflow: visible; }
@@ -20,36 +20,15 @@ pub(super) fn page(all: &Papers<'_>) -> String {
         ([], [one]) => one.title(),
         _ => "Published measurements, and this machine".to_owned(),
     };
-    let mut out = Markup::default();
-    out.own("<!DOCTYPE html>\n");
-    out.with("html", &[("lang", "en")], |html| {
-        html.own("\n");
-        html.tag("head", |head| {
-            head.own("\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n");
-            head.own("<meta name=\"color-scheme\" content=\"light dark\">\n");
-            head.say("title", &title);
-            head.newline();
-            head.tag("style", |style| {
-                style.own(STYLE);
-                style.own(OWN);
-                style.colours(&colours());
-            });
-            head.newline();
-        });
-        html.newline();
-        html.tag("body", |body| {
+    plain_page(&title, OWN, |body| {
+        if all.tables.len() + all.pictures.len() > 1 {
+            body.say("h1", &title);
             body.newline();
-            if all.tables.len() + all.pictures.len() > 1 {
-                body.say("h1", &title);
-                body.newline();
-                body.tag("nav", |nav| contents(all, nav));
-                body.newline();
-            }
-            documents(all, body);
-        });
-    });
-    out.newline();
-    out.into_string()
+            body.tag("nav", |nav| contents(all, nav));
+            body.newline();
+        }
+        documents(all, body);
+    })
 }
 
 /// A link to each table and picture.

@@ -163,7 +163,7 @@ fn html_is_one_page_and_text_is_no_markup() {
     let tables = all.len();
     let page = papers(&Papers { tables: all, pictures: Vec::new() }, &Style::plain(100))
         .render(Format::Html, &Style::plain(100));
-    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert_eq!(page.matches("<h4 ").count(), tables);
     assert_eq!(page.matches("<svg ").count(), 2);
     for outside in ["<b>&\u{1b}", "<script", "http://", "https://", "\u{1b}"] {

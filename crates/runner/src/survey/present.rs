@@ -21,7 +21,7 @@ fn allowed() -> Option<Vec<u32>> {
     affinity::allowed().ok()
 }
 
-/// The named CPUs that are not among these.
+/// Those of the CPUs that are not allowed, each once.
 fn absent(cpus: &[u32], allowed: &[u32]) -> Vec<u32> {
     let mut absent: Vec<u32> = cpus.iter().copied().filter(|cpu| !allowed.contains(cpu)).collect();
     absent.sort_unstable();
@@ -46,30 +46,27 @@ impl Present {
             Cpus::OneOf(site) => &site.cpus,
         };
         let Some(allowed) = allowed() else { return Ok(planned.cpus.clone()) };
-        let absent = absent(named, &allowed);
+        let gone = absent(named, &allowed);
         // Of several, those that are left are drawn from.
-        if absent.is_empty() || matches!(planned.cpus, Cpus::OneOf(_)) && absent.len() < named.len() {
+        if gone.is_empty() || matches!(planned.cpus, Cpus::OneOf(_)) && gone.len() < named.len() {
             return Ok(planned.cpus.clone());
         }
-        if self.known.as_ref().is_none_or(|(of, _)| *of != allowed) {
-            self.known = Some((allowed, Topology::for_plan()));
+        if self.known.as_ref().is_some_and(|(of, _)| *of != allowed) {
+            self.known = None;
         }
-        let topology = self.known.as_ref().map(|(_, topology)| topology);
+        let (allowed, topology) = self.known.get_or_insert_with(|| (allowed, Topology::for_plan()));
         let point = &planned.point;
-        let found = topology.map(|topology| chosen(&point.placement, (point.workers, planned.group), topology));
-        match found {
-            Some(Ok(Cpus::Each(cpus))) if has_lost(&cpus) => Err(went_away(&absent)),
-            Some(Ok(cpus)) => Ok(cpus),
-            Some(Err(why)) => Err(format!("{}: {why}", went_away(&absent))),
-            None => Ok(planned.cpus.clone()),
+        match chosen(&point.placement, (point.workers, planned.group), topology) {
+            // Of a list that somebody named.
+            Ok(Cpus::Each(cpus)) if !absent(&cpus, allowed).is_empty() => Err(went_away(&gone)),
+            Ok(cpus) => Ok(cpus),
+            Err(why) => Err(format!("{}: {why}", went_away(&gone))),
         }
     }
 }
 
 fn went_away(cpus: &[u32]) -> String {
-    let list: Vec<String> = cpus.iter().map(u32::to_string).collect();
-    let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
-    format!("{noun} {} went away during the run", list.join(", "))
+    format!("{} went away during the run", Cpus::Each(cpus.to_vec()))
 }
 
 #[cfg(test)]

@@ -42,10 +42,16 @@ pub fn read_noted(path: &Path) -> Result<(StoredRun, Option<Lost>), StoreError> 
 /// Opens a stream or a baseline; nothing if the file is an SQLite database. Anything else is
 /// refused before more of it is read.
 pub(crate) fn open(path: &Path) -> Result<Option<Opened>, StoreError> {
-    match FileKind::open(path)? {
-        (FileKind::Sqlite, _) => Ok(None),
-        (FileKind::Stream | FileKind::Baseline, file) => Ok(Some(file)),
-        (FileKind::Lmbench | FileKind::Parquet | FileKind::Other, _) => {
+    let (kind, file) = FileKind::open(path)?;
+    lines_of(kind, file, path)
+}
+
+/// The same of a file that was opened.
+pub(crate) fn lines_of(kind: FileKind, file: Opened, path: &Path) -> Result<Option<Opened>, StoreError> {
+    match kind {
+        FileKind::Sqlite => Ok(None),
+        FileKind::Stream | FileKind::Baseline => Ok(Some(file)),
+        FileKind::Lmbench | FileKind::Parquet | FileKind::Other => {
             Err(StoreError::NotAStream { path: path.to_owned() })
         }
     }

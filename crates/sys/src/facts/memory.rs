@@ -86,7 +86,7 @@ pub(super) fn numa(book: &mut Book) {
         let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
         // A kernel reserves a few pages more or fewer from boot to boot.
         let gib = (kib + (1 << 19)) >> 20;
-        Some(if gib > 3 { format!("node{node} {gib} GiB") } else { format!("node{node} {} MiB", (kib >> 14) << 4) })
+        Some(format!("node{node} {}", if gib > 3 { format!("{gib} GiB") } else { binary(kib >> 14 << 24) }))
     };
     book.say("numa.memory", nodes.iter().filter_map(total).collect::<Vec<_>>().join(", "));
     book.say_if("numa.allowed", allowed.map(|nodes| format_cpus(&nodes)));

@@ -146,21 +146,13 @@ fn hypervisor(book: &Book, info: &CpuInfo) -> Option<String> {
     }
 }
 
-/// What the first fact of an emulated processor says.
-#[cfg(target_arch = "x86_64")]
+/// The hypervisor of an emulated processor.
 const EMULATED: &str = "QEMU (emulated)";
 
-/// Whether the processor is known to be emulated: its cycles are then none of any core. Only x86-64
+/// Whether the processor is known to be emulated: its cycles are then those of no core. Only x86-64
 /// tells.
 pub fn is_emulated() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // Without a hypervisor the leaf holds what another leaf does.
-        let hypervisor = core::arch::x86_64::__cpuid(1).ecx >> 31 == 1;
-        hypervisor && signature().is_some_and(|name| name == EMULATED)
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+    signature().is_some_and(|name| name == EMULATED)
 }
 
 /// The twelve letters of CPUID leaf 0x40000000, defined only under a hypervisor.
