@@ -1,6 +1,7 @@
 //! Writes one run into the store, round by round.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use groma_model::{End, Point, Record, Round, RunHeader};
 use rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY;
@@ -14,8 +15,27 @@ use crate::{HOST_NAME, RunStatus, Sink, Store, StoreError};
 
 /// The length of the log, in pages of 4 KiB, at which a commit checkpoints it: SQLite's default.
 const LOG_PAGES: u32 = 1000;
-/// 64 MiB.
-const LOG_PAGES_DURING_A_RUN: u32 = 16384;
+/// The most of it during a run: 64 MiB.
+const MAX_LOG_PAGES: u32 = 16384;
+/// The least of it during a run, on a file system with little room.
+const MIN_LOG_PAGES: u32 = 64;
+
+/// The length of the log at which it is checkpointed during a run, on a file system with `free`
+/// bytes: an eighth of them at most. A short survey writes 7 MB of log and 2 MB of store, and a
+/// board whose files are in memory has little more.
+fn log_pages(free: Option<u64>) -> u32 {
+    /// Bytes of a page, of which an eighth of the room is counted.
+    const EIGHT_PAGES: u64 = 8 * 4096;
+    free.map_or(MAX_LOG_PAGES, |free| {
+        (free / EIGHT_PAGES).clamp(u64::from(MIN_LOG_PAGES), u64::from(MAX_LOG_PAGES)) as u32
+    })
+}
+
+/// The free bytes of the file system of a store.
+fn room_of(store: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(store).ok().filter(|stat| stat.f_blocks > 0)?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
 
 /// Writes one run; created by [`Store::writer`]. When a call has returned, its data survives the
 /// death of this process.
@@ -126,7 +146,10 @@ impl Store {
 impl Sink for RunWriter<'_> {
     fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<(), StoreError> {
         let store = self.store;
-        store.db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES_DURING_A_RUN).map_err(|e| store.error(e))?;
+        store
+            .db
+            .pragma_update(None, "wal_autocheckpoint", log_pages(room_of(&store.path)))
+            .map_err(|e| store.error(e))?;
         store.in_transaction(|| store.insert_head(head, points, &self.owner))?;
         self.run = Some(head.run.clone());
         Ok(())

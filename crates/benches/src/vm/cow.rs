@@ -22,6 +22,7 @@
 
 use super::walk::{AREA, Faults, Walk, write_each};
 use crate::parts::{self, Composition, Part, Shown};
+use groma_harness::check_memory;
 use groma_harness::prelude::*;
 use groma_harness::sys::fork::{self, Child};
 use groma_harness::sys::io::{pipe, read, read_full, write_full};
@@ -59,6 +60,8 @@ const COPY: Part = Part::of(
 
 fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
+    // The pages and their copies.
+    check_memory(2 * AREA as u64)?;
     let mut area = Map::anonymous(AREA, Policy::Base).context("mapping memory")?;
     area.populate();
     let mut lap = Lap::begin(&area)?;

@@ -58,6 +58,7 @@ use super::walk::{AREA, Faults, Walk, read_each, write_each};
 use crate::parts::{self, Composition, Shown};
 use crate::scratch::Scratch;
 use groma_harness::Rng;
+use groma_harness::check_memory;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::file_pages::{Access, FilePages};
@@ -208,6 +209,7 @@ static PARTS: Mutex<Vec<Part>> = Mutex::new(Vec::new());
 fn memory(ctx: &Ctx) -> Result<Part, BenchError> {
     let members = ctx.workers() as usize;
     let bytes = AREA.min(TOTAL / members);
+    check_memory((bytes * members) as u64)?;
     let parts = |n| Map::guarded(bytes * n).context("mapping memory").map(|map| map.split(n));
     let own = |part: Option<Part>| part.ok_or_else(|| BenchError::Failed("no part of the memory is left".to_owned()));
     if ctx.word("object") == "private" || members == 1 {
