@@ -101,8 +101,10 @@ impl Prepared<'_> {
         let mut conditions = self.conditions;
         let of_second = conditions.as_mut().map(|all| try_conditions(all, &supervisor)).transpose()?;
         let end_of_caches = wanted(|planned| planned.end_of_caches);
+        let begun = Instant::now();
         let (found, remarks) =
             preflight(&supervisor, &gauger(&launchers), effort.preflight, seed, &measuring, end_of_caches)?;
+        let deadline = request.deadline.unwrap_or_else(|| deadline.max(slow_deadline(begun.elapsed())));
         let (host, noise_lost) = (found.host, found.noise.map(|noise| noise.lost));
         let own = found.cpu_limit;
         if let Some(limit) = request.require
@@ -235,6 +237,15 @@ fn effort_of(request: &RunRequest, points: usize) -> (Effort, Duration) {
     }
     effort.preflight = effort.preflight.min(request.total_budget() / 10);
     (effort, request.deadline.unwrap_or(deadline))
+}
+
+/// The deadline of a round on a machine whose preflight took this long: 1 to 3 s on processors of
+/// today, 20 s and more on an emulated one, where a round of a buffer beyond the caches took 7 s and
+/// more.
+fn slow_deadline(preflight: Duration) -> Duration {
+    /// A minute: a benchmark that hangs shall not hold up a run for longer.
+    const MOST: Duration = Duration::from_secs(60);
+    (preflight * 3).min(MOST)
 }
 
 /// Starts a worker behind each command, so that a command that does not start it, or swallows its

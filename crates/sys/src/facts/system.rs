@@ -38,7 +38,10 @@ pub(super) fn kernel(book: &mut Book) {
     #[cfg(target_os = "linux")]
     book.say_if("kernel.hz", tick_hz());
     book.say_if("kernel.nohz", config.nohz());
-    book.copy("kernel.nohz_full", "sys/devices/system/cpu/nohz_full");
+    // Kernels that could and were not told to print a null pointer.
+    book.copy_as("kernel.nohz_full", "sys/devices/system/cpu/nohz_full", |text| {
+        (text.trim() != "(null)").then(|| text.to_owned())
+    });
     book.say("kernel.scheduler", scheduler(book));
     book.copy("kernel.autogroup", "proc/sys/kernel/sched_autogroup_enabled");
     book.copy("kernel.rt_runtime_us", "proc/sys/kernel/sched_rt_runtime_us");
@@ -137,7 +140,7 @@ fn hypervisor(book: &Book, info: &CpuInfo) -> Option<String> {
     let in_tree = || book.tree.text("proc/device-tree/hypervisor/compatible").map(|text| text.replace('\0', " "));
     let named = book.tree.text("sys/hypervisor/type").or_else(in_tree);
     if info.get(&["flags"]).is_none() {
-        return named;
+        return named.or_else(|| is_of_an_emulator(info).then(|| EMULATED.to_owned()));
     }
     match (named, info.flag("hypervisor")) {
         (Some(name), _) => Some(name),
@@ -149,10 +152,20 @@ fn hypervisor(book: &Book, info: &CpuInfo) -> Option<String> {
 /// The hypervisor of an emulated processor.
 const EMULATED: &str = "QEMU (emulated)";
 
-/// Whether the processor is known to be emulated: its cycles are then those of no core. Only x86-64
-/// tells.
+/// Whether the processor is known to be emulated: its cycles are then those of no core.
 pub fn is_emulated() -> bool {
-    signature().is_some_and(|name| name == EMULATED)
+    let by_name =
+        || std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| is_of_an_emulator(&CpuInfo::parse(&text)));
+    signature().is_some_and(|name| name == EMULATED) || cfg!(not(target_arch = "x86_64")) && by_name()
+}
+
+/// Whether a processor that is not an x86 has the numbers that QEMU gives to the models it made up:
+/// on Arm the implementer that is reserved for software, on RISC-V QEMU's version, twice. A model of
+/// a real core has the numbers of that core.
+fn is_of_an_emulator(info: &CpuInfo) -> bool {
+    let of_software = info.get(&["CPU implementer"]).is_some_and(|number| number == "0x00");
+    let version = info.get(&["marchid"]).filter(|version| *version != "0x0" && info.get(&["mvendorid"]) == Some("0x0"));
+    of_software || version.is_some() && version == info.get(&["mimpid"])
 }
 
 /// The twelve letters of CPUID leaf 0x40000000, defined only under a hypervisor.

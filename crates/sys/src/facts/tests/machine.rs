@@ -282,8 +282,16 @@ fn hypervisor_container_and_load_are_reported() {
     }
     assert_eq!(one("proc/self/cgroup", "0::/user.slice\n", "virt.container"), None);
     // Arm has no flag for a hypervisor; on x86 a missing flag means that there is none.
+    assert_eq!(one("sys/devices/system/cpu/nohz_full", "  (null)\n", "kernel.nohz_full"), None);
     assert_eq!(one("proc/cpuinfo", ARM, "virt.hypervisor"), None);
     assert_eq!(one("proc/cpuinfo", "flags\t: fpu\n", "virt.hypervisor").as_deref(), Some("none"));
+    let emulated =
+        |cpuinfo| one("proc/cpuinfo", cpuinfo, "virt.hypervisor").is_some_and(|name| name.contains("emulated"));
+    assert!(emulated("CPU implementer\t: 0x00\n") && emulated("mvendorid: 0x0\nmarchid: 0x80202\nmimpid: 0x80202\n"));
+    assert!(
+        !emulated("mvendorid: 0x0\nmarchid: 0x0\nmimpid: 0x0\n")
+            && !emulated("mvendorid: 0x5b7\nmarchid: 0x1\nmimpid: 0x1\n")
+    );
     assert!(one("proc/cpuinfo", "flags\t: hypervisor\n", "virt.hypervisor").is_some_and(|name| name != "none"));
     let tree = "proc/device-tree/hypervisor/compatible";
     assert_eq!(one(tree, "linux,kvm\0", "virt.hypervisor").as_deref(), Some("linux,kvm"));
