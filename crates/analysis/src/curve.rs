@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use groma_model::{Quantity, Record, Unit, Value};
+use groma_stats::{CostGrowth, cost_growth};
 
 use crate::point::{Numbers, WORKERS, differ_only_in, measured_value};
 
@@ -24,6 +25,25 @@ impl Curve<'_> {
             .iter()
             .filter_map(|(x, record)| Some((self.numbers.in_units(*x), measured_value(record)?)))
             .collect()
+    }
+}
+
+impl Curve<'_> {
+    /// How the time that an operation takes grows with the number, of a latency, a bandwidth over
+    /// sizes, or a rate; `None` for other quantities, over times and workers, and where nothing
+    /// fits.
+    pub fn cost_growth(&self) -> Option<CostGrowth> {
+        let quantity = self.points.first()?.1.quantity;
+        if self.numbers == Numbers::Times || self.over == WORKERS {
+            return None;
+        }
+        let cost = |(n, value): &(f64, f64)| match quantity {
+            Quantity::Latency => Some((*n, *value)),
+            Quantity::Bandwidth if self.numbers == Numbers::Sizes => Some((*n, n / value)),
+            Quantity::Rate => Some((*n, 1.0 / value)),
+            _ => None,
+        };
+        cost_growth(&self.measured_points().iter().map(cost).collect::<Option<Vec<_>>>()?)
     }
 }
 

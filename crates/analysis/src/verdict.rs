@@ -53,7 +53,7 @@ pub(crate) fn verdict(
             Some(remark) => (State::Unresolved, Some(Reason::Unresolved(remark.clone()))),
             // Members took samples, but on a crowded machine one after the other.
             None if point.workers > 1 && samples.taken > 0 => (State::Unresolved, Some(Reason::NeverTogether)),
-            None => (State::Failed, Some(Reason::NoSamples)),
+            None => (State::Failed, Some(missing_series(metric, rounds).unwrap_or(Reason::NoSamples))),
         };
     };
     let ci = head.interval.as_ref();
@@ -68,7 +68,7 @@ pub(crate) fn verdict(
     let share = clean as f64 / taken.max(1) as f64;
     let all_clean = clean == taken;
     if !all_clean && (share < NOISY_SHARE || clean < MIN_CLEAN_SAMPLES) {
-        return (State::Unresolved, Some(Reason::TooFewClean { clean, taken }));
+        return (State::Unresolved, Some(Reason::TooFewClean { clean, taken, mostly: samples.mostly(point.drops) }));
     }
     if share < OK_SHARE {
         return (State::Noisy, Some(Reason::FewClean { clean, taken }));
@@ -90,6 +90,16 @@ pub(crate) fn verdict(
         return (State::Noisy, Some(Reason::Wide { limit: MAX_HALF_WIDTH }));
     }
     (State::Ok, None)
+}
+
+/// The series of a metric that no round has, if the rounds have others.
+fn missing_series(metric: &Metric, rounds: &[Round]) -> Option<Reason> {
+    let there = || rounds.iter().flat_map(|round| &round.result.output.series);
+    let missing = metric.derivation.sources().into_iter().find(|of| there().all(|series| series.name != **of))?;
+    let mut names: Vec<String> = there().map(|series| series.name.clone()).collect();
+    names.sort();
+    names.dedup();
+    (!names.is_empty()).then(|| Reason::NoSeries { wanted: missing.clone(), there: names })
 }
 
 /// The flags of a value.

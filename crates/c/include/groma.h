@@ -25,7 +25,7 @@
  *     }
  *
  * Link with `pkg-config --libs groma`. groma.h(3) is the reference, docs/writing-benchmarks-in-c.md
- * the guide. C11, and C++11 or later; groma.hpp is a layer for C++17.
+ * the guide. C99 and C++11 or later; groma.hpp is a layer for C++17.
  *
  * Every structure begins with its size, and a field that is zero has its default, so a program that
  * is compiled today runs with a later library. Strings are UTF-8. What a descriptor points to must
@@ -33,6 +33,10 @@
  */
 #ifndef GROMA_H
 #define GROMA_H
+
+#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "groma.h needs C99 or later (-std=c99, -std=gnu99)"
+#endif
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,8 +53,15 @@ extern "C" {
 /* Elements of an array. */
 #define GROMA_N(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Hides a value from the optimiser: it must be computed, and may have changed afterwards. */
-#define GROMA_KEEP(value) __asm__ volatile("" : "+r"(value) : : "memory")
+/* Hides a variable from the optimiser: it must be computed, and may have changed afterwards. What
+ * has no more bits than a register stays in one. */
+#define GROMA_KEEP(value)                                                                                    \
+    do {                                                                                                     \
+        if (sizeof(value) == 1 || sizeof(value) == 2 || sizeof(value) == 4 || sizeof(value) == sizeof(void *)) \
+            __asm__ volatile("" : "+r"(value) : : "memory");                                                 \
+        else                                                                                                 \
+            __asm__ volatile("" : "+m"(value) : : "memory");                                                 \
+    } while (0)
 
 /* What a benchmark sees of the harness during one round. */
 typedef struct groma_ctx groma_ctx;
@@ -205,12 +216,27 @@ typedef struct groma_loop {
 
 /* --- the program -------------------------------------------------------------------------- */
 
-/* Runs the command line of a program with these `n` benchmarks; `main` returns the result. It must
- * come first in `main`: every worker process starts there. A bad descriptor is one line on standard
- * error and exit code 2. */
+/* Runs the command line of a program with these `n` benchmarks and those that are registered; `main`
+ * returns the result. It must come first in `main`: every worker process starts there. A bad
+ * descriptor is one line on standard error and exit code 2. */
 int groma_main(int argc, char **argv, const groma_bench *benches, size_t n);
 /* The same, with groma's own benchmarks beside them. */
 int groma_main_with_groma(int argc, char **argv, const groma_bench *benches, size_t n);
+/* Adds a benchmark to those of the program, before groma_main(). */
+void groma_register(const groma_bench *bench);
+/* The same beside the benchmark's functions, in any file of a program in C:
+ *
+ *     GROMA_BENCH(getppid_call, .name = "my.getppid", .run = run);
+ *     GROMA_MAIN()
+ *
+ * In C++, groma.hpp has GROMA_BENCHMARK(). */
+#define GROMA_BENCH(id, ...)                                                                                 \
+    static const groma_bench groma_bench_##id = {.size = sizeof(groma_bench), __VA_ARGS__};                  \
+    __attribute__((__constructor__)) static void groma_register_##id(void) { groma_register(&groma_bench_##id); } \
+    extern int groma_bench_##id##_ends_with_a_semicolon
+#define GROMA_MAIN()                                                                                         \
+    int main(int argc, char **argv) { return groma_main(argc, argv, NULL, 0); }                              \
+    extern int groma_main_ends_with_a_semicolon
 /* The version of the library: "0.1.0". */
 const char *groma_version(void);
 

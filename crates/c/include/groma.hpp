@@ -52,6 +52,9 @@
 #include <utility>
 #include <vector>
 
+#if __cplusplus < 201703L
+#error "groma.hpp needs C++17 or later (-std=c++17); groma.h needs C++11"
+#endif
 #if !defined(__cpp_exceptions)
 #error "groma.hpp needs exceptions; use groma.h with -fno-exceptions"
 #endif
@@ -96,8 +99,12 @@ template <class T> inline __attribute__((always_inline)) void keep(T &&value)
     using Plain = std::remove_cv_t<Value>;
     constexpr bool changes = std::is_lvalue_reference_v<T> && !std::is_const_v<Value>;
     constexpr bool is_float = std::is_same_v<Plain, float> || std::is_same_v<Plain, double>;
-    constexpr bool is_word = std::is_scalar_v<Value> && sizeof(Value) <= sizeof(void *);
-    if constexpr (is_float && changes)
+    constexpr bool is_word = std::is_scalar_v<Value> && sizeof(std::decay_t<Value>) <= sizeof(void *);
+    if constexpr (std::is_array_v<Value> || std::is_function_v<Value>) {
+        /* What is there may be read and changed through its address. */
+        std::decay_t<Value> address = value;
+        __asm__ volatile("" : "+r"(address) : : "memory");
+    } else if constexpr (is_float && changes)
         __asm__ volatile("" : "+" GROMA_FLOAT_REGISTER(value) : : "memory");
     else if constexpr (is_float)
         __asm__ volatile("" : : GROMA_FLOAT_REGISTER(value) : "memory");
@@ -231,6 +238,12 @@ namespace detail {
 template <class F> constexpr bool is_staged = std::is_invocable_v<F &, uint64_t, Watch &>;
 template <class F> constexpr bool is_loop = is_staged<F> || std::is_invocable_v<F &, uint64_t>;
 
+/* A conversion that no compiler calls useless where the types are one. */
+template <class To, class From> constexpr To convert(From value)
+{
+    return static_cast<To>(value);
+}
+
 inline double above_zero(double per_iter)
 {
     if (per_iter > 0)
@@ -305,7 +318,7 @@ class Ctx {
     groma_ctx *raw() const { return raw_; }
 
     /* The values of parameters. */
-    size_t size(const char *param) const { return static_cast<size_t>(groma_int(raw_, param)); }
+    size_t size(const char *param) const { return detail::convert<size_t>(groma_int(raw_, param)); }
     uint64_t integer(const char *param) const { return groma_int(raw_, param); }
     std::chrono::nanoseconds time(const char *param) const { return std::chrono::nanoseconds(groma_int(raw_, param)); }
     std::string_view word(const char *param) const { return view(groma_word(raw_, param)); }
@@ -465,6 +478,7 @@ class Bench {
         return series(std::move(name), std::move(summary), std::move(of)).two_loops(GROMA_QUOTIENT, std::move(to));
     }
     Bench &detail() { return last_output("detail").detail = 1, *this; }
+    Bench &body(std::function<void(Ctx &)> body) { return body_ = std::move(body), *this; }
     Bench &of_quantity(Quantity q)
     {
         groma_output &it = last_output("of_quantity");
@@ -540,14 +554,21 @@ inline Bench bench(std::string name, std::function<void(Ctx &)> body)
     return Bench(std::move(name), std::move(body));
 }
 
+namespace detail {
+template <class T, class = void> struct HasCheck : std::false_type {};
+template <class T> struct HasCheck<T, std::void_t<decltype(std::declval<T &>().check(std::declval<Ctx &>()))>>
+    : std::true_type {};
+} // namespace detail
+
 /* A benchmark that is a class: T(Ctx &) sets up, run(iters) or run(iters, watch) is the loop,
- * check(Ctx &) proves, and the destructor frees. */
+ * check(Ctx &), if it has one, proves, and the destructor frees. */
 template <class T> Bench bench(std::string name)
 {
     return Bench(std::move(name), [](Ctx &ctx) {
         T state(ctx);
         ctx.measure([&](auto &&...args) -> decltype(state.run(args...)) { return state.run(args...); });
-        state.check(ctx);
+        if constexpr (detail::HasCheck<T>::value)
+            state.check(ctx);
     });
 }
 
@@ -559,6 +580,9 @@ template <class F> Bench loop(std::string name, F body)
         ctx.measure(own);
     });
 }
+
+/* The description of a benchmark whose body follows it, for GROMA_BENCHMARK(). */
+inline Bench named(std::string name) { return Bench(std::move(name), nullptr); }
 
 /* --- the program --------------------------------------------------------------------------- */
 
@@ -594,6 +618,47 @@ inline int main_with_groma(int argc, char **argv, std::vector<Bench> benches)
     return run_program(argc, argv, std::move(benches), groma_main_with_groma);
 }
 
+namespace detail {
+
+/* Those of GROMA_BENCHMARK(), in the order of their lines in a file. */
+inline std::vector<Bench> &registered()
+{
+    static std::vector<Bench> benches;
+    return benches;
+}
+inline bool add(Bench bench, void (*body)(Ctx &))
+{
+    registered().push_back(std::move(bench.body(body)));
+    return true;
+}
+inline bool add(const char *name, void (*body)(Ctx &)) { return add(named(name), body); }
+
+} // namespace detail
+
+/* The command line of a program with the benchmarks of GROMA_BENCHMARK(). */
+inline int main_of_registered(int argc, char **argv)
+{
+    return main(argc, argv, detail::registered());
+}
+
 } // namespace groma
+
+/* A benchmark where its body is, of any file of the program:
+ *
+ *     GROMA_BENCHMARK("text.copy")(groma::Ctx &ctx) { ... }
+ *     GROMA_BENCHMARK(groma::named("text.hash").size_param("size", "bytes").quick("64"))(groma::Ctx &ctx) { ... }
+ *     GROMA_MAIN()
+ */
+#define GROMA_BENCHMARK(...) GROMA_BENCHMARK_NUMBERED(__COUNTER__, __VA_ARGS__)
+#define GROMA_BENCHMARK_NUMBERED(n, ...) GROMA_BENCHMARK_DEFINED(n, __VA_ARGS__)
+#define GROMA_BENCHMARK_DEFINED(n, ...)                                                                     \
+    static void groma_body_##n(groma::Ctx &);                                                               \
+    __attribute__((__unused__)) static const bool groma_is_added_##n =                                      \
+        groma::detail::add(__VA_ARGS__, groma_body_##n);                                                    \
+    static void groma_body_##n
+#undef GROMA_MAIN
+#define GROMA_MAIN()                                                                                        \
+    int main(int argc, char **argv) { return groma::main_of_registered(argc, argv); }                       \
+    static_assert(true, "a semicolon may follow")
 
 #endif

@@ -7,6 +7,7 @@
 //! The caller of [`read_all`] vouches for the pointers of its descriptors.
 #![expect(unsafe_code, reason = "descriptors that C has written")]
 
+use crate::Address;
 use crate::abi::{self, Bench, read_array};
 use groma::harness::model::{
     About, Better, Derivation, Info, Interference, Memory, Need, Output, Param, Placement, Quantity, Scaling, Tier,
@@ -40,6 +41,9 @@ fn one_of<T: Copy>(all: &[T], number: c_int, field: &str) -> Result<T, String> {
 unsafe fn text_of(at: *const c_char, field: &str) -> Result<&'static str, String> {
     if at.is_null() {
         return Ok("");
+    }
+    if at.addr() == usize::MAX {
+        return Err(format!("{field} points nowhere: all its bits are set, as in memory that was never written"));
     }
     // SAFETY: the caller's duty.
     let text = unsafe { std::ffi::CStr::from_ptr(at) }.to_str();
@@ -82,20 +86,28 @@ const FILE: Memory = Memory::Files { copies: 1, buffers: 1, in_memory: None, sha
 ///
 /// # Safety
 /// As `groma_main` requires.
-pub(crate) unsafe fn read_all(benches: *const Bench, n: usize) -> Result<Vec<Described>, String> {
-    if n == 0 {
-        return Err("groma_main was given no benchmark".to_owned());
-    }
+pub(crate) unsafe fn read_all(
+    benches: *const Bench,
+    n: usize,
+    registered: &[Address],
+) -> Result<Vec<Described>, String> {
     // SAFETY: the caller's duty.
-    let read = unsafe { read_array(benches, n, "benches") }?;
+    let mut read = unsafe { read_array(benches, n, "benches") }?;
+    for (i, one) in registered.iter().enumerate() {
+        // SAFETY: the duty of who registered it.
+        read.push(unsafe { abi::read(one.0) }.map_err(|why| format!("registered[{i}]: {why}"))?);
+    }
+    if read.is_empty() {
+        return Err("groma_main was given no benchmark, and none is registered".to_owned());
+    }
     let mut all: Vec<Described> = Vec::new();
     for (i, bench) in read.into_iter().enumerate() {
         // SAFETY: the caller's duty.
         let described = unsafe { describe(bench) }.map_err(|why| {
             // SAFETY: as above.
-            match unsafe { abi::text(bench.name) } {
-                name if name.is_empty() => format!("benches[{i}]: {why}"),
-                name => format!("benches[{i}] ({name}): {why}"),
+            match unsafe { text_of(bench.name, "name") } {
+                Ok(name) if !name.is_empty() => format!("benches[{i}] ({name}): {why}"),
+                _ => format!("benches[{i}]: {why}"),
             }
         })?;
         if let Some(other) = all.iter().position(|other| other.info.id == described.info.id) {

@@ -26,6 +26,12 @@ unsafe fn context<'c>(at: *const c_void) -> &'c Context<'c, 'c> {
     unsafe { &*at.cast::<Context<'c, 'c>>() }
 }
 
+/// Ends the process: there is no round whose reason this could be.
+fn end_without_context(function: &str) -> ! {
+    eprintln!("{function}: the groma_ctx is a null pointer");
+    std::process::abort()
+}
+
 /// Defines functions of the header: the context by that name, then the arguments.
 macro_rules! functions {
     ($($(#[$doc:meta])* fn $name:ident($this:ident $(, $arg:ident: $type:ty)*) $(-> $out:ty)? $body:block)*) => {$(
@@ -35,6 +41,9 @@ macro_rules! functions {
         /// As the header says of its arguments.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($this: *const c_void $(, $arg: $type)*) $(-> $out)? {
+            if $this.is_null() {
+                end_without_context(stringify!($name));
+            }
             // SAFETY: see the module.
             let $this = unsafe { context($this) };
             $body

@@ -110,7 +110,7 @@ impl Found {
             *at = value * NS;
             self.n_rounds += 1;
         }
-        self.imprecise = c_int::from(record.flags.iter().any(|flag| flag == "imprecise"));
+        self.imprecise = c_int::from(record.flags.iter().any(|flag| flag.starts_with("imprecise")));
         self.not_parallel = c_int::from(measured.not_parallel);
         match record.state {
             _ if is_disturbed => {

@@ -24,6 +24,7 @@ use crate::abi::{Bench, borrowed};
 use groma::Program;
 use std::ffi::{CStr, OsString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
+use std::sync::{Mutex, PoisonError};
 
 /// See `groma_main` in the header.
 ///
@@ -59,8 +60,9 @@ unsafe fn run(program: Program, argc: c_int, argv: *const *const c_char, benches
     let word = |at: &*const c_char| unsafe { CStr::from_ptr(*at) }.to_bytes().to_vec();
     let words: Vec<OsString> =
         words.iter().take_while(|at| !at.is_null()).map(|at| OsString::from_vec(word(at))).collect();
+    let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the caller's duty.
-    match unsafe { descriptor::read_all(benches, n) } {
+    match unsafe { descriptor::read_all(benches, n, &registered) } {
         Ok(all) => c_int::from(program.benchmarks(&round::register(all)).run_words(words)),
         Err(why) => {
             let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
@@ -69,6 +71,24 @@ unsafe fn run(program: Program, argc: c_int, argv: *const *const c_char, benches
             2
         }
     }
+}
+
+/// What `groma_register` was given.
+static REGISTERED: Mutex<Vec<Address>> = Mutex::new(Vec::new());
+
+/// A descriptor that lives as long as the program.
+struct Address(*const Bench);
+
+// SAFETY: it is only read, and is a constant of the program.
+unsafe impl Send for Address {}
+
+/// See `groma_register` in the header.
+///
+/// # Safety
+/// `bench` points to a descriptor that lives as long as the program.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn groma_register(bench: *const Bench) {
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).push(Address(bench));
 }
 
 /// See `groma_version` in the header.

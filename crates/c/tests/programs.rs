@@ -100,6 +100,11 @@ fn whatever_c_code_does_ends_its_own_rounds_and_no_others() {
         ("c.proves", "failed", "groma_prove was called while a loop runs"),
         ("c.broken", "failed", "proof broken: iterations is "),
         ("c.peer", "failed", "the peer exited with code 9"),
+        ("c.null", "failed", "groma_int: the groma_ctx is a null pointer"),
+        ("c.nan", "failed", "proof broken: values stated as '' that are no number"),
+        ("c.series.nowhere", "failed", "nothing was measured or stated as 'elsewhere', only as ''"),
+        ("c.faulting", "unresolved", "samples were undisturbed: unexpected page faults in "),
+        ("c.registered", "ok", ""),
     ];
     for (id, state, why) in expected {
         let records = records(&out, id);
@@ -107,6 +112,9 @@ fn whatever_c_code_does_ends_its_own_rounds_and_no_others() {
         let well = |record: &&str| state == "ok" && was_measured(record);
         assert!(records.iter().any(|record| is_it(record) || well(record)), "{id}: not {state} {why}: {records:?}");
     }
+    assert!(err.contains("c.faulting: page faults in most samples") && err.contains("GROMA_FAULTS"), "{err}");
+    let (code, _, err) = run(&program, &["run", "c.faulting", "--strict", "--rounds", "2", "--no-store"], &[]);
+    assert!(code == 4 && err.contains("c.faulting: unresolved: only "), "{code}: {err}");
     assert!(records(&out, "c.two.net").len() == 1 && records(&out, "c.two.ratio").len() == 1, "{out}");
 }
 
@@ -174,6 +182,8 @@ fn a_bad_descriptor_is_one_line_that_names_its_field() {
     }
     let (code, _, err) = run(&program, &["list"], &[("WRONG", "22")]);
     assert!(code == 2 && err.contains("benches[1]: it uses a field that this libgroma"), "{err}");
+    let (code, _, err) = run(&program, &["list"], &[("WRONG", "23")]);
+    assert!(code == 2 && err.contains("benches[1]: name points nowhere"), "{err}");
 }
 
 /// The numbers behind these words in what `here.c` prints.

@@ -64,6 +64,10 @@ impl<'s> Earlier<'s> {
         for point in points {
             let (own, others) = rest.split_at_mut(point.metrics.len().min(rest.len()));
             rest = others;
+            // Of thousands of points a short run reaches some.
+            if own.iter().all(|record| record.value.is_none()) {
+                continue;
+            }
             let mut earlier = Vec::new();
             for rounds in self.rounds_of(point) {
                 earlier.push(rounds);

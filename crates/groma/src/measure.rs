@@ -9,7 +9,7 @@ use crate::print::{print_measured, style};
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::store::{is_mistake, open_store, state_dir};
-use crate::wanted::{Missing, Wanted, nothing_measured};
+use crate::wanted::{Missing, Wanted, hints, nothing_measured};
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Host, Point, Record, Round, RunHeader, State, StateCounts, plain};
 use groma_harness::sys::io as sysio;
@@ -257,6 +257,9 @@ pub(crate) fn measure(
     // From here on a signal leaves nothing behind, and printing may block: stop holding signals.
     drop(run);
     let missing = outputs.wanted.missing(request, &points, &records);
+    for hint in hints(&points, &records) {
+        warn!("{hint}");
+    }
     // What a signal left unmeasured is no failure of the machine.
     let nothing = match outcome.signal {
         Some(_) => None,

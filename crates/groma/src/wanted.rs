@@ -2,7 +2,7 @@
 //! or lacks. What a profile or a group chose cannot fail it: whoever types `groma run` did not ask
 //! for io_uring, which most containers deny.
 
-use groma_harness::model::{CpuLimit, NoiseVerdict, Point, Record, RunHeader, State};
+use groma_harness::model::{CpuLimit, Label, NoiseVerdict, Point, Record, RunHeader, State};
 use groma_report::units;
 use groma_runner::RunRequest;
 use std::time::Duration;
@@ -44,7 +44,11 @@ impl Wanted {
             let named = self.select.contains(&point.bench) && !is_measured(point);
             named || (self.strict && refused.state == State::Denied)
         };
-        if let Some((point, refused)) = all().find(|(point, refused)| fails(point, refused)) {
+        let is_named = |point: &Point| self.strict && self.select.contains(&point.bench);
+        let without_value = of_points.iter().filter(|(point, _)| is_named(point));
+        let mut without_value = without_value.filter_map(|(point, own)| Some((*point, unresolved(own)?)));
+        let failing = all().find(|(point, refused)| fails(point, refused)).or_else(|| without_value.next());
+        if let Some((point, refused)) = failing {
             let (name, state) = (point.name(), refused.state.word());
             return Missing { failure: Some(format!("{name}: {state}: {}", refused.reason)), excused: None };
         }
@@ -69,6 +73,61 @@ impl Wanted {
 /// The first metric of a point that the machine denies or lacks.
 fn refusal(records: &[Record]) -> Option<&Record> {
     records.iter().find(|record| matches!(record.state, State::Denied | State::Unsupported))
+}
+
+/// Why a point has no value, if it was measured and has none.
+fn unresolved(records: &[Record]) -> Option<&Record> {
+    let first = records.iter().find(|record| record.state == State::Unresolved);
+    first.filter(|_| records.iter().all(|record| record.state == State::Unresolved))
+}
+
+/// What the authors of benchmarks other than groma's have to know: what these do in most of their
+/// samples without declaring it, so that those are dropped, and that an operation is longer than
+/// rounds are. A sentence for each benchmark.
+pub(crate) fn hints(points: &[Point], records: &[Record]) -> Vec<String> {
+    /// Of the calibration, the warm-up, the check of scaling and the fewest samples.
+    const ITERATIONS: u32 = 12;
+    let of_groma = groma_benches::all();
+    let mut told: Vec<(&str, String)> = Vec::new();
+    let mut rest = records;
+    for point in points {
+        let (own, others) = rest.split_at(point.metrics.len().min(rest.len()));
+        rest = others;
+        if of_groma.iter().any(|one| one.info.id == point.bench) {
+            continue;
+        }
+        if own.iter().any(|record| record.state == State::Timeout) {
+            let sentence = format!(
+                "{}: a round is {ITERATIONS} iterations or more: if one takes a second, name a longer --deadline and \
+                 --budget, such as --deadline 1m --budget 10m",
+                point.bench
+            );
+            told.push((&point.bench, sentence));
+            continue;
+        }
+        let is_dropped = |record: &&Record| record.state == State::Unresolved && record.samples > 0;
+        let in_most = |record: &Record, label: Label| {
+            let counts = &record.labels.0;
+            let of_label = counts.iter().find(|(letter, _)| *letter == label.letter()).map_or(0, |(_, n)| *n);
+            of_label * 2 > record.samples as u64
+        };
+        for (label, does, kind, name) in
+            [(Label::Faulted, "page faults", "FAULTS", "Faults"), (Label::Voluntary, "waiting", "BLOCKING", "Blocking")]
+        {
+            let found = point.drops.has(label) && own.iter().filter(is_dropped).any(|record| in_most(record, label));
+            if found && told.iter().all(|(bench, _)| *bench != point.bench) {
+                let sentence = format!(
+                    "{}: {does} in most samples, which are dropped: if that belongs to the operation, say so \
+                     (interference: GROMA_{kind}, in C++ groma::{name}, in Rust Interference::{name}; of what \
+                     creates processes or threads GROMA_TASKS, Tasks)",
+                    point.bench
+                );
+                told.push((&point.bench, sentence));
+            }
+        }
+    }
+    told.dedup_by_key(|(bench, _)| *bench);
+    told.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
 /// Whether something was measured, whatever came out.

@@ -369,6 +369,10 @@ impl<'j> Ctx<'j> {
     /// As [`Ctx::state_as`], of what probes found. Unless it was seen `alone` ([`Cost::alone`]), it
     /// is what a busy sibling thread leaves, and labelled so.
     pub fn state_seen(&mut self, series: &str, value: f64, alone: bool) {
+        if !value.is_finite() {
+            self.prove(&format!("values stated as '{series}' that are no number"), "0", 1.0, ..=0.0);
+            return;
+        }
         let at = self.output.series.iter().position(|s| s.name == series).unwrap_or_else(|| {
             self.output.series.push(Series::stated(series, Vec::new()));
             self.output.series.len() - 1

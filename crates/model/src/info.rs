@@ -318,6 +318,17 @@ impl<S> Derivation<S> {
         }
     }
 
+    /// All series that it is computed from.
+    pub fn sources(&self) -> Vec<&S> {
+        match self {
+            Derivation::Series(of) | Derivation::Max(of) => vec![of],
+            Derivation::Difference { of, minus: other, .. }
+            | Derivation::Ratio { of, to: other }
+            | Derivation::Scaled { of, by: other }
+            | Derivation::Totals { of, to: other } => vec![of, other],
+        }
+    }
+
     /// Whether there is one value for all rounds instead of one per round. Then there is no
     /// interval.
     pub fn takes_all_rounds(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Flags and reasons of a record: verdicts of the statistics, for people.
 
-use crate::{AtOneClock, Remark};
+use crate::{AtOneClock, Label, Remark};
 use std::fmt;
 
 /// A property of a record that does not decide its state. Records and JSON contain its text, whose
@@ -149,6 +149,13 @@ pub enum Reason {
     Unresolved(Remark),
     /// No round took a sample.
     NoSamples,
+    /// No round measured or stated the series that the metric is computed from.
+    NoSeries {
+        /// Its name.
+        wanted: String,
+        /// The names of those that there are.
+        there: Vec<String>,
+    },
     /// In no round were all members of the worker group undisturbed at the same time.
     NeverTogether,
     /// The confidence interval of a difference contains zero.
@@ -159,6 +166,8 @@ pub enum Reason {
         clean: usize,
         /// All samples.
         taken: usize,
+        /// What disturbed most samples, and how many, where one thing did.
+        mostly: Option<(Label, u64)>,
     },
     /// Fewer than half of the samples were undisturbed.
     FewClean {
@@ -182,8 +191,10 @@ pub enum Reason {
 impl Reason {
     /// Whether this is the text of [`Reason::TooFewClean`].
     pub fn is_too_few_clean(text: &str) -> bool {
-        let counts = text.strip_prefix("only ").and_then(|rest| rest.strip_suffix(" samples were undisturbed"));
+        let counts = text.strip_prefix("only ").and_then(|rest| rest.split_once(" samples were undisturbed"));
         counts
+            .filter(|(_, rest)| rest.is_empty() || rest.starts_with(": "))
+            .map(|(counts, _)| counts)
             .and_then(|counts| counts.split_once(" of "))
             .is_some_and(|(clean, taken)| [clean, taken].iter().all(|count| count.parse::<usize>().is_ok()))
     }
@@ -198,8 +209,19 @@ impl fmt::Display for Reason {
             Reason::Unresolved(remark) => write!(f, "{remark}"),
             Reason::NeverTogether => f.write_str("the members of the group were never undisturbed at the same time"),
             Reason::NoSamples => f.write_str("took no samples"),
+            Reason::NoSeries { wanted, there } => {
+                let there: Vec<String> = there.iter().map(|name| format!("'{name}'")).collect();
+                write!(f, "nothing was measured or stated as '{wanted}', only as {}", there.join(", "))
+            }
             Reason::NotDistinctFromZero => f.write_str("the difference cannot be told from zero"),
-            Reason::TooFewClean { clean, taken } => write!(f, "only {clean} of {taken} samples were undisturbed"),
+            Reason::TooFewClean { clean, taken, mostly } => {
+                write!(f, "only {clean} of {taken} samples were undisturbed")?;
+                match mostly {
+                    Some((label, n)) => write!(f, ": {} in {n}", label.meaning()),
+                    None if clean * 2 > *taken => write!(f, ": fewer than {MIN_CLEAN_SAMPLES}"),
+                    None => Ok(()),
+                }
+            }
             Reason::FewClean { clean, taken } => write!(f, "{clean} of {taken} samples were undisturbed"),
             Reason::FewRounds { needed } => {
                 write!(f, "too few rounds to tell the difference from zero: fewer than {needed}")
@@ -227,7 +249,10 @@ mod tests {
 
     #[test]
     fn too_few_clean_samples_are_read_back_from_their_text() {
-        assert!(Reason::is_too_few_clean(&Reason::TooFewClean { clean: 5, taken: 11 }.to_string()));
+        for mostly in [None, Some((Label::Faulted, 6))] {
+            let reason = Reason::TooFewClean { clean: 5, taken: 11, mostly };
+            assert!(Reason::is_too_few_clean(&reason.to_string()), "{reason}");
+        }
         let rounds = Reason::Rounds { same: 1, of: 2, reason: "only 5 of 11 samples were undisturbed".to_owned() };
         for other in [Reason::FewClean { clean: 5, taken: 11 }, Reason::NotDistinctFromZero, Reason::NotReached, rounds]
         {

@@ -222,7 +222,7 @@ fn too_few_clean_samples_are_noisy_then_unresolved() {
     assert_eq!(with_clean(9).state, State::Noisy);
     assert_eq!(with_clean(3).state, State::Unresolved);
     let none = with_clean(0);
-    assert_eq!(none.reason, "only 0 of 120 samples were undisturbed");
+    assert_eq!(none.reason, "only 0 of 120 samples were undisturbed: time stolen by the host or interrupts in 120");
     assert!(close(none.value, 900e-9), "kept, though never compared");
 }
 
@@ -514,7 +514,7 @@ fn below_a_fifth_or_six_clean_samples_noisy_becomes_unresolved() {
     assert_eq!(of(6, 24), (State::Noisy, "6 of 30 samples were undisturbed".to_owned()));
     assert_eq!(of(6, 25), (State::Unresolved, "only 6 of 31 samples were undisturbed".to_owned()));
     assert_eq!(of(6, 6).0, State::Ok);
-    assert_eq!(of(5, 1), (State::Unresolved, "only 5 of 6 samples were undisturbed".to_owned()));
+    assert_eq!(of(5, 1), (State::Unresolved, "only 5 of 6 samples were undisturbed: fewer than 6".to_owned()));
     assert_eq!(of(5, 0).0, State::Ok, "without a disturbed one there is no noise");
 }
 

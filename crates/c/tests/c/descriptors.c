@@ -2,6 +2,7 @@
 #include <groma.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 static int run(uint64_t iters, void *state)
 {
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
     case 20: return groma_main(argc, argv, NULL, 2);
     case 21: return groma_main(argc, argv, &later[0].now, 2);
     case 22: later[1].even_more = 1; return groma_main(argc, argv, &later[0].now, 2);
+    case 23: memset(&benches[1], 0xff, sizeof benches[1]), benches[1].size = sizeof benches[1]; break;
     }
     return groma_main(argc, argv, benches, 2);
 }

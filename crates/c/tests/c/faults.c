@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static int well(uint64_t iters, void *state)
@@ -154,6 +155,35 @@ static int two_loops(groma_ctx *ctx, void *state)
     return groma_measure(ctx, loops, GROMA_N(loops));
 }
 
+static int without_context(groma_ctx *ctx, void **state)
+{
+    (void)ctx, (void)state;
+    return groma_int(NULL, "size") > 0;
+}
+
+static int states_no_number(groma_ctx *ctx, void *state)
+{
+    (void)state;
+    groma_state(ctx, "", 0.0 / 0.0);
+    return 0;
+}
+
+static int touches_new_memory(uint64_t iters, void *state)
+{
+    enum { SIZE = 1 << 20 };
+    (void)state;
+    for (uint64_t i = 0; i < iters; i++) {
+        void *bytes = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (bytes == MAP_FAILED)
+            return errno;
+        memset(bytes, 1, SIZE);
+        munmap(bytes, SIZE);
+    }
+    return 0;
+}
+
+GROMA_BENCH(registered, .name = "c.registered", .run = well);
+
 #define BENCH .size = sizeof(groma_bench)
 
 int main(int argc, char **argv)
@@ -165,6 +195,7 @@ int main(int argc, char **argv)
         {.size = sizeof(groma_output), .name = "ratio", .how = GROMA_QUOTIENT, .of = "", .to = "control",
          .quantity = GROMA_RATIO, .own_quantity = 1},
     };
+    static const groma_output nowhere[] = {{.size = sizeof(groma_output), .name = "nowhere", .of = "elsewhere"}};
     static const groma_bench benches[] = {
         {BENCH, .name = "c.well", .run = well, .setup = lives, .cleanup = free},
         {BENCH, .name = "c.two", .measure = two_loops, .outputs = difference, .n_outputs = GROMA_N(difference)},
@@ -183,6 +214,10 @@ int main(int argc, char **argv)
         {BENCH, .name = "c.proves", .setup = keeps_context, .run = proves_while_it_runs},
         {BENCH, .name = "c.broken", .run = well, .check = breaks_a_proof},
         {BENCH, .name = "c.peer", .run = well, .setup = peer_fails},
+        {BENCH, .name = "c.null", .run = well, .setup = without_context},
+        {BENCH, .name = "c.nan", .measure = states_no_number, .timing = GROMA_STATED},
+        {BENCH, .name = "c.series", .run = well, .outputs = nowhere, .n_outputs = 1},
+        {BENCH, .name = "c.faulting", .run = touches_new_memory},
     };
     if (setjmp(gone))
         return 5;

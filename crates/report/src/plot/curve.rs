@@ -5,6 +5,7 @@ use groma_analysis::claims::declared_caches;
 use groma_analysis::curve::{Curve, Level, curves, for_levels, levels};
 use groma_analysis::point::{Numbers, WORKERS, measured_value};
 use groma_model::Record;
+use groma_stats::Order;
 
 use super::axis::{Axis, Growth};
 use super::{Border, Chart, Field, Line, Plane, Plateau, Point, Shape, Source, runs};
@@ -46,6 +47,9 @@ pub(super) fn curve(sources: &[Source<'_>], over: &str, shape: Shape<'_>, asked:
     let words: Vec<Vec<String>> = of_runs.iter().zip(&curves).map(|(run, curve)| words(run, curve)).collect();
     let mut lines: Vec<Line> = curves.iter().zip(labels(&words)).map(|(c, label)| line(c, label, densest)).collect();
     let mut about = about(&curves, &words, first, over);
+    if let Shape::Curve = shape {
+        about += &growth(&curves, &lines);
+    }
     if of_caches && lines.iter().any(|line| is_coarse(&line.points)) {
         about += &format!("; more sizes: groma run {}", first.id);
         lines.iter_mut().for_each(|line| line.joined &= !is_coarse(&line.points));
@@ -116,6 +120,25 @@ fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
         }
     };
     levels(curve).into_iter().map(plateau).collect()
+}
+
+/// How the costs of curves grow, for a few of them: their labels and formulas.
+fn growth(curves: &[Curve<'_>], lines: &[Line]) -> String {
+    /// More would fill the picture's subtitle.
+    const MAX_CURVES: usize = 4;
+    let formula = |(curve, line): (&Curve<'_>, &Line)| {
+        let fit = curve.cost_growth()?;
+        let term = match fit.order {
+            Order::Constant => String::new(),
+            order => format!("{} \u{d7} {}", units::time(fit.slope), order.word()),
+        };
+        let base = if fit.base > 0.0 { units::time(fit.base) } else { String::new() };
+        let sum: Vec<String> = [base, term].into_iter().filter(|part| !part.is_empty()).collect();
+        let or = fit.or.map(|or| format!(", or as {}", or.word())).unwrap_or_default();
+        let label = if line.label.is_empty() { String::new() } else { format!("{} ", line.label) };
+        Some(format!("; {label}costs {} (\u{b1} {:.0} %{or})", sum.join(" + "), (fit.error * 100.0).ceil()))
+    };
+    if curves.len() > MAX_CURVES { String::new() } else { curves.iter().zip(lines).filter_map(formula).collect() }
 }
 
 /// The words that describe a curve besides its metric: the run, parameters, and the rest of its
