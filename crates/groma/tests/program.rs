@@ -45,6 +45,7 @@ mod own_program;
 mod paper;
 mod parameters;
 mod privacy;
+mod python;
 mod refused;
 mod relations;
 mod remote;

@@ -5,6 +5,9 @@
 //! `grep -rn 'expect(unsafe_code' crates` lists both for an audit. The crate does not know what a
 //! benchmark is, and nothing here prints, stores or computes a statistic.
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("groma needs a 64-bit CPU: others have other system calls, and sizes that end at 4 GiB");
+
 pub mod affinity;
 pub mod arch;
 pub mod atomic;

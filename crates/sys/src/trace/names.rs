@@ -3,7 +3,9 @@
 
 /// A table of these calls: numbers as libc has them, and names.
 macro_rules! table {
-    ($($name:ident = $number:ident),* $(,)?) => { &[$((stringify!($name), libc::$number)),*] };
+    ($($(#[$condition:meta])? $name:ident = $number:ident),* $(,)?) => {
+        &[$($(#[$condition])? (stringify!($name), libc::$number)),*]
+    };
 }
 
 /// Those that every architecture has.
@@ -43,6 +45,8 @@ const EVERYWHERE: &[(&str, libc::c_long)] = table![
     sendfile = SYS_sendfile,
     socket = SYS_socket,
     connect = SYS_connect,
+    // There it is a kind of `socketcall`, or `accept4`.
+    #[cfg(not(target_arch = "s390x"))]
     accept = SYS_accept,
     accept4 = SYS_accept4,
     sendto = SYS_sendto,
