@@ -78,8 +78,9 @@ pub(in super::super) static PROGRAMS: &[Program] = &[
     },
 ];
 
-/// The smallest size of bw_file_rd and bw_mmap_rd.
-const MIN_FILE: u64 = 512;
+/// The smallest size of bw_file_rd, a word to be added up, and of bw_mmap_rd.
+const MIN_READ: u64 = 8;
+const MIN_MAPPED: u64 = 512;
 /// The block of bw_file_rd.
 const BLOCK: u64 = 64 << 10;
 
@@ -120,11 +121,11 @@ fn lat_mmap(call: &mut Call<'_>) -> Outcome {
     const TENTH: u64 = 10;
     let text = call.needed(0, "the size")?;
     let size = call.size(text)?;
-    if size < 2 * TENTH * STEP {
-        return Err(Stop::Usage(format!("'{text}': expected {} bytes or more", 2 * TENTH * STEP)));
-    }
     let file = call.needed(1, "the file")?.to_owned();
     call.at_most(2)?;
+    if size < 2 * TENTH * STEP {
+        return Err(Stop::Silent(format!("'{text}': expected {} bytes or more", 2 * TENTH * STEP)));
+    }
     call.file(&file, size)?;
     call.beside(&file)?;
     // Every 16 KiB of a tenth, or every 160 KiB of all.
@@ -149,7 +150,7 @@ fn lat_pagefault(call: &mut Call<'_>) -> Outcome {
 }
 
 fn bw_file_rd(call: &mut Call<'_>) -> Outcome {
-    let (size, mode) = file_to_read(call, ["io_only", "open2close"])?;
+    let (size, mode) = file_to_read(call, ["io_only", "open2close"], MIN_READ)?;
     // Equal blocks, if there are some; else what is left after the last whole one is not read.
     let equal = size / size.div_ceil(BLOCK);
     let block = if size % equal == 0 && equal % 8 == 0 { equal } else { size.min(BLOCK) / 8 * 8 };
@@ -159,7 +160,7 @@ fn bw_file_rd(call: &mut Call<'_>) -> Outcome {
 }
 
 fn bw_mmap_rd(call: &mut Call<'_>) -> Outcome {
-    let (size, mode) = file_to_read(call, ["mmap_only", "open2close"])?;
+    let (size, mode) = file_to_read(call, ["mmap_only", "open2close"], MIN_MAPPED)?;
     let page = page_size() as u64;
     let mode = if mode == "mmap_only" { "mapped" } else { "open_close" };
     // Whole pages, or whole blocks of the benchmark. Of less than a page opening and mapping take
@@ -171,11 +172,11 @@ fn bw_mmap_rd(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The size and the mode of a program that reads a file, which is checked.
-fn file_to_read(call: &mut Call<'_>, modes: [&'static str; 2]) -> Result<(u64, &'static str), Stop> {
+fn file_to_read(call: &mut Call<'_>, modes: [&'static str; 2], least: u64) -> Result<(u64, &'static str), Stop> {
     let text = call.needed(0, "the size")?;
     let size = call.size(text)?;
-    if size < MIN_FILE {
-        return Err(Stop::Usage(format!("'{text}': expected {MIN_FILE} bytes or more")));
+    if size < least {
+        return Err(Stop::Missing(format!("'{text}': expected {least} bytes or more")));
     }
     let expected = modes.join(" or ");
     let mode = call.needed(1, &expected)?;

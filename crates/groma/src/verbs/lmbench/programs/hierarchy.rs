@@ -88,7 +88,9 @@ fn lat_mem_rd(call: &mut Call<'_>) -> Outcome {
     /// As many binary megabytes as any machine has.
     const MAX_MEGABYTES: u64 = 1 << 24;
     let text = call.needed(0, "the megabytes")?;
-    let megabytes = call.number(&format!("'{text}'"), text, [1, MAX_MEGABYTES])?;
+    // As there 64M is 64. 1G would be 1 there, which nobody means.
+    let number = text.strip_suffix(['m', 'M']).unwrap_or(text);
+    let megabytes = call.number(&format!("'{text}'"), number, [1, MAX_MEGABYTES])?;
     fits(text, (megabytes << 20).saturating_mul(u64::from(call.copies()?)))?;
     let given: Vec<u64> = call.words.operands[1..].iter().map(|text| call.size(text)).collect::<Result<_, Stop>>()?;
     let pointer = size_of::<usize>() as u64;
