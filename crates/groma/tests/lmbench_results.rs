@@ -335,6 +335,54 @@ fn a_summary_of_a_run_says_how_to_fill_it() {
     assert!(plan.code == Some(0) && plan.out.lines().count() > 60, "{plan:?}");
 }
 
+/// What lmbench's program computes from several times, or divides, the line of an exported run has
+/// too: a protection fault is without the catching of its signal, a page fault is that of a page
+/// of what was mapped, touched and unmapped, and a mapping has its tenth touched.
+#[test]
+fn a_line_of_several_measurements_is_what_the_program_of_lmbench_computes() {
+    let place = Place::new();
+    let benches = ["signal.fault", "signal.catch", "vm.map"];
+    let params = ["signal.fault:kind=write", "vm.map:backing=file", "vm.map:touch=all,tenth", "vm.map:size=4M"];
+    let params = params.iter().flat_map(|param| ["--param", param]);
+    let run: Vec<&str> = ["run", "--rounds", "1", "--json"].into_iter().chain(benches).chain(params).collect();
+    place.json(&run);
+    place.calm();
+    let records = place.json(&["show", "--all", "--format", "json"]);
+    let records = records["metrics"].as_array().expect("metrics");
+    let micros = |id: &str, touch: Option<&str>| {
+        let is_it = |record: &&Value| record["id"] == id && touch.is_none_or(|touch| record["params"]["touch"] == touch);
+        records.iter().find(is_it).and_then(|record| record["value"].as_f64()).unwrap_or_else(|| panic!("{id}")) * 1e6
+    };
+    let file = place.groma(&["export", "--format", "lmbench"]).out;
+    let line = |begin: &str| {
+        let line = file.lines().find_map(|line| line.strip_prefix(begin)).unwrap_or_else(|| panic!("{begin}: {file}"));
+        line.trim_end_matches(" microseconds").parse::<f64>().expect("a number")
+    };
+    for (begin, expected) in [
+        ("Signal handler overhead: ", micros("signal.catch.net", None)),
+        ("Protection fault: ", (micros("signal.fault", None) - micros("signal.catch.net", None)).max(0.0)),
+        ("Pagefaults on file: ", micros("vm.map", Some("all")) / 1024.0),
+        ("4.194304 ", micros("vm.map", Some("tenth"))),
+    ] {
+        assert!((line(begin) - expected).abs() <= expected * 1e-9, "{begin}{expected}: {file}");
+    }
+}
+
+/// Two runs of a host are two rows, which say which is which.
+#[test]
+fn runs_of_one_host_are_told_apart_in_a_summary() {
+    let place = Place::new();
+    for _ in 0..2 {
+        place.json(&["run", "syscall.getppid", "--profile", "quick", "--rounds", "1", "--json"]);
+    }
+    let summary = place.groma(&["summary", "latest", "latest~1", "--format", "csv"]).out;
+    let rows: Vec<&str> = summary.lines().filter(|line| line.contains(",null call,")).collect();
+    let hosts: BTreeSet<&str> = rows.iter().filter_map(|row| row.split(',').rev().nth(4)).collect();
+    assert_eq!((rows.len(), hosts.len()), (2, 2), "{summary}");
+    let one = place.groma(&["summary", "--format", "csv"]).out;
+    assert!(hosts.iter().all(|host| !one.contains(host)), "a run alone needs no more than its host: {one}");
+}
+
 /// Views that know nothing of lmbench take an imported run.
 #[test]
 fn other_verbs_take_imported_runs() {
