@@ -439,10 +439,10 @@ pub const KINDS: &[Kind] = &[
         .is(of("mem.stride", &[("pages", "base")]).keys(&[("stride", 1), ("size", 1)])),
     kind(
         "random_load",
-        "lat_mem_rd -t: a load, in random order of pages",
+        "lat_mem_rd -t: a load, each from another page",
         Load("Random load latency"),
         Unit::Nanoseconds,
     )
     .keys(&["stride", "size"])
-    .near(&[of("mem.latency", &[("chain", "amortised"), ("pages", "base")]).keys(&[("", 1), ("size", 1)])]),
+    .near(&[of("mem.latency", &[("chain", "included"), ("pages", "base")]).keys(&[("", 1), ("size", 1)])]),
 ];

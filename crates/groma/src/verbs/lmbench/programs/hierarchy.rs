@@ -15,9 +15,10 @@ pub(in super::super) static PROGRAMS: &[Program] = &[
         letters: "tP:W:N:",
         prints: "for each stride \"stride=64, then rows of binary megabytes and nanoseconds: 0.00049 0.950",
         differs: "as there a fixed stride is one that prefetchers follow, so it is no latency of \
-                  memory; the fastest tenth of the samples; -t visits every line of a size in \
-                  random order, whatever the stride",
-        native: "groma run mem.stride --param stride=64, and with -t mem.latency --param chain=amortised",
+                  memory; the fastest tenth of the samples; with -t each load is from another page, \
+                  as there, so address translation is in it, and from another line, whatever the \
+                  stride",
+        native: "groma run mem.stride --param stride=64, and with -t mem.latency --param chain=included",
         run: lat_mem_rd,
     },
     Program {
@@ -102,7 +103,7 @@ fn lat_mem_rd(call: &mut Call<'_>) -> Outcome {
     let sizes = sizes(megabytes << 20);
     let fitting = |stride: u64| sizes.iter().copied().filter(move |size| *size >= stride);
     let want = |stride: u64, size: u64| match is_random {
-        true => Want::of("mem.latency").with("size", size).with("chain", "amortised").with("pages", "base"),
+        true => Want::of("mem.latency").with("size", size).with("chain", "included").with("pages", "base"),
         false => Want::of("mem.stride").with("size", size).with("stride", stride).with("pages", "base"),
     };
     let wants: Vec<Want> = strides.iter().flat_map(|stride| fitting(*stride).map(|size| want(*stride, size))).collect();
