@@ -260,6 +260,61 @@ fn a_line_has_the_measured_value_by_the_definition_of_lmbench() {
     });
 }
 
+/// What a program prints is what an exported run has in that line, whose sections come from another
+/// table: the same operation, net of the same, by the same credit.
+#[test]
+fn a_program_and_an_exported_run_have_the_same_lines() {
+    const ROWS: [&str; 20] = [
+        "lat_syscall -N 1 stat data",
+        "lat_syscall -N 1 open data",
+        "lat_select -N 1 -n 10 file",
+        "lat_sig -N 1 catch",
+        "lat_sig -N 1 prot data",
+        "lat_pipe -N 1",
+        "lat_proc -N 1 exec",
+        "lat_pagefault -N 1 data",
+        "lat_mmap -N 1 1m data",
+        "bw_unix -N 1",
+        "bw_pipe -N 1",
+        "bw_file_rd -N 1 1m open2close data",
+        "bw_mmap_rd -N 1 1m mmap_only data",
+        "bw_mem -N 1 64k bzero",
+        "bw_mem -N 1 64k fcp",
+        "bw_mem -N 1 64k cp",
+        "bw_mem -N 1 64k rdwr",
+        "lat_ctx -N 1 -s 4 2",
+        "tlb -N 1",
+        "lat_mem_rd -N 1 -t 1 16",
+    ];
+    /// The numbers of the last line, and what stands before the last of them. A file and a peer
+    /// have another name in a run.
+    fn last(text: &str) -> Option<(String, f64)> {
+        let line = text.lines().rfind(|line| !line.is_empty())?.replace("on data", "on file");
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let at = words.iter().rposition(|word| word.parse::<f64>().is_ok())?;
+        Some((words[..at].join(" "), words[at].parse().ok()?))
+    }
+    let compared = AtomicUsize::new(0);
+    eight_at_a_time(ROWS.to_vec(), |words| {
+        let place = Place::new();
+        std::fs::write(place.path("data"), vec![7u8; 2 << 20]).expect("a file");
+        let words: Vec<&str> = [&["lmbench"], words.split(' ').collect::<Vec<_>>().as_slice()].concat();
+        let printed = ended(place.command(&words).current_dir(place.path("")).output().expect("it starts"));
+        // A busy machine may leave the line out.
+        let Some((begin, printed)) = last(&printed.err).filter(|_| printed.code == Some(0)) else { return };
+        place.calm();
+        let file = place.groma(&["export", "--format", "lmbench"]).out;
+        let same = file.lines().filter_map(last).find(|(other, _)| *other == begin);
+        let (_, exported) = same.unwrap_or_else(|| panic!("{words:?}: no line '{begin}': {file}"));
+        // Some programs print whole microseconds.
+        let allowed = 0.01 * printed + if printed >= 10.0 { 0.51 } else { 0.0 };
+        assert!((printed - exported).abs() <= allowed, "{words:?}: {printed} printed, {exported} in the file");
+        compared.fetch_add(1, Relaxed);
+    });
+    let compared = compared.into_inner();
+    assert!(compared * 4 > ROWS.len() * 3, "only {compared} of {} programs printed a line", ROWS.len());
+}
+
 #[test]
 fn wrong_words_are_named_with_the_usage_and_what_is_not_there_without() {
     let place = Place::new();
