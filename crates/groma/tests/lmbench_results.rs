@@ -350,7 +350,8 @@ fn a_line_of_several_measurements_is_what_the_program_of_lmbench_computes() {
     let records = place.json(&["show", "--all", "--format", "json"]);
     let records = records["metrics"].as_array().expect("metrics");
     let micros = |id: &str, touch: Option<&str>| {
-        let is_it = |record: &&Value| record["id"] == id && touch.is_none_or(|touch| record["params"]["touch"] == touch);
+        let is_it =
+            |record: &&Value| record["id"] == id && touch.is_none_or(|touch| record["params"]["touch"] == touch);
         records.iter().find(is_it).and_then(|record| record["value"].as_f64()).unwrap_or_else(|| panic!("{id}")) * 1e6
     };
     let file = place.groma(&["export", "--format", "lmbench"]).out;

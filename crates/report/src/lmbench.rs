@@ -142,9 +142,7 @@ fn reading<'r>(
     let si = measured_value(record).map(|value| from.map_or(value, |ours| ours.of_value(value)));
     // Without the other metric there is no value.
     let less = from.and_then(|ours| ours.less).map_or(Some(0.0), |(metric, params)| {
-        let is_it = |other: &&&Record| {
-            other.id == metric && has_all(params, other) && other.workers == record.workers
-        };
+        let is_it = |other: &&&Record| other.id == metric && has_all(params, other) && other.workers == record.workers;
         records.iter().find(is_it).and_then(|other| measured_value(other))
     });
     let si = si.zip(less).map(|(si, less)| if less == 0.0 { si } else { (si - less).max(0.0) });

@@ -34,7 +34,7 @@ const DEFAULT_ROUNDS: u32 = 9;
 const MORE_ROUNDS: u32 = 35;
 /// How often a point without a row gets another round. Beside a load of 8 a curve of 107 sizes lost
 /// 16 that were not reached, and one of 83 with `-N 1` lost 9 whose loads had not settled.
-const LAST_ROUNDS: u32 = 3;
+const LAST_ROUNDS: u32 = 6;
 
 /// A point to measure: a benchmark with its parameters.
 #[derive(Clone, Debug)]
