@@ -302,17 +302,23 @@ fn a_program_and_an_exported_run_have_the_same_lines() {
         let printed = ended(place.command(&words).current_dir(place.path("")).output().expect("it starts"));
         // A busy machine may leave the line out.
         let Some((begin, printed)) = last(&printed.err).filter(|_| printed.code == Some(0)) else { return };
-        place.calm();
-        let file = place.groma(&["export", "--format", "lmbench"]).out;
-        let same = file.lines().filter_map(last).find(|(other, _)| *other == begin);
-        let (_, exported) = same.unwrap_or_else(|| panic!("{words:?}: no line '{begin}': {file}"));
+        let exported = || {
+            let file = place.groma(&["export", "--format", "lmbench"]).out;
+            file.lines().filter_map(last).find(|(other, _)| *other == begin).map(|(_, number)| number)
+        };
+        // A file leaves out what was too disturbed, which a program prints.
+        let Some(exported) = exported() else {
+            place.calm();
+            assert!(exported().is_some(), "{words:?}: no line '{begin}'");
+            return;
+        };
         // Some programs print whole microseconds.
         let allowed = 0.01 * printed + if printed >= 10.0 { 0.51 } else { 0.0 };
         assert!((printed - exported).abs() <= allowed, "{words:?}: {printed} printed, {exported} in the file");
         compared.fetch_add(1, Relaxed);
     });
     let compared = compared.into_inner();
-    assert!(compared * 4 > ROWS.len() * 3, "only {compared} of {} programs printed a line", ROWS.len());
+    assert!(compared * 2 > ROWS.len(), "only {compared} of {} lines were compared", ROWS.len());
 }
 
 #[test]
@@ -373,7 +379,7 @@ fn wrong_words_are_named_with_the_usage_and_what_is_not_there_without() {
         assert_eq!((nothing.as_str(), lines.len()), ("", if code == 2 { 2 } else { 1 }), "{words:?}: {ended:?}");
     }
     // Among captured rows stands nothing else, whatever is missing; the exit code says it.
-    for words in [&["lat_mmap", "1k", "data"][..], &["lat_ctx", "1"]] {
+    for words in [&["lat_mmap", "1k", "data"][..], &["lat_cmd", "false"]] {
         let mut command = place.command(&[&["lmbench"], words].concat());
         let ended = ended(command.env_remove("GROMA_STORE").current_dir(place.path("")).output().expect("it starts"));
         assert!(ended.out.is_empty() && ended.err.is_empty() && ended.code != Some(0), "{words:?}: {ended:?}");
@@ -446,8 +452,12 @@ fn files_go_over_http_and_the_server_ends_when_told() {
     let mut command = place.command(&["lmbench", "lmhttp", "--bind", &at, "-f2", "8008"]);
     let mut server = command.env("DOCROOT", place.path("www")).spawn().expect("it starts");
     let fetch = |names: &str| {
-        let mut client =
-            place.command(&["lmbench", "lat_http", &at, "8008"]).stdin(Stdio::piped()).spawn().expect("it starts");
+        let mut client = place
+            .command(&["lmbench", "lat_http", &at, "8008"])
+            .env("GROMA_NOTES", "-")
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("it starts");
         // Without a server it ends before it reads.
         let _ = client.stdin.take().expect("a pipe").write_all(names.as_bytes());
         ended(client.wait_with_output().expect("it ends"))

@@ -116,7 +116,7 @@ fn values_arrive_at_their_points() {
     assert!(again.code == Some(0) && again.out.ends_with(": 130 values, known already\n"), "{again:?}");
 }
 
-/// Export and import are inverse: for imported runs and for one that groma measured.
+/// Export and import are inverse: for imported runs, and to four digits for one that groma measured.
 #[test]
 fn an_exported_file_gives_the_same_values() {
     let place = imported();
@@ -153,10 +153,9 @@ fn an_exported_file_gives_the_same_values() {
         let (before, after) = (values(&place, run), values(&other, "latest"));
         assert!(after.len() >= all, "{run}: {after:#?}");
         for (key, value) in &after {
-            // The inverse of some values lies between two numbers.
-            let is_near = || key.starts_with("file.create_delete") && run == "ours";
-            let near = |value: &f64| (number(&before, key) / value - 1.0).abs() < 1e-15;
-            let same = before.get(key) == Some(value) || is_near() && value.as_f64().as_ref().is_some_and(near);
+            // Of a run of groma the file has four digits, or whole files a second.
+            let near = |value: &f64| (number(&before, key) / value - 1.0).abs() < 1e-3;
+            let same = before.get(key) == Some(value) || run == "ours" && value.as_f64().as_ref().is_some_and(near);
             assert!(same, "{run}: {key}: {:?}, now {value}", before.get(key));
         }
         if run != "ours" {
