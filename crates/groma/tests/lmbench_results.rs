@@ -116,7 +116,7 @@ fn values_arrive_at_their_points() {
     assert!(again.code == Some(0) && again.out.ends_with(": 130 values, known already\n"), "{again:?}");
 }
 
-/// Export and import are inverse: for imported runs, and to four digits for one that groma measured.
+/// Export and import are inverse: for imported runs, and to four digits for a run of groma.
 #[test]
 fn an_exported_file_gives_the_same_values() {
     let place = imported();

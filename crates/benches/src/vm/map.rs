@@ -4,8 +4,8 @@
 //! - `touch=all` touches a byte of each page in between (files are read, other memory is written).
 //!   The pair then includes that, and `munmap` has pages to give back.
 //! - `touch=populate` has the kernel make all pages present within `mmap`.
-//! - `touch=tenth` stores a byte every 16 KiB of the first tenth, as lmbench's `lat_mmap` does, also
-//!   into a file.
+//! - `touch=tenth` stores a byte every 16 KiB of the first tenth, as lmbench's `lat_mmap` does;
+//!   into a file, too.
 //! - `anon` is private memory, `shmem` a file that exists in memory only, `file` a file in the work
 //!   directory (both are mapped shared), `hugetlb` reserved huge pages.
 //!
@@ -28,8 +28,8 @@
 //!
 //! **Proofs:** The answer of each call, which a child cut off from the kernel does not get; the
 //! faults that the kernel counts (none without a touch, one per page of private memory with it);
-//! what the last stores of `tenth` left in a file; and a last mapping, made in the same way, that `/proc/self/maps` shows as its own and that has
-//! all its pages resident until it is unmapped.
+//! what the last stores of `tenth` left in a file; and a last mapping, made in the same way, that
+//! `/proc/self/maps` shows as its own and that has all its pages resident until it is unmapped.
 //!
 //! **Pitfalls:**
 //! - lmbench's `lat_mmap` writes into the user's file and prints one total, which is the main value

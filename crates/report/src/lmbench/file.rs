@@ -172,8 +172,8 @@ fn loads(marker: &str, of_kind: &[&Reading<'_>]) -> String {
 }
 
 /// The number, with the decimals that lmbench prints and no fewer than four digits, since lmbench's
-/// 0.01 ns says little. One that was imported has as many as read back to the same value. Never with
-/// an exponent: lmbench's scripts leave such a cell blank.
+/// 0.01 ns says little. One that was imported has as many as read back to the same value. Never
+/// with an exponent: lmbench's scripts leave such a cell blank.
 fn number(one: &Reading<'_>) -> String {
     const DIGITS: i32 = 4;
     let Some(si) = one.si else { return String::new() };
