@@ -350,7 +350,8 @@ static void on_program_exit(int status, void *unused)
 
 static void give_up(const char *why)
 {
-    groma_lmb_say("no result: %s", why && *why ? why : "nothing was measured");
+    groma_lmb_a_part_failed = 1;
+    groma_lmb_note("no result: %s", why && *why ? why : "nothing was measured");
     if (!failed_in)
         on_exit(on_program_exit, NULL);
     failed_in = getpid();
@@ -428,11 +429,11 @@ void benchmp(benchmp_f initialize, benchmp_f benchmark, benchmp_f cleanup, int e
         return;
     }
     if (found.not_parallel)
-        groma_lmb_say("warning: the %d processes did not run side by side in every round", members);
+        groma_lmb_note("the %d processes did not run side by side in every round", members);
     if (found.imprecise)
-        groma_lmb_say("warning: imprecise: %.4g ns, 95 %% interval %.4g to %.4g ns", found.ns,
-                      found.low_ns, found.high_ns);
+        groma_lmb_note("imprecise: %.4g ns, 95 %% interval %.4g to %.4g ns", found.ns,
+                       found.low_ns, found.high_ns);
     if (found.why[0])
-        groma_lmb_say("warning: %s", found.why);
+        groma_lmb_note("%s", found.why);
     take(&found);
 }

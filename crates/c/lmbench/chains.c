@@ -105,7 +105,7 @@ static void complete(struct mem_state *state)
     state->nlines = state->pagesize / state->line;
     state->npages = (state->len + state->pagesize - 1) / state->pagesize;
     if (state->len < WORD || state->npages > INT_MAX || state->pagesize > INT_MAX) {
-        groma_lmb_say("no chain of pointers fits %zu bytes", state->len);
+        groma_lmb_note("no chain of pointers fits %zu bytes", state->len);
         exit(1);
     }
 }

@@ -11,6 +11,7 @@
 
 int optind = 1;
 int optopt = 0;
+int opterr = 0; /* for programs that set it: nothing is ever printed */
 char *optarg = NULL;
 
 /* The rest of a cluster, and the optind that belongs to it: a program that sets optind begins

@@ -77,15 +77,21 @@ void use_pointer(void *value)
     used_pointer = value;
 }
 
+/* Without parentheses: one chain of additions. */
+#define TERMS_4(i) at[i] + at[i + 1] + at[i + 2] + at[i + 3]
+#define TERMS_16(i) TERMS_4(i) + TERMS_4(i + 4) + TERMS_4(i + 8) + TERMS_4(i + 12)
+#define TERMS_64(i) TERMS_16(i) + TERMS_16(i + 16) + TERMS_16(i + 32) + TERMS_16(i + 48)
+
+/* Unrolled, a load with its addition takes a cycle, for 8 bytes. That is what bandwidths of reading
+ * are elsewhere, so vectors, which are twice as fast, would be another definition. */
 long bread(void *buffer, long length)
 {
-    const long *word = buffer, *end = word + length / (long)sizeof(long);
+    const unsigned long *at = buffer, *end = at + (length > 0 ? length / (long)sizeof *at : 0);
     unsigned long sum = 0;
-    for (; word + 16 <= end; word += 16)
-        for (int i = 0; i < 16; i++)
-            sum += (unsigned long)word[i];
-    for (; word < end; word++)
-        sum += (unsigned long)*word;
+    for (; end - at >= 128; at += 128)
+        sum += TERMS_64(0) + TERMS_64(64);
+    for (; at < end; at++)
+        sum += *at;
     return (long)sum;
 }
 
@@ -151,6 +157,18 @@ int cp(char *from, char *to, mode_t mode)
     if (in >= 0)
         close(in);
     return result;
+}
+
+static void end_now(int signo)
+{
+    (void)signo;
+    _exit(0);
+}
+
+void groma_lmb_end_in_an_hour(void)
+{
+    signal(SIGALRM, end_now);
+    alarm(60 * 60);
 }
 
 void morefds(void)

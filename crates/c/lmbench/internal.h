@@ -12,9 +12,12 @@
 
 /* --- messages.c ---------------------------------------------------------------------------- */
 
-/* One line on standard error that begins with the program's name. */
+/* One line that begins with the program's name, about a result: on a terminal, or where GROMA_NOTES
+ * wants it. */
+void groma_lmb_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same on standard error: something that the program asked for cannot be done. */
 void groma_lmb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, and exit code 2: the input is wrong. */
+/* The same as an error, and exit code 2: the input is wrong. */
 void groma_lmb_refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* Like malloc(), but says that there is no memory and exits. */
 void *groma_lmb_allocate(size_t size);
@@ -35,6 +38,8 @@ int64 groma_lmb_clock(void);
 
 /* --- results.c ----------------------------------------------------------------------------- */
 
+/* 1: a measurement since the last line that was printed has failed. */
+extern int groma_lmb_a_part_failed;
 /* Makes a time and a number of iterations the current result. */
 void groma_lmb_set(double ns, uint64 n);
 /* The time of the current result. */

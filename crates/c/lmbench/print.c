@@ -10,21 +10,23 @@
 #define MB 1e6
 #define KB 1e3
 
-static FILE *out;
+/* Where to. Programs that print themselves know it by this name. */
+FILE *ftiming;
 
 void timing(FILE *file)
 {
-    out = file;
+    ftiming = file;
 }
 
 FILE *groma_lmb_out(void)
 {
-    return out ? out : stderr;
+    return ftiming ? ftiming : stderr;
 }
 
-/* Microseconds of one of `n`, or 0. */
+/* Microseconds of one of `n`, or 0. The line ends what a failed measurement has spoilt. */
 static double usecs_each(uint64 n)
 {
+    groma_lmb_a_part_failed = 0;
     return n ? groma_lmb_time_ns() / 1000 / (double)n : 0;
 }
 
@@ -58,14 +60,14 @@ void micromb(uint64 size, uint64 n)
 
 void mb(uint64 size)
 {
-    double seconds = timespent();
+    double seconds = usecs_each(1) / 1e6;
     if (seconds > 0)
         fprintf(groma_lmb_out(), "%.2f MB/sec\n", (double)size / seconds / MB);
 }
 
 void kb(uint64 size)
 {
-    double seconds = timespent();
+    double seconds = usecs_each(1) / 1e6;
     if (seconds > 0)
         fprintf(groma_lmb_out(), "%.0f KB/sec\n", (double)size / seconds / KB);
 }
@@ -88,7 +90,7 @@ void bandwidth(uint64 size, uint64 times, int verbose)
 
 void latency(uint64 transfers, uint64 size)
 {
-    double seconds = timespent();
+    double seconds = usecs_each(1) / 1e6;
     if (!(seconds > 0) || transfers == 0)
         return;
     double rate = (double)transfers * (double)size / seconds / MB;

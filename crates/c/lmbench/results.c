@@ -12,6 +12,7 @@ static double time_ns;
 static uint64 iterations = 1;
 static result_t nothing;
 static result_t *results = &nothing;
+int groma_lmb_a_part_failed;
 
 void groma_lmb_set(double ns, uint64 n)
 {
@@ -39,9 +40,12 @@ uint64 usecs_spent(void)
     return gettime();
 }
 
+/* What a program computes from a measurement that failed is no time. Nor is the difference of two
+ * when it is negative, which as an unsigned number is huge. */
 void settime(uint64 usecs)
 {
-    time_ns = (double)usecs * 1000;
+    int is_none = groma_lmb_a_part_failed || usecs >= (uint64)1 << 62;
+    time_ns = is_none ? 0 : (double)usecs * 1000;
 }
 
 double timespent(void)

@@ -298,8 +298,8 @@ pub const REPEATS: &[Repeat] = rows! {
         => "run mem.stride --param size=4K,16K,32K,64K,256K,512K,1M,2M,4M,8M,16M,32M,64M --param stride=128",
         "the fastest tenth of the samples";
     "lmbench3:lat_mmap", "", "mmap of a file, a byte touched every 16 KB in its first tenth, munmap"
-        => "run vm.map --param size=1M --param backing=file --param touch=none,all",
-        "no page is touched, or each; never written to a file of the user's";
+        => "run vm.map --param size=1M --param backing=file --param touch=tenth",
+        "a scratch file instead of the user's";
     "lmbench3:lat_ops", "", "latency of integer and floating-point operations" => "run cpu.operation";
     "lmbench3:lat_pagefault", "", "a byte of each page of a mapped file, in random order"
         => "run vm.fault --param kind=file_minor,file_around",

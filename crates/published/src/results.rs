@@ -131,6 +131,9 @@ pub struct Ours {
     pub factor: f64,
     /// Whether groma has the time, and lmbench the rate.
     pub inverse: bool,
+    /// A metric of the same run that lmbench's program has subtracted from its value, with its
+    /// parameters.
+    pub less: Option<(&'static str, &'static [(&'static str, &'static str)])>,
     /// What differs nevertheless, or why the factor is not 1; empty for nothing.
     pub note: &'static str,
 }

@@ -38,6 +38,8 @@ pub(crate) struct Reading<'r> {
     pub(crate) record: &'r Record,
     /// The metric that it comes from; `None` for an imported value without one.
     from: Option<&'static Ours>,
+    /// What was subtracted from the value of the record.
+    less: f64,
     /// lmbench's value in SI units.
     pub(crate) si: Option<f64>,
 }
@@ -45,7 +47,7 @@ pub(crate) struct Reading<'r> {
 impl Reading<'_> {
     /// The value of the record that lmbench's value stands for, both in SI units.
     fn value_of(&self, si: f64) -> f64 {
-        self.from.map_or(si, |ours| ours.value(si))
+        self.from.map_or(si, |ours| ours.value(si + self.less))
     }
 }
 
@@ -92,7 +94,7 @@ fn best<'r>(
 ) -> Vec<Reading<'r>> {
     let mut found: Vec<(usize, Reading<'r>)> = Vec::new();
     let all = alternatives.iter().flat_map(|from| records.iter().map(move |record| (*from, *record)));
-    for (rank, reading) in all.filter_map(|(from, record)| reading(kind, from, copies, record)) {
+    for (rank, reading) in all.filter_map(|(from, record)| reading(kind, from, copies, record, records)) {
         let is_it = |(_, other): &&mut (usize, Reading<'_>)| {
             (&other.keys, other.remote, other.name) == (&reading.keys, reading.remote, reading.name)
         };
@@ -115,6 +117,7 @@ fn reading<'r>(
     from: Option<&'static Ours>,
     copies: u32,
     record: &'r Record,
+    records: &[&'r Record],
 ) -> Option<(usize, Reading<'r>)> {
     let keys = match from {
         Some(ours) => keys_of(ours, record)?,
@@ -137,6 +140,12 @@ fn reading<'r>(
         _ => return None,
     };
     let si = measured_value(record).map(|value| from.map_or(value, |ours| ours.of_value(value)));
+    // Without the other metric there is no value.
+    let less = from.and_then(|ours| ours.less).map_or(Some(0.0), |(metric, params)| {
+        let is_it = |other: &&&Record| other.id == metric && has_all(params, other) && other.workers == record.workers;
+        records.iter().find(is_it).and_then(|other| measured_value(other))
+    });
+    let si = si.zip(less).map(|(si, less)| if less == 0.0 { si } else { (si - less).max(0.0) });
     // 0 of a record of groma is below its resolution, and has no inverse.
     let si = si.filter(|si| si.is_finite());
     let remote = record.placement == Placement::Remote;
@@ -144,13 +153,17 @@ fn reading<'r>(
     let is_peer = !matches!(kind.form, Form::Named(_)) || kind.tasks == Tasks::Several;
     let device = || record.params.word("on").filter(|_| kind.tasks == Tasks::One);
     let name = record.fact(LMBENCH_NAME).or_else(device).filter(|_| is_peer);
-    Some((rank, Reading { kind, keys, name, remote, record, from, si }))
+    Some((rank, Reading { kind, keys, name, remote, record, from, less: less.unwrap_or(0.0), si }))
+}
+
+/// Whether a record has these parameters.
+fn has_all(params: &[(&str, &str)], record: &Record) -> bool {
+    params.iter().all(|(name, text)| record.params.get(name).is_some_and(|value| value.is_typed(text)))
 }
 
 /// The keys of a record of a metric; `None` if it is another metric or point.
 fn keys_of(ours: &Ours, record: &Record) -> Option<Vec<u64>> {
-    let has = |(name, text): &(&str, &str)| record.params.get(name).is_some_and(|value| value.is_typed(text));
-    if record.id != ours.metric || !ours.params.iter().all(has) {
+    if record.id != ours.metric || !has_all(ours.params, record) {
         return None;
     }
     let key = |(name, times): &(&str, u64)| match (*name, *times) {

@@ -4,6 +4,8 @@
 //! - `touch=all` touches a byte of each page in between (files are read, other memory is written).
 //!   The pair then includes that, and `munmap` has pages to give back.
 //! - `touch=populate` has the kernel make all pages present within `mmap`.
+//! - `touch=tenth` stores a byte every 16 KiB of the first tenth, as lmbench's `lat_mmap` does;
+//!   into a file, too.
 //! - `anon` is private memory, `shmem` a file that exists in memory only, `file` a file in the work
 //!   directory (both are mapped shared), `hugetlb` reserved huge pages.
 //!
@@ -22,15 +24,16 @@
 //! - timed `size=64K backing=anon touch=none`: `clock munmap clock`; munmap is timed alone
 //! - timed `size=1M backing=anon touch=all`: `mmap page_faults clock munmap clock`; touches are not
 //!   timed
+//! - `size=1M backing=file touch=tenth`: `MAP_SHARED,`, not `MAP_POPULATE`
 //!
 //! **Proofs:** The answer of each call, which a child cut off from the kernel does not get; the
 //! faults that the kernel counts (none without a touch, one per page of private memory with it);
-//! and a last mapping, made in the same way, that `/proc/self/maps` shows as its own and that has
-//! all its pages resident until it is unmapped.
+//! what the last stores of `tenth` left in a file; and a last mapping, made in the same way, that
+//! `/proc/self/maps` shows as its own and that has all its pages resident until it is unmapped.
 //!
 //! **Pitfalls:**
-//! - lmbench's `lat_mmap` writes into the user's file, touches the first tenth in steps of 16 KiB,
-//!   and prints one total. Here the file is a scratch file, and what is touched is a parameter.
+//! - lmbench's `lat_mmap` writes into the user's file and prints one total, which is the main value
+//!   of `backing=file touch=tenth`. Here the file is a scratch file.
 //! - The kernel merges anonymous memory with neighbouring anonymous memory, which is another
 //!   operation: such neighbours are fenced off first.
 //! - Threads that map at the same time are each other's neighbours.
@@ -69,8 +72,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .standard(&["file"]),
             Param::word(
                 "touch",
-                "between the two calls: nothing, a touch of each page, or all pages populated by mmap",
-                &["none", "all", "populate"],
+                "between the two calls: nothing, a touch of each page, all pages populated by mmap, or \
+                 a store every 16 KiB of the first tenth",
+                &["none", "all", "populate", "tenth"],
             )
             .quick(&["none"])
             .standard(&["all"]),
@@ -98,10 +102,24 @@ fn combination_tier(params: &Params) -> Tier {
     }
 }
 
-/// A file that is touched is written first; the others are holes.
+/// A file that is read is written first; the others are holes, of which stores fill a part.
 fn files(params: &Params) -> u64 {
-    let is_written = params.word("backing") == Some("file") && params.word("touch") != Some("none");
-    if is_written { params.int("size").unwrap_or(0) } else { 0 }
+    let size = params.int("size").unwrap_or(0);
+    match (params.word("backing"), params.word("touch")) {
+        (Some("file"), Some("all" | "populate")) => size,
+        (Some("file"), Some("tenth")) => size / TENTH as u64,
+        _ => 0,
+    }
+}
+
+/// Of `touch=tenth`: the share that is stored into, and the bytes between two stores (lmbench's
+/// `lat_mmap`).
+const TENTH: usize = 10;
+const STEP: usize = 16 << 10;
+
+/// Where `touch=tenth` stores: no page twice.
+fn stores(size: usize, page: usize) -> impl ExactSizeIterator<Item = usize> {
+    (0..size / TENTH).step_by(STEP.max(page))
 }
 
 /// The most memory that is touched. 4 MiB take 1.1 ms, and a round has four loops that do it some
@@ -121,7 +139,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if !size.is_multiple_of(page) {
         return Err(BenchError::Unsupported(format!("{size} bytes are not a multiple of the page size, {page}")));
     }
-    if touch != "none" && size > MAX_TOUCHED_BYTES {
+    let touched = if touch == "tenth" { stores(size, page).len() * page } else { size };
+    if touch != "none" && touched > MAX_TOUCHED_BYTES {
         return Err(BenchError::Unsupported(format!("no more than {} MiB are touched", MAX_TOUCHED_BYTES >> 20)));
     }
     let scratch;
@@ -135,7 +154,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
             } else {
                 scratch = Scratch::new(ctx)?;
                 // A file that is not read need not be written.
-                file = scratch.random_file(if touch == "none" { 0 } else { size as u64 }, ctx)?;
+                let is_read = matches!(touch, "all" | "populate");
+                file = scratch.random_file(if is_read { size as u64 } else { 0 }, ctx)?;
                 file.set_len(size as u64).context("sizing the file")?;
             }
             Backing::File(file.as_fd())
@@ -144,10 +164,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let map = || Mapping::new(size, backing, touch == "populate").context("mmap");
     // The sum of the touched bytes of a file.
     let seen = Cell::new(0u64);
-    let touch_pages = |map: &mut Mapping<'_>| {
-        if touch == "all" {
-            touch_each(map, page, kind, &seen);
+    // What the last stores of a tenth wrote.
+    let stored = Cell::new(0u8);
+    let touch_pages = |map: &mut Mapping<'_>| match touch {
+        "all" => touch_each(map, page, kind, &seen),
+        "tenth" => {
+            stored.set(stored.get().wrapping_add(1));
+            stores(size, page).for_each(|at| map[at] = stored.get());
         }
+        _ => {}
     };
     // A first attempt, which fails where the machine does not have that much memory.
     let mut probe = map().map_err(|why| match (&why, kind) {
@@ -159,9 +184,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
         fences.push(probe.into_fence().context("fencing off a neighbour")?);
         probe = map()?;
     }
+    // The first stores into a hole make its blocks, and wait for the disk.
+    if touch == "tenth" {
+        touch_pages(&mut probe);
+    }
     drop(probe);
 
-    let pages = if touch == "none" { 1 } else { (size / page) as u64 };
+    let pages = if touch == "none" { 1 } else { (touched / page) as u64 };
     let faults = RefCell::new(Faults::default());
     let turns = [(); 3].map(|()| Done::new());
     let [done, done_map, done_unmap] = &turns;
@@ -219,7 +248,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let same = f64::from(u8::from(seen.get() == mapped.wrapping_mul(of_one)));
         ctx.prove("the bytes touched add up to one of each page, every time", "1", same, 1.0..=1.0);
     }
-    prove_one(ctx, map()?, touch_pages, size)?;
+    if let (Backing::File(_), "tenth") = (backing, touch) {
+        let (last, left) = (stored.get(), map()?);
+        let arrived = stores(size, page).filter(|at| left[*at] == last).count() as f64;
+        let all = stores(size, page).len();
+        ctx.prove("bytes of the last stores in the file", &all.to_string(), arrived, all as f64..=all as f64);
+    }
+    prove_one(ctx, map()?, touch_pages, touched)?;
     entry::asks_the_kernel(ctx, whole);
     Ok(())
 }
@@ -241,12 +276,12 @@ fn touch_each(memory: &mut [u8], page: usize, kind: &str, seen: &Cell<u64>) {
 fn prove_faults(ctx: &mut Ctx, faults: &Faults, touches: u64) {
     match (ctx.word("touch"), ctx.word("backing")) {
         ("none", _) => faults.prove_none(ctx, touches),
-        ("all", "anon" | "hugetlb") => faults.prove_each_minor(ctx, touches),
+        ("all" | "tenth", "anon" | "hugetlb") => faults.prove_each_minor(ctx, touches),
         // A fault on a file brings several pages, and kernels differ in whether they count the
         // pages that they populate themselves.
         (touch, _) => {
             ctx.fact("faults_per_page", format!("{:.4}", faults.per_touch(touches)));
-            let least = if touch == "all" { 1.0 } else { 0.0 };
+            let least = if touch == "populate" { 0.0 } else { 1.0 };
             ctx.prove("minor faults", "1 or more (populate: any)", faults.minor as f64, least..);
             faults.prove_none_major(ctx);
         }
@@ -254,11 +289,16 @@ fn prove_faults(ctx: &mut Ctx, faults: &Faults, touches: u64) {
 }
 
 /// Proves that a last mapping, made like all the others, has the requested properties.
-fn prove_one(ctx: &mut Ctx, mut map: Mapping<'_>, touch: impl Fn(&mut Mapping<'_>), size: usize) -> Outcome {
+fn prove_one(ctx: &mut Ctx, mut map: Mapping<'_>, touch: impl Fn(&mut Mapping<'_>), touched: usize) -> Outcome {
     touch(&mut map);
     if ctx.word("touch") != "none" {
-        let (resident, pages) = (map.resident_pages().context("mincore")? as f64, (size / page_size()) as f64);
-        ctx.prove("resident pages of those touched", &pages.to_string(), resident, pages..=pages);
+        let (resident, pages) = (map.resident_pages().context("mincore")? as f64, (touched / page_size()) as f64);
+        // The kernel reads ahead, in a hole too.
+        if ctx.word("touch") == "tenth" {
+            ctx.prove("resident pages, at least those touched", &pages.to_string(), resident, pages..);
+        } else {
+            ctx.prove("resident pages of those touched", &pages.to_string(), resident, pages..=pages);
+        }
     }
     // Members of a worker group that are threads may be neighbours.
     match permissions(&map) {
@@ -294,6 +334,13 @@ mod tests {
             let tried = try_failing(&BENCH, &[("size", "1M"), ("touch", "all")], None).expect("memory");
             tried.least_ns("unmap") / tried.least_ns("map")
         });
+    }
+
+    /// As many as lmbench's `lat_mmap` stores, of the smallest size that it takes to 64 MiB.
+    #[test]
+    fn a_tenth_has_the_stores_of_lmbench() {
+        assert_eq!([320 << 10, 1 << 20, 64 << 20].map(|size| stores(size, 4096).len()), [2, 7, 410]);
+        assert_eq!(stores(1 << 20, 64 << 10).collect::<Vec<_>>(), [0, 64 << 10]);
     }
 
     #[test]

@@ -20,6 +20,11 @@
 #define _DEFAULT_SOURCE 1
 #endif
 
+/* The calls of the first RPC library: svcudp_create(), pmap_unset() and the like. */
+#ifndef PORTMAP
+#define PORTMAP
+#endif
+
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -48,6 +53,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netdb.h>
+/* Of the C library, or of libtirpc, where pkg-config names its directory. */
+#if defined(__has_include)
+#if __has_include(<rpc/rpc.h>)
+#include <rpc/rpc.h>
+#endif
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,6 +80,14 @@ typedef uint16_t uint16;
 typedef uint32_t uint32;
 typedef uint64_t uint64;
 
+/* <rpc/types.h> has these, too. */
+#ifndef TRUE
+#define TRUE (1)
+#endif
+#ifndef FALSE
+#define FALSE (0)
+#endif
+
 /* A number of iterations. */
 typedef unsigned long iter_t;
 
@@ -82,10 +101,14 @@ typedef unsigned long iter_t;
 #define SHORT 1000000
 #define MEDIUM 2000000
 #define LONGER 7500000
+#define ENOUGH REAL_SHORT
 
 /* Bytes: of a socket buffer, and of a transfer. */
 #define SOCKBUF (1024 * 1024)
 #define XFERSIZE (64 * 1024)
+
+/* The smallest line of a cache that is looked for. */
+#define SMALLEST_LINE 32
 
 /* Ports. A negative number is the port itself. */
 #define TCP_SELECT (-31233)
@@ -108,6 +131,28 @@ typedef unsigned long iter_t;
 #define SOCKOPT_RDWR 3
 #define SOCKOPT_PID 4
 #define SOCKOPT_REUSE 8
+
+/* The remote procedures of lat_rpc: a byte there and back, and the end of the server. */
+#define XACT_PROG ((u_long)404040)
+#define XACT_VERS ((u_long)1)
+#define RPC_XACT ((u_long)1)
+#define RPC_EXIT ((u_long)2)
+
+/* --- small macros --------------------------------------------------------------------------- */
+
+#define streq(a, b) (strcmp((a), (b)) == 0)
+#ifndef ABS
+#define ABS(a) ((a) < 0 ? -(a) : (a))
+#endif
+/* The arguments of fprintf(), in parentheses of their own: printed with -DDEBUG only. */
+#ifdef DEBUG
+#define debug(arguments) fprintf arguments
+#else
+#define debug(arguments)
+#endif
+/* A server that is forgotten ends after an hour. */
+#define GO_AWAY groma_lmb_end_in_an_hour()
+void groma_lmb_end_in_an_hour(void);
 
 /* --- results ------------------------------------------------------------------------------- */
 
@@ -169,14 +214,15 @@ void groma_lmb_begin(groma_lmb_loop *loop, int kind, int enough, double subtract
 iter_t groma_lmb_next(groma_lmb_loop *loop);
 double groma_lmb_ns(void);
 
-/* groma_lmb_next() reads the clock when it is entered and just before it returns. */
+/* groma_lmb_next() reads the clock when it is entered and just before it returns. The counter has
+ * the name by which bodies know it: one that does all iterations itself takes `__n` and leaves 1. */
 #define GROMA_LMB_LOOP(loop_body, kind, enough, subtract_ns)                                      \
     {                                                                                              \
         groma_lmb_loop groma_lmb_loop_;                                                            \
-        iter_t groma_lmb_left_;                                                                    \
+        iter_t __n;                                                                                \
         groma_lmb_begin(&groma_lmb_loop_, (kind), (enough), (subtract_ns));                        \
-        while ((groma_lmb_left_ = groma_lmb_next(&groma_lmb_loop_)) != 0) {                        \
-            for (; groma_lmb_left_ != 0; groma_lmb_left_--) {                                      \
+        while ((__n = groma_lmb_next(&groma_lmb_loop_)) != 0) {                                    \
+            for (; __n != 0; __n--) {                                                              \
                 loop_body;                                                                         \
             }                                                                                      \
         }                                                                                          \
@@ -205,7 +251,8 @@ double groma_lmb_ns(void);
 #define optind groma_lmb_optind
 #define optarg groma_lmb_optarg
 #define optopt groma_lmb_optopt
-extern int optind, optopt;
+#define opterr groma_lmb_opterr
+extern int optind, optopt, opterr;
 extern char *optarg;
 int getopt(int argc, char *const argv[], const char *letters);
 

@@ -44,7 +44,8 @@ double l_overhead(void);
 
 /* --- printing ------------------------------------------------------------------------------ */
 
-void timing(FILE *out); /* where to; standard error if it is never called */
+extern FILE *ftiming;   /* where to; NULL: standard error */
+void timing(FILE *out); /* sets it */
 void milli(groma_lmb_text label, uint64 n);
 void micro(groma_lmb_text label, uint64 n);
 void nano(groma_lmb_text label, uint64 n);

@@ -58,6 +58,30 @@ static void values_keep_their_precision(void)
     CHECK_NUMBER(groma_lmb_value(-1).u, 0);
 }
 
+/* Programs subtract measurements from each other, as unsigned numbers. */
+static void what_is_computed_from_no_result_is_none(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    timing(open_memstream(&text, &length));
+    groma_lmb_set(0, 7);
+    settime((uint64)(7 * (0.0 - 3.5)));
+    micro("the second failed", 7);
+    settime((uint64)0 - 1);
+    micro("negative", 7);
+    /* The first failed, and the second did not. */
+    groma_lmb_a_part_failed = 1;
+    groma_lmb_set(1000, 1);
+    settime(gettime() - 0);
+    micro("the first failed", 1);
+    settime(2);
+    micro("the next", 1);
+    fclose(ftiming);
+    timing(NULL);
+    CHECK_TEXT(text, "the next: 2.0000 microseconds\n");
+    free(text);
+}
+
 static void names_of_records(void)
 {
     static const char args[] = "-P\0001\0" "64k\0/tmp/File.x";
@@ -77,6 +101,7 @@ int main(void)
 {
     order_median_and_minimum();
     values_keep_their_precision();
+    what_is_computed_from_no_result_is_none();
     names_of_records();
     return failures > 0;
 }

@@ -5,7 +5,10 @@ set -u
 here=$(cd "$(dirname "$0")/.." && pwd)
 out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
-flags="-std=gnu11 -O2 -Wall -Wextra -Werror -I$here/include -I$here/../include"
+# As pkg-config says of an installed library.
+rpc=$(sh "$here/rpc-options" "${CC:-cc}") || exit 1
+rpc_libs=${rpc#*|}
+flags="-std=gnu11 -O2 -Wall -Wextra -Werror -I$here/include -I$here/../include ${rpc%%|*}"
 passed=0 failed=0
 
 result() {
@@ -37,7 +40,7 @@ for source in "$here"/tests/*.c; do
     esac
     engine=${GROMA_LIBS:-$out/no-engine.o}
     # shellcheck disable=SC2086
-    ${CC:-cc} $flags "$source" -o "$out/$name" "$out/libgroma-lmbench.a" $engine -lm &&
+    ${CC:-cc} $flags "$source" -o "$out/$name" "$out/libgroma-lmbench.a" $engine -lm $rpc_libs &&
         "$out/$name"
     result $? "$name"
 done

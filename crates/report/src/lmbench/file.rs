@@ -1,7 +1,6 @@
 //! A run as a result file of lmbench 3, which its own scripts read.
 //!
-//! The values are groma's; the head says so. A number has as many decimals as reading it back to
-//! the same value takes.
+//! The values are groma's; the head says so.
 
 use std::collections::BTreeSet;
 
@@ -172,13 +171,21 @@ fn loads(marker: &str, of_kind: &[&Reading<'_>]) -> String {
     if text.is_empty() { text } else { format!("\n{marker}\n{text}") }
 }
 
-/// The number with the fewest decimals, but as many as lmbench prints, that reads back as the value
-/// of the record. Never with an exponent: lmbench's scripts leave such a cell blank.
+/// The number, with the decimals that lmbench prints and no fewer than four digits, since lmbench's
+/// 0.01 ns says little. One that was imported has as many as read back to the same value. Never
+/// with an exponent: lmbench's scripts leave such a cell blank.
 fn number(one: &Reading<'_>) -> String {
+    const DIGITS: i32 = 4;
     let Some(si) = one.si else { return String::new() };
     let unit = one.kind.unit;
+    let (value, least) = (unit.of_si(si), unit.decimals());
+    let short = format!("{value:.least$}");
+    if one.record.fact("lmbench.printed").is_none() {
+        let before_point = if value > 0.0 { value.log10().floor() as i32 + 1 } else { DIGITS };
+        let decimals = usize::try_from(DIGITS - before_point).unwrap_or_default().min(12);
+        return if least == 0 { short } else { format!("{value:.*}", least.max(decimals)) };
+    }
     let reads_back = |text: &String| Some(one.value_of(unit.decimal_to_si(text))) == one.record.value;
-    let short = format!("{:.*}", unit.decimals(), unit.of_si(si));
     // The inverse of a value may lie between two numbers: then the nearest of them.
     let digits = [si, si.next_up(), si.next_down(), si].map(|si| unit.decimal_of_si(si));
     let [.., nearest] = &digits;

@@ -56,6 +56,14 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// The id of the run; empty for a published machine.
+    fn run(&self) -> &'a str {
+        match self.of {
+            SummaryRun::Run(head, _) => &head.run,
+            SummaryRun::Published(_) => "",
+        }
+    }
+
     fn cell(&self, table: &Table, column: &Column) -> Cell {
         let factor = column.factor.unwrap_or(table.factor);
         let si = match self.of {
@@ -156,10 +164,28 @@ impl SummaryRun<'_> {
 
 /// The summary of runs. A table is left out where no run has any of its values.
 pub fn lmbench_summary<'a>(runs: &[SummaryRun<'_>], style: &Style) -> document::Document<'a> {
-    let rows: Vec<Row<'_>> = runs.iter().map(|run| Row::of(*run)).collect();
+    let mut rows: Vec<Row<'_>> = runs.iter().map(|run| Row::of(*run)).collect();
+    tell_apart(&mut rows);
     let laid: Vec<Laid> = TABLES.iter().filter_map(|table| laid(table, &rows)).collect();
     super::layout::document(laid, style)
 }
+
+/// Of hosts with several runs, the name gets the run: `db1 20261129-1000`, as much of its id as
+/// tells it from the others.
+fn tell_apart(rows: &mut [Row<'_>]) {
+    let runs: Vec<(String, &str)> = rows.iter().map(|row| (row.host.clone(), row.run())).collect();
+    for (at, row) in rows.iter_mut().enumerate() {
+        let (host, run) = &runs[at];
+        let others = runs.iter().enumerate().filter(|(other, (name, _))| *other != at && name == host);
+        let common = |other: &str| run.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+        let Some(most) = others.map(|(_, (_, other))| common(other)).max() else { continue };
+        let enough = most.saturating_add(1).max(MINUTE);
+        row.host = format!("{host} {}", run.chars().take(enough).collect::<String>()).trim_end().to_owned();
+    }
+}
+
+/// The characters of an id that tell the minute of its run.
+const MINUTE: usize = "20261129T1000".len();
 
 fn laid(table: &'static Table, rows: &[Row<'_>]) -> Option<Laid> {
     let columns = || table.columns.iter();

@@ -2,10 +2,11 @@
 
 use super::options::{self, Words};
 use crate::program;
-use groma_harness::model::{Remote, plain_lines};
+use groma_harness::model::{Remote, plain, plain_lines};
 use groma_harness::sys::disk;
 use std::cell::{Cell, RefCell};
-use std::io::Write;
+use std::fs::OpenOptions;
+use std::io::{IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -39,6 +40,9 @@ pub(super) enum Stop {
     Usage(String),
     /// Something that was named is not there, or is in the way: a server, a file, a port.
     Missing(String),
+    /// What lmbench's program does not measure either: it ends without a word, as its driver
+    /// expects. The reason is a note.
+    Silent(String),
     /// Nothing could be measured.
     Unmeasured(String),
     /// A signal ended it.
@@ -73,6 +77,26 @@ pub(super) struct Call<'p> {
     pub(super) imprecise: RefCell<Vec<(String, f64)>>,
 }
 
+/// Writes a note to the file that `GROMA_NOTES` names (`-` is standard error), or to a terminal.
+/// libgroma-lmbench does the same.
+pub(super) fn note(program: &str, what: &str) {
+    let line = format!("{program}: {}\n", plain(what));
+    match std::env::var_os(NOTES).filter(|name| !name.is_empty()) {
+        Some(name) if name != "-" => {
+            let file = OpenOptions::new().append(true).create(true).open(&name);
+            if let Err(e) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+                eprintln!("{program}: {NOTES}: {}: {e}", name.display());
+            }
+        }
+        None if !std::io::stderr().is_terminal() => {}
+        // Who closed standard error does not want to know.
+        _ => drop(std::io::stderr().lock().write_all(line.as_bytes())),
+    }
+}
+
+/// The variable that says where notes go.
+const NOTES: &str = "GROMA_NOTES";
+
 impl Call<'_> {
     /// Prints a line of results on standard error, where lmbench prints them; or nothing where
     /// there is no value, which is a failure that was told before.
@@ -98,16 +122,10 @@ impl Call<'_> {
         self.tell(why);
     }
 
-    /// Says something about a line, which goes where lines do not: the parsers of result files take
-    /// every line of standard error between a heading and an empty line for a row.
+    /// Says something about a line: on a terminal, or where `GROMA_NOTES` wants it. In captured
+    /// output it would stand among the rows, whose parsers take every line for one.
     pub(super) fn tell(&self, what: &str) {
-        let name = self.program.name;
-        if STDOUT_IS_TAKEN.contains(&name) {
-            eprintln!("{name}: {what}");
-        } else {
-            // Who closed standard output does not want to know.
-            let _ = writeln!(std::io::stdout().lock(), "{name}: {what}");
-        }
+        note(self.program.name, what);
     }
 
     /// Says which values are imprecise, in one line for all.
@@ -219,9 +237,6 @@ impl Call<'_> {
     }
 }
 
-/// The programs whose results or data go to standard output.
-pub(super) const STDOUT_IS_TAKEN: [&str; 9] =
-    ["mhz", "line", "memsize", "enough", "timing_o", "loop_o", "hello", "lmdd", "lat_http"];
 /// As many members as a worker group may have.
 const MAX_COPIES: u64 = 4096;
 /// As many rounds as `groma run` takes.

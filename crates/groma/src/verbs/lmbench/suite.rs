@@ -122,7 +122,7 @@ pub(super) fn run(program: &Program, args: &SuiteArgs) -> Result<u8> {
         let name = Fact::new(LMBENCH_NAME, directory.join("XXX").display());
         file.records
             .iter_mut()
-            .filter(|record| record.id == "vm.fault")
+            .filter(|record| record.id == "vm.map" && record.params.word("touch") == Some("all"))
             .for_each(|record| record.facts.push(name.clone()));
     }
     let mut wall_s = file.end().wall_s;

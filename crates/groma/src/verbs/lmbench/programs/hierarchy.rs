@@ -15,9 +15,10 @@ pub(in super::super) static PROGRAMS: &[Program] = &[
         letters: "tP:W:N:",
         prints: "for each stride \"stride=64, then rows of binary megabytes and nanoseconds: 0.00049 0.950",
         differs: "as there a fixed stride is one that prefetchers follow, so it is no latency of \
-                  memory; the fastest tenth of the samples; -t visits every line of a size in \
-                  random order, whatever the stride",
-        native: "groma run mem.stride --param stride=64, and with -t mem.latency --param chain=amortised",
+                  memory; the fastest tenth of the samples; with -t each load is from another page, \
+                  as there, so address translation is in it, and from another line, whatever the \
+                  stride",
+        native: "groma run mem.stride --param stride=64, and with -t mem.latency --param chain=included",
         run: lat_mem_rd,
     },
     Program {
@@ -88,7 +89,9 @@ fn lat_mem_rd(call: &mut Call<'_>) -> Outcome {
     /// As many binary megabytes as any machine has.
     const MAX_MEGABYTES: u64 = 1 << 24;
     let text = call.needed(0, "the megabytes")?;
-    let megabytes = call.number(&format!("'{text}'"), text, [1, MAX_MEGABYTES])?;
+    // As there 64M is 64. 1G would be 1 there, which nobody means.
+    let number = text.strip_suffix(['m', 'M']).unwrap_or(text);
+    let megabytes = call.number(&format!("'{text}'"), number, [1, MAX_MEGABYTES])?;
     fits(text, (megabytes << 20).saturating_mul(u64::from(call.copies()?)))?;
     let given: Vec<u64> = call.words.operands[1..].iter().map(|text| call.size(text)).collect::<Result<_, Stop>>()?;
     let pointer = size_of::<usize>() as u64;
@@ -100,7 +103,7 @@ fn lat_mem_rd(call: &mut Call<'_>) -> Outcome {
     let sizes = sizes(megabytes << 20);
     let fitting = |stride: u64| sizes.iter().copied().filter(move |size| *size >= stride);
     let want = |stride: u64, size: u64| match is_random {
-        true => Want::of("mem.latency").with("size", size).with("chain", "amortised").with("pages", "base"),
+        true => Want::of("mem.latency").with("size", size).with("chain", "included").with("pages", "base"),
         false => Want::of("mem.stride").with("size", size).with("stride", stride).with("pages", "base"),
     };
     let wants: Vec<Want> = strides.iter().flat_map(|stride| fitting(*stride).map(|size| want(*stride, size))).collect();

@@ -64,11 +64,12 @@ pub(in super::super) static PROGRAMS: &[Program] = &[
     },
     Program {
         name: "lat_usleep",
-        usage: "[-r] [-u usleep|nanosleep|select|itimer] [-W microseconds] [-N repetitions] microseconds",
+        usage: "[-r] [-u usleep|nanosleep|select|pselect|itimer] [-W microseconds] [-N repetitions] microseconds",
         letters: "ru:W:N:",
         prints: "usleep 100 microseconds: 169.8769 microseconds",
         differs: "as there the length of the sleep is in the number; a sleep is timed alone; -r is \
-                  SCHED_FIFO instead of SCHED_RR, and where that is denied there is no line",
+                  SCHED_FIFO instead of SCHED_RR, and where that is denied there is no line; pselect is measured \
+                  by select, which is the same sleep of the kernel",
         native: "groma run timer.sleep --param slack=default: how late the sleep ends, without its length",
         run: lat_usleep,
     },
@@ -166,9 +167,14 @@ fn lat_rand(call: &mut Call<'_>) -> Outcome {
 
 fn lat_usleep(call: &mut Call<'_>) -> Outcome {
     let by = call.words.value('u').unwrap_or("usleep").to_owned();
-    if !["usleep", "nanosleep", "select", "itimer"].contains(&by.as_str()) {
-        return Err(Stop::Usage(format!("-u: '{by}': expected usleep, nanosleep, select or itimer")));
-    }
+    let interface = match by.as_str() {
+        // The kernel sleeps in the same function, and only the form of the time differs.
+        "pselect" => "select",
+        "usleep" | "nanosleep" | "select" | "itimer" => by.as_str(),
+        _ => {
+            return Err(Stop::Usage(format!("-u: '{by}': expected usleep, nanosleep, select, pselect or itimer")));
+        }
+    };
     let text = call.needed(0, "the microseconds to sleep")?;
     call.at_most(1)?;
     let us = call.size(text)?;
@@ -176,7 +182,7 @@ fn lat_usleep(call: &mut Call<'_>) -> Outcome {
         return Err(Stop::Usage(format!("'{text}': expected 1 to 1000000 microseconds")));
     }
     let realtime = call.has('r');
-    let want = Want::of("timer.sleep").with("interface", &by).with("length", format!("{us}us"));
+    let want = Want::of("timer.sleep").with("interface", interface).with("length", format!("{us}us"));
     let want = want.with("slack", "default").with("policy", if realtime { "fifo" } else { "other" });
     let found = point(call, want)?;
     let label = format!("{}{by} {us} microseconds", if realtime { "realtime " } else { "" });
