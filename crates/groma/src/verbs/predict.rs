@@ -92,6 +92,7 @@ pub(super) fn run(_: &Program, args: &PredictArgs) -> Result<u8> {
     }
     // JSON holds the counts, which --counts reads.
     if view.format == Format::Json {
+        counts.notes.iter().for_each(|note| warn!("{note}"));
         view.show_text(&format!("{:#}\n", counts::to_json(&counts)))?;
         return Ok(0);
     }
