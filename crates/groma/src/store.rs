@@ -5,10 +5,12 @@ use crate::earlier::Earlier;
 use crate::print::name;
 use crate::program::Program;
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
+use groma_harness::model::{End, Fact, Info, Labels, Metric, Point, Record, Round, RunHeader, WORKER_TRACER, plain};
+use groma_harness::sys::facts::user;
 use groma_store::ndjson::Lost;
 use groma_store::{Filter, Ndjson, Sink, Store, StoreError, StoredRun, names_nothing, ndjson};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The path of the store: the named one or the default.
@@ -28,10 +30,26 @@ pub(crate) fn store_path(args: &StoreArgs) -> Result<PathBuf> {
 /// When it does not exist or cannot be read.
 pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
     let path = store_path(args)?;
-    if !path.exists() {
-        bail!("{}: no store here yet: '{} run' makes one", path.display(), name());
+    match path.try_exists() {
+        Ok(false) => bail!("{}: no store here yet: '{} run' makes one", path.display(), name()),
+        Ok(true) => Store::open(&path).map_err(|e| with_owner(&path, e.into())),
+        Err(e) => Err(with_owner(&path, anyhow!("{}: cannot be read: {e}", path.display()))),
     }
-    Ok(Store::open(&path)?)
+}
+
+/// Adds whose directory is in the way, if one of another user is: `sudo` once made it in the home of
+/// a user.
+fn with_owner(path: &Path, error: anyhow::Error) -> anyhow::Error {
+    let is_there = |place: &&Path| place.symlink_metadata().is_ok();
+    // What is below cannot be seen, or is the file itself.
+    let Some(place) = path.ancestors().find(is_there) else { return error };
+    let owner = place.symlink_metadata().map_or(user(), |found| found.uid());
+    let is_refused = std::fs::File::open(place).is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
+    if owner == user() || !is_refused {
+        return error;
+    }
+    let of = if owner == 0 { "the superuser (was it made under sudo?)".to_owned() } else { format!("user {owner}") };
+    error.context(format!("{} belongs to {of}, and is closed to user {}", place.display(), user()))
 }
 
 /// Opens the store to write to it, or creates it; `None` if results are not to be kept, or cannot
@@ -46,7 +64,7 @@ pub(crate) fn open_store(none: bool, args: &StoreArgs, lost: &mut bool) -> Resul
     }
     let named = args.store.is_some();
     let opened = store_path(args).and_then(|path| {
-        let store = Store::open(&path)?;
+        let store = Store::open(&path).map_err(|e| with_owner(&path, e.into()))?;
         store.writer("")?;
         Ok(store)
     });
@@ -172,7 +190,27 @@ pub(crate) fn stored(store: &StoreArgs, run: &str) -> Result<StoredRun> {
         return Ok(stored);
     }
     let store = existing_store(store)?;
-    Ok(store.load(&store.find(run)?)?)
+    let found = store.find(run)?;
+    tell_clock(&store, run, &found)?;
+    Ok(store.load(&found)?)
+}
+
+/// Tells that the newest run of a reference is not the one whose clock is ahead.
+fn tell_clock(store: &Store, reference: &str, found: &str) -> Result<()> {
+    // An id means one run whatever the clocks say.
+    if found.starts_with(reference) {
+        return Ok(());
+    }
+    if let Some((other, started)) = store.clock_contradiction(found)? {
+        warn!(
+            "run {} was made after run {}, whose clock said {}: one of the two clocks was wrong, and the order in \
+             which they were stored counts",
+            plain(found),
+            plain(&other),
+            plain(&started)
+        );
+    }
+    Ok(())
 }
 
 /// Reads the only run of a stream with its records as they stand there, and without rounds.
@@ -241,8 +279,22 @@ pub(crate) fn benches_that_report(
     Ok(store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect())
 }
 
+/// Adds to the facts of a run that a tracer was attached after its start, as its rounds know. `rounds`
+/// are those of each point.
+pub(crate) fn add_tracer<'r>(head: &mut RunHeader, rounds: impl Iterator<Item = &'r [Round]>) {
+    const TRACER: &str = "process.tracer";
+    let tracer = |round: &Round| round.result.output.fact(WORKER_TRACER).map(str::to_owned);
+    let all: Vec<&Round> = rounds.flatten().collect();
+    let traced: Vec<String> = all.iter().filter_map(|round| tracer(round)).collect();
+    if let (None, Some(name)) = (head.environment.get(TRACER), traced.first()) {
+        let value = format!("{name}, in {} of {} rounds", traced.len(), all.len());
+        head.environment.facts.push(Fact::new(TRACER, value));
+    }
+}
+
 /// Computes the records of a run; `samples` keeps the raw samples in them.
-pub(crate) fn records(run: StoredRun, samples: bool) -> Shown {
+pub(crate) fn records(mut run: StoredRun, samples: bool) -> Shown {
+    add_tracer(&mut run.header, run.points.iter().map(|(_, rounds)| rounds.as_slice()));
     let host = run.header.host;
     let mut records = Vec::new();
     for (point, rounds) in &run.points {

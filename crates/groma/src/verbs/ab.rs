@@ -11,7 +11,7 @@ use crate::measure::{Sinks, begin, count, end_code, records, redacted};
 use crate::parse::{parse_setting, parse_state, parse_time};
 use crate::print::{print_measured, style};
 use crate::program::Program;
-use crate::store::{open_store, state_dir};
+use crate::store::{add_tracer, open_store, state_dir};
 use crate::view::{WithJunit, parse_format};
 use crate::wanted::{Missing, Wanted};
 use anyhow::{Context, Result, bail};
@@ -281,13 +281,15 @@ pub(super) fn measure(
 ) -> Result<ControlFlow<u8, InTurnsMeasured>> {
     let plan = on_both_sides(plan.to_vec());
     let mut lost = false;
+    let opening = Instant::now();
     let mut store = open_store(args.no_store, &args.store, &mut lost)?;
+    let started = started + opening.elapsed();
     let (mut run, mut progress) = match begin(request, &plan, started, store.as_mut(), false)? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
     };
     let redactor = Redactor::of_this_user();
-    let heads = heads(&run, &request.sides, request.conditions.as_ref(), &redactor);
+    let mut heads = heads(&run, &request.sides, request.conditions.as_ref(), &redactor);
     if let Some(store) = &store {
         run.recall(&Earlier::before(&heads[0], store).core_probes());
     }
@@ -318,6 +320,9 @@ pub(super) fn measure(
     complaints.dedup();
     drop(sinks);
     drop(run);
+    for (head, rounds) in heads.iter_mut().zip(&rounds) {
+        add_tracer(head, rounds.iter().map(Vec::as_slice));
+    }
     if let Some(why) = outcome.stopped {
         bail!("{why}; the rounds until then are kept");
     }

@@ -87,7 +87,6 @@ impl Input {
         if rows.iter().any(|row| row.profile == "fleet") {
             rows.retain(|row| row.profile == "fleet");
         }
-        rows.sort_by(|a, b| b.started.cmp(&a.started));
         let mut seen = HashMap::new();
         for row in rows {
             if seen.insert(row.host.clone(), ()).is_some() && !self.every_run {
