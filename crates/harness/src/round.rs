@@ -4,8 +4,9 @@ use crate::benchmark::{Benchmark, Run};
 use crate::ctx::Ctx;
 use crate::error::{BenchError, Outcome};
 use crate::instruments::Real;
-use crate::model::{Fact, Job, Placement, RoundOutput, RoundResult, State};
+use crate::model::{Fact, Job, Placement, RoundOutput, RoundResult, State, WORKER_TRACER};
 use crate::sampler::Samples;
+use crate::sys::facts::tracer;
 use crate::sys::{affinity, counters, thread};
 use crate::{auto_size, needs, worker_group};
 
@@ -67,6 +68,8 @@ pub(crate) fn into_result(mut output: RoundOutput) -> RoundResult {
         None => (State::Ok, String::new()),
     };
     output.facts.push(Fact::new("worker.threads", thread::count()));
+    // Asked at the end of each round: a tracer may be attached at any time.
+    output.facts.extend(tracer().map(|name| Fact::new(WORKER_TRACER, name)));
     if let Some((resident, _)) = counters::resident() {
         output.facts.push(Fact::new("worker.resident", resident));
     }

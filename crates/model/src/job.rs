@@ -9,6 +9,9 @@ pub const ROUND_WALL: &str = "round.wall_ms";
 /// [`RunFile`]), in milliseconds.
 pub const ROUND_ONCE: &str = "round.once_ms";
 
+/// The key of a round's fact: the program that traced its worker, such as `strace`.
+pub const WORKER_TRACER: &str = "worker.tracer";
+
 /// A file that all rounds of a run share, because writing it takes seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

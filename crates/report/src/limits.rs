@@ -23,11 +23,36 @@ pub(crate) fn limits(run: &RunHeader, end: Option<&End>) -> Vec<String> {
         (None, Some(nice)) => Some(format!("it ran with nice {nice}")),
         (Some(policy), Some(nice)) => Some(format!("it ran as {policy} with nice {nice}")),
     };
+    let traced = fact("process.tracer").map(|by| {
+        format!("{by} traced the workers: system calls, faults and signals stop there, and take up to hundreds of times as long")
+    });
+    let preloaded = fact("process.preloaded")
+        .map(|names| format!("libraries were loaded in front of the program ({names}), so its own calls may be slower"));
+    let kernel = fact("virt.kernel").map(|name| {
+        format!("{name} answers the system calls, not a kernel on this hardware: their times are those of {name}")
+    });
+    let events = fact("kernel.trace_events");
+    let tracer = fact("kernel.tracer").filter(|name| *name != "nop" && !name.starts_with("unreadable"));
+    let watched: Vec<String> = [
+        tracer.map(|name| format!("the tracer {name}")),
+        events.map(|groups| format!("events ({groups})")),
+        fact("kernel.kprobes").map(|count| format!("{count} probes")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let watched = (!watched.is_empty())
+        .then(|| format!("the kernel was being traced ({}), so parts of it are slower", watched.join(", ")));
+    let unpinned = fact("sched.pinning").map(|_| {
+        "the system refuses to tie a task to a CPU (sched_setaffinity): what needs no CPU of its own ran where the \
+         scheduler put it"
+            .to_owned()
+    });
     let emulated = fact("virt.hypervisor").filter(|name| name.contains("emulated"));
     let emulated = emulated.map(|_| "the processor is emulated: its times are those of the emulation".to_owned());
     let clock = fact("clock.source").filter(|source| POOR_CLOCKS.contains(source));
     let clock = clock.map(|source| format!("its clock ({source}) is slow to read or has long steps"));
-    let all = [emulated, clock, quota.map(|quota| quota.to_string()), fewer, filtered, scheduled];
+    let all = [traced, emulated, kernel, clock, preloaded, watched, unpinned, quota.map(|quota| quota.to_string()), fewer, filtered, scheduled];
     all.into_iter().flatten().collect()
 }
 

@@ -240,6 +240,16 @@ pub(crate) fn layouts(
         }
         for placement in &here {
             let placement = match placement {
+                // Where nothing can be tied to a CPU, what needs no CPU of its own is measured
+                // where the scheduler puts it, under that name. A survey shows two sides by the
+                // CPUs that they are on.
+                one if topology.is_pinning_refused()
+                    && args.placement.is_none()
+                    && !(two_sided && args.survey)
+                    && !matches!(one, Placement::EveryPair | Placement::EveryNodePair | Placement::Remote) =>
+                {
+                    Placement::Free
+                }
                 // A worker group without a requested placement: one CPU for each member if its size
                 // comes from the machine, else the scheduler's choice.
                 Placement::Pinned if n > 1 && args.parallel.is_empty() => Placement::Compact,
