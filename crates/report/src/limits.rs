@@ -26,8 +26,9 @@ pub(crate) fn limits(run: &RunHeader, end: Option<&End>) -> Vec<String> {
     let traced = fact("process.tracer").map(|by| {
         format!("{by} traced the workers: system calls, faults and signals stop there, and take up to hundreds of times as long")
     });
-    let preloaded = fact("process.preloaded")
-        .map(|names| format!("libraries were loaded in front of the program ({names}), so its own calls may be slower"));
+    let preloaded = fact("process.preloaded").map(|names| {
+        format!("libraries were loaded in front of the program ({names}), so its own calls may be slower")
+    });
     let kernel = fact("virt.kernel").map(|name| {
         format!("{name} answers the system calls, not a kernel on this hardware: their times are those of {name}")
     });
@@ -52,7 +53,19 @@ pub(crate) fn limits(run: &RunHeader, end: Option<&End>) -> Vec<String> {
     let emulated = emulated.map(|_| "the processor is emulated: its times are those of the emulation".to_owned());
     let clock = fact("clock.source").filter(|source| POOR_CLOCKS.contains(source));
     let clock = clock.map(|source| format!("its clock ({source}) is slow to read or has long steps"));
-    let all = [traced, emulated, kernel, clock, preloaded, watched, unpinned, quota.map(|quota| quota.to_string()), fewer, filtered, scheduled];
+    let all = [
+        traced,
+        emulated,
+        kernel,
+        clock,
+        preloaded,
+        watched,
+        unpinned,
+        quota.map(|quota| quota.to_string()),
+        fewer,
+        filtered,
+        scheduled,
+    ];
     all.into_iter().flatten().collect()
 }
 

@@ -68,6 +68,9 @@ pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &S
         let word = style.paint(ink(state), state.word());
         out += &lines.replacen(state.word(), &word, 1);
     }
+    for text in programs(records) {
+        out += &wrap_behind("", &style.text(&text), style.width);
+    }
     out += &imprecise(records, style);
     if let Some(shared) = shared_cores(records) {
         out += &wrap_behind("", &style.text(&shared), style.width);
@@ -146,6 +149,21 @@ pub(crate) fn shared_share(records: &[Record]) -> Option<f64> {
     let all: u64 = alone().map(|r| r.samples).sum();
     let shared: f64 = alone().filter_map(|r| Some(r.shared.as_ref()?.share * r.samples as f64)).sum();
     Some(shared / all.max(1) as f64).filter(|share| *share >= MIN_SHARE)
+}
+
+/// Which files the measured commands are: `command=true is /usr/bin/true`.
+fn programs(records: &[Record]) -> Vec<String> {
+    let of = |record: &Record| {
+        let file = record.fact("command.path")?;
+        Some(format!("{} is {file}", record.params_text.trim()))
+    };
+    let mut all: Vec<String> = Vec::new();
+    for text in records.iter().filter_map(of) {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all
 }
 
 /// How much of the run shared its cores.

@@ -4,8 +4,7 @@ use crate::launcher::Launcher;
 use crate::supervise::{Ended, Supervisor};
 use groma_harness::model::Host;
 use groma_harness::model::{
-    Fact,
-    CpuLimit, Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, Value, WorkerKind,
+    CpuLimit, Fact, Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, Value, WorkerKind,
 };
 use groma_harness::preflight as host_preflight;
 use std::fmt;

@@ -233,11 +233,7 @@ pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
 fn make(path: &Path) -> Result<(), StoreError> {
     make_file(path).map_err(|(e, what)| match e.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full { path: path.to_owned() },
-        _ => StoreError::Unwritable {
-            path: path.to_owned(),
-            reason: format!("{what}{e}"),
-            mistake: names_nothing(&e),
-        },
+        _ => StoreError::Unwritable { path: path.to_owned(), reason: format!("{what}{e}"), mistake: names_nothing(&e) },
     })
 }
 

@@ -31,7 +31,9 @@ pub fn make_directories(path: &Path) -> io::Result<Place> {
     let dir = fs::openat(CWD, existing, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut place = Place { owner: owner_of(&dir)?, dir };
     let missing = path.strip_prefix(existing).unwrap_or(&path);
-    for name in missing.components().filter_map(|part| if let Component::Normal(name) = part { Some(name) } else { None }) {
+    for name in
+        missing.components().filter_map(|part| if let Component::Normal(name) = part { Some(name) } else { None })
+    {
         place = place.make_directory(name)?;
     }
     Ok(place)

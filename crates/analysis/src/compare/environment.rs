@@ -121,7 +121,8 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
 /// As [`is_about`], of each node.
 fn is_about_each(a: Option<&str>, b: Option<&str>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return false };
-    let [a, b] = [a, b].map(|text| text.split(", ").map(|of| of.split_once(' ').unwrap_or((of, ""))).collect::<Vec<_>>());
+    let [a, b] =
+        [a, b].map(|text| text.split(", ").map(|of| of.split_once(' ').unwrap_or((of, ""))).collect::<Vec<_>>());
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a == b || (a.0 == b.0 && is_about(Some(a.1), Some(b.1))))
 }
 

@@ -19,6 +19,7 @@ use clap::{Args, ValueEnum};
 use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::{Comparison, PairedRounds, compare_pairs, paired_rounds};
 use groma_harness::model::{End, Fact, InTurns, Placement, Point, Profile, Record, Round, RunHeader, plain};
+use groma_harness::sys::programs;
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::redact::Redactor;
@@ -386,6 +387,11 @@ fn sides(args: &AbArgs, conditions: Option<&[Condition; 2]>) -> Result<[Launcher
     }))
 }
 
+/// The file of the program in front of the workers of a side.
+fn file_of(side: &Launcher) -> Option<PathBuf> {
+    side.command.first().and_then(|name| programs::find(name, &programs::users_path()))
+}
+
 /// The headers of the two runs. They differ in id, condition, and the facts that the condition
 /// changes.
 fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, redactor: &Redactor) -> [RunHeader; 2] {
@@ -400,6 +406,7 @@ fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, red
             in_turns: Some(InTurns {
                 with: ids[1 - side].clone(),
                 command: redactor.args(sides[side].words()).join(" "),
+                file: file_of(&sides[side]).map_or(String::new(), |file| redactor.text(&file.display().to_string())),
                 set: set.into_iter().map(fact).collect(),
                 prepared_by: prepared_by.unwrap_or_default(),
             }),

@@ -257,7 +257,8 @@ mod tests {
         ] {
             assert_eq!(Date::of(other), None, "{other}");
         }
-        for like in ["04/05/2025 10:11:12", "wto, 29 lip 2025, 10:11:12 CEST", "วัน 29 เม.ย. 2568 10:11:12"] {
+        for like in ["04/05/2025 10:11:12", "wto, 29 lip 2025, 10:11:12 CEST", "วัน 29 เม.ย. 2568 10:11:12"]
+        {
             assert!(Date::is_like(like), "{like}");
         }
         for other in ["mhz: 2994 MHz, 0.3340 nanosec clock", "10:11:12 up 3 days", "FSTYPE: ext4"] {

@@ -153,7 +153,11 @@ fn condition(turns: &InTurns) -> String {
     match turns.command.as_str() {
         "" if words.is_empty() => words.push(" behind nothing".to_owned()),
         "" => {}
-        command => words.push(format!(" behind {command}")),
+        command => {
+            let is_told = turns.file.is_empty() || command.split(' ').next() == Some(&turns.file);
+            let file = if is_told { String::new() } else { format!(" ({})", turns.file) };
+            words.push(format!(" behind {command}{file}"));
+        }
     }
     words.concat()
 }

@@ -60,10 +60,7 @@ mod tests {
             facts(&[("proc/self/status", &status("70")), ("proc/70/comm", "strace\n")], ""),
             "process.tracer=strace"
         );
-        assert_eq!(
-            facts(&[("proc/self/status", &status("70"))], ""),
-            "process.tracer=a process of another container"
-        );
+        assert_eq!(facts(&[("proc/self/status", &status("70"))], ""), "process.tracer=a process of another container");
     }
 
     #[test]

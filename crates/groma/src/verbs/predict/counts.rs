@@ -304,7 +304,8 @@ mod tests {
     #[test]
     fn files_of_proc() {
         let io = "rchar: 6976\nwchar: 10\nsyscr: 10\nsyscw: 2\nread_bytes: 0\n";
-        let status = "Name:\tx\nTgid:\t7\nPid:\t7\nThreads:\t1\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t1\n";
+        let status =
+            "Name:\tx\nTgid:\t7\nPid:\t7\nThreads:\t1\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t1\n";
         let counts = read(&format!("{io}{status}")).expect("both");
         assert_eq!(count(&counts, "read"), Some((10.0, Some(6976.0))));
         assert_eq!(count(&counts, "write"), Some((2.0, Some(10.0))));
@@ -312,10 +313,14 @@ mod tests {
         assert_eq!(read(status).expect("one").counted.len(), 2);
         assert_eq!(counts.notes, [""; 0]);
         // Of a process with many threads each has a file of its own.
-        let one_of = |thread: &str| status.replace("Pid:\t7", &format!("Pid:\t{thread}")).replace("Threads:\t1", "Threads:\t3");
+        let one_of =
+            |thread: &str| status.replace("Pid:\t7", &format!("Pid:\t{thread}")).replace("Threads:\t1", "Threads:\t3");
         let main = read(&one_of("7")).expect("one of three");
         assert_eq!(count(&main, "voluntary_ctxt_switches"), Some((3.0, None)));
-        assert!(main.notes[0].contains("1 of 3 threads") && main.notes[0].contains("/proc/7/task/*/status"), "{main:?}");
+        assert!(
+            main.notes[0].contains("1 of 3 threads") && main.notes[0].contains("/proc/7/task/*/status"),
+            "{main:?}"
+        );
         let three = [one_of("7"), one_of("8"), one_of("9"), one_of("7"), io.to_owned()].concat();
         let all = read(&three).expect("all three, the main one twice");
         assert_eq!((count(&all, "voluntary_ctxt_switches"), all.notes.len()), (Some((9.0, None)), 0));

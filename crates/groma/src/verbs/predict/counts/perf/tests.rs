@@ -63,7 +63,10 @@ fn what_perf_did_not_count_is_told() {
         let counts = counts.expect("counts");
         assert_eq!((counts.counted.len(), counts.notes.len()), (1, 2), "{counts:?}");
         let told = counts.notes.concat();
-        assert!(told.contains("context-switches:u (perf was allowed") && told.contains("cycles (perf says <not counted>)"), "{told}");
+        assert!(
+            told.contains("context-switches:u (perf was allowed") && told.contains("cycles (perf says <not counted>)"),
+            "{told}"
+        );
     }
     let trace = report_of(" 7 faults\n 0 syscalls:sys_enter_read:u\n").expect("a report");
     assert!(trace.notes[0].contains("sys_enter_read"), "{trace:?}");
