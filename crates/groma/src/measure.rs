@@ -8,7 +8,7 @@ use crate::exit;
 use crate::print::{print_measured, style};
 use crate::program::Program;
 use crate::progress::Progress;
-use crate::store::{add_tracer, is_mistake, open_store, state_dir};
+use crate::store::{add_worker_facts, is_mistake, open_store, state_dir};
 use crate::wanted::{Missing, Wanted, nothing_measured};
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Host, Point, Record, Round, RunHeader, State, StateCounts, plain};
@@ -243,7 +243,7 @@ pub(crate) fn measure(
     })?;
     drop(progress);
 
-    add_tracer(&mut head, outcome.rounds.iter().map(Vec::as_slice));
+    add_worker_facts(&mut head, outcome.rounds.iter().map(Vec::as_slice));
     let mut records = records(&points, &outcome.rounds, &head.host);
     if let Some(earlier) = earlier.filter(|_| outcome.signal.is_none()) {
         earlier.flag_contradictions(&points, &mut records);

@@ -5,7 +5,9 @@ use crate::earlier::Earlier;
 use crate::print::name;
 use crate::program::Program;
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{End, Fact, Info, Labels, Metric, Point, Record, Round, RunHeader, WORKER_TRACER, plain};
+use groma_harness::model::{
+    End, Fact, Info, Labels, Metric, OF_PROCESS, OF_WORKER, Point, Record, Round, RunHeader, plain,
+};
 use groma_harness::sys::facts::user;
 use groma_store::ndjson::Lost;
 use groma_store::{Filter, Ndjson, Sink, Store, StoreError, StoredRun, names_nothing, ndjson};
@@ -279,22 +281,27 @@ pub(crate) fn benches_that_report(
     Ok(store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect())
 }
 
-/// Adds to the facts of a run that a tracer was attached after its start, as its rounds know. `rounds`
-/// are those of each point.
-pub(crate) fn add_tracer<'r>(head: &mut RunHeader, rounds: impl Iterator<Item = &'r [Round]>) {
-    const TRACER: &str = "process.tracer";
-    let tracer = |round: &Round| round.result.output.fact(WORKER_TRACER).map(str::to_owned);
+/// Adds to the facts of a run what only its rounds know: that a tracer was attached after its start,
+/// or what the command in front of its workers loads into them. `rounds` are those of each point.
+pub(crate) fn add_worker_facts<'r>(head: &mut RunHeader, rounds: impl Iterator<Item = &'r [Round]>) {
     let all: Vec<&Round> = rounds.flatten().collect();
-    let traced: Vec<String> = all.iter().filter_map(|round| tracer(round)).collect();
-    if let (None, Some(name)) = (head.environment.get(TRACER), traced.first()) {
-        let value = format!("{name}, in {} of {} rounds", traced.len(), all.len());
-        head.environment.facts.push(Fact::new(TRACER, value));
+    for key in ["tracer", "preloaded"] {
+        let [of_run, of_round] = [OF_PROCESS, OF_WORKER].map(|prefix| format!("{prefix}{key}"));
+        let with: Vec<&str> = all.iter().filter_map(|round| round.result.output.fact(&of_round)).collect();
+        if let (None, Some(value)) = (head.environment.get(&of_run), with.first()) {
+            let part = if with.len() < all.len() {
+                format!(", in {} of {} rounds", with.len(), all.len())
+            } else {
+                String::new()
+            };
+            head.environment.facts.push(Fact::new(of_run, format!("{value}{part}")));
+        }
     }
 }
 
 /// Computes the records of a run; `samples` keeps the raw samples in them.
 pub(crate) fn records(mut run: StoredRun, samples: bool) -> Shown {
-    add_tracer(&mut run.header, run.points.iter().map(|(_, rounds)| rounds.as_slice()));
+    add_worker_facts(&mut run.header, run.points.iter().map(|(_, rounds)| rounds.as_slice()));
     let host = run.header.host;
     let mut records = Vec::new();
     for (point, rounds) in &run.points {
@@ -307,4 +314,35 @@ pub(crate) fn records(mut run: StoredRun, samples: bool) -> Shown {
     }
     let (points, rounds) = run.points.into_iter().unzip();
     Shown { head: run.header, points, rounds, records, end: run.end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::{RoundOutput, RoundResult};
+
+    #[test]
+    fn a_tracer_that_came_later_is_a_fact_of_the_run() {
+        let round = |tracer: Option<&str>| Round {
+            round: 0,
+            result: RoundResult {
+                output: RoundOutput {
+                    facts: tracer.map(|name| Fact::new("worker.tracer", name)).into_iter().collect(),
+                    ..RoundOutput::default()
+                },
+                ..RoundResult::ended(groma_harness::model::State::Ok, String::new())
+            },
+        };
+        let reference = crate::reference::all().next().expect("a machine").baseline().expect("its baseline");
+        let seen = |known: Option<&str>, rounds: &[Round]| {
+            let mut head = reference.head.clone();
+            head.environment.facts.extend(known.map(|name| Fact::new("process.tracer", name)));
+            add_worker_facts(&mut head, [rounds].into_iter());
+            head.environment.get("process.tracer").map(str::to_owned)
+        };
+        assert_eq!(seen(None, &[round(None), round(None)]), None);
+        let later = seen(None, &[round(None), round(Some("gdb")), round(Some("gdb"))]);
+        assert_eq!(later.as_deref(), Some("gdb, in 2 of 3 rounds"));
+        assert_eq!(seen(Some("strace"), &[round(Some("strace"))]).as_deref(), Some("strace"));
+    }
 }

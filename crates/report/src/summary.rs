@@ -3,10 +3,11 @@
 use groma_analysis::point::is_of_shared_core;
 use groma_model::{End, Record, RunHeader, State};
 
+use crate::compare::capital;
 use crate::document::{Document, Table};
 use crate::grid::{Align, Cell};
 use crate::layout::{Mark, PRECISE};
-use crate::limits::limits;
+use crate::limits::{foremost, of_this_run};
 use crate::point::{name, params, point_without};
 use crate::style::{Ink, Style, columns, ink, wrap_behind};
 use crate::units;
@@ -45,6 +46,7 @@ pub fn states<'a>(run: &'a RunHeader, records: &'a [Record], end: Option<&'a End
         }
         out.table(table);
     } else {
+        foremost(run).iter().for_each(|text| out.say(format!("{}.", capital(text))));
         out.lines(summary(run, records, end, style));
     }
     out
@@ -185,7 +187,8 @@ fn closing(run: &RunHeader, end: Option<&End>) -> String {
         let lost = run.noise_lost.map(|lost| format!(" ({} of its time lost)", units::percent(lost)));
         parts.push(format!("host {} before the run{}", noise.word(), lost.unwrap_or_default()));
     }
-    parts.extend(limits(run, end));
+    // The others stand above the values.
+    parts.extend(of_this_run(run, end));
     match end {
         None => parts.push("no end recorded: the run goes on, or was killed".to_owned()),
         Some(end) if end.interrupted => parts.push("interrupted: only a part of the plan was measured".to_owned()),

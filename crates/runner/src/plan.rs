@@ -423,6 +423,37 @@ mod tests {
         }
     }
 
+    /// A container may refuse `sched_setaffinity`, and a kernel may lack it.
+    #[test]
+    fn what_needs_no_cpu_of_its_own_is_measured_where_nothing_can_be_pinned() {
+        static TASK: Benchmark = Benchmark {
+            info: Info { group_tier: |_| Tier::Standard, ..Info::new("test.task") },
+            run: Run::NotHere("a test"),
+        };
+        static PAIR: Benchmark = Benchmark {
+            info: Info { placements: &Placement::TWO_SIDED, ..Info::new("test.pair") },
+            run: Run::NotHere("a test"),
+        };
+        let root = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir_all(root.path().join("sys/devices/system/cpu")).expect("a directory");
+        std::fs::write(root.path().join("sys/devices/system/cpu/online"), "0-1").expect("a file");
+        let usual = Topology::from_tree(root.path(), &[0, 1]);
+        let refused = usual.clone().without_pinning();
+        let names = |topology: &Topology, request: &RunRequest| -> Vec<String> {
+            let plan = plan(&[&TASK, &PAIR], request, topology).expect("a plan");
+            plan.iter().map(|planned| planned.point.name()).collect()
+        };
+        let request = RunRequest::new(Profile::Standard);
+        assert!(names(&usual, &request).iter().all(|name| !name.contains("free")));
+        assert_eq!(
+            names(&refused, &request),
+            ["test.task placement=free", "test.task placement=free workers=2", "test.pair placement=free"]
+        );
+        // What was named is not replaced.
+        let named = RunRequest { placement: Some(Placement::SameCpu), ..request };
+        assert!(names(&refused, &named).contains(&"test.pair placement=same-cpu".to_owned()));
+    }
+
     #[test]
     fn a_curve_reaches_four_times_the_last_cache() {
         const SIZE: Param = Param::size("size", "").past_caches().quick(&["64M"]).standard(&["16K", "256M"]);

@@ -4,7 +4,7 @@ use crate::launcher::Launcher;
 use crate::supervise::{Ended, Supervisor};
 use groma_harness::model::Host;
 use groma_harness::model::{
-    CpuLimit, Fact, Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, Value, WorkerKind,
+    CpuLimit, Fact, Job, NoiseVerdict, OF_PROCESS, Params, Placement, Preflight, Remark, State, Value, WorkerKind,
 };
 use groma_harness::preflight as host_preflight;
 use std::fmt;
@@ -56,9 +56,6 @@ impl fmt::Display for NotMeasured {
 }
 
 impl std::error::Error for NotMeasured {}
-
-/// What the facts begin with that a worker knows of itself.
-const OF_PROCESS: &str = "process.";
 
 /// What takes time from the programs of this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -160,15 +160,15 @@ impl Store {
         Ok(if disagree { ORDER } else { BY_CLOCK })
     }
 
-    /// A run that was made here before this one and began later by its clock, and when: one of the
-    /// two clocks was wrong. Of several the last by its clock.
+    /// The run that was made here right before this one, and when it began, if that is later by its
+    /// clock: one of the two clocks was wrong.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn clock_contradiction(&self, run: &str) -> Result<Option<(String, String)>, StoreError> {
         let sql = "SELECT o.run, o.started FROM runs r JOIN runs o
-                       ON o.rowid < r.rowid AND o.started > r.started AND o.owner <> ''
-                   WHERE r.run = ?1 AND r.owner <> '' ORDER BY o.started DESC LIMIT 1";
+                       ON o.rowid = (SELECT max(b.rowid) FROM runs b WHERE b.rowid < r.rowid AND b.owner <> '')
+                   WHERE r.run = ?1 AND r.owner <> '' AND o.started > r.started";
         let found = self.collect(sql, [run], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(found.into_iter().next())
     }

@@ -65,11 +65,6 @@ pub fn process_facts() -> Vec<(String, String)> {
     book.facts
 }
 
-/// The program that traces this process now.
-pub fn tracer() -> Option<String> {
-    process::tracer(&Book::of(Path::new("/")))
-}
-
 /// [`facts`] of a machine whose root directory is elsewhere, for tests on recorded trees.
 #[doc(hidden)]
 pub fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {

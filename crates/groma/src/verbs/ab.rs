@@ -11,7 +11,7 @@ use crate::measure::{Sinks, begin, count, end_code, records, redacted};
 use crate::parse::{parse_setting, parse_state, parse_time};
 use crate::print::{print_measured, style};
 use crate::program::Program;
-use crate::store::{add_tracer, open_store, state_dir};
+use crate::store::{add_worker_facts, open_store, state_dir};
 use crate::view::{WithJunit, parse_format};
 use crate::wanted::{Missing, Wanted};
 use anyhow::{Context, Result, bail};
@@ -322,7 +322,7 @@ pub(super) fn measure(
     drop(sinks);
     drop(run);
     for (head, rounds) in heads.iter_mut().zip(&rounds) {
-        add_tracer(head, rounds.iter().map(Vec::as_slice));
+        add_worker_facts(head, rounds.iter().map(Vec::as_slice));
     }
     if let Some(why) = outcome.stopped {
         bail!("{why}; the rounds until then are kept");

@@ -10,7 +10,7 @@ pub(super) fn process(book: &mut Book, variable: &dyn Fn(&str) -> Option<String>
 }
 
 /// The program that traces this process, such as `strace`: each system call then stops twice.
-pub(super) fn tracer(book: &Book) -> Option<String> {
+fn tracer(book: &Book) -> Option<String> {
     let status = book.tree.text("proc/self/status")?;
     let tracer = field(&status, "TracerPid").filter(|pid| *pid != "0")?;
     let name = book.tree.text(&format!("proc/{tracer}/comm")).map(|name| name.trim().to_owned());

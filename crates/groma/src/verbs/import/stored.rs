@@ -155,8 +155,9 @@ fn moment(date: &Date, remarks: &mut Vec<String>) -> Result<Timestamp> {
     Ok(at.timestamp())
 }
 
-/// `+02`, `-0330`.
+/// `+02`, `-0330`, `+02:00`, `UTC+0200`.
 fn offset(zone: &str) -> Option<Offset> {
+    let zone = zone.trim_start_matches("UTC").trim_start_matches("GMT").replace(':', "");
     let (sign, digits) =
         zone.strip_prefix('+').map(|rest| (1, rest)).or(zone.strip_prefix('-').map(|rest| (-1, rest)))?;
     if !digits.bytes().all(|b| b.is_ascii_digit()) || ![2, 4].contains(&digits.len()) {
