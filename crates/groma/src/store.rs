@@ -39,8 +39,8 @@ pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
     }
 }
 
-/// Adds whose directory is in the way, if one of another user is: `sudo` once made it in the home of
-/// a user.
+/// Adds whose directory is in the way, if one of another user is: `sudo` once made it in the home
+/// of a user.
 fn with_owner(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let is_there = |place: &&Path| place.symlink_metadata().is_ok();
     // What is below cannot be seen, or is the file itself.
@@ -281,8 +281,9 @@ pub(crate) fn benches_that_report(
     Ok(store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect())
 }
 
-/// Adds to the facts of a run what only its rounds know: that a tracer was attached after its start,
-/// or what the command in front of its workers loads into them. `rounds` are those of each point.
+/// Adds to the facts of a run what only its rounds know: that a tracer was attached after its
+/// start, or what the command in front of its workers loads into them. `rounds` are those of each
+/// point.
 pub(crate) fn add_worker_facts<'r>(head: &mut RunHeader, rounds: impl Iterator<Item = &'r [Round]>) {
     let all: Vec<&Round> = rounds.flatten().collect();
     for key in ["tracer", "preloaded"] {

@@ -78,8 +78,8 @@ pub fn gauge(time: Duration) -> Result<Gauged, NotMeasured> {
 }
 
 /// Runs the preflight in a worker, for the clock on one of these CPUs if there are any. It looks
-/// for the end of the caches if `end_of_caches` is set. Also returns its remarks, and what the worker
-/// knows of itself.
+/// for the end of the caches if `end_of_caches` is set. Also returns its remarks, and what the
+/// worker knows of itself.
 pub(crate) fn preflight(
     supervisor: &Supervisor,
     launcher: &Launcher,

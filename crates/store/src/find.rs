@@ -47,10 +47,10 @@ pub(crate) const CONDITION: &str = "
 
 /// How the runs `r` are put in order, newest first: what is joined, and by what they are ordered.
 ///
-/// The clock of a machine may be wrong for a while (a board before it has asked for the time, a dead
-/// battery), and such a run would be the newest for years. Runs that were made here were written one
-/// after the other, and the store knows which was first: none of them is taken to be older than one
-/// before it. Runs that came from elsewhere are placed by their own clock.
+/// The clock of a machine may be wrong for a while (a board before it has asked for the time, a
+/// dead battery), and such a run would be the newest for years. Runs that were made here were
+/// written one after the other, and the store knows which was first: none of them is taken to be
+/// older than one before it. Runs that came from elsewhere are placed by their own clock.
 pub(crate) const ORDER: [&str; 2] = [
     "JOIN (SELECT rowid AS place, CASE WHEN owner = '' THEN started
                ELSE max(CASE WHEN owner = '' THEN '' ELSE started END) OVER (ORDER BY rowid) END AS at

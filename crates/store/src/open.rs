@@ -61,7 +61,8 @@ fn connect_to_store(path: PathBuf, access: OpenFlags, migrations: &[&str]) -> Re
     let mut is_read_only = db.is_readonly("main").map_err(fail)?;
     let known = migrations.len() as u32;
     // Of a store that is read because its place has no locks, that is the reason.
-    let read_only = refused.as_ref().map(|e| StoreError::sqlite_reason(e));
+    let of_place = |e: &&rusqlite::Error| is_busy(e) || lacks_locks(e) || lacks_shared_memory(e);
+    let read_only = refused.as_ref().filter(of_place).map(StoreError::sqlite_reason);
     match schema::owner(&db).map_err(fail)? {
         Owner::Other(id) => {
             let what = format!("the database of another program (application id {id:#x})");

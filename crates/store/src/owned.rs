@@ -1,6 +1,6 @@
-//! Makes directories and files for the owner of the place that they are made in. Under `sudo` the home
-//! is often still that of the user, who could not read what then belongs to the superuser: his store
-//! would be gone, and `~/.local` would shut other programs out.
+//! Makes directories and files for the owner of the place that they are made in. Under `sudo` the
+//! home is often still that of the user, who could not read what then belongs to the superuser: his
+//! store would be gone, and `~/.local` would shut other programs out.
 //!
 //! Each step goes through the descriptor of the one before, and follows no link: the owner of a
 //! directory can change names in it at any time, and must not be given a file that he chose.

@@ -57,8 +57,8 @@ pub fn work_dir_facts(path: &Path) -> Vec<(String, String)> {
     book.facts
 }
 
-/// The facts of this process that make its numbers too high: who traces it, and what was loaded into
-/// it. Empty as a rule.
+/// The facts of this process that make its numbers too high: who traces it, and what was loaded
+/// into it. Empty as a rule.
 pub fn process_facts() -> Vec<(String, String)> {
     let mut book = Book::of(Path::new("/"));
     process::process(&mut book, &|name| std::env::var(name).ok());

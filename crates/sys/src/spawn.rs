@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The exit code of a child whose `execve` failed; no program that we run returns it.
 pub const EXEC_FAILED: i32 = 127;
 
-/// A program, its argument vector and an environment, empty as a rule, prepared before timing starts.
+/// A program, its argument vector and an environment, empty as a rule, prepared before timing
+/// starts.
 #[derive(Debug)]
 pub struct Command {
     path: CString,

@@ -7,10 +7,11 @@
 //! **Does not measure:** A shell, unless the command has characters that only a shell understands:
 //! then `/bin/sh -c` runs it, which is stated.
 //!
-//! **Method:** Each run is timed alone, with empty input, discarded standard output and an environment
-//! that holds the `PATH` of the user alone. A name without a slash is the first program of that name
-//! in it, as for a shell; the page names the file. It must exit with code 0 each time. The command may have 256 tasks beyond those
-//! that the user already has, where the kernel enforces it; the superuser is not bound.
+//! **Method:** Each run is timed alone, with empty input, discarded standard output and an
+//! environment that holds the `PATH` of the user alone. A name without a slash is the first program
+//! of that name in it, as for a shell; the page names the file. It must exit with code 0 each time.
+//! The command may have 256 tasks beyond those that the user already has, where the kernel enforces
+//! it; the superuser is not bound.
 //!
 //! Whatever the command leaves running, in sessions of its own as well, is ended with the round,
 //! and at the deadline everything is. If groma itself is killed by SIGKILL, the processes that the

@@ -17,10 +17,10 @@ pub struct Date {
     pub zone: String,
 }
 
-/// What the names of each month begin with: in English, German, Dutch, the Nordic languages, French,
-/// Spanish, Portuguese, Italian, Catalan, Polish, Czech, Hungarian, Finnish, Turkish, Greek, Russian
-/// and Ukrainian. Source: the locales of glibc 2.36. The longest beginning counts. Not here: `lip`,
-/// `lis` and `srp`, which are other months in Polish, Czech and Croatian.
+/// What the names of each month begin with: in English, German, Dutch, the Nordic languages,
+/// French, Spanish, Portuguese, Italian, Catalan, Polish, Czech, Hungarian, Finnish, Turkish,
+/// Greek, Russian and Ukrainian. Source: the locales of glibc 2.36. The longest beginning counts.
+/// Not here: `lip`, `lis` and `srp`, which are other months in Polish, Czech and Croatian.
 const MONTHS: [&str; 12] = [
     "jan jän jänner gen ene tammi oca sty led янв січ ιαν",
     "feb fev fév helmi şub lut úno фев лют φεβ",
@@ -149,8 +149,8 @@ impl Date {
 }
 
 impl Date {
-    /// Whether a text that is no [`Date::of`] looks like one: it has a year and a time, or the signs
-    /// of both in the east, and no key in front.
+    /// Whether a text that is no [`Date::of`] looks like one: it has a year and a time, or the
+    /// signs of both in the east, and no key in front.
     pub(super) fn is_like(text: &str) -> bool {
         let mut words = text.split(|c: char| !c.is_ascii_digit());
         let has_year = text.contains(['年', '년'])

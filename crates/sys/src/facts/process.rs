@@ -1,5 +1,5 @@
-//! What a worker knows of itself that makes its numbers too high: who traces it, and what was loaded
-//! into it.
+//! What a worker knows of itself that makes its numbers too high: who traces it, and what was
+//! loaded into it.
 
 use super::{Book, field};
 

@@ -56,7 +56,7 @@ pub(super) fn stored(program: &Program, file: &str, run: &Run) -> Result<StoredR
     let records: Vec<_> =
         points.iter().flat_map(|(point, rounds)| groma_analysis::summarise(point, rounds, &header.host)).collect();
     let begun: Timestamp = header.started.parse().context("the date")?;
-    let ended = run.dates.last().and_then(|date| moment(date, &mut Vec::new()).ok());
+    let ended = run.dates.last().map(|date| moment(date, &mut Vec::new())).transpose()?;
     // Without a date of its beginning there is no time between the two.
     let ended = ended.filter(|_| begun != Timestamp::UNIX_EPOCH);
     let wall_s = ended.map_or(0.0, |ended| ended.duration_since(begun).as_secs_f64().max(0.0));
@@ -65,19 +65,14 @@ pub(super) fn stored(program: &Program, file: &str, run: &Run) -> Result<StoredR
 }
 
 fn header(file: &str, run: &Run, remarks: &mut Vec<String>) -> Result<RunHeader> {
-    let first = run.dates.first().map(|date| moment(date, remarks)).transpose();
-    let started = match (first, &run.unread_date) {
-        (Ok(Some(started)), _) => started,
-        (Ok(None), None) => {
+    let started = match (run.dates.first(), &run.unread_date) {
+        (Some(date), _) => moment(date, remarks)?,
+        (None, None) => {
             remarks.push("the file has no date".to_owned());
             Timestamp::UNIX_EPOCH
         }
-        (Ok(None), Some(line)) => {
+        (None, Some(line)) => {
             remarks.push(format!("the file has no date that can be read: '{}'", line.text));
-            Timestamp::UNIX_EPOCH
-        }
-        (Err(why), _) => {
-            remarks.push(format!("the file has no date: {why:#}"));
             Timestamp::UNIX_EPOCH
         }
     };

@@ -39,7 +39,8 @@ fn add(counts: &mut Bounded, event: &str, count: f64) -> Result<(), String> {
     }
 }
 
-/// Whether an event happens in the kernel alone: a switch, or a tracepoint (`syscalls:sys_enter_read`).
+/// Whether an event happens in the kernel alone: a switch, or a tracepoint
+/// (`syscalls:sys_enter_read`).
 fn is_of_kernel(event: &str) -> bool {
     ["context-switches", "cs", "cgroup-switches"].contains(&event) || event.contains(':')
 }
