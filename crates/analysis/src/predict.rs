@@ -31,6 +31,8 @@ pub struct Counts {
     pub user_s: Option<f64>,
     /// System time in seconds.
     pub system_s: Option<f64>,
+    /// What a reader has to know of the counts, in sentences: what was added up, what is missing.
+    pub notes: Vec<String>,
 }
 
 impl Counts {

@@ -8,7 +8,7 @@ use crate::exit;
 use crate::print::{print_measured, style};
 use crate::program::Program;
 use crate::progress::Progress;
-use crate::store::{is_mistake, open_store, state_dir};
+use crate::store::{add_worker_facts, is_mistake, open_store, state_dir};
 use crate::wanted::{Missing, Wanted, hints, nothing_measured};
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Host, Point, Record, Round, RunHeader, State, StateCounts, plain};
@@ -23,13 +23,15 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Where the rounds and records of a run go.
 pub(crate) struct Outputs<'a> {
     pub(crate) json: bool,
     pub(crate) out: Option<&'a Path>,
+    /// Whether a file that is there already is kept, and the next number is added to the name.
+    pub(crate) numbered: bool,
     pub(crate) samples: bool,
     pub(crate) all: bool,
     pub(crate) no_store: bool,
@@ -52,6 +54,7 @@ impl<'a> Outputs<'a> {
         Outputs {
             json: false,
             out: None,
+            numbered: false,
             samples: false,
             all: false,
             no_store: false,
@@ -206,8 +209,11 @@ pub(crate) fn measure(
     // machine, a file system whose server is gone) comes before signals are held, so that it can be
     // interrupted as usual.
     let mut lost = false;
-    let out = open_out(outputs.out, &mut lost)?;
+    let opening = Instant::now();
+    let out = open_out(outputs.out, outputs.numbered, &mut lost)?;
     let mut store = open_store(outputs.no_store, outputs.store, &mut lost)?;
+    // Waiting for another process, or for another machine, is no time of the budget.
+    let started = started + opening.elapsed();
     let (mut run, mut progress) = match begin(request, plan, started, store.as_mut(), outputs.silent)? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
@@ -237,6 +243,7 @@ pub(crate) fn measure(
     })?;
     drop(progress);
 
+    add_worker_facts(&mut head, outcome.rounds.iter().map(Vec::as_slice));
     let mut records = records(&points, &outcome.rounds, &head.host);
     if let Some(earlier) = earlier.filter(|_| outcome.signal.is_none()) {
         earlier.flag_contradictions(&points, &mut records);
@@ -307,15 +314,48 @@ fn not_measured(error: anyhow::Error) -> Result<u8> {
 
 /// Opens the file of the stream; returns it with its name for messages. `None` also where the place
 /// takes no file now, which is told and makes `lost` true.
-fn open_out(path: Option<&Path>, lost: &mut bool) -> Result<Option<(File, String)>> {
+fn open_out(path: Option<&Path>, numbered: bool, lost: &mut bool) -> Result<Option<(File, String)>> {
     let Some(path) = path else { return Ok(None) };
     if path.as_os_str() == "-" {
         let out = sysio::duplicate(1).context("--out -")?;
         return Ok(Some((File::from(out), "standard output".to_owned())));
     }
-    let file = File::create(path).with_context(|| format!("--out {}", path.display()));
-    let Some(file) = opened_or_told(file, lost)? else { return Ok(None) };
+    let file = if numbered { create_next(path) } else { File::create(path).map(|file| (file, path.to_owned())) };
+    let file = file.with_context(|| format!("--out {}", path.display()));
+    let Some((file, path)) = opened_or_told(file, lost)? else { return Ok(None) };
     Ok(Some((file, path.display().to_string())))
+}
+
+/// Makes a file of this name, or of the next that nothing has: `node-2.ndjson`. Two machines may
+/// have one name and be alike, and neither loses its run to the other.
+fn create_next(path: &Path) -> std::io::Result<(File, PathBuf)> {
+    let create = |path: &Path| File::options().write(true).create_new(true).open(path);
+    let name = |number: u32| match number {
+        1 => path.to_owned(),
+        _ => {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let ending = path.extension().unwrap_or_default().to_string_lossy();
+            path.with_file_name(format!("{stem}-{number}.{ending}"))
+        }
+    };
+    let mut number = 1;
+    loop {
+        let path = name(number);
+        match create(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && number < u32::MAX => number += 1,
+            Ok(file) => {
+                if number > 1 {
+                    warn!(
+                        "{} is there: an earlier run of this host, or another machine of its name; this one goes to {}",
+                        name(number - 1).display(),
+                        path.display()
+                    );
+                }
+                return Ok((file, path));
+            }
+            Err(e) => return Err(e),
+        }
+    }
 }
 
 /// An output of a measurement that was opened. One whose place takes nothing now is told, makes

@@ -5,10 +5,14 @@ use crate::earlier::Earlier;
 use crate::print::name;
 use crate::program::Program;
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{End, Info, Labels, Metric, Point, Record, Round, RunHeader};
+use groma_harness::model::{
+    End, Fact, Info, Labels, Metric, OF_PROCESS, OF_WORKER, Point, Record, Round, RunHeader, plain,
+};
+use groma_harness::sys::facts::user;
 use groma_store::ndjson::Lost;
 use groma_store::{Filter, Ndjson, Sink, Store, StoreError, StoredRun, names_nothing, ndjson};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The path of the store: the named one or the default.
@@ -28,10 +32,26 @@ pub(crate) fn store_path(args: &StoreArgs) -> Result<PathBuf> {
 /// When it does not exist or cannot be read.
 pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
     let path = store_path(args)?;
-    if !path.exists() {
-        bail!("{}: no store here yet: '{} run' makes one", path.display(), name());
+    match path.try_exists() {
+        Ok(false) => bail!("{}: no store here yet: '{} run' makes one", path.display(), name()),
+        Ok(true) => Store::open(&path).map_err(|e| with_owner(&path, e.into())),
+        Err(e) => Err(with_owner(&path, anyhow!("{}: cannot be read: {e}", path.display()))),
     }
-    Ok(Store::open(&path)?)
+}
+
+/// Adds whose directory is in the way, if one of another user is: `sudo` once made it in the home
+/// of a user.
+fn with_owner(path: &Path, error: anyhow::Error) -> anyhow::Error {
+    let is_there = |place: &&Path| place.symlink_metadata().is_ok();
+    // What is below cannot be seen, or is the file itself.
+    let Some(place) = path.ancestors().find(is_there) else { return error };
+    let owner = place.symlink_metadata().map_or(user(), |found| found.uid());
+    let is_refused = std::fs::File::open(place).is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
+    if owner == user() || !is_refused {
+        return error;
+    }
+    let of = if owner == 0 { "the superuser (was it made under sudo?)".to_owned() } else { format!("user {owner}") };
+    error.context(format!("{} belongs to {of}, and is closed to user {}", place.display(), user()))
 }
 
 /// Opens the store to write to it, or creates it; `None` if results are not to be kept, or cannot
@@ -46,7 +66,7 @@ pub(crate) fn open_store(none: bool, args: &StoreArgs, lost: &mut bool) -> Resul
     }
     let named = args.store.is_some();
     let opened = store_path(args).and_then(|path| {
-        let store = Store::open(&path)?;
+        let store = Store::open(&path).map_err(|e| with_owner(&path, e.into()))?;
         store.writer("")?;
         Ok(store)
     });
@@ -172,7 +192,27 @@ pub(crate) fn stored(store: &StoreArgs, run: &str) -> Result<StoredRun> {
         return Ok(stored);
     }
     let store = existing_store(store)?;
-    Ok(store.load(&store.find(run)?)?)
+    let found = store.find(run)?;
+    tell_clock(&store, run, &found)?;
+    Ok(store.load(&found)?)
+}
+
+/// Tells that the newest run of a reference is not the one whose clock is ahead.
+fn tell_clock(store: &Store, reference: &str, found: &str) -> Result<()> {
+    // An id means one run whatever the clocks say.
+    if found.starts_with(reference) {
+        return Ok(());
+    }
+    if let Some((other, started)) = store.clock_contradiction(found)? {
+        warn!(
+            "run {} was made after run {}, whose clock said {}: one of the two clocks was wrong, and the order in \
+             which they were stored counts",
+            plain(found),
+            plain(&other),
+            plain(&started)
+        );
+    }
+    Ok(())
 }
 
 /// Reads the only run of a stream with its records as they stand there, and without rounds.
@@ -241,8 +281,28 @@ pub(crate) fn benches_that_report(
     Ok(store.benches()?.into_iter().filter(|id| info(id).is_none_or(reports)).collect())
 }
 
+/// Adds to the facts of a run what only its rounds know: that a tracer was attached after its
+/// start, or what the command in front of its workers loads into them. `rounds` are those of each
+/// point.
+pub(crate) fn add_worker_facts<'r>(head: &mut RunHeader, rounds: impl Iterator<Item = &'r [Round]>) {
+    let all: Vec<&Round> = rounds.flatten().collect();
+    for key in ["tracer", "preloaded"] {
+        let [of_run, of_round] = [OF_PROCESS, OF_WORKER].map(|prefix| format!("{prefix}{key}"));
+        let with: Vec<&str> = all.iter().filter_map(|round| round.result.output.fact(&of_round)).collect();
+        if let (None, Some(value)) = (head.environment.get(&of_run), with.first()) {
+            let part = if with.len() < all.len() {
+                format!(", in {} of {} rounds", with.len(), all.len())
+            } else {
+                String::new()
+            };
+            head.environment.facts.push(Fact::new(of_run, format!("{value}{part}")));
+        }
+    }
+}
+
 /// Computes the records of a run; `samples` keeps the raw samples in them.
-pub(crate) fn records(run: StoredRun, samples: bool) -> Shown {
+pub(crate) fn records(mut run: StoredRun, samples: bool) -> Shown {
+    add_worker_facts(&mut run.header, run.points.iter().map(|(_, rounds)| rounds.as_slice()));
     let host = run.header.host;
     let mut records = Vec::new();
     for (point, rounds) in &run.points {
@@ -255,4 +315,35 @@ pub(crate) fn records(run: StoredRun, samples: bool) -> Shown {
     }
     let (points, rounds) = run.points.into_iter().unzip();
     Shown { head: run.header, points, rounds, records, end: run.end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::{RoundOutput, RoundResult};
+
+    #[test]
+    fn a_tracer_that_came_later_is_a_fact_of_the_run() {
+        let round = |tracer: Option<&str>| Round {
+            round: 0,
+            result: RoundResult {
+                output: RoundOutput {
+                    facts: tracer.map(|name| Fact::new("worker.tracer", name)).into_iter().collect(),
+                    ..RoundOutput::default()
+                },
+                ..RoundResult::ended(groma_harness::model::State::Ok, String::new())
+            },
+        };
+        let reference = crate::reference::all().next().expect("a machine").baseline().expect("its baseline");
+        let seen = |known: Option<&str>, rounds: &[Round]| {
+            let mut head = reference.head.clone();
+            head.environment.facts.extend(known.map(|name| Fact::new("process.tracer", name)));
+            add_worker_facts(&mut head, [rounds].into_iter());
+            head.environment.get("process.tracer").map(str::to_owned)
+        };
+        assert_eq!(seen(None, &[round(None), round(None)]), None);
+        let later = seen(None, &[round(None), round(Some("gdb")), round(Some("gdb"))]);
+        assert_eq!(later.as_deref(), Some("gdb, in 2 of 3 rounds"));
+        assert_eq!(seen(Some("strace"), &[round(Some("strace"))]).as_deref(), Some("strace"));
+    }
 }

@@ -246,6 +246,31 @@ fn every_run_of_a_few_hosts_makes_a_baseline() {
     assert!(none.code == Some(2) && none.err.contains("no five runs in it are alike"), "{none:?}");
 }
 
+/// Clones of an image have one name. Each was up while the other was measured, so they are two.
+#[test]
+fn two_machines_of_one_name_are_both_judged() {
+    let place = Place::new();
+    let dir = hosts(&place, "all", &[], 6);
+    let file = |name: &str| Path::new(&dir).join(name);
+    let text = std::fs::read_to_string(file("n0.ndjson")).expect("a stream");
+    let put = |name: &str, boot: &str, uptime: &str, started: &str| {
+        let facts = format!(
+            "\"environment\":[{{\"key\":\"host.boot\",\"value\":\"{boot}\"}},\
+             {{\"key\":\"host.uptime_s\",\"value\":\"{uptime}\"}},"
+        );
+        let own = text.replace("\"key\":\"host.uptime_s\"", "\"key\":\"x\"").replace("\"environment\":[", &facts);
+        std::fs::write(file(name), own.replace("2026-11-20T10:00:00Z", started)).expect("a file");
+    };
+    put("n0.ndjson", "0a0a0a0a", "100000", "2026-11-20T10:00:00Z");
+    put("clone.ndjson", "0b0b0b0b", "90000", "2026-11-20T10:05:00Z");
+    let both = judge(&place, &[&dir]);
+    assert!(both.out.contains("All well: 7 hosts") && both.out.contains("n0: the name of 2 machines"), "{both:?}");
+    // The same machine after a reboot is one.
+    put("clone.ndjson", "0c0c0c0c", "60", "2026-11-20T10:05:00Z");
+    let one = judge(&place, &[&dir]);
+    assert!(one.out.contains("All well: 6 hosts") && one.out.contains("n0: twice"), "{one:?}");
+}
+
 #[test]
 fn a_host_writes_one_file_that_is_named_by_it_and_knows_its_job() {
     let place = Place::new();
@@ -255,14 +280,26 @@ fn a_host_writes_one_file_that_is_named_by_it_and_knows_its_job() {
         place.command(&["run", "--profile", "fleet", "--budget", "1s", "--out", dir.to_str().expect("UTF-8")]);
     command.env_remove("GROMA_STORE").env_remove("HOME");
     command.env("SLURM_PROCID", "5").env("SLURMD_NODENAME", "node-17").env("SLURM_JOB_ID", "99");
-    let ended = crate::common::ended(command.output().expect("it starts"));
+    let mut run = || crate::common::ended(command.output().expect("it starts"));
+    let ended = run();
     // A busy machine may measure nothing in a second; the file is there all the same.
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
-    let files: Vec<String> =
-        std::fs::read_dir(&dir).expect("it").flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
-    let [file] = &files[..] else { panic!("{files:?}") };
+    let files = || {
+        let all = std::fs::read_dir(&dir).expect("it").flatten();
+        let mut files: Vec<String> = all.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        files.sort();
+        files
+    };
+    let all = files();
+    let [file] = &all[..] else { panic!("{all:?}") };
     assert!(file.starts_with("node-17-") && file.ends_with(".ndjson") && file.len() == "node-17-01234567.ndjson".len());
     let text = std::fs::read_to_string(dir.join(file)).expect("a stream");
+    // A second run, or a machine of the same name that is alike, overwrites nothing.
+    let again = run();
+    let [second, first] = &files()[..] else { panic!("{:?}", files()) };
+    assert_eq!((first, second), (file, &file.replace(".ndjson", "-2.ndjson")));
+    assert!(again.err.contains("node-17") && again.err.contains("-2.ndjson"), "{again:?}");
+    assert_eq!(std::fs::read_to_string(dir.join(file)).expect("a stream"), text);
     for fact in ["\"launcher.name\",\"value\":\"slurm\"", "\"launcher.rank\",\"value\":\"5\"", "\"profile\":\"fleet\""]
     {
         assert!(text.contains(fact), "{fact}");

@@ -28,6 +28,7 @@ mod fleet_slurm;
 mod gate;
 mod guide;
 mod hammer;
+mod homes;
 mod hostile_network;
 mod hostile_text;
 mod hostile_user;

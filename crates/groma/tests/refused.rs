@@ -57,9 +57,6 @@ fn run(name: &str, way: Way) -> (Option<i32>, usize, Vec<(String, String)>, Stri
     let place = Place::new();
     let mut args = vec!["run", "cpu.call", "syscall.getppid", "signal.catch", "ipc.pipe_rtt", "vm.fault"];
     args.extend(["--profile", "quick", "--rounds", "1", "--budget", "20s", "--json"]);
-    if name.ends_with("affinity") {
-        args.extend(["--placement", "free"]);
-    }
     let mut limited = place.wrapped(&["timeout", "-s", "KILL", "60"], &args);
     refuse(&mut limited, number(name), way);
     let Ok(output) = limited.output() else {

@@ -13,11 +13,11 @@ use crate::core_probe;
 use crate::ctx::Ctx;
 use crate::error::BenchError;
 use crate::instruments::Real;
-use crate::model::{Host, Preflight, Remark};
+use crate::model::{Fact, Host, Preflight, Remark};
 use crate::sys::arch;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::Usage;
-use crate::sys::facts::cpu_account;
+use crate::sys::facts::{cpu_account, process_facts};
 use crate::sys::{affinity, thread};
 use groma_stats::order;
 use noise::{lost_to_others, noise, own_limit};
@@ -252,6 +252,7 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32], end_of_caches: bool) -> Result<(
         beyond_caches,
         core,
     };
+    ctx.output.facts.extend(process_facts().into_iter().map(|(key, value)| Fact::new(key, value)));
     ctx.output.preflight = Some(Box::new(Preflight { host, noise, lost, cpu_limit }));
     Ok(())
 }

@@ -4,8 +4,9 @@ use crate::benchmark::{Benchmark, Run};
 use crate::ctx::Ctx;
 use crate::error::{BenchError, Outcome};
 use crate::instruments::Real;
-use crate::model::{Fact, Job, Placement, RoundOutput, RoundResult, State};
+use crate::model::{Fact, Job, OF_PROCESS, OF_WORKER, Placement, RoundOutput, RoundResult, State};
 use crate::sampler::Samples;
+use crate::sys::facts::process_facts;
 use crate::sys::{affinity, counters, thread};
 use crate::{auto_size, needs, worker_group};
 
@@ -67,6 +68,9 @@ pub(crate) fn into_result(mut output: RoundOutput) -> RoundResult {
         None => (State::Ok, String::new()),
     };
     output.facts.push(Fact::new("worker.threads", thread::count()));
+    // Asked at the end of each round: a tracer may be attached at any time.
+    let of_worker = |(key, value): (String, String)| Fact::new(key.replacen(OF_PROCESS, OF_WORKER, 1), value);
+    output.facts.extend(process_facts().into_iter().map(of_worker));
     if let Some((resident, _)) = counters::resident() {
         output.facts.push(Fact::new("worker.resident", resident));
     }

@@ -125,6 +125,9 @@ pub(crate) fn run(ins: &impl Instruments, bench: &Benchmark, job: &Job) -> Resul
 fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Duration) -> Result<Samples, BenchError> {
     let cpus = affinity::allowed().map_err(|e| BenchError::from_io("reading the allowed CPUs", &e))?.len() as u32;
     let pinned = !job.cpus.is_empty();
+    if let Some(why) = affinity::refused().filter(|_| pinned) {
+        return Err(BenchError::from_io("pinning the members to CPUs (sched_setaffinity)", &why));
+    }
     let timetable = Timetable::new(job.workers, cpus, pinned, job.host.timeslice_ns, job.time_limit_ns);
     let board =
         Arc::new(Board::new(job.workers).map_err(|e| BenchError::from_io("shared memory for the worker group", &e))?);

@@ -9,6 +9,11 @@ pub const ROUND_WALL: &str = "round.wall_ms";
 /// [`RunFile`]), in milliseconds.
 pub const ROUND_ONCE: &str = "round.once_ms";
 
+/// What the keys of a run's facts begin with that a worker knows of itself: `process.tracer`.
+pub const OF_PROCESS: &str = "process.";
+/// What the same facts of a round begin with: `worker.tracer`.
+pub const OF_WORKER: &str = "worker.";
+
 /// A file that all rounds of a run share, because writing it takes seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

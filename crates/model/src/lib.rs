@@ -31,7 +31,8 @@ pub use cpu_limit::CpuLimit;
 pub use family::{Families, Family};
 pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing, is_metric_of};
 pub use job::{
-    Host, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput, RoundResult, RunFile, WorkerKind,
+    Host, Job, Noise, OF_PROCESS, OF_WORKER, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput, RoundResult,
+    RunFile, WorkerKind,
 };
 pub use label::{Label, Labels};
 pub use page::Pages;

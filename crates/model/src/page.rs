@@ -144,6 +144,13 @@ impl Shown {
         self.params.iter().all(|(name, text)| params.get(name).is_some_and(|value| value.is_typed(text)))
     }
 
+    /// Whether a placement stands for the wanted one where the machine refuses to tie a task to a
+    /// CPU, so that there is no better one.
+    pub fn is_last_resort(&self, placement: &Placement, workers: u32) -> bool {
+        let of_size = (workers == 1 && self.on == On::One) || (workers > 1 && self.on == On::All);
+        of_size && *placement == Placement::Free
+    }
+
     /// Whether it is one of these metrics.
     pub fn is_of(&self, metrics: &[Metric]) -> bool {
         metrics.iter().any(|metric| metric.id == self.metric)
@@ -154,7 +161,8 @@ impl Shown {
     pub fn find<'r>(&self, records: &'r [Record]) -> Option<&'r Record> {
         let fits = |record: &&Record| record.id == self.metric && self.has(&record.params);
         let ranked = records.iter().filter(fits).filter_map(|r| Some((self.rank(&r.placement, r.workers)?, r)));
-        ranked.min_by_key(|(rank, record)| (record.value.is_none(), *rank)).map(|(_, record)| record)
+        let best = ranked.min_by_key(|(rank, record)| (record.value.is_none(), *rank)).map(|(_, record)| record);
+        best.or_else(|| records.iter().filter(fits).find(|r| self.is_last_resort(&r.placement, r.workers)))
     }
 }
 

@@ -379,6 +379,9 @@ pub struct InTurns {
     pub with: String,
     /// The command in front of this run's workers; empty for none.
     pub command: String,
+    /// The file of the program that this command begins with; absent if it is not known.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "String::is_empty"))]
+    pub file: String,
     /// The files that were set for its rounds with their content; absent for none.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub set: Vec<Fact>,

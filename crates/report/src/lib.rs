@@ -108,7 +108,7 @@ pub use paper::{Paper, PaperMachine, PaperPicture, PaperRow, Papers, Timed, pape
 pub use plot::{Chart, Source, histogram, is_distribution, plot, takes, trend_chart};
 pub use point::{typed_params, typed_place};
 pub use predict::{Machine, prediction};
-pub use runs::{RunLine, RunStatus, runs, tags};
+pub use runs::{NO_DATE, RunLine, RunStatus, runs, tags};
 pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, states, summary};
 pub use times::{BenchTime, LabelN, MetricSpread, Spread, Times, times};

@@ -6,8 +6,51 @@ use groma_model::{CpuLimit, End, RunHeader};
 /// Clock sources that take a microsecond and more to read, or step by milliseconds.
 const POOR_CLOCKS: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 
-/// The limits that a reader has to know of, without the full stops.
+/// The limits that a reader has to know of, without the full stops; the worst come first.
 pub(crate) fn limits(run: &RunHeader, end: Option<&End>) -> Vec<String> {
+    let mut all = foremost(run);
+    all.extend(of_this_run(run, end));
+    all
+}
+
+/// What makes whole groups of values those of something else: a reader has to know before he reads
+/// any.
+pub(crate) fn foremost(run: &RunHeader) -> Vec<String> {
+    let fact = |key: &str| run.environment.get(key);
+    let traced = fact("process.tracer").map(|by| {
+        format!(
+            "the workers were traced (by {by}): system calls, faults and signals stop there, and take up to hundreds \
+             of times as long"
+        )
+    });
+    let emulated = fact("virt.hypervisor").filter(|name| name.contains("emulated"));
+    let emulated = emulated.map(|_| "the processor is emulated: its times are those of the emulation".to_owned());
+    let kernel = fact("virt.kernel").map(|name| {
+        format!("{name} answers the system calls, not a kernel on this hardware: their times are those of {name}")
+    });
+    let clock = fact("clock.source").filter(|source| POOR_CLOCKS.contains(source));
+    let clock = clock.map(|source| format!("its clock ({source}) is slow to read or has long steps"));
+    let preloaded = fact("process.preloaded").map(|names| {
+        format!("libraries were loaded in front of the program ({names}), so its own calls may be slower")
+    });
+    [traced, emulated, kernel, clock, preloaded, watched(run)].into_iter().flatten().collect()
+}
+
+/// That the kernel was being traced, by which means.
+fn watched(run: &RunHeader) -> Option<String> {
+    let fact = |key: &str| run.environment.get(key).filter(|value| !value.starts_with("unreadable"));
+    let means = [
+        fact("kernel.tracer").filter(|name| *name != "nop").map(|name| format!("the tracer {name}")),
+        fact("kernel.trace_events").map(|groups| format!("events ({groups})")),
+        fact("kernel.kprobes").map(|count| format!("{count} probes")),
+    ];
+    let means: Vec<String> = means.into_iter().flatten().collect();
+    (!means.is_empty())
+        .then(|| format!("the kernel was being traced ({}), so parts of it are slower", means.join(", ")))
+}
+
+/// What the run itself was limited by.
+pub(crate) fn of_this_run(run: &RunHeader, end: Option<&End>) -> Vec<String> {
     let fact = |key: &str| run.environment.get(key);
     // The end counts the whole run, the head only what came before its first round.
     let quota = end.and_then(|end| end.cpu_limit).or(run.cpu_limit).filter(CpuLimit::is_felt);
@@ -23,11 +66,12 @@ pub(crate) fn limits(run: &RunHeader, end: Option<&End>) -> Vec<String> {
         (None, Some(nice)) => Some(format!("it ran with nice {nice}")),
         (Some(policy), Some(nice)) => Some(format!("it ran as {policy} with nice {nice}")),
     };
-    let emulated = fact("virt.hypervisor").filter(|name| name.contains("emulated"));
-    let emulated = emulated.map(|_| "the processor is emulated: its times are those of the emulation".to_owned());
-    let clock = fact("clock.source").filter(|source| POOR_CLOCKS.contains(source));
-    let clock = clock.map(|source| format!("its clock ({source}) is slow to read or has long steps"));
-    let all = [emulated, clock, quota.map(|quota| quota.to_string()), fewer, filtered, scheduled];
+    let unpinned = fact("sched.pinning").map(|_| {
+        "the system refuses to tie a task to a CPU (sched_setaffinity): what needs no CPU of its own ran where the \
+         scheduler put it"
+            .to_owned()
+    });
+    let all = [quota.map(|quota| quota.to_string()), fewer, unpinned, filtered, scheduled];
     all.into_iter().flatten().collect()
 }
 
@@ -60,6 +104,25 @@ mod tests {
         set(&mut run, "clock.source", "hpet");
         let said = limits(&run, Some(&end));
         assert!(said[0].contains("emulated") && said[1].contains("(hpet)"), "the worst comes first: {said:?}");
+        for (key, value, word) in [
+            ("process.tracer", "strace", "traced (by strace)"),
+            ("process.preloaded", "libasan.so.8", "(libasan.so.8)"),
+            ("virt.kernel", "gVisor", "gVisor answers the system calls"),
+            ("kernel.trace_events", "raw_syscalls", "events (raw_syscalls)"),
+            ("kernel.tracer", "function", "the tracer function"),
+            ("sched.pinning", "refused: no", "refuses to tie"),
+        ] {
+            let before = limits(&run, Some(&end)).len();
+            set(&mut run, key, value);
+            let said = limits(&run, Some(&end));
+            let more = usize::from(key != "kernel.tracer");
+            assert_eq!(said.len(), before + more, "{key}");
+            assert!(said.iter().any(|text| text.contains(word)), "{key}: {said:?}");
+            assert!(!said.iter().any(|text| text.ends_with('.')), "{said:?}");
+        }
+        set(&mut run, "kernel.tracer", "nop");
+        let added = ["process.", "virt.kernel", "kernel.trace", "sched.pinning"];
+        run.environment.facts.retain(|fact| !added.iter().any(|key| fact.key.starts_with(key)));
         run.environment.facts.retain(|fact| !["virt.hypervisor", "clock.source"].contains(&fact.key.as_str()));
         // A stored run without its end, and a quota that cost nothing.
         assert_eq!(limits(&run, None)[0], of(0.5).expect("a limit").to_string());

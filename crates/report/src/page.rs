@@ -17,7 +17,7 @@ use crate::layout::{
 use crate::limits::limits;
 use crate::machine::host;
 use crate::others::{are_busy, others};
-use crate::runs::minute;
+use crate::runs::minute_utc;
 use crate::style::{Ink, Style, wrap_behind};
 use crate::units;
 
@@ -117,9 +117,9 @@ fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&E
 
 /// When it ran, how long it took, and its id.
 pub(crate) fn identity(run: &RunHeader, end: Option<&End>, what: &str) -> String {
-    let when = minute(&run.started);
+    let when = minute_utc(&run.started);
     let took = end.map(|end| format!(" in {}", units::wall(end.wall_s))).unwrap_or_default();
-    format!("{when} UTC, groma {}, {}{what}{took}, run {}", run.groma, run.profile.word(), run.run)
+    format!("{when}, groma {}, {}{what}{took}, run {}", run.groma, run.profile.word(), run.run)
 }
 
 /// How far to trust the values, in sentences; none where nothing is to be said.

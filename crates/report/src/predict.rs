@@ -50,6 +50,7 @@ pub fn prediction<'a>(counts: &Counts, machines: &[Machine]) -> Document<'a> {
     if let Some(first) = machines.first() {
         unknown(&first.prediction, &mut out);
     }
+    counts.notes.iter().for_each(|note| out.note(note.clone()));
     out
 }
 
@@ -282,7 +283,7 @@ mod tests {
 
     fn counts(times: [Option<f64>; 3]) -> Counts {
         let [wall_s, user_s, system_s] = times;
-        Counts { counted: Vec::new(), runs: 1.0, wall_s, user_s, system_s }
+        Counts { counted: Vec::new(), runs: 1.0, wall_s, user_s, system_s, notes: Vec::new() }
     }
 
     #[test]

@@ -147,8 +147,19 @@ fn asked(run: &RunLine) -> String {
     tags + &run.asked
 }
 
+/// The start of a run whose file has no date that can be read.
+pub const NO_DATE: &str = "1970-01-01T00:00:00Z";
+
+/// `2026-11-21 07:38 UTC`, or that there is none.
+pub(crate) fn minute_utc(started: &str) -> String {
+    if started == NO_DATE { minute(started) } else { format!("{} UTC", minute(started)) }
+}
+
 /// `2026-11-21 07:38` of an RFC 3339 time; the id has the seconds.
 pub(crate) fn minute(started: &str) -> String {
+    if started == NO_DATE {
+        return "no date".to_owned();
+    }
     match (started.get(..10), started.get(11..16)) {
         (Some(day), Some(time)) => format!("{day} {time}"),
         _ => started.to_owned(),

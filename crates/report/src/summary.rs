@@ -3,10 +3,11 @@
 use groma_analysis::point::is_of_shared_core;
 use groma_model::{End, Record, RunHeader, State};
 
+use crate::compare::capital;
 use crate::document::{Document, Table};
 use crate::grid::{Align, Cell};
 use crate::layout::{Mark, PRECISE};
-use crate::limits::limits;
+use crate::limits::{foremost, of_this_run};
 use crate::point::{name, params, point_without};
 use crate::style::{Ink, Style, columns, ink, wrap_behind};
 use crate::units;
@@ -45,6 +46,7 @@ pub fn states<'a>(run: &'a RunHeader, records: &'a [Record], end: Option<&'a End
         }
         out.table(table);
     } else {
+        foremost(run).iter().for_each(|text| out.say(format!("{}.", capital(text))));
         out.lines(summary(run, records, end, style));
     }
     out
@@ -67,6 +69,9 @@ pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &S
         let lines = wrap_behind(&first, &text, style.width);
         let word = style.paint(ink(state), state.word());
         out += &lines.replacen(state.word(), &word, 1);
+    }
+    for text in programs(records) {
+        out += &wrap_behind("", &style.text(&text), style.width);
     }
     out += &imprecise(records, style);
     if let Some(shared) = shared_cores(records) {
@@ -148,6 +153,21 @@ pub(crate) fn shared_share(records: &[Record]) -> Option<f64> {
     Some(shared / all.max(1) as f64).filter(|share| *share >= MIN_SHARE)
 }
 
+/// Which files the measured commands are: `command=true is /usr/bin/true`.
+fn programs(records: &[Record]) -> Vec<String> {
+    let of = |record: &Record| {
+        let file = record.fact("command.path")?;
+        Some(format!("{} is {file}", record.params_text.trim()))
+    };
+    let mut all: Vec<String> = Vec::new();
+    for text in records.iter().filter_map(of) {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all
+}
+
 /// How much of the run shared its cores.
 fn shared_cores(records: &[Record]) -> Option<String> {
     let percent = units::percent(shared_share(records)?);
@@ -167,7 +187,8 @@ fn closing(run: &RunHeader, end: Option<&End>) -> String {
         let lost = run.noise_lost.map(|lost| format!(" ({} of its time lost)", units::percent(lost)));
         parts.push(format!("host {} before the run{}", noise.word(), lost.unwrap_or_default()));
     }
-    parts.extend(limits(run, end));
+    // The others stand above the values.
+    parts.extend(of_this_run(run, end));
     match end {
         None => parts.push("no end recorded: the run goes on, or was killed".to_owned()),
         Some(end) if end.interrupted => parts.push("interrupted: only a part of the plan was measured".to_owned()),

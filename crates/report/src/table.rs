@@ -6,8 +6,10 @@
 
 use groma_model::{End, Families, Record, RunHeader, State};
 
+use crate::compare::capital;
 use crate::document::{Document, Table};
 use crate::grid::{Align, Cell};
+use crate::limits::foremost;
 use crate::machine::host;
 use crate::rows::{Body, Group, HEADS, Row, groups};
 use crate::style::{Ink, Style, ink, wrap_behind};
@@ -60,6 +62,9 @@ fn head(run: &RunHeader, out: &mut Document<'_>) {
     let rest = format!(", {}, groma {}", run.profile.word(), run.groma);
     out.parts("", vec![(format!("run {}", run.run), Ink::Strong), (rest, Ink::Plain)]);
     out.say(host(&run.environment));
+    for text in foremost(run) {
+        out.say(format!("{}.", capital(&text)));
+    }
 }
 
 /// The numeric columns that fit, by their index in [`HEADS`].

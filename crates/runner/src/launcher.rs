@@ -4,6 +4,7 @@
 use groma_harness::Benchmark;
 use groma_harness::protocol;
 use groma_harness::sys::process;
+use groma_harness::sys::programs::{USERS_PATH, users_path};
 use groma_harness::worker;
 use std::ffi::OsString;
 use std::fmt;
@@ -74,6 +75,8 @@ impl Launcher {
         if !self.inherits {
             // A fixed environment.
             command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
+            // Where a command that is measured is searched: the user means his own.
+            command.env(USERS_PATH, users_path());
         }
         // Of random size: it moves the stack, and with it the addresses that collide in a cache.
         command.env("GROMA_PADDING", "x".repeat(padding));
@@ -109,7 +112,7 @@ mod tests {
         assert_eq!(padding(&fixed), Some(777));
         assert_eq!(padding(&environment(false, 12)), Some(12));
         // A shell adds some variables.
-        let known = ["PATH", "GROMA_PADDING", "PWD", "OLDPWD", "SHLVL", "_"];
+        let known = ["PATH", USERS_PATH, "GROMA_PADDING", "PWD", "OLDPWD", "SHLVL", "_"];
         assert!(fixed.iter().all(|(key, _)| known.contains(&key.as_str())), "{fixed:?}");
         let foreign = std::env::vars().any(|(key, _)| !known.contains(&key.as_str()));
         assert!(!foreign || environment(true, 0).len() > 2);

@@ -240,6 +240,16 @@ pub(crate) fn layouts(
         }
         for placement in &here {
             let placement = match placement {
+                // Where nothing can be tied to a CPU, what needs no CPU of its own is measured
+                // where the scheduler puts it, under that name. A survey shows two sides by the
+                // CPUs that they are on.
+                one if topology.is_pinning_refused()
+                    && args.placement.is_none()
+                    && !(two_sided && args.survey)
+                    && !matches!(one, Placement::EveryPair | Placement::EveryNodePair | Placement::Remote) =>
+                {
+                    Placement::Free
+                }
                 // A worker group without a requested placement: one CPU for each member if its size
                 // comes from the machine, else the scheduler's choice.
                 Placement::Pinned if n > 1 && args.parallel.is_empty() => Placement::Compact,
@@ -411,6 +421,37 @@ mod tests {
             let refused = set(settings).expect_err(expected);
             assert!(refused.starts_with(expected), "{refused}");
         }
+    }
+
+    /// A container may refuse `sched_setaffinity`, and a kernel may lack it.
+    #[test]
+    fn what_needs_no_cpu_of_its_own_is_measured_where_nothing_can_be_pinned() {
+        static TASK: Benchmark = Benchmark {
+            info: Info { group_tier: |_| Tier::Standard, ..Info::new("test.task") },
+            run: Run::NotHere("a test"),
+        };
+        static PAIR: Benchmark = Benchmark {
+            info: Info { placements: &Placement::TWO_SIDED, ..Info::new("test.pair") },
+            run: Run::NotHere("a test"),
+        };
+        let root = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir_all(root.path().join("sys/devices/system/cpu")).expect("a directory");
+        std::fs::write(root.path().join("sys/devices/system/cpu/online"), "0-1").expect("a file");
+        let usual = Topology::from_tree(root.path(), &[0, 1]);
+        let refused = usual.clone().without_pinning();
+        let names = |topology: &Topology, request: &RunRequest| -> Vec<String> {
+            let plan = plan(&[&TASK, &PAIR], request, topology).expect("a plan");
+            plan.iter().map(|planned| planned.point.name()).collect()
+        };
+        let request = RunRequest::new(Profile::Standard);
+        assert_eq!(names(&usual, &request)[0], "test.task");
+        assert_eq!(
+            names(&refused, &request),
+            ["test.task placement=free", "test.task placement=free workers=2", "test.pair placement=free"]
+        );
+        // What was named is not replaced.
+        let named = RunRequest { placement: Some(Placement::SameCpu), ..request };
+        assert!(names(&refused, &named).contains(&"test.pair placement=same-cpu".to_owned()));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::launcher::Launcher;
 use crate::supervise::{Ended, Supervisor};
 use groma_harness::model::Host;
 use groma_harness::model::{
-    CpuLimit, Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, Value, WorkerKind,
+    CpuLimit, Fact, Job, NoiseVerdict, OF_PROCESS, Params, Placement, Preflight, Remark, State, Value, WorkerKind,
 };
 use groma_harness::preflight as host_preflight;
 use std::fmt;
@@ -74,11 +74,12 @@ pub fn gauge(time: Duration) -> Result<Gauged, NotMeasured> {
     let failed = |e: std::io::Error| NotMeasured::Failed(format!("the supervisor cannot start: {e}"));
     let supervisor = Supervisor::new().map_err(failed)?;
     let found = preflight(&supervisor, &Launcher::default(), time, crate::identity::random_seed(), &[], false);
-    found.map(|(found, _)| Gauged { lost: found.noise.map(|noise| noise.lost), own: found.cpu_limit })
+    found.map(|(found, ..)| Gauged { lost: found.noise.map(|noise| noise.lost), own: found.cpu_limit })
 }
 
 /// Runs the preflight in a worker, for the clock on one of these CPUs if there are any. It looks
-/// for the end of the caches if `end_of_caches` is set.
+/// for the end of the caches if `end_of_caches` is set. Also returns its remarks, and what the
+/// worker knows of itself.
 pub(crate) fn preflight(
     supervisor: &Supervisor,
     launcher: &Launcher,
@@ -86,7 +87,7 @@ pub(crate) fn preflight(
     seed: u64,
     cpus: &[u32],
     end_of_caches: bool,
-) -> Result<(Preflight, Vec<Remark>), NotMeasured> {
+) -> Result<(Preflight, Vec<Remark>, Vec<Fact>), NotMeasured> {
     let asked =
         if end_of_caches { vec![(host_preflight::END_OF_CACHES.to_owned(), Value::Int(1))] } else { Vec::new() };
     let job = Job {
@@ -123,7 +124,9 @@ pub(crate) fn preflight(
             let found = result.output.preflight;
             let found =
                 found.ok_or_else(|| NotMeasured::Failed("the preflight did not say what it found".to_owned()))?;
-            Ok((*found, result.output.remarks))
+            let mut facts = result.output.facts;
+            facts.retain(|fact| fact.key.starts_with(OF_PROCESS));
+            Ok((*found, result.output.remarks, facts))
         }
     }
 }

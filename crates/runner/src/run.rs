@@ -102,7 +102,7 @@ impl Prepared<'_> {
         let of_second = conditions.as_mut().map(|all| try_conditions(all, &supervisor)).transpose()?;
         let end_of_caches = wanted(|planned| planned.end_of_caches);
         let begun = Instant::now();
-        let (found, remarks) =
+        let (found, remarks, of_process) =
             preflight(&supervisor, &gauger(&launchers), effort.preflight, seed, &measuring, end_of_caches)?;
         let deadline = request.deadline.unwrap_or_else(|| deadline.max(slow_deadline(begun.elapsed())));
         let (host, noise_lost) = (found.host, found.noise.map(|noise| noise.lost));
@@ -113,6 +113,7 @@ impl Prepared<'_> {
             return Err(NotMeasured::TooNoisy { lost: noise_lost, own, limit }.into());
         }
         let mut header = header(request, seed, host, (noise_lost, own), work_dir.as_ref());
+        header.environment.facts.extend(of_process);
         header.environment.facts.extend(self.remote_facts);
         header.environment.facts.extend(request.facts.iter().cloned());
         // The CPUs of a placement are facts, not a part of a metric's identity.

@@ -120,6 +120,9 @@ fn once(result: &RoundResult) -> Duration {
     Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default()
 }
 
+/// Handing over a round for longer than this was waiting, which is no time of the budget.
+const LONG_WAIT: Duration = Duration::from_millis(500);
+
 /// The outcome of a round.
 enum Step {
     Measured,
@@ -265,7 +268,12 @@ impl Survey {
                 let longer = progress.adapt(i);
                 progress.points[i].learn(&result, took.saturating_sub(once + longer));
                 let mut round = Round { round, result: *result };
+                let handing_over = Instant::now();
                 keep(i, &mut round)?;
+                // Another process may hold the store for seconds.
+                if handing_over.elapsed() > LONG_WAIT {
+                    progress.until += handing_over.elapsed();
+                }
                 progress.points[i].add(&planned.point, round);
                 observer.on_round(&planned.point, &progress.points[i].rounds, &self.host);
                 Step::Measured

@@ -27,8 +27,16 @@ pub(crate) fn points_of(shown: &Shown, plan: &[Planned]) -> Vec<usize> {
     });
     match shown.on {
         On::Each | On::Nodes => fits.map(|(_, _, i)| i).collect(),
-        _ => fits.min().map(|(_, _, i)| i).into_iter().collect(),
+        _ => fits.min().map(|(_, _, i)| i).or_else(|| last_resort(shown, plan)).into_iter().collect(),
     }
+}
+
+/// The point that is measured where no task can be tied to a CPU.
+fn last_resort(shown: &Shown, plan: &[Planned]) -> Option<usize> {
+    plan.iter().position(|Planned { point, .. }| {
+        let here = shown.is_last_resort(&point.placement, point.workers);
+        here && shown.is_of(&point.metrics) && shown.has(&point.params)
+    })
 }
 
 #[cfg(test)]

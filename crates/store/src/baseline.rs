@@ -4,16 +4,15 @@
 //! and no proofs: runs can be compared with it, and it cannot become a run.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, Write};
 use std::path::Path;
 
 use groma_model::{Fact, LabelCounts, Record, RunHeader, SCHEMA, plain_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::StoreError;
 use crate::ndjson::{Lines, Lost};
+use crate::{FileKind, StoreError};
 
 /// The fields of a record that a comparison needs; the file has no others.
 const KEPT: [&str; 20] = [
@@ -104,8 +103,7 @@ impl Baseline {
     /// # Errors
     /// When the file cannot be read or is no baseline; names a malformed line.
     pub fn read(path: &Path) -> Result<Baseline, StoreError> {
-        let unreadable = |e: std::io::Error| StoreError::unreadable(path, &e);
-        Baseline::of_lines(BufReader::new(File::open(path).map_err(unreadable)?), path)
+        Baseline::of_lines(FileKind::open(path)?.1, path)
     }
 
     /// Reads the lines of a baseline; errors call it `path`.

@@ -104,6 +104,19 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The store has a lock file, in a place without locks.
+    #[error(
+        "{}: locked by {} for more than 10 s: if no groma is running, remove that directory, or name another store \
+         with --store FILE",
+        path.display(),
+        lock.display()
+    )]
+    LockFile {
+        /// The file.
+        path: PathBuf,
+        /// Its lock.
+        lock: PathBuf,
+    },
     /// SQLite found the file damaged, or its parts contradict each other.
     #[error("{}: the database is damaged: {reason}", path.display())]
     Damaged {
@@ -278,9 +291,27 @@ fn list_named(word: &str, texts: &[String]) -> String {
 }
 
 impl StoreError {
-    /// The store can be read and not written.
-    pub(crate) fn read_only(path: &Path) -> StoreError {
-        StoreError::Unwritable { path: path.to_owned(), reason: "it is read-only".to_owned(), mistake: false }
+    /// The store can be read and not written, for this reason if it is not a matter of rights.
+    pub(crate) fn read_only(path: &Path, reason: Option<&str>) -> StoreError {
+        let reason = reason.unwrap_or("it is read-only").to_owned();
+        StoreError::Unwritable { path: path.to_owned(), reason, mistake: false }
+    }
+
+    /// What an SQLite error says of a place, without its path.
+    pub(crate) fn sqlite_reason(source: &rusqlite::Error) -> String {
+        let text = match source {
+            rusqlite::Error::SqliteFailure(code, text) => match code.extended_code {
+                ffi::SQLITE_IOERR_SHMMAP | ffi::SQLITE_IOERR_SHMOPEN | ffi::SQLITE_IOERR_SHMLOCK => {
+                    Some("memory cannot be shared there (mmap of the file -shm)".to_owned())
+                }
+                ffi::SQLITE_BUSY | ffi::SQLITE_IOERR_LOCK | ffi::SQLITE_IOERR_RDLOCK | ffi::SQLITE_IOERR_UNLOCK => {
+                    Some("files cannot be locked there, or another process holds the store".to_owned())
+                }
+                _ => text.clone(),
+            },
+            _ => None,
+        };
+        text.unwrap_or_else(|| source.to_string())
     }
 
     /// The file cannot be read.
@@ -294,6 +325,7 @@ impl StoreError {
         match self {
             StoreError::Full { .. }
             | StoreError::Busy { .. }
+            | StoreError::LockFile { .. }
             | StoreError::Removed { .. }
             | StoreError::BrokenPipe { .. }
             | StoreError::Sqlite { .. } => false,
@@ -322,6 +354,10 @@ impl StoreError {
                 let reason = format!("{} (a quota, a limit such as RLIMIT_FSIZE, or a device that fails)", reason());
                 StoreError::Unwritable { path, reason, mistake: false }
             }
+            _ if code.code == ErrorCode::SystemIoFailure && is_of_place(code.extended_code) => {
+                let reason = format!("{}; name a local one with --store FILE", StoreError::sqlite_reason(&source));
+                StoreError::Unwritable { path, reason, mistake: false }
+            }
             (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => StoreError::Busy { path },
             (ErrorCode::DatabaseCorrupt, _) => StoreError::Damaged { path, reason: reason() },
             (ErrorCode::NotADatabase, _) => StoreError::NotAStore { path, what: "not an SQLite database".to_owned() },
@@ -337,6 +373,20 @@ impl StoreError {
             _ => StoreError::Output { name: name.to_owned(), source },
         }
     }
+}
+
+/// Whether an error of SQLite says that its place has no locks or no shared memory.
+fn is_of_place(code: i32) -> bool {
+    let of_place = [
+        ffi::SQLITE_IOERR_SHMMAP,
+        ffi::SQLITE_IOERR_SHMOPEN,
+        ffi::SQLITE_IOERR_SHMLOCK,
+        ffi::SQLITE_IOERR_LOCK,
+        ffi::SQLITE_IOERR_RDLOCK,
+        ffi::SQLITE_IOERR_UNLOCK,
+        ffi::SQLITE_IOERR_CHECKRESERVEDLOCK,
+    ];
+    of_place.contains(&code)
 }
 
 /// Whether an error says that a name leads to nothing that can be written: that is found out before

@@ -45,6 +45,25 @@ pub(crate) const CONDITION: &str = "
         WHERE p.run = r.run AND p.bench IN (SELECT value FROM json_each(?6))))
     AND (?7 IS NULL OR r.status = ?7)";
 
+/// How the runs `r` are put in order, newest first: what is joined, and by what they are ordered.
+///
+/// The clock of a machine may be wrong for a while (a board before it has asked for the time, a
+/// dead battery), and such a run would be the newest for years. Runs that were made here were
+/// written one after the other, and the store knows which was first: none of them is taken to be
+/// older than one before it. Runs that came from elsewhere are placed by their own clock.
+pub(crate) const ORDER: [&str; 2] = [
+    "JOIN (SELECT rowid AS place, CASE WHEN owner = '' THEN started
+               ELSE max(CASE WHEN owner = '' THEN '' ELSE started END) OVER (ORDER BY rowid) END AS at
+           FROM runs) placed ON placed.place = r.rowid",
+    "placed.at DESC, r.rowid DESC",
+];
+/// The same where the order of writing is that of the clocks, which an index has.
+const BY_CLOCK: [&str; 2] = ["", "r.started DESC, r.rowid DESC"];
+/// Whether a run was written after one with a later start.
+const DISAGREE: &str = "SELECT EXISTS (
+    SELECT 1 FROM (SELECT rowid AS place, lag(rowid) OVER (ORDER BY started, rowid) AS before FROM runs)
+    WHERE place < before)";
+
 impl Filter {
     pub(crate) fn params(&self) -> impl Params {
         let benches = self.benches.as_ref().map(|ids| serde_json::Value::from(ids.clone()).to_string());
@@ -114,8 +133,9 @@ impl Store {
                 return Ok(runs);
             }
         }
-        let sql = "SELECT run FROM runs WHERE substr(run, 1, length(?1)) = ?1 ORDER BY started DESC, rowid DESC";
-        let candidates = self.texts(sql, [name])?;
+        let [join, order] = self.order()?;
+        let sql = format!("SELECT r.run FROM runs r {join} WHERE substr(r.run, 1, length(?1)) = ?1 ORDER BY {order}");
+        let candidates = self.texts(&sql, [name])?;
         match candidates.len() {
             0 => Err(self.no_run(name)?),
             1 => Ok(candidates),
@@ -129,8 +149,28 @@ impl Store {
     /// When the store cannot be read.
     pub fn ids_that(&self, filter: &Filter, most: usize) -> Result<Vec<String>, StoreError> {
         let most = i64::try_from(most).unwrap_or(-1);
-        let sql = format!("SELECT run FROM runs r WHERE {CONDITION} ORDER BY started DESC, rowid DESC LIMIT {most}");
+        let [join, order] = self.order()?;
+        let sql = format!("SELECT r.run FROM runs r {join} WHERE {CONDITION} ORDER BY {order} LIMIT {most}");
         self.texts(&sql, filter.params())
+    }
+
+    /// How runs are put in order now.
+    pub(crate) fn order(&self) -> Result<[&'static str; 2], StoreError> {
+        let disagree: bool = self.db.query_row(DISAGREE, [], |row| row.get(0)).map_err(|e| self.error(e))?;
+        Ok(if disagree { ORDER } else { BY_CLOCK })
+    }
+
+    /// The run that was made here right before this one, and when it began, if that is later by its
+    /// clock: one of the two clocks was wrong.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn clock_contradiction(&self, run: &str) -> Result<Option<(String, String)>, StoreError> {
+        let sql = "SELECT o.run, o.started FROM runs r JOIN runs o
+                       ON o.rowid = (SELECT max(b.rowid) FROM runs b WHERE b.rowid < r.rowid AND b.owner <> '')
+                   WHERE r.run = ?1 AND r.owner <> '' AND o.started > r.started";
+        let found = self.collect(sql, [run], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(found.into_iter().next())
     }
 
     /// The error for an unknown run, with the newest runs and all tags.

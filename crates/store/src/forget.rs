@@ -67,7 +67,7 @@ impl Store {
     pub fn compact(&self) -> Result<(), StoreError> {
         self.writable()?;
         // Incremental vacuum was rejected: every run would have to maintain a map of pages.
-        // `VACUUM` keeps the order of rowids, which orders runs that started in the same second.
+        // `VACUUM` keeps the order of rowids, which says which run was written first.
         self.db.execute_batch("VACUUM").map_err(|e| self.error(e))?;
         // The file shrinks at the next checkpoint. A reader may prevent this one; the next writer
         // then does it.

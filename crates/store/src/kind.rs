@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::StoreError;
-use crate::ndjson::{Found, find_object, kind_of};
+use crate::ndjson::{BYTE_ORDER_MARK, Found, find_object, kind_of};
 
 /// What an SQLite file begins with.
 const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -16,6 +18,9 @@ const LMBENCH: &[u8] = b"[lmbench";
 /// In how many bytes a line of groma is looked for: what a machine says while it boots has some
 /// hundred kB, and a device that never ends has to be refused.
 const SEARCHED: u64 = 16 << 20;
+
+/// The most of a file that a formatter has laid out, which is read as a whole.
+const LAID_OUT: u64 = 1 << 30;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +59,14 @@ impl FileKind {
         let unreadable = |e: std::io::Error| StoreError::unreadable(path, &e);
         let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
         let mut begun = Vec::new();
-        let kind = match is_binary(file.fill_buf().map_err(unreadable)?) {
-            Some(kind) => kind,
-            None => of_text(&mut file, &mut begun).map_err(unreadable)?,
+        let start = file.fill_buf().map_err(unreadable)?;
+        let kind = if let Some(kind) = is_binary(start) {
+            kind
+        } else if is_laid_out(start) {
+            begun = on_lines(&mut file).map_err(unreadable)?;
+            of_text(&mut begun.as_slice(), &mut Vec::new()).map_err(unreadable)?
+        } else {
+            of_text(&mut file, &mut begun).map_err(unreadable)?
         };
         Ok((kind, Cursor::new(begun).chain(file)))
     }
@@ -73,6 +83,35 @@ fn is_binary(start: &[u8]) -> Option<FileKind> {
         _ if start.starts_with(PARQUET) => Some(FileKind::Parquet),
         _ => None,
     }
+}
+
+/// Whether a text begins as JSON that a formatter has laid out on several lines, or has put into an
+/// array.
+fn is_laid_out(start: &[u8]) -> bool {
+    let text = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start();
+    let after = |sign: &[u8]| text.strip_prefix(sign).map(<[u8]>::trim_ascii_start);
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    after(b"[").is_some_and(|rest| rest.starts_with(b"{")) || line.trim_ascii_end() == b"{"
+}
+
+/// The objects of such a text, each on a line; the text as it is where it is no JSON.
+fn on_lines(file: &mut impl Read) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    file.take(LAID_OUT).read_to_end(&mut text)?;
+    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
+    let mut lines = Vec::new();
+    for value in serde_json::Deserializer::from_slice(json).into_iter::<Value>() {
+        let objects = match value {
+            Ok(Value::Array(objects)) => objects,
+            Ok(object) => vec![object],
+            Err(_) => return Ok(text),
+        };
+        for object in objects {
+            serde_json::to_writer(&mut lines, &object)?;
+            lines.push(b'\n');
+        }
+    }
+    Ok(lines)
 }
 
 /// Reads lines into `begun` until one tells what the file is.

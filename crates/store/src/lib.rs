@@ -14,6 +14,8 @@ mod kind;
 mod merge;
 pub mod ndjson;
 mod open;
+#[cfg(unix)]
+mod owned;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod schema;
@@ -29,6 +31,8 @@ pub use forget::Extent;
 pub use kind::{FileKind, Opened};
 pub use merge::{Merged, Source};
 pub use ndjson::Ndjson;
+#[cfg(unix)]
+pub use owned::make_directories;
 pub use store::{HOST_NAME, RunRow, RunStatus, Store, StoredRun};
 pub use writer::RunWriter;
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::{Sink, StoreError};
 
-pub(crate) use lines::{Found, Lines, find_object};
+pub(crate) use lines::{BYTE_ORDER_MARK, Found, Lines, find_object};
 pub use lines::{Lost, kind_of, without_others};
 pub use read::{Runs, read, read_noted};
 pub(crate) use read::{lines_of, open};

@@ -5,12 +5,15 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use crate::error::names_nothing;
 use crate::kind::is_sqlite;
+#[cfg(unix)]
+use crate::owned;
 use crate::schema::{self, MIGRATIONS, Owner};
 use crate::{Store, StoreError};
 
@@ -54,12 +57,12 @@ impl Store {
 /// A store of the version to which `migrations` lead.
 fn connect_to_store(path: PathBuf, access: OpenFlags, migrations: &[&str]) -> Result<Store, StoreError> {
     let fail = |e| StoreError::sqlite(&path, e);
-    let db = match connect(&path, access) {
-        Ok(db) => db,
-        Err(e) => connect_immutable(&path).ok_or_else(|| fail(e))?,
-    };
-    let is_read_only = db.is_readonly("main").map_err(fail)?;
+    let Connected { mut db, mut way, refused } = connected(&path, access)?;
+    let mut is_read_only = db.is_readonly("main").map_err(fail)?;
     let known = migrations.len() as u32;
+    // Of a store that is read because its place has no locks, that is the reason.
+    let of_place = |e: &&rusqlite::Error| is_busy(e) || lacks_locks(e) || lacks_shared_memory(e);
+    let read_only = refused.as_ref().filter(of_place).map(StoreError::sqlite_reason);
     match schema::owner(&db).map_err(fail)? {
         Owner::Other(id) => {
             let what = format!("the database of another program (application id {id:#x})");
@@ -68,12 +71,133 @@ fn connect_to_store(path: PathBuf, access: OpenFlags, migrations: &[&str]) -> Re
         Owner::Development(version) => return Err(StoreError::Development { path, version }),
         Owner::Groma(found) if found > known => return Err(StoreError::Newer { path, found, known }),
         Owner::Groma(found) if is_read_only && found < known => return Err(StoreError::Older { path, found, known }),
-        Owner::Empty if is_read_only => return Err(StoreError::read_only(&path)),
+        Owner::Empty if is_read_only => return Err(StoreError::read_only(&path, read_only.as_deref())),
         _ if is_read_only => {}
-        _ => schema::choose_journal(&db).and_then(|()| schema::migrate(&db, migrations)).map_err(fail)?,
+        _ => {
+            if let Err(e) = prepare(&db, way, migrations) {
+                // Whether memory can be shared shows with the first write.
+                if way != Way::Usual || !lacks_shared_memory(&e) {
+                    return Err(fail(e));
+                }
+                drop(db);
+                way = Way::Alone;
+                db = connect(&path, access, way, schema::LOCK_TIMEOUT).map_err(fail)?;
+                prepare(&db, way, migrations).map_err(fail)?;
+                is_read_only = db.is_readonly("main").map_err(fail)?;
+            }
+        }
     }
     let file = identity(&path);
-    Ok(Store { db, path, file, is_read_only })
+    Ok(Store { db, path, file, is_read_only, read_only })
+}
+
+fn prepare(db: &Connection, way: Way, migrations: &[&str]) -> rusqlite::Result<()> {
+    if way == Way::Usual {
+        schema::choose_journal(db)?;
+    } else {
+        db.pragma_update(None, "synchronous", "FULL")?;
+    }
+    schema::migrate(db, migrations)
+}
+
+/// How a store is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// With SQLite's locks, and its memory that processes share.
+    Usual,
+    /// Without shared memory: with a rollback journal instead of the write-ahead log.
+    Alone,
+    /// Without locks of the file system as well: a directory beside the store is the lock, which
+    /// every file system makes once only.
+    LockFile,
+}
+
+/// A connection, how it was made, and the error because of which it can only read.
+struct Connected {
+    db: Connection,
+    way: Way,
+    refused: Option<rusqlite::Error>,
+}
+
+/// How long the first attempt waits for a lock: without locks each attempt looks as if another
+/// process held one.
+const FIRST_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Connects in the way that the file system allows; where none does, to read only.
+fn connected(path: &Path, access: OpenFlags) -> Result<Connected, StoreError> {
+    let mut way = Way::Usual;
+    let mut first = match connect(path, access, way, FIRST_TIMEOUT) {
+        Ok(db) => {
+            db.busy_timeout(schema::LOCK_TIMEOUT).map_err(|e| StoreError::sqlite(path, e))?;
+            return Ok(Connected { db, way, refused: None });
+        }
+        Err(e) => e,
+    };
+    if is_busy(&first) && have_locks(path) == Some(true) {
+        match connect(path, access, way, schema::LOCK_TIMEOUT) {
+            Ok(db) => return Ok(Connected { db, way, refused: None }),
+            Err(e) => first = e,
+        }
+    } else if lacks_shared_memory(&first) {
+        way = Way::Alone;
+    } else if is_busy(&first) || lacks_locks(&first) {
+        way = Way::LockFile;
+    }
+    // Only what may write can leave the write-ahead log, or take a lock.
+    if way != Way::Usual && access == OpenFlags::SQLITE_OPEN_READ_WRITE {
+        match connect(path, access, way, schema::LOCK_TIMEOUT) {
+            Ok(db) => return Ok(Connected { db, way, refused: None }),
+            Err(e) if is_busy(&e) && way == Way::LockFile => {
+                return connect_immutable(path)
+                    .map(|db| Connected { db, way, refused: Some(e) })
+                    .ok_or_else(|| StoreError::LockFile { path: path.to_owned(), lock: lock_file_of(path) });
+            }
+            Err(_) => {}
+        }
+    }
+    match connect_immutable(path) {
+        Some(db) => Ok(Connected { db, way, refused: Some(first) }),
+        None => Err(StoreError::sqlite(path, first)),
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
+/// Whether an error says that no memory can be shared between processes here. Not that a disk is
+/// full, where the same file fails first.
+fn lacks_shared_memory(error: &rusqlite::Error) -> bool {
+    let codes = [ffi::SQLITE_IOERR_SHMMAP, ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMLOCK];
+    error.sqlite_error().is_some_and(|code| codes.contains(&code.extended_code))
+}
+
+/// Whether an error says that a file cannot be locked here, in words other than `ENOLCK`, which
+/// SQLite takes for a lock that somebody holds.
+fn lacks_locks(error: &rusqlite::Error) -> bool {
+    let codes = [
+        ffi::SQLITE_IOERR_LOCK,
+        ffi::SQLITE_IOERR_RDLOCK,
+        ffi::SQLITE_IOERR_UNLOCK,
+        ffi::SQLITE_IOERR_CHECKRESERVEDLOCK,
+        ffi::SQLITE_PERM,
+    ];
+    error.sqlite_error().is_some_and(|code| codes.contains(&code.extended_code))
+}
+
+/// Whether files can be locked beside the store, tried with one that nobody else knows; `None`
+/// where none can be made.
+fn have_locks(path: &Path) -> Option<bool> {
+    let mut probe = path.as_os_str().to_owned();
+    probe.push(format!(".{}.probe", std::process::id()));
+    let probe = PathBuf::from(probe);
+    File::options().write(true).create_new(true).open(&probe).ok()?;
+    let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let locked = Connection::open_with_flags(&probe, access)
+        .and_then(|db| db.busy_timeout(Duration::ZERO).and_then(|()| db.execute_batch("BEGIN IMMEDIATE; ROLLBACK")));
+    // What is left of it is empty, and says what it is.
+    let _ = fs::remove_file(&probe);
+    Some(locked.is_ok())
 }
 
 /// Whether a file exists at the path. Refuses, without touching it, anything that is certainly not
@@ -108,39 +232,54 @@ pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
 
 /// Creates an empty file and its parent directories: the system's errors are clearer than SQLite's.
 fn make(path: &Path) -> Result<(), StoreError> {
-    let mut directories = fs::DirBuilder::new();
-    let mut file = File::options();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-        directories.mode(0o700);
-        file.mode(0o644);
-    }
+    make_file(path).map_err(|(e, what)| match e.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full { path: path.to_owned() },
+        _ => StoreError::Unwritable { path: path.to_owned(), reason: format!("{what}{e}"), mistake: names_nothing(&e) },
+    })
+}
+
+/// What failed is named before its error.
+#[cfg(unix)]
+fn make_file(path: &Path) -> Result<(), (std::io::Error, String)> {
     let parent = path.parent().unwrap_or(path);
-    directories
-        .recursive(true)
-        .create(parent)
-        .map_err(|e| (e, format!("cannot make the directory {}: ", parent.display())))
-        .and_then(|()| file.append(true).create(true).open(path).map_err(|e| (e, String::new())))
-        .map(|_| ())
-        .map_err(|(e, what)| match e.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full { path: path.to_owned() },
-            _ => StoreError::Unwritable {
-                path: path.to_owned(),
-                reason: format!("{what}{e}"),
-                mistake: names_nothing(&e),
-            },
-        })
+    let dir = owned::make_directories(parent)
+        .map_err(|e| (e, format!("cannot make the directory {}: ", parent.display())))?;
+    dir.make_file(path.file_name().unwrap_or_default()).map_err(|e| (e, String::new()))
+}
+
+#[cfg(not(unix))]
+fn make_file(path: &Path) -> Result<(), (std::io::Error, String)> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(|e| (e, format!("cannot make the directory {}: ", parent.display())))?;
+    File::options().append(true).create(true).open(path).map(|_| ()).map_err(|e| (e, String::new()))
 }
 
 /// A connection that has read the file once, so that errors show here.
-fn connect(path: &Path, access: OpenFlags) -> rusqlite::Result<Connection> {
-    let db = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+fn connect(path: &Path, access: OpenFlags, way: Way, timeout: Duration) -> rusqlite::Result<Connection> {
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = match way {
+        Way::LockFile => Connection::open_with_flags_and_vfs(path, flags, c"unix-dotfile")?,
+        Way::Usual | Way::Alone => Connection::open_with_flags(path, flags)?,
+    };
     bound_length(&db, path)?;
-    db.busy_timeout(schema::LOCK_TIMEOUT)?;
+    db.busy_timeout(timeout)?;
     db.pragma_update(None, "foreign_keys", true)?;
+    if way != Way::Usual {
+        // While a process has the store for itself, it needs no memory that is shared: it takes in
+        // what is in the log, and leaves it.
+        db.pragma_update(None, "locking_mode", "exclusive")?;
+        db.pragma_update_and_check(None, "journal_mode", "delete", |row| row.get::<_, String>(0))?;
+        db.pragma_update(None, "locking_mode", "normal")?;
+    }
     schema::owner(&db)?;
     Ok(db)
+}
+
+/// The lock of a store in a place without locks: what SQLite's `unix-dotfile` makes.
+fn lock_file_of(path: &Path) -> PathBuf {
+    let mut lock = path.as_os_str().to_owned();
+    lock.push(".lock");
+    lock.into()
 }
 
 /// Longest value that can be written, in bytes: more than a round of 4096 workers takes.

@@ -27,6 +27,8 @@ pub struct Store {
     /// The file that was at the path when it was opened.
     pub(crate) file: Option<(u64, u64)>,
     pub(crate) is_read_only: bool,
+    /// Why, if that is not a matter of rights.
+    pub(crate) read_only: Option<String>,
 }
 
 /// How far a run got.
@@ -128,12 +130,13 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn runs_that(&self, filter: &Filter) -> Result<Vec<RunRow>, StoreError> {
+        let [join, order] = self.order()?;
         let sql = format!(
-            "SELECT run, started, profile, args, groma, host, kernel, status, owner, ending,
+            "SELECT r.run, r.started, profile, args, groma, host, kernel, status, owner, ending,
                     (SELECT json_group_array(tag) FROM tags t WHERE t.run = r.run),
                     (SELECT count(*) FROM points p WHERE p.run = r.run),
                     (SELECT count(*) FROM rounds o WHERE o.run = r.run)
-             FROM runs r WHERE {CONDITION} ORDER BY started DESC, rowid DESC"
+             FROM runs r {join} WHERE {CONDITION} ORDER BY {order}"
         );
         self.collect(&sql, filter.params(), |row| {
             let run: String = row.get(0)?;
@@ -332,7 +335,8 @@ impl Store {
     }
 
     pub(crate) fn writable(&self) -> Result<(), StoreError> {
-        if self.is_read_only { Err(StoreError::read_only(&self.path)) } else { Ok(()) }
+        let refused = || StoreError::read_only(&self.path, self.read_only.as_deref());
+        if self.is_read_only { Err(refused()) } else { Ok(()) }
     }
 
     pub(crate) fn parse<T: DeserializeOwned>(&self, text: &str, run: &str, what: &str) -> Result<T, StoreError> {

@@ -117,6 +117,30 @@ fn other_line_ends_blanks_and_orders_change_nothing() {
     }
 }
 
+/// `jq .`, `jq -s .`, and an editor.
+#[test]
+fn what_a_formatter_has_laid_out_reads_as_the_stream() {
+    let run = rounds_of(joined(&lines())).expect("a run").0;
+    let value = |line: &String| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+    let pretty = |lines: &[String]| -> String { lines.iter().map(|line| format!("{:#}\n", value(line))).collect() };
+    let array = |lines: &[String]| format!("{:#}\n", lines.iter().map(value).collect::<serde_json::Value>());
+    let dense = |lines: &[String]| lines.iter().map(value).collect::<serde_json::Value>().to_string();
+    for (what, change) in
+        [("laid out", &pretty as &dyn Fn(&[String]) -> String), ("an array", &array), ("dense", &dense)]
+    {
+        for stream in [change(&lines()), format!("\u{feff}\r\n{}", change(&lines()).replace('\n', "\r\n"))] {
+            assert_eq!(rounds_of(&stream), Ok((run.clone(), None)), "{what}");
+            assert_eq!(records_of(&stream).expect(what).0.len(), 1, "{what}");
+        }
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = file(&dir, change(&baseline()));
+        assert_eq!(FileKind::of(&path).expect(what), FileKind::Baseline, "{what}");
+        assert_eq!(Baseline::read(&path).expect(what).runs, ["10"], "{what}");
+    }
+    let cut = pretty(&lines());
+    rounds_of(&cut[..cut.len() / 2]).expect_err("it is cut off");
+}
+
 const BANNER: &str = "[    0.000000] Linux version 6.18.5\r\n\r\nDebian GNU/Linux 13 h ttyS0\r\n\r\nh login: root\r\n\
                       {not JSON}\r\nroot@h:~# cat run.ndjson\r\n";
 const KERNEL: &str = "[   12.345678] usb 1-1: new high-speed USB device\r\n";

@@ -121,9 +121,9 @@ fn the_history_is_newest_first() {
     writer.end(&common::end(true)).expect("end");
 
     let runs = store.runs().expect("runs");
-    assert_eq!(runs.iter().map(|r| r.run.as_str()).collect::<Vec<_>>(), ["30", "20", "10"]);
-    assert_eq!(store.ids_that(&Filter::default(), 2).expect("ids"), ["30", "20"]);
-    let [running, complete, interrupted] = &runs[..] else { panic!("three runs") };
+    assert_eq!(runs.iter().map(|r| r.run.as_str()).collect::<Vec<_>>(), ["10", "30", "20"]);
+    assert_eq!(store.ids_that(&Filter::default(), 2).expect("ids"), ["10", "30"]);
+    let [interrupted, running, complete] = &runs[..] else { panic!("three runs") };
     assert_eq!(complete.started, "2026-01-02T03:04:20Z");
     assert_eq!((complete.profile.as_str(), complete.groma.as_str()), ("standard", "0.1.0"));
     assert_eq!(complete.args, common::header("20").args);
@@ -133,6 +133,36 @@ fn the_history_is_newest_first() {
     assert_eq!((complete.status, &complete.end), (RunStatus::Complete, &Some(common::end(false))));
     assert_eq!((running.status, &running.end, running.rounds), (RunStatus::Running, &None, 5));
     assert_eq!((interrupted.status, interrupted.points, interrupted.owner.as_str()), (RunStatus::Interrupted, 0, "me"));
+}
+
+/// A board before it has asked for the time, a dead battery. Ids are the seconds of the clock.
+#[test]
+fn runs_made_here_are_ordered_by_writing_and_others_by_their_clock() {
+    let (_dir, path) = temp_path();
+    let store = Store::open(&path).expect("open");
+    let ids = || store.ids_that(&Filter::default(), 9).expect("ids");
+    common::write(&store, "20");
+    common::write(&store, "25");
+    assert_eq!(store.clock_contradiction("25").expect("clocks"), None);
+    // Behind, ahead, and right again.
+    for run in ["01", "59", "30", "31"] {
+        common::write(&store, run);
+        assert_eq!(store.find("latest").expect("latest"), run);
+    }
+    assert_eq!(ids(), ["31", "30", "59", "01", "25", "20"]);
+    assert_eq!(store.find("latest~2").expect("a run"), "59");
+    assert_eq!(store.runs().expect("runs").iter().map(|run| run.run.clone()).collect::<Vec<_>>(), ids());
+    let ahead = Some(("59".to_owned(), "2026-01-02T03:04:59Z".to_owned()));
+    assert_eq!(store.clock_contradiction("30").expect("clocks"), ahead);
+    assert_eq!(store.clock_contradiction("31").expect("clocks"), None, "it is told once");
+    assert_eq!(store.clock_contradiction("01").expect("clocks").map(|(run, _)| run).as_deref(), Some("25"));
+    // A run from elsewhere is taken in later, and is as old as it says.
+    let (_other, elsewhere) = temp_path();
+    let other = Store::open(&elsewhere).expect("open");
+    common::write(&other, "22");
+    store.merge(&other.load("22").expect("a run")).expect("merged");
+    assert_eq!(ids(), ["31", "30", "59", "01", "25", "22", "20"]);
+    assert_eq!(store.clock_contradiction("22").expect("clocks"), None);
 }
 
 /// Ids end in random digits, so they do not order runs of the same second.

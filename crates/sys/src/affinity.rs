@@ -80,6 +80,13 @@ pub fn restrict(cpus: &[u32]) -> io::Result<()> {
     checked(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) })
 }
 
+/// Why no task can be tied to CPUs here, if a filter or a kernel without the call refuses it. Asks
+/// for the CPUs that the calling thread has anyway.
+pub fn refused() -> Option<io::Error> {
+    let cpus = allowed().ok()?;
+    restrict(&cpus).err().filter(is_refused)
+}
+
 /// Whole 8-byte words: the kernel reads unsigned longs.
 fn mask_of(cpus: &[u32]) -> Vec<u8> {
     let last = cpus.iter().max().map_or(0, |last| *last as usize);

@@ -23,6 +23,7 @@ mod launcher;
 mod memory;
 mod memory_headroom;
 mod mounts;
+mod process;
 mod redact;
 mod system;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use counters::{HostChange, HostCounters, host_counters, steal_by_cpu};
 pub use redact::{HIDDEN, hide_addresses};
 pub use system::{is_emulated, user};
 
+use crate::affinity;
 use crate::process::soft_limit;
 use crate::thread;
 use crate::topology::{Topology, allowed_cpus};
@@ -52,6 +54,14 @@ pub fn facts() -> Vec<(String, String)> {
 pub fn work_dir_facts(path: &Path) -> Vec<(String, String)> {
     let mut book = Book::of(Path::new("/"));
     mounts::work_dir(&mut book, path);
+    book.facts
+}
+
+/// The facts of this process that make its numbers too high: who traces it, and what was loaded
+/// into it. Empty as a rule.
+pub fn process_facts() -> Vec<(String, String)> {
+    let mut book = Book::of(Path::new("/"));
+    process::process(&mut book, &|name| std::env::var(name).ok());
     book.facts
 }
 
@@ -77,6 +87,11 @@ pub fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {
     counters::load(&mut book);
     launcher::launcher(&mut book, &|name| std::env::var(name).ok());
     system::program(&mut book);
+    if root == Path::new("/")
+        && let Some(why) = affinity::refused()
+    {
+        book.say("sched.pinning", format_args!("refused: {why}"));
+    }
     book.facts
 }
 

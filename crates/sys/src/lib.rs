@@ -66,6 +66,7 @@ pub mod pages;
 pub mod parallel_chase;
 pub mod probe;
 pub mod process;
+pub mod programs;
 pub mod pthread;
 pub mod random;
 pub mod rates;

@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The exit code of a child whose `execve` failed; no program that we run returns it.
 pub const EXEC_FAILED: i32 = 127;
 
-/// A program, its argument vector and an empty environment, prepared before timing starts.
+/// A program, its argument vector and an environment, empty as a rule, prepared before timing
+/// starts.
 #[derive(Debug)]
 pub struct Command {
     path: CString,
@@ -31,7 +32,9 @@ pub struct Command {
     /// Owns what `argv` points to.
     _args: Vec<CString>,
     argv: Vec<*const libc::c_char>,
-    envp: [*const libc::c_char; 1],
+    /// Owns what `envp` points to.
+    _path_variable: Option<CString>,
+    envp: [*const libc::c_char; 2],
 }
 
 impl Command {
@@ -43,7 +46,14 @@ impl Command {
         let text = |t: &OsStr| CString::new(t.as_bytes()).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
         let args: Vec<CString> = args.iter().map(|a| text(a.as_ref())).collect::<io::Result<_>>()?;
         let argv = args.iter().map(|a| a.as_ptr()).chain([std::ptr::null()]).collect();
-        Ok(Command { path: text(path.as_ref())?, memory: None, _args: args, argv, envp: [std::ptr::null()] })
+        Ok(Command {
+            path: text(path.as_ref())?,
+            memory: None,
+            _args: args,
+            argv,
+            _path_variable: None,
+            envp: [std::ptr::null(); 2],
+        })
     }
 
     /// The program whose file is `elf`, in memory without a path (`memfd_create`).
@@ -59,6 +69,16 @@ impl Command {
         crate::io::write_full(memory.as_fd(), elf)?;
         let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
         Ok(Command { memory: Some(memory), ..Command::new(&path, args)? })
+    }
+
+    /// The same program, which finds others in this `PATH`.
+    ///
+    /// # Errors
+    /// `InvalidInput` when it contains a NUL.
+    pub fn with_path_variable(self, path: &OsStr) -> io::Result<Command> {
+        let variable = CString::new([b"PATH=", path.as_bytes()].concat());
+        let variable = variable.map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
+        Ok(Command { envp: [variable.as_ptr(), std::ptr::null()], _path_variable: Some(variable), ..self })
     }
 
     /// The program's path.

@@ -149,6 +149,8 @@ pub struct Topology {
     nodes_with_cpus: usize,
     /// The interrupts of devices that each CPU has served; empty where they were not read.
     pub(crate) interrupts: BTreeMap<u32, u64>,
+    /// Whether the system refuses to tie a task to a CPU.
+    is_pinning_refused: bool,
     notes: Vec<String>,
 }
 
@@ -161,7 +163,20 @@ impl Topology {
     /// As [`Topology::read`], with a look at the interrupts of each CPU: for a plan, once a run.
     /// The kernel takes milliseconds to print them where there are hundreds of CPUs.
     pub fn for_plan() -> Topology {
-        Topology::of_tree(&Tree::at(Path::new("/")), &allowed_cpus())
+        let is_pinning_refused = crate::affinity::refused().is_some();
+        Topology { is_pinning_refused, ..Topology::of_tree(&Tree::at(Path::new("/")), &allowed_cpus()) }
+    }
+
+    /// Whether the system refuses to tie a task to a CPU (a filter of system calls, or a kernel
+    /// without the call).
+    pub fn is_pinning_refused(&self) -> bool {
+        self.is_pinning_refused
+    }
+
+    /// The same CPUs where the system refuses that, for tests.
+    #[doc(hidden)]
+    pub fn without_pinning(self) -> Topology {
+        Topology { is_pinning_refused: true, ..self }
     }
 
     pub(crate) fn of_tree(tree: &Tree, allowed: &[u32]) -> Topology {

@@ -7,8 +7,9 @@ use groma_model::{RunHeader, parse_size};
 
 /// Facts that change from run to run by themselves. A name that ends in a dot stands for all facts
 /// below it.
-const VOLATILE: [&str; 9] = [
+const VOLATILE: [&str; 10] = [
     "host.uptime_s",
+    "host.boot",
     "memory.available",
     "load.",
     "psi.",
@@ -22,7 +23,10 @@ const VOLATILE: [&str; 9] = [
 /// Facts by how likely they change numbers; all others follow in their own order. Ordered by hand:
 /// first what replaces the machine, then what changes the code that runs, then what changes its
 /// speed.
-const LIKELY: [&str; 29] = [
+const LIKELY: [&str; 32] = [
+    "process.",
+    "virt.kernel",
+    "sched.pinning",
     "host.machine",
     "cpu.model",
     "cpu.core",
@@ -60,6 +64,13 @@ const MEMORY: &str = "memory.total";
 /// reboot.
 const AS_MUCH: f64 = 0.01;
 
+/// The amount of memory of each NUMA node. A guest that gets its memory as it uses it (a balloon,
+/// memory that is plugged in) shows another amount from minute to minute; of one node,
+/// [`MEMORY`] says what the machine has.
+const OF_NODES: &str = "numa.memory";
+/// The numbers of the nodes.
+const NODES: &str = "numa.nodes";
+
 /// A fact that differs between two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
@@ -89,7 +100,13 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
         }
     }
     let is_passing = |key: &str| is_volatile(key) || (key.starts_with(WORK_DIR) && !both_have);
-    let is_as_much = |key: &str, [a, b]: [Option<&str>; 2]| key == MEMORY && is_about(a, b);
+    let nodes = |run: &RunHeader| run.environment.get(NODES).map(str::to_owned);
+    let one_node = [a, b].iter().all(|run| nodes(run).is_none_or(|nodes| nodes == "0"));
+    let is_as_much = |key: &str, [a, b]: [Option<&str>; 2]| match key {
+        MEMORY => is_about(a, b),
+        OF_NODES => one_node || is_about_each(a, b),
+        _ => false,
+    };
     let differ =
         values.into_iter().filter(|(key, both)| both[0] != both[1] && !is_passing(key) && !is_as_much(key, *both));
     let owned = |(key, values): (&str, [Option<&str>; 2])| Difference {
@@ -99,6 +116,14 @@ pub fn differences(a: &RunHeader, b: &RunHeader) -> Vec<Difference> {
     let mut found: Vec<Difference> = differ.map(owned).collect();
     found.sort_by_key(|difference| rank(&difference.key));
     found
+}
+
+/// As [`is_about`], of each node.
+fn is_about_each(a: Option<&str>, b: Option<&str>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return false };
+    let [a, b] =
+        [a, b].map(|text| text.split(", ").map(|of| of.split_once(' ').unwrap_or((of, ""))).collect::<Vec<_>>());
+    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a == b || (a.0 == b.0 && is_about(Some(a.1), Some(b.1))))
 }
 
 /// Whether two sizes differ by less than [`AS_MUCH`].
@@ -169,6 +194,16 @@ mod tests {
         let keys = |b| differences(&one, b).into_iter().map(|d| d.key).collect::<Vec<_>>();
         assert_eq!(keys(&other), ["memory.swap"]);
         assert_eq!(keys(&less), ["memory.swap", "memory.total"]);
+    }
+
+    /// A guest that gets its memory as it uses it.
+    #[test]
+    fn the_memory_of_the_only_node_is_no_difference() {
+        let of = |nodes: &str, memory: &str| run(&[("numa.nodes", nodes), ("numa.memory", memory)]);
+        let keys = |a, b| differences(&a, &b).into_iter().map(|d| d.key).collect::<Vec<_>>();
+        assert_eq!(keys(of("0", "node0 12 GiB"), of("0", "node0 5 GiB")), [""; 0]);
+        assert_eq!(keys(of("0-1", "node0 6 GiB, node1 6 GiB"), of("0-1", "node0 6 GiB, node1 5 GiB")), ["numa.memory"]);
+        assert_eq!(keys(of("0-1", "node0 200 GiB, node1 6 GiB"), of("0-1", "node0 199 GiB, node1 6 GiB")), [""; 0]);
     }
 
     #[test]

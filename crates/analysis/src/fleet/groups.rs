@@ -67,6 +67,13 @@ const SETTINGS: [&str; 40] = [
 
 /// Facts that are kept beside those: signatures ask for them.
 const HEALTH: &str = "health.";
+/// Facts that tell two machines of one name apart.
+const OF_BOOT: [&str; 2] = ["host.boot", "host.uptime_s"];
+
+/// Whether a fact is kept, and makes no two hosts unequal.
+fn is_beside(key: &str) -> bool {
+    key.starts_with(HEALTH) || OF_BOOT.contains(&key)
+}
 
 /// Parameters of the kernel's command line that name a host or an image and set nothing.
 const NO_SETTING: [&str; 4] = ["BOOT_IMAGE", "initrd", "root", "ip"];
@@ -112,8 +119,7 @@ fn cut(text: &str) -> String {
 
 /// The facts of a machine that a judgement needs.
 fn of_machine(machine: &Machine) -> BTreeMap<String, String> {
-    let is_kept =
-        |key: &str| place(key, &KINDS).is_some() || place(key, &SETTINGS).is_some() || key.starts_with(HEALTH);
+    let is_kept = |key: &str| place(key, &KINDS).is_some() || place(key, &SETTINGS).is_some() || is_beside(key);
     let facts = machine.facts.iter().filter(|fact| is_kept(&fact.key));
     let mut kept: BTreeMap<String, String> = facts.map(|fact| (cut(&fact.key), cut(&fact.value))).collect();
     // Of one node, `memory.total` says as much; and a guest that gets its memory as it uses it
@@ -143,7 +149,7 @@ pub fn file_stem(machine: &Machine) -> String {
 /// hexadecimal digits.
 pub fn fingerprint(machine: &Machine) -> String {
     let mut facts = of_machine(machine);
-    facts.retain(|key, _| !key.starts_with(HEALTH));
+    facts.retain(|key, _| !is_beside(key));
     // In whole GiB, which do not change from boot to boot.
     if let Some(bytes) = facts.get(MEMORY).and_then(|text| size(text)) {
         facts.insert(MEMORY.to_owned(), ((bytes + (1 << 29)) >> 30).to_string());

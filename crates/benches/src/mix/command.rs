@@ -7,9 +7,11 @@
 //! **Does not measure:** A shell, unless the command has characters that only a shell understands:
 //! then `/bin/sh -c` runs it, which is stated.
 //!
-//! **Method:** Each run is timed alone, with empty input, discarded standard output and an empty
-//! environment. It must exit with code 0 each time. The command may have 256 tasks beyond those
-//! that the user already has, where the kernel enforces it; the superuser is not bound.
+//! **Method:** Each run is timed alone, with empty input, discarded standard output and an
+//! environment that holds the `PATH` of the user alone. A name without a slash is the first program
+//! of that name in it, as for a shell; the page names the file. It must exit with code 0 each time.
+//! The command may have 256 tasks beyond those that the user already has, where the kernel enforces
+//! it; the superuser is not bound.
 //!
 //! Whatever the command leaves running, in sessions of its own as well, is ended with the round,
 //! and at the deadline everything is. If groma itself is killed by SIGKILL, the processes that the
@@ -29,10 +31,12 @@ use groma_harness::prelude::*;
 use groma_harness::sys::io;
 use groma_harness::sys::leash::Leash;
 use groma_harness::sys::process;
+use groma_harness::sys::programs;
 use groma_harness::sys::spawn::Command;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -46,7 +50,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Tasks,
         target_half_width: 0.05,
         tier: Tier::Named,
-        version: 2,
+        version: 3,
         ..Info::new("mix.command")
     },
     run: Run::Here(run),
@@ -54,19 +58,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Tasks allowed beyond those that the user already has.
 const MORE_TASKS: u64 = 256;
-/// Where programs are searched: the environment of a worker has no PATH.
-const PATH: [&str; 5] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 const SHELL: &str = "/bin/sh";
 /// Characters that only a shell understands.
 const FOR_A_SHELL: &str = "|&;<>()$`\\\"'*?[]#~={}\n";
-
-/// The file of a program given by its name or its path.
-fn find(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(|p| p.is_file());
-    }
-    PATH.iter().map(|dir| Path::new(dir).join(name)).find(|p| p.is_file())
-}
 
 /// The words of the command that runs what was typed, and whether that is a shell.
 fn words_of(typed: &str) -> (Vec<&str>, bool) {
@@ -79,13 +73,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let Some(name) = words.first() else {
         return Err(BenchError::Unsupported("the command is empty".to_owned()));
     };
-    let path = if by_shell { Some(PathBuf::from(SHELL)) } else { find(name) };
+    let searched = programs::users_path();
+    let path = if by_shell { Some(PathBuf::from(SHELL)) } else { programs::find(OsStr::new(name), &searched) };
     let Some(path) = path else {
-        return Err(BenchError::Unsupported(format!("there is no program '{name}' in {}", PATH.join(":"))));
+        return Err(BenchError::Unsupported(format!("there is no program '{name}' in {}", searched.display())));
     };
     let path = path.display().to_string();
     ctx.fact("command.path", &path);
-    let command = Command::new(&path, &words).context("naming the command")?;
+    let command = Command::new(&path, &words).and_then(|command| command.with_path_variable(&searched));
+    let command = command.context("naming the command")?;
     let _leash = Leash::new().context("forking a process that ends the command if this one is killed")?;
     let limited = process::limit_tasks(MORE_TASKS).context("limiting the tasks")?;
     ctx.fact("command.tasks_limited", if limited { "yes" } else { "no: the superuser is not bound" });
@@ -171,13 +167,5 @@ mod tests {
             let typed = format!("a b{special}c");
             assert_eq!(words_of(&typed), (vec!["sh", "-c", typed.as_str()], true));
         }
-    }
-
-    #[test]
-    fn programs_are_found_by_name_and_by_path() {
-        assert!(find("sh").is_some_and(|p| p.ends_with("sh")));
-        assert_eq!(find("/bin/sh"), Some(PathBuf::from("/bin/sh")));
-        assert_eq!(find("no-such-program"), None);
-        assert_eq!(find("/bin/no-such-program"), None);
     }
 }

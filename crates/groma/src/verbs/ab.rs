@@ -11,7 +11,7 @@ use crate::measure::{Sinks, begin, count, end_code, records, redacted};
 use crate::parse::{parse_setting, parse_state, parse_time};
 use crate::print::{print_measured, style};
 use crate::program::Program;
-use crate::store::{open_store, state_dir};
+use crate::store::{add_worker_facts, open_store, state_dir};
 use crate::view::{WithJunit, parse_format};
 use crate::wanted::{Missing, Wanted};
 use anyhow::{Context, Result, bail};
@@ -19,6 +19,7 @@ use clap::{Args, ValueEnum};
 use groma_analysis::compare::environment::differences;
 use groma_analysis::compare::{Comparison, PairedRounds, compare_pairs, paired_rounds};
 use groma_harness::model::{End, Fact, InTurns, Placement, Point, Profile, Record, Round, RunHeader, plain};
+use groma_harness::sys::programs;
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Compared, Relative, Side};
 use groma_runner::redact::Redactor;
@@ -281,13 +282,15 @@ pub(super) fn measure(
 ) -> Result<ControlFlow<u8, InTurnsMeasured>> {
     let plan = on_both_sides(plan.to_vec());
     let mut lost = false;
+    let opening = Instant::now();
     let mut store = open_store(args.no_store, &args.store, &mut lost)?;
+    let started = started + opening.elapsed();
     let (mut run, mut progress) = match begin(request, &plan, started, store.as_mut(), false)? {
         ControlFlow::Continue(begun) => begun,
         ControlFlow::Break(code) => return Ok(ControlFlow::Break(code)),
     };
     let redactor = Redactor::of_this_user();
-    let heads = heads(&run, &request.sides, request.conditions.as_ref(), &redactor);
+    let mut heads = heads(&run, &request.sides, request.conditions.as_ref(), &redactor);
     if let Some(store) = &store {
         run.recall(&Earlier::before(&heads[0], store).core_probes());
     }
@@ -318,6 +321,9 @@ pub(super) fn measure(
     complaints.dedup();
     drop(sinks);
     drop(run);
+    for (head, rounds) in heads.iter_mut().zip(&rounds) {
+        add_worker_facts(head, rounds.iter().map(Vec::as_slice));
+    }
     if let Some(why) = outcome.stopped {
         bail!("{why}; the rounds until then are kept");
     }
@@ -381,6 +387,11 @@ fn sides(args: &AbArgs, conditions: Option<&[Condition; 2]>) -> Result<[Launcher
     }))
 }
 
+/// The file of the program in front of the workers of a side.
+fn file_of(side: &Launcher) -> Option<PathBuf> {
+    side.command.first().and_then(|name| programs::find(name, &programs::users_path()))
+}
+
 /// The headers of the two runs. They differ in id, condition, and the facts that the condition
 /// changes.
 fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, redactor: &Redactor) -> [RunHeader; 2] {
@@ -395,6 +406,7 @@ fn heads(run: &Run, sides: &[Launcher], conditions: Option<&[Condition; 2]>, red
             in_turns: Some(InTurns {
                 with: ids[1 - side].clone(),
                 command: redactor.args(sides[side].words()).join(" "),
+                file: file_of(&sides[side]).map_or(String::new(), |file| redactor.text(&file.display().to_string())),
                 set: set.into_iter().map(fact).collect(),
                 prepared_by: prepared_by.unwrap_or_default(),
             }),

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use groma_harness::model::plain;
 use groma_published::results::{self, Run};
+use groma_report::NO_DATE;
 use groma_report::units::counted;
 use groma_store::{HOST_NAME, Store};
 use std::path::{Path, PathBuf};
@@ -86,6 +87,15 @@ fn import(program: &Program, store: &Store, path: &Path, run: &Run) -> Result<()
         let printed = if value.printed.is_empty() { "it".to_owned() } else { format!("'{}'", plain(&value.printed)) };
         warn!("{name}:{}: no value of {}: {printed} {}", value.line, value.kind.name, doubt.reason());
     }
+    let undated = stored.header.started == NO_DATE;
+    if undated {
+        let line = run.unread_date.as_ref();
+        let number = line.map_or(run.line, |line| line.number);
+        let what = line.map_or("there is none".to_owned(), |line| {
+            format!("'{}' is in no known language, or may be read in two ways", plain(&line.text))
+        });
+        warn!("{name}:{number}: no date: {what}; the run is kept without one");
+    }
     for line in run.unread.iter().take(TOLD) {
         warn!("{name}:{}: not read: {}", line.number, plain(&line.text));
     }
@@ -108,7 +118,7 @@ fn import(program: &Program, store: &Store, path: &Path, run: &Run) -> Result<()
         "{name}: run {} of {}, {}: {}{without}{}\n",
         head.run,
         fact(HOST_NAME),
-        head.started,
+        if undated { "no date" } else { &head.started },
         counted(values, "value"),
         if known { ", known already" } else { "" },
     ))

@@ -15,6 +15,7 @@ use groma_analysis::composition::Known;
 use groma_analysis::predict::{Counts, Prediction};
 use groma_harness::model::page::Shown;
 use groma_harness::model::plain;
+use groma_harness::sys::programs;
 use groma_harness::sys::trace::{call_name, returns_bytes};
 use groma_report::{self as report, Format, Machine};
 use groma_runner::observe::{Observation, Observed, observe};
@@ -92,6 +93,8 @@ pub(super) fn run(_: &Program, args: &PredictArgs) -> Result<u8> {
     }
     // JSON holds the counts, which --counts reads.
     if view.format == Format::Json {
+        // What ran is known to who named it.
+        counts.notes.iter().filter(|_| args.counts.is_some()).for_each(|note| warn!("{note}"));
         view.show_text(&format!("{:#}\n", counts::to_json(&counts)))?;
         return Ok(0);
     }
@@ -165,7 +168,12 @@ fn of_file(path: &Path) -> Result<Counts> {
 fn of_command(words: &[OsString], deadline: Duration) -> Result<Result<(Counts, i32), i32>> {
     Ok(match observe(words, deadline)? {
         Observation::Signal(signal) => Err(signal),
-        Observation::Made(observed) => Ok((counts_of(&observed), observed.calls.code)),
+        Observation::Made(observed) => {
+            let mut counts = counts_of(&observed);
+            let file = words.first().and_then(|name| programs::find(name, &programs::users_path()));
+            counts.notes.extend(file.map(|file| format!("The program is {}.", plain(&file.to_string_lossy()))));
+            Ok((counts, observed.calls.code))
+        }
     })
 }
 

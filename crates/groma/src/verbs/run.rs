@@ -222,6 +222,7 @@ pub(super) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     let outputs = Outputs {
         json: args.json,
         out: out.as_deref(),
+        numbered: matches!(out, Some(Cow::Owned(_))),
         samples: args.samples,
         all: args.all,
         // Thousands of hosts may share a home directory, and no SQLite file takes them all at once.

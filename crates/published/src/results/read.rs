@@ -37,6 +37,8 @@ pub struct Run {
     pub head: Vec<(String, String)>,
     /// Its dates: the first and the last tell how long it took.
     pub dates: Vec<Date>,
+    /// A line that looks like a date and may be read in two ways, or in none.
+    pub unread_date: Option<Line>,
     /// Its values, in order.
     pub values: Vec<Value>,
     /// The first lines that were not read: messages of programs, sections without rows.
@@ -211,6 +213,11 @@ impl Reader {
         let Some(run) = &mut self.run else { return };
         if let Some(date) = Date::of(text) {
             run.dates.push(date);
+            return;
+        }
+        if Date::is_like(text) {
+            let number = self.number;
+            run.unread_date.get_or_insert_with(|| Line { number, text: cut(text) });
             return;
         }
         let Some((key, value)) = text.split_once(':') else { return };

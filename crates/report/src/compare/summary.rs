@@ -9,7 +9,7 @@ use super::differs::in_words;
 use super::names::page_name;
 use super::{Compared, Relative, Side, letter, sign, verdict_word, why};
 use crate::machine::host;
-use crate::runs::minute;
+use crate::runs::minute_utc;
 use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units;
 
@@ -137,11 +137,11 @@ fn evidence(first: Side<'_>) -> String {
 
 /// The name of a run: the argument that named it, and its start.
 pub(crate) fn run(side: Side<'_>) -> String {
-    let when = minute(&side.head.started);
+    let when = minute_utc(&side.head.started);
     let id = if side.name == side.head.run { String::new() } else { format!("{}: ", side.name) };
     let more = if side.runs > 1 { format!(" and {} more", side.runs - 1) } else { String::new() };
     let condition = side.head.in_turns.as_ref().map_or(String::new(), condition);
-    format!("{id}run {}{more}{condition}, {when} UTC, groma {}", side.head.run, side.head.groma)
+    format!("{id}run {}{more}{condition}, {when}, groma {}", side.head.run, side.head.groma)
 }
 
 /// What was particular to the rounds of one side.
@@ -153,7 +153,11 @@ fn condition(turns: &InTurns) -> String {
     match turns.command.as_str() {
         "" if words.is_empty() => words.push(" behind nothing".to_owned()),
         "" => {}
-        command => words.push(format!(" behind {command}")),
+        command => {
+            let is_told = turns.file.is_empty() || command.split(' ').next() == Some(&turns.file);
+            let file = if is_told { String::new() } else { format!(" ({})", turns.file) };
+            words.push(format!(" behind {command}{file}"));
+        }
     }
     words.concat()
 }

@@ -184,6 +184,7 @@ fn each_side_names_its_settings_and_commands() {
     let (first, records) = fixtures::survey();
     let turns = |command: &str, value: &str, prepared_by: &str| InTurns {
         with: "other".to_owned(),
+        file: String::new(),
         command: command.to_owned(),
         set: vec![Fact::new("/sys/kernel/mm/transparent_hugepage/enabled", value)],
         prepared_by: prepared_by.to_owned(),

@@ -4,7 +4,7 @@
 use groma_model::{Record, RunHeader};
 
 use crate::machine::host;
-use crate::runs::minute;
+use crate::runs::minute_utc;
 
 /// The records of one run in a plot.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ fn differ(texts: &[String]) -> usize {
 /// The machine, the kernel, the date and the id of each run, in lines; a shared machine is given
 /// once. What [`names`] uses is in the run's line.
 pub(super) fn lines(sources: &[Source<'_>]) -> Vec<String> {
-    let id = |run: &RunHeader| format!("{} UTC, groma {}, run {}", minute(&run.started), run.groma, run.run);
+    let id = |run: &RunHeader| format!("{}, groma {}, run {}", minute_utc(&run.started), run.groma, run.run);
     let hosts: Vec<String> = sources.iter().map(|source| host(&source.run.environment)).collect();
     let shared = differ(&hosts) == 1;
     let mut lines = if shared { hosts[..1].to_vec() } else { Vec::new() };

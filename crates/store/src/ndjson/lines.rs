@@ -23,7 +23,7 @@ const KINDS: [&str; 7] = ["run", "point", "round", "metric", "end", "baseline", 
 const KINDS_OF_PAIRS: [&str; 5] = ["pairs", "pair", "served", "missed", "pairs end"];
 /// How far in a line its object may begin: a prompt is shorter.
 const LONGEST_PROMPT: usize = 4096;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,6 +21,8 @@ pub(super) fn host(book: &mut Book) {
     book.copy("host.model", "proc/device-tree/model");
     let uptime = book.tree.text("proc/uptime");
     book.say_if("host.uptime_s", uptime.as_deref().and_then(|text| text.split(['.', ' ']).next()));
+    // Drawn anew at each boot, so it names nobody, and it differs between clones of one image.
+    book.copy_as("host.boot", "proc/sys/kernel/random/boot_id", |text| Some(text.chars().take(8).collect()));
 }
 
 pub(super) fn kernel(book: &mut Book) {
@@ -49,7 +51,28 @@ pub(super) fn kernel(book: &mut Book) {
     // Instrumentation that makes every system call slower.
     book.copy("kernel.tracer", "sys/kernel/tracing/current_tracer");
     book.copy("kernel.bpf_stats", "proc/sys/kernel/bpf_stats_enabled");
+    book.say_if("kernel.trace_events", trace_events(book));
+    book.say_if("kernel.kprobes", kprobes(book));
     book.copy("kernel.nmi_watchdog", "proc/sys/kernel/nmi_watchdog");
+}
+
+/// The groups of the kernel's events that are traced now and that slow what is measured; only the
+/// superuser can see them.
+fn trace_events(book: &Book) -> Option<String> {
+    const GROUPS: [&str; 5] = ["raw_syscalls", "syscalls", "sched", "exceptions", "irq"];
+    let is_on = |group: &&str| {
+        let file = format!("sys/kernel/tracing/events/{group}/enable");
+        book.tree.text(&file).is_some_and(|text| text.trim() != "0")
+    };
+    let on: Vec<&str> = GROUPS.into_iter().filter(is_on).collect();
+    (!on.is_empty()).then(|| on.join(" "))
+}
+
+/// How many probes are set in the kernel's code; only the superuser can see them.
+fn kprobes(book: &Book) -> Option<usize> {
+    let list = book.tree.text("sys/kernel/debug/kprobes/list")?;
+    let count = list.lines().filter(|line| !line.trim().is_empty() && !line.contains("[DISABLED]")).count();
+    (count > 0).then_some(count)
 }
 
 /// The tick rate: the coarse clock advances once per tick, and its resolution is readable by
@@ -132,13 +155,36 @@ pub(super) fn virtualization(book: &mut Book) {
     let words = dmi.iter().filter_map(|file| book.tree.text(&format!("sys/class/dmi/id/{file}")));
     book.say("virt.dmi", words.collect::<Vec<_>>().join(", "));
     book.say_if("virt.container", container(book));
+    let uname = rustix::system::uname();
+    let [release, version] = [uname.release(), uname.version()].map(|text| text.to_string_lossy().into_owned());
+    book.say_if("virt.kernel", other_kernel(&release, &version));
     book.say_if("virt.namespaces", namespaces(book));
+}
+
+/// What answers system calls where it is no Linux kernel but says that it is one.
+pub(super) fn other_kernel(release: &str, version: &str) -> Option<&'static str> {
+    /// What gVisor has always said (`pkg/sentry/syscalls/linux/linux64.go`).
+    const GVISOR: &str = "#1 SMP Sun Jan 10 15:06:54 PST 2016";
+    if version == GVISOR || release.contains("gvisor") {
+        Some("gVisor")
+    } else if release.ends_with("-Microsoft") {
+        // The second version has a kernel of its own: `5.15.153.1-microsoft-standard-WSL2`.
+        Some("WSL 1")
+    } else {
+        None
+    }
 }
 
 /// The hypervisor below this kernel: its own name, or that there must be one.
 fn hypervisor(book: &Book, info: &CpuInfo) -> Option<String> {
     let in_tree = || book.tree.text("proc/device-tree/hypervisor/compatible").map(|text| text.replace('\0', " "));
     let named = book.tree.text("sys/hypervisor/type").or_else(in_tree);
+    // The processor of the host, under a program of another architecture: QEMU in user mode does
+    // not translate this file.
+    let foreign = ["GenuineIntel", "AuthenticAMD"].contains(&info.get(&["vendor_id"]).unwrap_or_default());
+    if foreign && !cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+        return Some(EMULATED.to_owned());
+    }
     if info.get(&["flags"]).is_none() {
         return named.or_else(|| is_of_an_emulator(info).then(|| EMULATED.to_owned()));
     }

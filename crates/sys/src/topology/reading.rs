@@ -95,6 +95,7 @@ pub(super) fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
         classes: classes.names,
         nodes_with_cpus,
         interrupts: BTreeMap::new(),
+        is_pinning_refused: false,
         notes,
     }
 }

@@ -158,6 +158,7 @@ const EVERYWHERE: &[(&str, libc::c_long)] = table![
     io_uring_setup = SYS_io_uring_setup,
     io_uring_enter = SYS_io_uring_enter,
     pidfd_open = SYS_pidfd_open,
+    #[cfg(not(target_arch = "powerpc64"))]
     fadvise64 = SYS_fadvise64,
     getxattr = SYS_getxattr,
     lgetxattr = SYS_lgetxattr,

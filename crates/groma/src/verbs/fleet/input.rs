@@ -87,7 +87,6 @@ impl Input {
         if rows.iter().any(|row| row.profile == "fleet") {
             rows.retain(|row| row.profile == "fleet");
         }
-        rows.sort_by(|a, b| b.started.cmp(&a.started));
         let mut seen = HashMap::new();
         for row in rows {
             if seen.insert(row.host.clone(), ()).is_some() && !self.every_run {
@@ -167,21 +166,34 @@ impl Input {
             }
             return;
         }
-        let mut newest: HashMap<String, usize> = HashMap::new();
+        // Of each name the newest run of each machine.
+        let mut newest: HashMap<String, Vec<usize>> = HashMap::new();
         let mut keep = vec![true; self.fleet.hosts.len()];
         for (i, host) in self.fleet.hosts.iter().enumerate() {
-            let Some(&other) = newest.get(&host.name) else {
-                newest.insert(host.name.clone(), i);
+            let of_name = newest.entry(host.name.clone()).or_default();
+            let known = of_name.iter_mut().find(|other| !are_two_machines(host, &self.fleet.hosts[**other]));
+            let Some(other) = known else {
+                of_name.push(i);
                 continue;
             };
-            let of_other = &self.fleet.hosts[other];
-            let (old, new) = if host.started >= of_other.started { (other, i) } else { (i, other) };
+            let of_other = &self.fleet.hosts[*other];
+            let (old, new) = if host.started >= of_other.started { (*other, i) } else { (i, *other) };
             keep[old] = false;
-            newest.insert(host.name.clone(), new);
+            *other = new;
             let [old, new] = [old, new].map(|i| &self.fleet.hosts[i]);
             self.notes.push(format!(
                 "{}: twice; its run {} is judged, {} is left out (other hosts of this name would be, too)",
                 host.name, new.run, old.run
+            ));
+        }
+        let mut several: Vec<_> = newest.into_iter().filter(|(_, machines)| machines.len() > 1).collect();
+        several.sort();
+        for (name, machines) in several {
+            let runs: Vec<&str> = machines.iter().map(|i| self.fleet.hosts[*i].run.as_str()).collect();
+            let (n, runs) = (runs.len(), runs.join(", "));
+            self.notes.push(format!(
+                "{name}: the name of {n} machines, which were up at the same time; all are judged (runs {runs}); set \
+                 NODE_NAME to tell them apart"
             ));
         }
         let mut keep = keep.into_iter();
@@ -220,6 +232,19 @@ impl Input {
         }
         self.notes.extend(odd);
     }
+}
+
+/// Whether two runs of one name are of two machines: each has been up since before the other ran,
+/// and not since the same boot.
+fn are_two_machines(a: &Host, b: &Host) -> bool {
+    let fact = |host: &Host, key: &str| host.facts.get(key).cloned();
+    let booted = |host: &Host| {
+        let started = host.started.parse::<Timestamp>().ok()?.as_second();
+        Some((started, started - fact(host, "host.uptime_s")?.parse::<i64>().ok()?))
+    };
+    let (Some(boot_a), Some(boot_b)) = (fact(a, "host.boot"), fact(b, "host.boot")) else { return false };
+    let (Some((started_a, booted_a)), Some((started_b, booted_b))) = (booted(a), booted(b)) else { return false };
+    boot_a != boot_b && booted_a < started_b && booted_b < started_a
 }
 
 fn report_days(days: i64) -> String {

@@ -55,18 +55,24 @@ pub(super) fn stored(program: &Program, file: &str, run: &Run) -> Result<StoredR
     let header = header(file, run, &mut remarks)?;
     let records: Vec<_> =
         points.iter().flat_map(|(point, rounds)| groma_analysis::summarise(point, rounds, &header.host)).collect();
-    let ended = run.dates.last().map(|date| moment(date, &mut Vec::new())).transpose()?;
     let begun: Timestamp = header.started.parse().context("the date")?;
+    let ended = run.dates.last().map(|date| moment(date, &mut Vec::new())).transpose()?;
+    // Without a date of its beginning there is no time between the two.
+    let ended = ended.filter(|_| begun != Timestamp::UNIX_EPOCH);
     let wall_s = ended.map_or(0.0, |ended| ended.duration_since(begun).as_secs_f64().max(0.0));
     let end = End { states: count(&records), wall_s, interrupted: false, cpu_limit: None, fewer_cpus: None };
     Ok(StoredRun { header, points, end: Some(end), status: RunStatus::Complete })
 }
 
 fn header(file: &str, run: &Run, remarks: &mut Vec<String>) -> Result<RunHeader> {
-    let started = match run.dates.first() {
-        Some(date) => moment(date, remarks)?,
-        None => {
+    let started = match (run.dates.first(), &run.unread_date) {
+        (Some(date), _) => moment(date, remarks)?,
+        (None, None) => {
             remarks.push("the file has no date".to_owned());
+            Timestamp::UNIX_EPOCH
+        }
+        (None, Some(line)) => {
+            remarks.push(format!("the file has no date that can be read: '{}'", line.text));
             Timestamp::UNIX_EPOCH
         }
     };
@@ -144,8 +150,9 @@ fn moment(date: &Date, remarks: &mut Vec<String>) -> Result<Timestamp> {
     Ok(at.timestamp())
 }
 
-/// `+02`, `-0330`.
+/// `+02`, `-0330`, `+02:00`, `UTC+0200`.
 fn offset(zone: &str) -> Option<Offset> {
+    let zone = zone.trim_start_matches("UTC").trim_start_matches("GMT").replace(':', "");
     let (sign, digits) =
         zone.strip_prefix('+').map(|rest| (1, rest)).or(zone.strip_prefix('-').map(|rest| (-1, rest)))?;
     if !digits.bytes().all(|b| b.is_ascii_digit()) || ![2, 4].contains(&digits.len()) {

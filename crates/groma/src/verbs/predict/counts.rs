@@ -8,7 +8,9 @@
 mod perf;
 
 use groma_analysis::predict::Counts;
+use groma_harness::model::plain;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The maximum length of a text, in bytes. A table of all system calls has 20 KB.
 pub(super) const LONGEST_TEXT: u64 = 1 << 20;
@@ -47,9 +49,34 @@ pub fn read(text: &str) -> Result<Counts, String> {
 
 /// Counts with at most [`MAX_NAMES`] names.
 #[derive(Default)]
-struct Bounded(Counts);
+struct Bounded(Counts, Vec<(String, String)>);
 
 impl Bounded {
+    /// Notes that an event was not counted, and why.
+    fn missing(&mut self, event: &str, why: &str) {
+        let one = (event.to_owned(), why.to_owned());
+        if self.1.len() < MAX_NAMES && !self.1.contains(&one) {
+            self.1.push(one);
+        }
+    }
+
+    fn note(&mut self, note: String) {
+        self.0.notes.push(note);
+    }
+
+    /// The counts, with a sentence for each reason that something was not counted.
+    fn finished(mut self) -> Counts {
+        let mut whys: Vec<String> = self.1.iter().map(|(_, why)| why.clone()).collect();
+        whys.sort();
+        whys.dedup();
+        for why in whys {
+            let names: Vec<&str> = self.1.iter().filter(|one| one.1 == why).map(|(name, _)| name.as_str()).collect();
+            let note = format!("Not counted, and so not in the prediction: {} ({why}).", names.join(", "));
+            self.note(plain(&note).into_owned());
+        }
+        self.0
+    }
+
     fn add(&mut self, name: &str, count: f64, bytes: Option<f64>) -> Result<(), String> {
         self.0.add(name, count, bytes);
         if self.0.counted.len() > MAX_NAMES { Err(format!("more than {MAX_NAMES} names")) } else { Ok(()) }
@@ -96,24 +123,44 @@ fn perf_trace(text: &str) -> Result<Counts, String> {
     Ok(counts.0)
 }
 
-/// `/proc/PID/io` and `/proc/PID/status`.
+/// `/proc/PID/io` and `/proc/PID/status`, also those of several processes or threads one after the
+/// other: the files of all threads of a process are `/proc/PID/task/*/status`.
 fn proc_files(text: &str) -> Result<Counts, String> {
     let mut counts = Bounded::default();
-    let of = |key: &str| {
-        let line = text.lines().find(|line| line.split_once(':').is_some_and(|(found, _)| found.trim() == key))?;
-        Some(whole(line.split_once(':')?.1.trim(), line))
-    };
-    for (name, calls, bytes) in [("read", "syscr", "rchar"), ("write", "syscw", "wchar")] {
-        if let Some(count) = of(calls) {
-            counts.add(name, count?, of(bytes).transpose()?)?;
+    let lines = || text.lines().filter_map(|line| Some((line.split_once(':')?, line)));
+    let mut calls: Option<f64> = None;
+    // In `io` the bytes come before the calls.
+    let mut bytes: [Option<f64>; 2] = [None; 2];
+    // The process of the present file, its threads, and whether its thread was there before.
+    let (mut group, mut is_again) = (String::new(), false);
+    let mut threads: BTreeMap<String, (u64, BTreeSet<String>)> = BTreeMap::new();
+    for ((key, value), line) in lines() {
+        let value = value.trim();
+        match key.trim() {
+            "rchar" => bytes[0] = Some(whole(value, line)?),
+            "wchar" => bytes[1] = Some(whole(value, line)?),
+            "syscr" => counts.add("read", whole(value, line)?, bytes[0].take())?,
+            "syscw" => counts.add("write", whole(value, line)?, bytes[1].take())?,
+            "Tgid" => value.clone_into(&mut group),
+            "Pid" => is_again = !threads.entry(group.clone()).or_default().1.insert(value.to_owned()),
+            "Threads" => threads.entry(group.clone()).or_default().0 = whole(value, line)? as u64,
+            name @ ("voluntary_ctxt_switches" | "nonvoluntary_ctxt_switches") if !is_again => {
+                let count = whole(value, line)?;
+                calls = Some(calls.unwrap_or(0.0) + count);
+                counts.add(name, count, None)?;
+            }
+            _ => {}
         }
     }
-    for name in ["voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"] {
-        if let Some(count) = of(name) {
-            counts.add(name, count?, None)?;
-        }
+    for (group, (all, seen)) in threads.iter().filter(|(_, (all, seen))| *all > seen.len() as u64 && calls.is_some()) {
+        counts.note(format!(
+            "The switches are those of {} of {all} threads: a status file counts its own thread alone, and \
+             /proc/{}/task/*/status has all of them.",
+            seen.len(),
+            plain(group)
+        ));
     }
-    Ok(counts.0)
+    Ok(counts.finished())
 }
 
 /// `{"counts": {"read": 12, "write": {"count": 3, "bytes": 4096}}, "wall_s": 0.1, "user_s": ...,
@@ -257,12 +304,27 @@ mod tests {
     #[test]
     fn files_of_proc() {
         let io = "rchar: 6976\nwchar: 10\nsyscr: 10\nsyscw: 2\nread_bytes: 0\n";
-        let status = "Name:\tx\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t1\n";
+        let status =
+            "Name:\tx\nTgid:\t7\nPid:\t7\nThreads:\t1\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t1\n";
         let counts = read(&format!("{io}{status}")).expect("both");
         assert_eq!(count(&counts, "read"), Some((10.0, Some(6976.0))));
         assert_eq!(count(&counts, "write"), Some((2.0, Some(10.0))));
         assert_eq!(count(&counts, "voluntary_ctxt_switches"), Some((3.0, None)));
         assert_eq!(read(status).expect("one").counted.len(), 2);
+        assert_eq!(counts.notes, [""; 0]);
+        // Of a process with many threads each has a file of its own.
+        let one_of =
+            |thread: &str| status.replace("Pid:\t7", &format!("Pid:\t{thread}")).replace("Threads:\t1", "Threads:\t3");
+        let main = read(&one_of("7")).expect("one of three");
+        assert_eq!(count(&main, "voluntary_ctxt_switches"), Some((3.0, None)));
+        assert!(
+            main.notes[0].contains("1 of 3 threads") && main.notes[0].contains("/proc/7/task/*/status"),
+            "{main:?}"
+        );
+        let three = [one_of("7"), one_of("8"), one_of("9"), one_of("7"), io.to_owned()].concat();
+        let all = read(&three).expect("all three, the main one twice");
+        assert_eq!((count(&all, "voluntary_ctxt_switches"), all.notes.len()), (Some((9.0, None)), 0));
+        assert_eq!(count(&read(&format!("{io}{io}")).expect("two"), "read"), Some((20.0, Some(13952.0))));
     }
 
     #[test]

@@ -29,7 +29,32 @@ fn add(counts: &mut Bounded, event: &str, count: f64) -> Result<(), String> {
     // Without privileges events end in `:u`. Only for cycles does it matter.
     let plain = event.trim_end_matches(":u");
     let name = if plain.ends_with("cycles") { event } else { plain };
-    if NO_COSTS.contains(&plain) { Ok(()) } else { counts.add(name, count, None) }
+    if NO_COSTS.contains(&plain) {
+        Ok(())
+    } else if plain != event && is_of_kernel(plain) {
+        counts.missing(event, "perf was allowed to count in user mode only, where it does not happen");
+        Ok(())
+    } else {
+        counts.add(name, count, None)
+    }
+}
+
+/// Whether an event happens in the kernel alone: a switch, or a tracepoint
+/// (`syscalls:sys_enter_read`).
+fn is_of_kernel(event: &str) -> bool {
+    ["context-switches", "cs", "cgroup-switches"].contains(&event) || event.contains(':')
+}
+
+/// Notes an event that perf could not count: `<not counted>`, `<not supported>`.
+fn note_uncounted(counts: &mut Bounded, value: &str, event: &str) {
+    if !NO_COSTS.contains(&event.trim_end_matches(":u")) {
+        counts.missing(event, &format!("perf says {value}"));
+    }
+}
+
+/// Adds to a time that several reports may have.
+fn add_time(time: &mut Option<f64>, more: f64) {
+    *time = Some(time.unwrap_or(0.0) + more);
 }
 
 fn is_number(text: &str) -> bool {
@@ -42,22 +67,39 @@ pub(super) fn report(text: &str) -> Result<Counts, String> {
     // With --summary, the intervals of -I are before it.
     let text = text.find("Performance counter stats").map_or(text, |at| &text[at..]);
     let decimal = decimal_sign(text)?;
+    // How many reports there are, and how many have each of the three times.
+    let (mut reports, mut times) = (0, [0; 3]);
     for line in text.lines() {
         // In some locales thousands are separated by spaces that are not ASCII.
         let cells: Vec<&str> = value_part(line).split_ascii_whitespace().collect();
         match cells[..] {
             [value, "seconds", "time", "elapsed"] | [value, "+-", _, "seconds", "time", "elapsed"] => {
-                counts.0.wall_s = Some(seconds(value, decimal, line)?);
+                add_time(&mut counts.0.wall_s, seconds(value, decimal, line)?);
+                times[0] += 1;
             }
-            [value, "seconds", "user"] => counts.0.user_s = Some(seconds(value, decimal, line)?),
-            [value, "seconds", "sys"] => counts.0.system_s = Some(seconds(value, decimal, line)?),
+            [value, "seconds", "user"] => {
+                add_time(&mut counts.0.user_s, seconds(value, decimal, line)?);
+                times[1] += 1;
+            }
+            [value, "seconds", "sys"] => {
+                add_time(&mut counts.0.system_s, seconds(value, decimal, line)?);
+                times[2] += 1;
+            }
+            ["Performance", "counter", "stats", ..] => reports += 1,
+            ["<not", how, event] => note_uncounted(&mut counts, &format!("<not {how}"), event),
             [value, event] if is_number(value) => add(&mut counts, event, count(value, decimal, line)?)?,
             ["Performance" | "<not", ..] => {}
             [_, second, _, ..] if is_number(second) || second == "<not" => return Err(in_line(second, line, TOTALS)),
             _ => {}
         }
     }
-    Ok(counts.0)
+    if reports > 1 {
+        counts.note(format!("The file holds {reports} reports: their counts and their times are added up."));
+    }
+    let all = [&mut counts.0.wall_s, &mut counts.0.user_s, &mut counts.0.system_s];
+    // A share of the time of some of them would be too high.
+    all.into_iter().zip(times).filter(|(_, found)| *found != reports).for_each(|(time, _)| *time = None);
+    Ok(counts.finished())
 }
 
 /// A line without its metric and its spread.
@@ -178,9 +220,11 @@ pub(super) fn csv(text: &str, separator: char) -> Result<Counts, String> {
         // What has a unit is a time, a size or an energy.
         if unit.is_empty() && is_number(value) {
             add(&mut counts, &event, whole(value, line)?)?;
+        } else if !is_number(value) {
+            note_uncounted(&mut counts, value, &event);
         }
     }
-    Ok(counts.0)
+    Ok(counts.finished())
 }
 
 /// Whether a line is one of `perf stat -j`.
@@ -208,9 +252,11 @@ pub(super) fn json(text: &str) -> Result<Counts, String> {
                 return Err(in_line(value, line, "expected a whole number of events"));
             }
             add(&mut counts, event, whole(count, line)?)?;
+        } else if value.starts_with("<not ") {
+            note_uncounted(&mut counts, value, event);
         }
     }
-    Ok(counts.0)
+    Ok(counts.finished())
 }
 
 /// JSON with a point where a number has a comma. Between two members perf writes a space.

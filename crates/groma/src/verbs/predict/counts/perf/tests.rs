@@ -38,6 +38,40 @@ fn a_report_of_any_locale_holds_the_same_counts() {
     }
 }
 
+/// `perf stat --append`, and `cat a b`.
+#[test]
+fn two_reports_are_added_with_their_times() {
+    let one = localised(",", ".");
+    let two = read(&format!("{one}{one}")).expect("two reports");
+    assert_eq!((count_of(&two, "page-faults"), two.system_s), (Some(29800.0), Some(2.0 * 1.204077)));
+    assert_eq!((two.wall_s, two.user_s), (Some(2.0 * 0.15768), Some(0.002)));
+    assert!(two.notes[0].contains("2 reports"), "{two:?}");
+    // One of them has no such time.
+    let cut = read(&format!("{one}{}", one.replace(" seconds sys", " seconds other"))).expect("two reports");
+    assert_eq!((cut.user_s, cut.system_s), (Some(0.002), None));
+}
+
+#[test]
+fn what_perf_did_not_count_is_told() {
+    let report = report_of(" 7 faults\n 0 context-switches:u\n <not counted> cycles\n <not supported> branches\n");
+    let csv = read("7;;faults;1;100.00;;\n0;;context-switches:u;1;100.00;;\n<not counted>;;cycles;0;0.00;;\n");
+    let object = |value: &str, event: &str| {
+        format!("{{\"counter-value\" : \"{value}\", \"unit\" : \"\", \"event\" : \"{event}\"}}\n")
+    };
+    let json = [object("7.0", "faults"), object("0.0", "context-switches:u"), object("<not counted>", "cycles")];
+    for counts in [report, csv, read(&json.concat())] {
+        let counts = counts.expect("counts");
+        assert_eq!((counts.counted.len(), counts.notes.len()), (1, 2), "{counts:?}");
+        let told = counts.notes.concat();
+        assert!(
+            told.contains("context-switches:u (perf was allowed") && told.contains("cycles (perf says <not counted>)"),
+            "{told}"
+        );
+    }
+    let trace = report_of(" 7 faults\n 0 syscalls:sys_enter_read:u\n").expect("a report");
+    assert!(trace.notes[0].contains("sys_enter_read"), "{trace:?}");
+}
+
 fn report_of(lines: &str) -> Result<Counts, String> {
     read(&format!("Performance counter stats for 'x':\n{lines}"))
 }
