@@ -175,10 +175,12 @@ impl Samples {
         Label::ALL.into_iter().zip(self.labels).find(|(any, _)| *any == label).map_or(0, |(_, n)| n)
     }
 
-    /// The label of these that the most samples have, if more than half of all have it.
+    /// The label of these that the most samples have, if more than half of all have it. A busy
+    /// sibling thread is not among them: its samples are left out of the count.
     pub(crate) fn mostly(&self, of: Labels) -> Option<(Label, u64)> {
+        let of = of.without(Label::Shared);
         let counts = Label::ALL.into_iter().zip(self.labels).filter(|(label, _)| of.has(*label));
-        counts.max_by_key(|(_, n)| *n).filter(|(_, n)| n * 2 > self.taken as u64)
+        counts.max_by_key(|(_, n)| *n).filter(|(_, n)| n * 2 > (self.taken - self.shared) as u64)
     }
 
     pub(crate) fn labels(&self) -> LabelCounts {

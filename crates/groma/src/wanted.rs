@@ -109,7 +109,7 @@ pub(crate) fn hints(points: &[Point], records: &[Record]) -> Vec<String> {
         let in_most = |record: &Record, label: Label| {
             let counts = &record.labels.0;
             let of_label = counts.iter().find(|(letter, _)| *letter == label.letter()).map_or(0, |(_, n)| *n);
-            of_label * 2 > record.samples as u64
+            of_label * 2 > record.samples
         };
         for (label, does, kind, name) in
             [(Label::Faulted, "page faults", "FAULTS", "Faults"), (Label::Voluntary, "waiting", "BLOCKING", "Blocking")]

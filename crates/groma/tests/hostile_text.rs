@@ -82,16 +82,17 @@ fn hostile_store(place: &Place) -> String {
 
     let path = place.path("hostile.db");
     let store = Store::open(&path).expect("a store");
-    let mut writer = store.writer(HOSTILE).expect("a writer");
     let points: Vec<Point> = run.points.iter().map(|(point, _)| point.clone()).collect();
+    // One whose writer is gone, and then one that ended.
+    let mut killed = run.header.clone();
+    (killed.run, killed.started) = (format!("killed{HOSTILE}"), "1".to_owned());
+    store.writer(HOSTILE).expect("a writer").begin(&killed, &points).expect("a head");
+    let mut writer = store.writer(HOSTILE).expect("a writer");
     writer.begin(&run.header, &points).expect("a head");
     for (i, (_, rounds)) in run.points.iter().enumerate() {
         rounds.iter().for_each(|round| writer.round(i, round).expect("a round"));
     }
     writer.end(&run.end.expect("an end")).expect("an end");
-    // And one whose writer is gone.
-    (run.header.run, run.header.started) = (format!("killed{HOSTILE}"), "1".to_owned());
-    store.writer(HOSTILE).expect("a writer").begin(&run.header, &points).expect("a head");
     path.display().to_string()
 }
 

@@ -241,8 +241,8 @@ fn effort_of(request: &RunRequest, points: usize) -> (Effort, Duration) {
 }
 
 /// The deadline of a round on a machine whose preflight took this long: 1 to 3 s on processors of
-/// today, 20 s and more on an emulated one, where a round of a buffer beyond the caches took 7 s and
-/// more.
+/// today, 20 s and more on an emulated one, where a round of a buffer beyond the caches took 7 s
+/// and more.
 fn slow_deadline(preflight: Duration) -> Duration {
     /// A minute: a benchmark that hangs shall not hold up a run for longer.
     const MOST: Duration = Duration::from_secs(60);

@@ -78,7 +78,8 @@ const RIVAL: f64 = 1.5;
 /// See [`RIVAL`].
 const EQUAL: f64 = 0.005;
 
-/// Fits costs, all above 0, at numbers of 1 or more; `None` where there are too few or nothing fits.
+/// Fits costs, all above 0, at numbers of 1 or more; `None` where there are too few or nothing
+/// fits.
 pub fn cost_growth(points: &[(f64, f64)]) -> Option<CostGrowth> {
     let ends = |of: fn(&(f64, f64)) -> f64| {
         points.iter().map(of).fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)))
@@ -136,7 +137,7 @@ mod tests {
         for order in Order::GROWING {
             for base in [0.0, 40.0] {
                 // Four percent up and down, in a pattern that no order follows.
-                let noise = |n: f64| if (n.log2() as u32).count_ones() % 2 == 0 { 1.04 } else { 0.96 };
+                let noise = |n: f64| if (n.log2() as u32).count_ones().is_multiple_of(2) { 1.04 } else { 0.96 };
                 let fit = found(|n| (base + 3.0 * order.of(n)) * noise(n)).expect("it fits");
                 assert!(fit.order == order || fit.or == Some(order), "{order:?} + {base}: {fit:?}");
                 let exact = found(|n| base + 3.0 * order.of(n)).expect("it fits");

@@ -512,7 +512,13 @@ fn below_a_fifth_or_six_clean_samples_noisy_becomes_unresolved() {
         (record.state, record.reason)
     };
     assert_eq!(of(6, 24), (State::Noisy, "6 of 30 samples were undisturbed".to_owned()));
-    assert_eq!(of(6, 25), (State::Unresolved, "only 6 of 31 samples were undisturbed".to_owned()));
+    assert_eq!(
+        of(6, 25),
+        (
+            State::Unresolved,
+            "only 6 of 31 samples were undisturbed: time stolen by the host or interrupts in 25".to_owned()
+        )
+    );
     assert_eq!(of(6, 6).0, State::Ok);
     assert_eq!(of(5, 1), (State::Unresolved, "only 5 of 6 samples were undisturbed: fewer than 6".to_owned()));
     assert_eq!(of(5, 0).0, State::Ok, "without a disturbed one there is no noise");

@@ -206,8 +206,8 @@ pub fn is_emulated() -> bool {
 }
 
 /// Whether a processor that is not an x86 has the numbers that QEMU gives to the models it made up:
-/// on Arm the implementer that is reserved for software, on RISC-V QEMU's version, twice. A model of
-/// a real core has the numbers of that core.
+/// on Arm the implementer that is reserved for software, on RISC-V QEMU's version, twice. A model
+/// of a real core has the numbers of that core.
 fn is_of_an_emulator(info: &CpuInfo) -> bool {
     let of_software = info.get(&["CPU implementer"]).is_some_and(|number| number == "0x00");
     let version = info.get(&["marchid"]).filter(|version| *version != "0x0" && info.get(&["mvendorid"]) == Some("0x0"));
