@@ -18,7 +18,8 @@ function compare(what, told, declared) {
     tell(sprintf("%s: qemu was told %s, groma declares %s", what, told, declared == "" ? "nothing" : declared))
 }
 function kib(size) {
-    return size ~ /G$/ ? size * 1048576 : size ~ /M$/ ? size * 1024 : size + 0
+    # As qemu is told, and as groma declares it.
+    return size ~ /Gi?B?$/ ? size * 1048576 : size ~ /Mi?B?$/ ? size * 1024 : size + 0
 }
 
 BEGIN {
@@ -26,6 +27,7 @@ BEGIN {
     name = column[1]
     sub(/ *$/, "", column[fields])
     options = " " column[9] " "
+    done = " " column[10] " "
 }
 FILENAME ~ /[.]end$/ { split($0, end, "|"); next }
 FILENAME ~ /[.]machine[.]json$/ {
@@ -60,7 +62,12 @@ END {
         told = substr(options, RSTART + 9, RLENGTH - 9) + 0
         cores = ""
     }
-    if (length(facts) == 0) tell("groma machine said nothing")
+    # Those that run as usual are the others, and only they are declared.
+    if (match(options, / isolcpus=[0-9,]+/)) {
+        told -= split(substr(options, RSTART + 10, RLENGTH - 10), isolated, ",")
+        cores = ""
+    }
+    if (length(facts) == 0) { if (done !~ / bare /) tell("groma machine said nothing") }
     else {
         compare("CPUs", told, facts["cpu.count"])
         if (cores != "") {
@@ -84,10 +91,11 @@ END {
         compare("distances", matrix, declared)
         compare("page size", column[7] " KiB", facts["memory.page"])
         if (column[8] != "") compare("clock", column[8], facts["clock.source"])
-        had = kib(column[6]); has = facts["memory.total"] + 0
+        had = kib(column[6]); has = kib(facts["memory.total"])
         if (has > had || has < had * 0.4) compare("memory", had " KiB", facts["memory.total"])
     }
-    if (end[2] !~ /^exit code 0|first process/ && !(emulated && kinds == 0)) tell(end[2])
+    expected = done ~ / refused / ? "^exit code 2" : "^exit code 0|first process"
+    if (end[2] !~ expected && !(emulated && kinds == 0)) tell(end[2])
     if (metrics > 0 && !complete) tell("its stream has no end")
     for (i = 1; i <= kinds; i++) {
         more = count[order[i]] > 4 ? " and " (count[order[i]] - 4) " more" : ""
@@ -96,6 +104,6 @@ END {
     printf "%-15s %4s %5d %5d %5d %5d %5d %5d %5d  %-9s %-5s %-8s %7.0f  %-14s %s\n", name, end[1], states["ok"],
         states["noisy"], states["unresolved"], states["unsupported"], states["denied"], states["timeout"],
         states["failed"], facts["cpu.count"] "/" facts["cpu.cores"] "/" facts["cpu.packages"], facts["numa.nodes"],
-        facts["memory.page"], facts["memory.total"] / 1024, facts["clock.source"],
+        facts["memory.page"], kib(facts["memory.total"]) / 1024, facts["clock.source"],
         wrong == 0 ? "" : wrong " to look at"
 }
