@@ -138,7 +138,8 @@ class Run:
             return found[0]
         if found:
             raise KeyError(f"{name} was measured at {len(found)} points: " + ", ".join(one.name for one in found[:20]))
-        raise KeyError(f"run {self.id} holds no {name}; it holds {', '.join(sorted({m.id for m in self.metrics})[:20])}")
+        ids = sorted({one.id for one in self.metrics})
+        raise KeyError(f"run {self.id} holds no {name}; it holds {', '.join(ids[:20])}")
 
     def rows(self) -> list[dict[str, Any]]:
         """A flat dict for each metric, with a column `param.NAME` for each parameter of any."""

@@ -51,10 +51,7 @@ impl<'r> Cause<'r> {
 /// bear than were dropped does not, and preemptions only do where blocking does
 /// (docs/methods/timing.md#labels).
 pub fn dropping(record: &Record) -> impl DoubleEndedIterator<Item = (Label, u64)> {
-    let count = |label: Label| {
-        let of = record.labels.0.iter().find(|(letter, _)| *letter == label.letter());
-        of.map_or(0, |(_, n)| *n)
-    };
+    let count = |label: Label| record.labels.count(label);
     let dropped = record.samples.saturating_sub(record.clean);
     let drops = move |label: Label| match label {
         Label::Frequency | Label::Host => false,

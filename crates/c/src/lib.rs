@@ -60,7 +60,7 @@ unsafe fn run(program: Program, argc: c_int, argv: *const *const c_char, benches
     let word = |at: &*const c_char| unsafe { CStr::from_ptr(*at) }.to_bytes().to_vec();
     let words: Vec<OsString> =
         words.iter().take_while(|at| !at.is_null()).map(|at| OsString::from_vec(word(at))).collect();
-    let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let registered = DESCRIPTORS.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: the caller's duty.
     match unsafe { descriptor::read_all(benches, n, &registered) } {
         Ok(all) => c_int::from(program.benchmarks(&round::register(all)).run_words(words)),
@@ -74,7 +74,7 @@ unsafe fn run(program: Program, argc: c_int, argv: *const *const c_char, benches
 }
 
 /// What `groma_register` was given.
-static REGISTERED: Mutex<Vec<Address>> = Mutex::new(Vec::new());
+static DESCRIPTORS: Mutex<Vec<Address>> = Mutex::new(Vec::new());
 
 /// A descriptor that lives as long as the program.
 struct Address(*const Bench);
@@ -88,7 +88,7 @@ unsafe impl Send for Address {}
 /// `bench` points to a descriptor that lives as long as the program.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn groma_register(bench: *const Bench) {
-    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).push(Address(bench));
+    DESCRIPTORS.lock().unwrap_or_else(PoisonError::into_inner).push(Address(bench));
 }
 
 /// See `groma_version` in the header.

@@ -28,13 +28,7 @@ pub(crate) struct Missing {
 impl Wanted {
     /// What a run of this request could not measure. The records are those of the points, in order.
     pub(crate) fn missing(&self, request: &RunRequest, points: &[Point], records: &[Record]) -> Missing {
-        let mut rest = records;
-        let mut of_points: Vec<(&Point, &[Record])> = Vec::with_capacity(points.len());
-        for point in points {
-            let (own, others) = rest.split_at(point.metrics.len().min(rest.len()));
-            of_points.push((point, own));
-            rest = others;
-        }
+        let of_points = by_point(points, records);
         let all = || of_points.iter().filter_map(|(point, own)| Some((*point, refusal(own)?)));
         let is_measured = |point: &Point| {
             let alike = of_points.iter().filter(|(other, _)| is_same_choice(request, point, other));
@@ -81,53 +75,57 @@ fn unresolved(records: &[Record]) -> Option<&Record> {
     first.filter(|_| records.iter().all(|record| record.state == State::Unresolved))
 }
 
+/// Points, and their records, which are in the same order.
+fn by_point<'r>(points: &'r [Point], records: &'r [Record]) -> Vec<(&'r Point, &'r [Record])> {
+    let mut rest = records;
+    let with_records = |point: &'r Point| {
+        let (own, others) = rest.split_at(point.metrics.len().min(rest.len()));
+        rest = others;
+        (point, own)
+    };
+    points.iter().map(with_records).collect()
+}
+
 /// What the authors of benchmarks other than groma's have to know: what these do in most of their
 /// samples without declaring it, so that those are dropped, and that an operation is longer than
 /// rounds are. A sentence for each benchmark.
 pub(crate) fn hints(points: &[Point], records: &[Record]) -> Vec<String> {
-    /// Of the calibration, the warm-up, the check of scaling and the fewest samples.
-    const ITERATIONS: u32 = 12;
     let of_groma = groma_benches::all();
     let mut told: Vec<(&str, String)> = Vec::new();
-    let mut rest = records;
-    for point in points {
-        let (own, others) = rest.split_at(point.metrics.len().min(rest.len()));
-        rest = others;
-        if of_groma.iter().any(|one| one.info.id == point.bench) {
-            continue;
-        }
-        if own.iter().any(|record| record.state == State::Timeout) {
-            let sentence = format!(
-                "{}: a round is {ITERATIONS} iterations or more: if one takes a second, name a longer --deadline and \
-                 --budget, such as --deadline 1m --budget 10m",
-                point.bench
-            );
-            told.push((&point.bench, sentence));
-            continue;
-        }
-        let is_dropped = |record: &&Record| record.state == State::Unresolved && record.samples > 0;
-        let in_most = |record: &Record, label: Label| {
-            let counts = &record.labels.0;
-            let of_label = counts.iter().find(|(letter, _)| *letter == label.letter()).map_or(0, |(_, n)| *n);
-            of_label * 2 > record.samples
-        };
-        for (label, does, kind, name) in
-            [(Label::Faulted, "page faults", "FAULTS", "Faults"), (Label::Voluntary, "waiting", "BLOCKING", "Blocking")]
-        {
-            let found = point.drops.has(label) && own.iter().filter(is_dropped).any(|record| in_most(record, label));
-            if found && told.iter().all(|(bench, _)| *bench != point.bench) {
-                let sentence = format!(
-                    "{}: {does} in most samples, which are dropped: if that belongs to the operation, say so \
-                     (interference: GROMA_{kind}, in C++ groma::{name}, in Rust Interference::{name}; of what \
-                     creates processes or threads GROMA_TASKS, Tasks)",
-                    point.bench
-                );
-                told.push((&point.bench, sentence));
-            }
+    for (point, own) in by_point(points, records) {
+        let is_known = of_groma.iter().any(|one| one.info.id == point.bench)
+            || told.iter().any(|(bench, _)| *bench == point.bench);
+        if !is_known && let Some(hint) = hint(point, own) {
+            told.push((&point.bench, format!("{}: {hint}", point.bench)));
         }
     }
-    told.dedup_by_key(|(bench, _)| *bench);
-    told.into_iter().map(|(_, sentence)| sentence).collect()
+    told.into_iter().map(|(_, hint)| hint).collect()
+}
+
+/// The most important hint for a point.
+fn hint(point: &Point, records: &[Record]) -> Option<String> {
+    /// Of the calibration, the warm-up, the check of scaling and the fewest samples.
+    const ITERATIONS: u32 = 12;
+    /// Disturbances that a benchmark may declare, and by which names.
+    const DECLARED: [(Label, &str, &str, &str); 2] =
+        [(Label::Faulted, "page faults", "FAULTS", "Faults"), (Label::Voluntary, "waiting", "BLOCKING", "Blocking")];
+    if records.iter().any(|record| record.state == State::Timeout) {
+        return Some(format!(
+            "a round is {ITERATIONS} iterations or more: if one takes a second, name a longer --deadline and --budget, \
+             such as --deadline 1m --budget 10m"
+        ));
+    }
+    let is_dropped = |record: &&Record| record.state == State::Unresolved && record.samples > 0;
+    let in_most = |label| {
+        let mut dropped = records.iter().filter(is_dropped);
+        point.drops.has(label) && dropped.any(|record| record.labels.count(label) * 2 > record.samples)
+    };
+    let (_, does, kind, name) = DECLARED.into_iter().find(|(label, ..)| in_most(*label))?;
+    Some(format!(
+        "{does} in most samples, which are dropped: if that belongs to the operation, say so (interference: \
+         GROMA_{kind}, in C++ groma::{name}, in Rust Interference::{name}; of what creates processes or threads \
+         GROMA_TASKS, Tasks)"
+    ))
 }
 
 /// Whether something was measured, whatever came out.

@@ -4,7 +4,7 @@
 //! no proof is broken, and nothing is left behind.
 
 use crate::common::control_group::ControlGroup;
-use crate::common::{Ended, Place, before_and_after, denied, ended, is_executable};
+use crate::common::{Ended, OTHER, Place, before_and_after, denied, ended, is_executable};
 use groma_harness::sys::filter;
 use groma_harness::sys::process::is_root;
 use serde_json::Value;
@@ -14,9 +14,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-
-/// The user `nobody` on every system.
-const OTHER: u32 = 65534;
 
 /// One round of every benchmark, with enough time. With smaller buffers than usual, in a third of
 /// the time: what differs between environments is not the memory.

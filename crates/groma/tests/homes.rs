@@ -1,16 +1,12 @@
 //! Homes in which a store has to live: file systems without locks or without shared memory, and the
 //! home of a user in which the superuser measured. Results are kept and shown there, too.
 
-use crate::common::{Ended, Place, ended};
-use groma_harness::sys::process::is_root;
+use crate::common::{Ended, OTHER, Place, ended, shared_place};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// The user `nobody` on every system.
-const OTHER: u32 = 65534;
 
 const RUN: [&str; 7] = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "1", "--budget"];
 
@@ -111,13 +107,7 @@ fn results_are_kept_and_shown_without_locks_and_without_shared_memory() {
 
 /// A place for a home: its own directory, which belongs to another user.
 fn home_of_other() -> Option<Place> {
-    if !is_root() {
-        println!("skipped: only root can be two users");
-        return None;
-    }
-    let place = Place::new();
-    fs::set_permissions(place.path("."), fs::Permissions::from_mode(0o755)).expect("permissions");
-    fs::set_permissions(place.tmp(), fs::Permissions::from_mode(0o1777)).expect("permissions");
+    let place = shared_place()?;
     fs::create_dir(place.path("home")).expect("a home");
     chown(place.path("home"), Some(OTHER), Some(OTHER)).expect("an owner");
     Some(place)

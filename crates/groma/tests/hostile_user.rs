@@ -2,8 +2,7 @@
 //! a link of theirs, or removes files that are not its own. Calls that may block can be
 //! interrupted.
 
-use crate::common::{self, Ended, Place, ended, send, wait_for};
-use groma_harness::sys::process::is_root;
+use crate::common::{self, Ended, OTHER, Place, ended, send, shared_place, wait_for};
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
@@ -12,8 +11,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The user `nobody` on every system.
-const OTHER: u32 = 65534;
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
@@ -21,18 +18,6 @@ const SIGTERM: i32 = 15;
 /// A short run that needs files.
 const SHORT: [&str; 9] =
     ["run", "syscall.fstat", "file.readdir", "--profile", "quick", "--rounds", "1", "--no-store", "--json"];
-
-/// A directory in which everybody may create names and remove their own.
-fn shared_place() -> Option<Place> {
-    if !is_root() {
-        println!("skipped: only root can be two users");
-        return None;
-    }
-    let place = Place::new();
-    fs::set_permissions(place.path("."), fs::Permissions::from_mode(0o755)).expect("permissions");
-    fs::set_permissions(place.tmp(), fs::Permissions::from_mode(0o1777)).expect("permissions");
-    Some(place)
-}
 
 /// Runs a script as the other user.
 fn as_other(place: &Place, script: &str) {

@@ -129,7 +129,7 @@ fn cpus_to_use(allowed: usize, quota: Option<f64>) -> u64 {
 fn bytes_beyond(param: &Param, job: &Job) -> Result<u64, BenchError> {
     let Some(beyond) = job.host.beyond_caches else {
         return Err(BenchError::Unsupported(format!(
-            "{}=auto: no size was found, of what a quarter of the memory left holds, that is beyond the caches; name a size",
+            "{}=auto: nothing that fits in a quarter of the free memory is beyond the caches; name a size",
             param.name
         )));
     };

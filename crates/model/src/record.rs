@@ -4,7 +4,7 @@
 //! `groma-analysis`), for a live run and a stored one alike.
 
 use crate::{
-    Better, CpuLimit, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Reason, Remark,
+    Better, CpuLimit, Derivation, Host, Label, Labels, Params, Placement, Profile, Proof, Quantity, Reason, Remark,
     RoundResult, State, Tag, Timing, Unit, WorkerKind,
 };
 use std::collections::BTreeSet;
@@ -323,6 +323,13 @@ pub fn auto_fact(param: &str) -> String {
 /// How often each label was set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelCounts(pub Vec<(char, u64)>);
+
+impl LabelCounts {
+    /// How often one of them was set.
+    pub fn count(&self, label: Label) -> u64 {
+        self.0.iter().find(|(letter, _)| *letter == label.letter()).map_or(0, |(_, n)| *n)
+    }
+}
 
 /// The head of a run; the `run` line of NDJSON (docs/records.md#run).
 #[derive(Clone, Debug, PartialEq)]

@@ -301,10 +301,10 @@ impl StoreError {
     pub(crate) fn sqlite_reason(source: &rusqlite::Error) -> String {
         let text = match source {
             rusqlite::Error::SqliteFailure(code, text) => match code.extended_code {
-                ffi::SQLITE_IOERR_SHMMAP | ffi::SQLITE_IOERR_SHMOPEN | ffi::SQLITE_IOERR_SHMLOCK => {
+                code if NO_SHARED_MEMORY.contains(&code) => {
                     Some("memory cannot be shared there (mmap of the file -shm)".to_owned())
                 }
-                ffi::SQLITE_BUSY | ffi::SQLITE_IOERR_LOCK | ffi::SQLITE_IOERR_RDLOCK | ffi::SQLITE_IOERR_UNLOCK => {
+                code if code == ffi::SQLITE_BUSY || NO_LOCKS.contains(&code) => {
                     Some("files cannot be locked there, or another process holds the store".to_owned())
                 }
                 _ => text.clone(),
@@ -354,7 +354,7 @@ impl StoreError {
                 let reason = format!("{} (a quota, a limit such as RLIMIT_FSIZE, or a device that fails)", reason());
                 StoreError::Unwritable { path, reason, mistake: false }
             }
-            _ if code.code == ErrorCode::SystemIoFailure && is_of_place(code.extended_code) => {
+            _ if NO_SHARED_MEMORY.contains(&code.extended_code) || NO_LOCKS.contains(&code.extended_code) => {
                 let reason = format!("{}; name a local one with --store FILE", StoreError::sqlite_reason(&source));
                 StoreError::Unwritable { path, reason, mistake: false }
             }
@@ -375,19 +375,13 @@ impl StoreError {
     }
 }
 
-/// Whether an error of SQLite says that its place has no locks or no shared memory.
-fn is_of_place(code: i32) -> bool {
-    let of_place = [
-        ffi::SQLITE_IOERR_SHMMAP,
-        ffi::SQLITE_IOERR_SHMOPEN,
-        ffi::SQLITE_IOERR_SHMLOCK,
-        ffi::SQLITE_IOERR_LOCK,
-        ffi::SQLITE_IOERR_RDLOCK,
-        ffi::SQLITE_IOERR_UNLOCK,
-        ffi::SQLITE_IOERR_CHECKRESERVEDLOCK,
-    ];
-    of_place.contains(&code)
-}
+/// The errors of a place in which processes cannot share memory.
+pub(crate) const NO_SHARED_MEMORY: [i32; 3] =
+    [ffi::SQLITE_IOERR_SHMMAP, ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMLOCK];
+/// Those of a place in which files cannot be locked, but for `ENOLCK`, which SQLite takes for a
+/// lock that somebody holds.
+pub(crate) const NO_LOCKS: [i32; 4] =
+    [ffi::SQLITE_IOERR_LOCK, ffi::SQLITE_IOERR_RDLOCK, ffi::SQLITE_IOERR_UNLOCK, ffi::SQLITE_IOERR_CHECKRESERVEDLOCK];
 
 /// Whether an error says that a name leads to nothing that can be written: that is found out before
 /// anything is measured, and another name helps.

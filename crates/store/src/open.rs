@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
-use crate::error::names_nothing;
+use crate::error::{NO_LOCKS, NO_SHARED_MEMORY, names_nothing};
 use crate::kind::is_sqlite;
 #[cfg(unix)]
 use crate::owned;
@@ -168,29 +168,19 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 /// Whether an error says that no memory can be shared between processes here. Not that a disk is
 /// full, where the same file fails first.
 fn lacks_shared_memory(error: &rusqlite::Error) -> bool {
-    let codes = [ffi::SQLITE_IOERR_SHMMAP, ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMLOCK];
-    error.sqlite_error().is_some_and(|code| codes.contains(&code.extended_code))
+    error.sqlite_error().is_some_and(|code| NO_SHARED_MEMORY.contains(&code.extended_code))
 }
 
-/// Whether an error says that a file cannot be locked here, in words other than `ENOLCK`, which
-/// SQLite takes for a lock that somebody holds.
+/// Whether an error says that a file cannot be locked here.
 fn lacks_locks(error: &rusqlite::Error) -> bool {
-    let codes = [
-        ffi::SQLITE_IOERR_LOCK,
-        ffi::SQLITE_IOERR_RDLOCK,
-        ffi::SQLITE_IOERR_UNLOCK,
-        ffi::SQLITE_IOERR_CHECKRESERVEDLOCK,
-        ffi::SQLITE_PERM,
-    ];
-    error.sqlite_error().is_some_and(|code| codes.contains(&code.extended_code))
+    let is_one = |code: i32| NO_LOCKS.contains(&code) || code == ffi::SQLITE_PERM;
+    error.sqlite_error().is_some_and(|code| is_one(code.extended_code))
 }
 
 /// Whether files can be locked beside the store, tried with one that nobody else knows; `None`
 /// where none can be made.
 fn have_locks(path: &Path) -> Option<bool> {
-    let mut probe = path.as_os_str().to_owned();
-    probe.push(format!(".{}.probe", std::process::id()));
-    let probe = PathBuf::from(probe);
+    let probe = beside(path, &format!(".{}.probe", std::process::id()));
     File::options().write(true).create_new(true).open(&probe).ok()?;
     let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let locked = Connection::open_with_flags(&probe, access)
@@ -277,9 +267,7 @@ fn connect(path: &Path, access: OpenFlags, way: Way, timeout: Duration) -> rusql
 
 /// The lock of a store in a place without locks: what SQLite's `unix-dotfile` makes.
 fn lock_file_of(path: &Path) -> PathBuf {
-    let mut lock = path.as_os_str().to_owned();
-    lock.push(".lock");
-    lock.into()
+    beside(path, ".lock")
 }
 
 /// Longest value that can be written, in bytes: more than a round of 4096 workers takes.
@@ -296,9 +284,14 @@ fn bound_length(db: &Connection, path: &Path) -> rusqlite::Result<()> {
 
 /// The write-ahead log of a store.
 fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    log.into()
+    beside(path, "-wal")
+}
+
+/// A file whose name is that of the store and an ending.
+fn beside(store: &Path, ending: &str) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 /// A connection to a file whose write-ahead log cannot be opened because its directory cannot be

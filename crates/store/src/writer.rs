@@ -31,10 +31,16 @@ fn log_pages(free: Option<u64>) -> u32 {
     })
 }
 
-/// The free bytes of the file system of a store.
+/// The free bytes of the file system of a store; `None` where it does not count them.
+#[cfg(unix)]
 fn room_of(store: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(store).ok().filter(|stat| stat.f_blocks > 0)?;
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn room_of(_: &Path) -> Option<u64> {
+    None
 }
 
 /// Writes one run; created by [`Store::writer`]. When a call has returned, its data survives the

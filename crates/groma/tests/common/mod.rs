@@ -8,6 +8,7 @@ pub(crate) mod serve;
 pub(crate) mod trace;
 
 use groma_harness::sys::filter;
+use groma_harness::sys::process::is_root;
 use serde_json::Value;
 use std::ffi::c_long;
 use std::fs::Permissions;
@@ -17,6 +18,22 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+/// The user `nobody` on every system.
+pub(crate) const OTHER: u32 = 65534;
+
+/// A directory in which everybody may create names and remove their own; `None` for who cannot be
+/// two users.
+pub(crate) fn shared_place() -> Option<Place> {
+    if !is_root() {
+        println!("skipped: only root can be two users");
+        return None;
+    }
+    let place = Place::new();
+    std::fs::set_permissions(place.path("."), Permissions::from_mode(0o755)).expect("permissions");
+    std::fs::set_permissions(place.tmp(), Permissions::from_mode(0o1777)).expect("permissions");
+    Some(place)
+}
 
 /// A directory for one test, with the store and the temporary files of the programs it runs.
 pub(crate) struct Place {

@@ -77,9 +77,9 @@ fn inline(text: &str, out: &mut Markup) {
 pub(super) fn words(report: &Report<'_>) -> Option<Markup> {
     let records = || report.runs.iter().flat_map(|run| run.records);
     let is_used = |word: &str| {
-        let label = Label::ALL.iter().map(|label| label.letter()).find(|letter| word == letter.to_string());
+        let label = Label::ALL.into_iter().find(|label| word == label.letter().to_string());
         let flag = |flag: &String| flag.split(':').next() == Some(word);
-        let has = |letter| records().any(|r| r.labels.0.iter().any(|(other, n)| *other == letter && *n > 0));
+        let has = |label| records().any(|r| r.labels.count(label) > 0);
         records().any(|r| r.state.word() == word || r.flags.iter().any(flag)) || label.is_some_and(has)
     };
     let is_sign = |word: &str| !word.chars().any(char::is_alphanumeric);

@@ -8,7 +8,7 @@ use super::call::{Call, Stop};
 use super::sched::Policy;
 use crate::args::StoreArgs;
 use crate::measure::{Outputs, measure};
-use groma_harness::model::{Host, Profile, Record, State, Tier, is_metric_of};
+use groma_harness::model::{Host, Label, Profile, Record, State, Tier, is_metric_of};
 use groma_harness::sys::topology::Topology;
 use groma_runner::{Planned, RunRequest, Setting, signals};
 use std::fmt::Display;
@@ -109,8 +109,7 @@ fn suffix<'r>(record: &'r Record, bench: &str) -> &'r str {
 }
 
 fn not_parallel(record: &Record) -> bool {
-    let overlap = groma_harness::model::Label::Overlap.letter();
-    record.labels.0.iter().any(|(label, n)| *label == overlap && n * 2 > record.samples)
+    record.labels.count(Label::Overlap) * 2 > record.samples
 }
 
 /// Measures points; their records are in the same order.
