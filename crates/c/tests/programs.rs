@@ -8,6 +8,8 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
+#[path = "programs/abi.rs"]
+mod abi;
 #[path = "programs/layer.rs"]
 mod layer;
 

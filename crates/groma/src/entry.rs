@@ -2,7 +2,7 @@
 
 use crate::command_line;
 use crate::exit;
-use crate::print::{is_broken_pipe, set_name};
+use crate::print::{is_broken_pipe, name, set_name};
 use crate::program::Program;
 use crate::verbs::lmbench;
 use groma_harness::sys::facts::stack_limit;
@@ -10,6 +10,7 @@ use groma_harness::sys::{io as sysio, process, signals, sigsys};
 use groma_harness::{Benchmark, session, worker};
 use groma_model::plain;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -79,6 +80,10 @@ impl Program {
         if let Some((program, words)) = lmbench {
             return lmbench::start(&self, program, words);
         }
+        if words.len() < 2 && self.with_groma {
+            print_first(&self);
+            return exit::USAGE;
+        }
         let cli = match self.parse(words) {
             Ok(cli) => cli,
             Err(error) => return refuse(&self, error),
@@ -96,6 +101,28 @@ impl Program {
             }
         }
     }
+}
+
+/// What the program's name alone prints: what to do first. The help is three screens.
+const FIRST: [(&str, &str); 6] = [
+    ("run", "survey this machine: two pages, in a minute"),
+    ("run --profile quick", "the most common questions, in ten seconds"),
+    ("explain ipc.pipe_rtt", "what a line means, and what can go wrong"),
+    ("compare", "the latest run and the one before it"),
+    ("report -o report.html", "everything of a run, for a browser"),
+    ("--help", "all verbs; --help after a verb, its options"),
+];
+
+/// Prints what to do first.
+fn print_first(program: &Program) {
+    let name = name();
+    let command = program.command();
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("{about}.\n\n");
+    for (words, what) in FIRST {
+        let _ = writeln!(text, "  {:<30}{what}", format!("{name} {words}"));
+    }
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Prints an error of the command line, or the help; returns the exit code.

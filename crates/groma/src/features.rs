@@ -2,6 +2,7 @@
 //! brings it. The verbs and options are there in every build, so that one looks like the other.
 
 use anyhow::{Error, Result, anyhow};
+use std::sync::LazyLock;
 
 /// A feature of the crate.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,10 @@ impl Feature {
     pub(crate) const POSTGRES: Feature =
         Feature { name: "postgres", what: "PostgreSQL", is_built: cfg!(feature = "postgres") };
 
+    /// All of them, by their names.
+    const ALL: [Feature; 5] =
+        [Feature::COMPLETIONS, Feature::MANUAL, Feature::PARQUET, Feature::PNG, Feature::POSTGRES];
+
     /// Refuses what this build cannot do.
     ///
     /// # Errors
@@ -39,6 +44,18 @@ impl Feature {
     }
 }
 
+/// What `--version` says: the version, the commit, and how it was built.
+pub(crate) static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let built: Vec<&str> = Feature::ALL.iter().filter(|one| one.is_built).map(|one| one.name).collect();
+    let features = if built.is_empty() { "none".to_owned() } else { built.join(", ") };
+    let commit = match env!("GROMA_COMMIT") {
+        "" => String::new(),
+        commit => format!(" ({commit})"),
+    };
+    let linked = if cfg!(target_feature = "crt-static") { ", static" } else { "" };
+    format!("{}{commit}\nfeatures: {features}\ntarget: {}{linked}", env!("CARGO_PKG_VERSION"), env!("GROMA_TARGET"))
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,8 +68,7 @@ mod tests {
         // Names that cargo does not know would be read as code that is never built.
         let manifest = include_str!("../Cargo.toml");
         let full = manifest.lines().find(|line| line.starts_with("full = ")).expect("all of them");
-        let all = [Feature::COMPLETIONS, Feature::MANUAL, Feature::PARQUET, Feature::PNG, Feature::POSTGRES];
-        for feature in all {
+        for feature in Feature::ALL {
             assert!(full.contains(&format!("\"{}\"", feature.name)), "{}", feature.name);
         }
     }

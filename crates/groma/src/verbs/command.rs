@@ -1,6 +1,7 @@
 //! The command line of a program: that of groma, or one adapted to other benchmarks.
 
 use super::{Cli, EXIT_CODES, grouped};
+use crate::features::LONG_VERSION;
 use crate::print::name;
 use crate::program::Program;
 use clap::{CommandFactory, FromArgMatches};
@@ -21,7 +22,7 @@ impl Program {
     }
 
     fn adapted(&self) -> clap::Command {
-        let groma = Cli::command();
+        let groma = Cli::command().long_version(LONG_VERSION.as_str());
         if self.with_groma && name() == "groma" {
             return groma;
         }
