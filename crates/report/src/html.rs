@@ -21,9 +21,10 @@ use crate::compare::{Compared, Side};
 use crate::markup::Markup;
 use crate::paper::Papers;
 use crate::plot::colours;
+pub(crate) use explanations::explanation;
 use sheet::Sheet;
 
-const SCRIPT: &str = include_str!("html/script.js");
+pub(crate) const SCRIPT: &str = include_str!("html/script.js");
 
 /// The style sheet that reports and pages of papers share.
 pub(crate) const STYLE: &str = include_str!("html/style.css");
@@ -171,6 +172,18 @@ fn letter(report: &Report<'_>, run: usize) -> String {
 fn differences<'r>(report: &Report<'r>) -> impl Iterator<Item = &'r Difference> {
     let others = report.compared.map(|(_, others)| others).unwrap_or_default();
     others.iter().flat_map(|other| &other.differences)
+}
+
+/// The pages of a run and its curves, for a page that is not a report: without the links of one.
+pub(crate) fn run_body(report: &Report<'_>) -> Markup {
+    let sheet = Sheet::new(report);
+    let mut out = Markup::default();
+    let parts = [(pages::pages(report, &sheet), "Pages"), (charts::charts(report), "Curves and matrices")];
+    for (part, heading) in parts.into_iter().filter_map(|(part, heading)| Some((part?, heading))) {
+        out.say("h2", heading);
+        out.add(part);
+    }
+    out
 }
 
 #[cfg(test)]

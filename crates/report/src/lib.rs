@@ -26,6 +26,7 @@
 //! | where the time of a run went | [`times()`] |
 //! | published tables, with machines among their rows | [`papers`], [`paper_list`] |
 //! | how much of the cores others take | [`watched`] |
+//! | many machines as a site | [`Site`] |
 //! | the runs in a store, its tags | [`runs()`], [`tags`] |
 //! | the smallest change that is found | [`floors()`] |
 //!
@@ -68,6 +69,7 @@ mod predict;
 mod rows;
 mod runs;
 mod says;
+mod site;
 mod style;
 mod summary;
 mod table;
@@ -109,6 +111,10 @@ pub use plot::{Chart, Source, histogram, is_distribution, plot, takes, trend_cha
 pub use point::{typed_params, typed_place};
 pub use predict::{Machine, prediction};
 pub use runs::{NO_DATE, RunLine, RunStatus, runs, tags};
+pub use site::{
+    Prepared, Printed, PrintedOf, PrintedSystem, Site, SiteCounts, SiteKind, SiteOptions, SiteRun,
+    prepare as prepare_for_site,
+};
 pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, states, summary};
 pub use times::{BenchTime, LabelN, MetricSpread, Spread, Times, times};

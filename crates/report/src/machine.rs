@@ -13,7 +13,7 @@ use groma_analysis::point::family;
 
 /// The facts that numbers depend on most; `style.all` shows the others. A name that ends in a dot
 /// stands for all facts below it.
-const BRIEF: [&str; 34] = [
+pub(crate) const BRIEF: [&str; 34] = [
     "kernel.release",
     "kernel.cmdline",
     "kernel.preempt",

@@ -4,7 +4,7 @@
 //! The file is read in `groma_published::results`; a run of it becomes one of groma in
 //! `import/stored.rs`.
 
-mod stored;
+pub(super) mod stored;
 
 use super::merge::{Target, merge};
 use crate::args::StoreArgs;

@@ -33,6 +33,7 @@ pub(crate) mod run;
 mod runs;
 mod serve;
 mod show;
+mod site;
 mod stored_run;
 mod summary;
 mod tag;
@@ -105,6 +106,7 @@ verbs! {
     ],
     "Many machines": [
         fleet: Fleet(FleetArgs), "the slow hosts and links of many that should be equal";
+        site: Site(SiteArgs), "all of them on pages, side by side, and over the years";
         serve: Serve(ServeArgs), "the peers of network benchmarks, for another machine";
     ],
     "For users of lmbench": [

@@ -3,6 +3,7 @@
 mod listed;
 mod machines;
 mod pictures;
+mod printed;
 mod quantities;
 mod repeats;
 mod values;
@@ -23,6 +24,7 @@ use groma_published::{Checked, DOCUMENTS, Document, Picture, Shape, Table, check
 use groma_report::{self as report, Chart, Format, Papers, units};
 use groma_runner::{Planned, RunRequest};
 use machines::{Machine, is_of};
+pub(super) use printed::printed;
 use repeats::Repeats;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -25,7 +25,7 @@ pub(super) fn benchmarks(sheet: &Sheet<'_>) -> Option<Markup> {
     (!sheet.explained.is_empty()).then_some(out)
 }
 
-fn explanation(info: &Info, out: &mut Markup) {
+pub(crate) fn explanation(info: &Info, out: &mut Markup) {
     let letters = |text: &str| text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "");
     // A module comment usually starts with the summary, which is shown above.
     let is_summary =

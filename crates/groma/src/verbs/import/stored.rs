@@ -38,7 +38,7 @@ const KEPT: [&str; 11] = [
 ///
 /// # Errors
 /// When its date is not one.
-pub(super) fn stored(program: &Program, file: &str, run: &Run) -> Result<StoredRun> {
+pub(in crate::verbs) fn stored(program: &Program, file: &str, run: &Run) -> Result<StoredRun> {
     let mut points: Vec<(Point, Vec<Round>)> = Vec::new();
     let first_remote = run.values.iter().find_map(|value| peer(run, value));
     for value in &run.values {

@@ -4,7 +4,7 @@ use super::machines::{Machine, is_of};
 use super::repeats::Planning;
 use groma_analysis::curve::{Level, Rank, curves, for_levels, levels};
 use groma_analysis::point::measured_value;
-use groma_harness::model::{Record, State, Unit};
+use groma_harness::model::{Point, Record, State, Unit};
 use groma_published::Quantity;
 use groma_runner::Planned;
 
@@ -26,6 +26,11 @@ fn point<'p>(planning: &'p Planning, quantity: &Quantity) -> Option<&'p Planned>
         [only] => Some(only),
         several => several.iter().find(|planned| quantity.fixed_params().all(|param| has(planned, param))),
     }
+}
+
+/// The point of a command that has the parameters of a quantity, as it is planned here.
+pub(super) fn of_point(planning: &Planning, quantity: &Quantity) -> Option<Point> {
+    point(planning, quantity).map(|planned| planned.point.clone())
 }
 
 /// The value of a quantity, or of another output of its benchmark, and its record.

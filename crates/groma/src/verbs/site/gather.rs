@@ -1,0 +1,190 @@
+//! What a site is made of: runs of stores, streams, baselines, result files of lmbench, and
+//! reference machines. What cannot be used is noted, a line each, and the rest is shown.
+
+use crate::args::StoreArgs;
+use crate::program::Program;
+use crate::reference::{self, Reference};
+use crate::store::{Shown, existing_store, records};
+use crate::verbs::import::stored::stored;
+use anyhow::{Context, Result, bail};
+use groma_harness::model::{End, Families, Record, RunHeader};
+use groma_published::results;
+use groma_report::{Prepared, SiteRun, prepare_for_site};
+use groma_store::ndjson::RecordedRuns;
+use groma_store::{Baseline, FileKind, Source, Store};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The name that stands for all reference machines.
+const REFERENCE: &str = "reference";
+/// The deepest directories that are searched.
+const DEPTH: usize = 8;
+
+/// What to read, in order.
+pub(super) struct Input {
+    pub(super) parts: Vec<Part>,
+}
+
+/// One thing to read, on its own.
+pub(super) enum Part {
+    /// A file, and whether it was named: what only lies in a directory may be something else.
+    File(PathBuf, bool),
+    /// Runs of the store.
+    Stored(PathBuf, Vec<String>),
+    /// A reference machine.
+    Reference(Reference),
+}
+
+/// What was read.
+pub(super) struct Found {
+    pub(super) runs: Vec<Prepared>,
+    /// What cannot be used.
+    pub(super) notes: Vec<String>,
+}
+
+impl Input {
+    /// What these words name; without any, the store and the reference machines.
+    ///
+    /// # Errors
+    /// When a word names nothing.
+    pub(super) fn of(words: &[String], from: &[PathBuf], store: &StoreArgs) -> Result<Input> {
+        let mut parts = Vec::new();
+        let references = || reference::all().map(Part::Reference);
+        if words.is_empty() && from.is_empty() {
+            let rows = existing_store(store)?;
+            parts.extend(of_store(store, complete(&rows)?)?);
+            parts.extend(references());
+        }
+        for dir in from {
+            below(dir, DEPTH, &mut parts).with_context(|| format!("--from {}", dir.display()))?;
+        }
+        for word in words {
+            let path = Path::new(word);
+            if path.is_dir() {
+                let before = parts.len();
+                below(path, DEPTH, &mut parts).with_context(|| word.clone())?;
+                if parts.len() == before {
+                    bail!("{word}: no file in it");
+                }
+            } else if path.is_file() {
+                parts.push(Part::File(path.to_owned(), true));
+            } else if word == REFERENCE {
+                parts.extend(references());
+            } else if let Some(one) = reference::find_reference(word)? {
+                parts.push(Part::Reference(one));
+            } else {
+                let ids = existing_store(store)?.find_all(word)?;
+                parts.extend(of_store(store, ids)?);
+            }
+        }
+        Ok(Input { parts })
+    }
+}
+
+/// The complete runs of a store.
+fn complete(store: &Store) -> Result<Vec<String>> {
+    let mut rows = store.runs()?;
+    rows.retain(|row| row.status.word() == "complete");
+    Ok(rows.into_iter().map(|row| row.run).collect())
+}
+
+/// Runs of the store in pieces, so that several threads read them.
+fn of_store(store: &StoreArgs, ids: Vec<String>) -> Result<Vec<Part>> {
+    const PIECE: usize = 8;
+    let path = crate::store::store_path(store)?;
+    Ok(ids.chunks(PIECE).map(|ids| Part::Stored(path.clone(), ids.to_vec())).collect())
+}
+
+/// All files below a directory, in the order of their names. Hidden ones are left out.
+fn below(dir: &Path, depth: usize, parts: &mut Vec<Part>) -> Result<()> {
+    let mut entries: Vec<_> = std::fs::read_dir(dir)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if kind.is_dir() && depth > 0 {
+            below(&path, depth - 1, parts)?;
+        } else if kind.is_file() {
+            parts.push(Part::File(path, false));
+        }
+    }
+    Ok(())
+}
+
+impl Part {
+    /// Reads it.
+    pub(super) fn read(&self, program: &Program, families: Families<'_>, host_names: bool) -> Found {
+        let mut found = Found { runs: Vec::new(), notes: Vec::new() };
+        let mut add = |head: &RunHeader, records: &[Record], end: Option<&End>, is_reference: bool| {
+            if records.iter().any(|record| record.value.is_some()) {
+                found.runs.push(prepare_for_site(families, host_names, &SiteRun { head, records, end, is_reference }));
+            }
+        };
+        let result = match self {
+            Part::Reference(one) => one.baseline().map(|baseline| of_baseline(baseline, &mut add)),
+            Part::Stored(path, ids) => of_runs(path, ids, &mut |shown| {
+                add(&shown.head, &shown.records, shown.end.as_ref(), false);
+            }),
+            Part::File(path, named) => of_file(program, path, *named, &mut add),
+        };
+        found.notes.extend(result.err().map(|error| format!("{error:#}; left out")));
+        found
+    }
+}
+
+/// What takes the parts of a run: header, records, end, and whether it is a baseline.
+type Add<'a> = &'a mut dyn FnMut(&RunHeader, &[Record], Option<&End>, bool);
+
+fn of_baseline(Baseline { head, metrics, .. }: Baseline, add: Add<'_>) {
+    let records: Vec<Record> = metrics.into_iter().map(|metric| metric.record).collect();
+    add(&head, &records, None, true);
+}
+
+fn of_runs(path: &Path, ids: &[String], add: &mut dyn FnMut(Shown)) -> Result<()> {
+    let store = Store::open(path)?;
+    for id in ids {
+        add(records(store.load(id)?, false));
+    }
+    Ok(())
+}
+
+fn of_file(program: &Program, path: &Path, named: bool, add: Add<'_>) -> Result<()> {
+    let (kind, mut opened) = FileKind::open(path)?;
+    match kind {
+        FileKind::Sqlite => {
+            let Source::Store(store) = Source::open(path)? else { bail!("{}: no store", path.display()) };
+            for id in complete(&store)? {
+                let shown = records(store.load(&id)?, false);
+                add(&shown.head, &shown.records, shown.end.as_ref(), false);
+            }
+        }
+        FileKind::Stream => {
+            for run in RecordedRuns::of(opened, path) {
+                let run = run?;
+                add(&run.header, &run.records, run.end.as_ref(), false);
+            }
+        }
+        FileKind::Baseline => {
+            of_baseline(Baseline::of_lines(opened, path)?, add);
+        }
+        FileKind::Lmbench => {
+            let mut bytes = Vec::new();
+            opened.read_to_end(&mut bytes).with_context(|| path.display().to_string())?;
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            for run in results::read(&bytes).runs.iter().filter(|run| !run.values.is_empty()) {
+                let shown = records(stored(program, &file, run)?, false);
+                add(&shown.head, &shown.records, shown.end.as_ref(), false);
+            }
+        }
+        FileKind::Parquet if named => {
+            bail!("{}: a site is made of runs; their export is for other programs", path.display())
+        }
+        FileKind::Other if named => {
+            bail!("{}: expected a store, a stream, a baseline or a result file of lmbench", path.display())
+        }
+        FileKind::Parquet | FileKind::Other => {}
+    }
+    Ok(())
+}

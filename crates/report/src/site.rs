@@ -1,0 +1,390 @@
+//! A site: many machines as pages that need no server, to be looked at side by side.
+//!
+//! [`prepare`] reduces one run to what the site keeps of it, and may run on any thread;
+//! [`Site::add`] takes these, [`Site::write`] makes the pages. Only values stay in memory, and for
+//! each machine the finished part of its page: a thousand machines are a thousand pages of text,
+//! not their rounds. Pages have no script in them; two files do what a reader can do beside reading
+//! (`html/script.js`, as in reports, and `site/site.js`).
+//!
+//! Not here: files, and which runs.
+
+mod beside;
+mod dots;
+mod frame;
+mod front;
+mod machine;
+mod metric;
+mod prepare;
+mod words;
+mod years;
+
+pub use prepare::{Prepared, SiteKind, SiteRun, prepare};
+
+use std::collections::{BTreeMap, HashMap};
+
+use groma_model::{Better, Families, Info};
+
+use crate::layout::Mark;
+use crate::markup::Markup;
+use crate::units::Scale;
+
+/// A value that a document printed, and the operation of this program that repeats it.
+#[derive(Clone, Debug)]
+pub struct Printed {
+    /// What measures the same here.
+    pub of: PrintedOf,
+    /// The value in SI units.
+    pub value: f64,
+    /// The document and its table.
+    pub source: String,
+    /// What was measured differently; empty where nothing was.
+    pub differs: String,
+}
+
+/// What a printed value corresponds to.
+#[derive(Clone, Debug)]
+pub enum PrintedOf {
+    /// This metric at this point: a record, whose value is not used.
+    Metric(Box<groma_model::Record>),
+    /// The latency of a level of the memory hierarchy: 1 is closest to the core, 0 is memory.
+    Latency(usize),
+}
+
+/// A system that a document measured.
+#[derive(Clone, Debug)]
+pub struct PrintedSystem {
+    /// The document's name, and that of the system there.
+    pub key: [String; 2],
+    /// The operating system.
+    pub os: String,
+    /// The year of the machine, or else of the document.
+    pub year: u16,
+    /// The clock of its core, in Hz.
+    pub hz: Option<f64>,
+    /// The title of the document.
+    pub title: String,
+    /// Its values.
+    pub values: Vec<Printed>,
+}
+
+/// What the pages show beside values.
+#[derive(Clone, Copy, Debug)]
+pub struct SiteOptions<'a> {
+    /// The families that provide pages and rows.
+    pub families: Families<'a>,
+    /// The benchmarks to explain.
+    pub catalogue: &'a [&'a Info],
+    /// Whether machines are called by their host names.
+    pub host_names: bool,
+    /// The title of the front page.
+    pub title: &'a str,
+}
+
+/// A metric at one point, or a line of the pages: what one table of a page of the site is about.
+#[derive(Clone, Debug)]
+struct Line {
+    /// The id of the metric, which names its page.
+    id: String,
+    /// What it is for people.
+    name: String,
+    /// Its point; empty for a line of the pages.
+    point: String,
+    scale: Scale,
+    /// The SI unit of its values.
+    unit: &'static str,
+    better: Better,
+    /// Its place among the lines of the pages; others come after them.
+    order: usize,
+    /// The newest version of its definition.
+    version: u32,
+}
+
+/// A value of a machine.
+#[derive(Clone, Debug)]
+struct Value {
+    /// In SI units; none where it has a state instead.
+    value: Option<f64>,
+    interval: Option<[f64; 2]>,
+    cycles: Option<f64>,
+    mark: Mark,
+    state: &'static str,
+    version: u32,
+    /// Source and difference of a printed value.
+    note: String,
+}
+
+/// A run of a machine.
+#[derive(Clone, Debug)]
+struct Run {
+    id: String,
+    started: String,
+    /// By index of the line.
+    values: Vec<(usize, Value)>,
+}
+
+/// A machine.
+#[derive(Clone, Debug)]
+struct Machine {
+    /// The name of its page.
+    key: String,
+    /// Its name in tables.
+    name: String,
+    kind: SiteKind,
+    processor: String,
+    kernel: String,
+    hypervisor: String,
+    memory: String,
+    /// Whether a program pretends to be its processor: no machine to stand for others.
+    is_emulated: bool,
+    /// The year of its newest run, or of the printed machine; 0 if unknown.
+    year: u16,
+    hz: Option<f64>,
+    /// In the order of time.
+    runs: Vec<Run>,
+    /// Curves by metric id.
+    curves: Vec<prepare::Curve>,
+    /// The finished part of its page, of its newest run.
+    body: Markup,
+}
+
+impl Machine {
+    /// The newest value of a line.
+    fn newest(&self, line: usize) -> Option<&Value> {
+        let of = |run: &Run| run.values.binary_search_by_key(&line, |(line, _)| *line).ok();
+        let with =
+            self.runs.iter().rev().find_map(|run| of(run).map(|at| &run.values[at].1).filter(|v| v.value.is_some()));
+        with.or_else(|| self.runs.iter().rev().find_map(|run| of(run).map(|at| &run.values[at].1)))
+    }
+
+    /// All lines that some run has.
+    fn lines(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.runs.iter().flat_map(|run| run.values.iter().map(|(line, _)| *line)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn href(&self) -> String {
+        format!("machines/{}.html", self.key)
+    }
+}
+
+/// How much a site holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SiteCounts {
+    /// Machines that were measured, reference machines and imported ones included.
+    pub machines: usize,
+    /// Their runs.
+    pub runs: usize,
+    /// Systems of documents.
+    pub printed: usize,
+}
+
+/// The machines of a site.
+#[derive(Debug)]
+pub struct Site<'a> {
+    options: SiteOptions<'a>,
+    lines: Vec<Line>,
+    known: HashMap<String, usize>,
+    machines: BTreeMap<String, Machine>,
+    printed: Vec<PrintedSystem>,
+}
+
+impl<'a> Site<'a> {
+    /// A site without machines.
+    pub fn new(options: SiteOptions<'a>) -> Site<'a> {
+        Site { options, lines: Vec::new(), known: HashMap::new(), machines: BTreeMap::new(), printed: Vec::new() }
+    }
+
+    /// Adds a run to its machine. A run that is there already is not added again; returns whether
+    /// it was new.
+    pub fn add(&mut self, run: Prepared) -> bool {
+        let mut values: Vec<(usize, Value)> = Vec::with_capacity(run.values.len());
+        for (key, line, value) in run.values {
+            values.push((self.line(key, line), value));
+        }
+        values.sort_by_key(|(line, _)| *line);
+        values.dedup_by_key(|(line, _)| *line);
+        let new = Run { id: run.id, started: run.started, values };
+        let machine = self.machines.entry(run.group).or_insert_with(|| Machine {
+            key: run.key,
+            name: run.name,
+            kind: run.kind,
+            processor: run.processor,
+            kernel: String::new(),
+            hypervisor: run.hypervisor,
+            memory: run.memory,
+            is_emulated: run.is_emulated,
+            year: 0,
+            hz: None,
+            runs: Vec::new(),
+            curves: Vec::new(),
+            body: Markup::default(),
+        });
+        if machine.runs.iter().any(|known| known.id == new.id) {
+            return false;
+        }
+        let at = machine.runs.partition_point(|known| known.started <= new.started);
+        // What stands for the machine is its newest run, or the only one that has curves.
+        if at == machine.runs.len() {
+            (machine.kernel, machine.year, machine.hz) = (run.kernel, run.year, run.hz);
+            machine.body = run.body;
+        }
+        for curve in run.curves {
+            let known = machine.curves.iter().position(|known| known.id == curve.id);
+            match known {
+                Some(known) if at == machine.runs.len() => machine.curves[known] = curve,
+                Some(_) => {}
+                None => machine.curves.push(curve),
+            }
+        }
+        machine.runs.insert(at, new);
+        true
+    }
+
+    /// Adds a system of a document.
+    pub fn add_printed(&mut self, system: PrintedSystem) {
+        let mut values: Vec<(usize, Value)> = Vec::new();
+        for printed in &system.values {
+            let (key, line) = match &printed.of {
+                PrintedOf::Metric(record) => prepare::line_of(self.options.families, record),
+                PrintedOf::Latency(level) => prepare::latency_line(*level),
+            };
+            let note = [&printed.source, &printed.differs].into_iter().filter(|text| !text.is_empty());
+            let note = note.cloned().collect::<Vec<_>>().join("; ");
+            let cycles = system.hz.filter(|_| line.scale == Scale::Time).map(|hz| printed.value * hz);
+            let version = line.version;
+            let value = Value {
+                value: Some(printed.value),
+                interval: None,
+                cycles,
+                mark: Mark::None,
+                state: "printed",
+                version,
+                note,
+            };
+            values.push((self.line(key, line), value));
+        }
+        if values.is_empty() {
+            return;
+        }
+        values.sort_by_key(|(line, _)| *line);
+        values.dedup_by_key(|(line, _)| *line);
+        let [document, name] = &system.key;
+        let group = format!("~{document}\0{name}\0{}", system.os);
+        let machine = Machine {
+            key: format!("{}-{}", prepare::slug(name), prepare::short(&group)),
+            name: name.clone(),
+            kind: SiteKind::Printed,
+            processor: String::new(),
+            kernel: system.os.clone(),
+            hypervisor: String::new(),
+            memory: String::new(),
+            is_emulated: false,
+            year: system.year,
+            hz: system.hz,
+            runs: vec![Run { id: document.clone(), started: format!("{:04}", system.year), values }],
+            curves: Vec::new(),
+            body: machine::printed(&system),
+        };
+        self.machines.insert(group, machine);
+        self.printed.push(system);
+    }
+
+    fn line(&mut self, key: String, line: Line) -> usize {
+        let next = self.lines.len();
+        let at = *self.known.entry(key).or_insert(next);
+        if at == next {
+            self.lines.push(line);
+        } else {
+            self.lines[at].version = self.lines[at].version.max(line.version);
+        }
+        at
+    }
+
+    /// How much it holds.
+    pub fn counts(&self) -> SiteCounts {
+        let printed = self.machines.values().filter(|machine| machine.kind == SiteKind::Printed).count();
+        let runs = self.machines.values().filter(|machine| machine.kind != SiteKind::Printed).map(|m| m.runs.len());
+        SiteCounts { machines: self.machines.len() - printed, runs: runs.sum(), printed }
+    }
+
+    /// Hands over each file of the site: its path below the directory, and its content.
+    ///
+    /// # Errors
+    /// The first one of `write`.
+    pub fn write<E>(mut self, write: &mut dyn FnMut(&str, &[u8]) -> Result<(), E>) -> Result<(), E> {
+        self.tell_apart();
+        let machines: Vec<Machine> = std::mem::take(&mut self.machines).into_values().collect();
+        let all = Whole { site: &self, machines: &machines, sections: metric::sections(&self.lines, &machines) };
+        write("site.css", frame::style().as_bytes())?;
+        write("script.js", crate::html::SCRIPT.as_bytes())?;
+        write("site.js", include_bytes!("site/site.js"))?;
+        write("index.html", front::front(&all).as_bytes())?;
+        write("machines.csv", front::csv(&all).as_bytes())?;
+        write("metrics.html", metric::index(&all).as_bytes())?;
+        for (id, sections) in &all.sections {
+            write(&format!("metrics/{id}.html"), metric::metric(&all, id, sections).as_bytes())?;
+            write(&format!("metrics/{id}.csv"), metric::csv(&all, sections).as_bytes())?;
+            for (i, line) in sections.iter().enumerate() {
+                if let Some(picture) = dots::svg(&all, *line) {
+                    write(&format!("metrics/{id}-{}.svg", i + 1), picture.as_bytes())?;
+                }
+            }
+        }
+        for machine in &machines {
+            write(&machine.href(), machine::machine(&all, machine).as_bytes())?;
+        }
+        write("years.html", years::years(&all).as_bytes())?;
+        write("beside.html", beside::beside().as_bytes())?;
+        beside::data(&all, write)?;
+        write("about.html", words::about(&all).as_bytes())
+    }
+
+    /// Adds to names that several machines have what tells them apart.
+    fn tell_apart(&mut self) {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for machine in self.machines.values() {
+            *counts.entry(machine.name.clone()).or_default() += 1;
+        }
+        for machine in self.machines.values_mut().filter(|machine| counts[&machine.name] > 1) {
+            let more = match machine.kind {
+                SiteKind::Printed => machine.kernel.clone(),
+                _ => machine.key.rsplit('-').next().unwrap_or_default().to_owned(),
+            };
+            machine.name = format!("{} [{more}]", machine.name);
+        }
+    }
+}
+
+/// Everything that a page may show.
+struct Whole<'s> {
+    site: &'s Site<'s>,
+    machines: &'s [Machine],
+    /// The lines of each metric's page.
+    sections: Vec<(String, Vec<usize>)>,
+}
+
+impl Whole<'_> {
+    /// The link to a line's table, from the root of the site.
+    fn href(&self, line: usize) -> Option<String> {
+        let id = &self.site.lines[line].id;
+        let (_, sections) = self.sections.iter().find(|(known, _)| known == id)?;
+        let at = sections.iter().position(|known| *known == line)?;
+        Some(format!("metrics/{id}.html#s{}", at + 1))
+    }
+}
+
+/// A value as text, with its sign.
+fn said(line: &Line, value: &Value) -> String {
+    let half = value.interval.map(|[low, high]| (high - low) / 2.0);
+    match value.value {
+        Some(number) => format!("{}{}", value.mark.sign(), crate::units::value(number, line.scale, half)),
+        None => value.mark.sign().to_owned(),
+    }
+}
+
+/// A number for data and for sorting.
+fn digits(value: f64) -> String {
+    format!("{value:.5e}").parse::<f64>().unwrap_or(value).to_string()
+}
