@@ -101,10 +101,10 @@ fn commands_in_documents_work() {
 #[test]
 fn links_are_not_broken() {
     let mut links = 0;
-    let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned);
+    let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "packages/README.md"];
     let more = fs::read_dir(root().join("docs")).expect("docs").flatten();
     let more = more.filter_map(|e| e.file_name().into_string().ok()).filter(|n| n.ends_with(".md"));
-    for document in documents.into_iter().chain(more.map(|name| format!("docs/{name}"))) {
+    for document in documents.map(str::to_owned).into_iter().chain(more.map(|name| format!("docs/{name}"))) {
         let text = read(&document);
         let folder = root().join(&document).parent().expect("it is in one").to_owned();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
@@ -147,7 +147,7 @@ fn settings() -> Vec<String> {
         names.map(|name| format!("{dir}/{}", name.file_name().to_string_lossy())).collect::<Vec<_>>()
     };
     let more = sources().into_iter().filter(|path| path.ends_with(".toml") || path.ends_with(".sh"));
-    let named = [".cargo/config.toml", "fuzz/run"].map(str::to_owned);
+    let named = [".cargo/config.toml", "fuzz/run", "packages/install", "packages/arch/PKGBUILD"].map(str::to_owned);
     let all = [".ci", "docs/ci"].into_iter().flat_map(files_of).chain(named).chain(more);
     all.collect()
 }

@@ -89,15 +89,19 @@ fn the_suite_is_a_run_and_a_result_file() {
     assert!(none.code == Some(2) && none.err.contains("--config nope: No such file"), "{none:?}");
 }
 
-/// What the recipes call and look for is there. Needs Python, make and a shell.
+/// What the recipes call and look for is there, and what builds groma elsewhere is whole. Needs
+/// Python, make and a shell; packages/check says which tools it lacks.
 #[test]
 fn the_recipes_fit_the_programs() {
     let place = Place::new();
-    let check = root().join("docs/lmbench/check").display().to_string();
-    let mut command = at(&place, "python3", &[&check, env!("CARGO_BIN_EXE_groma")]);
-    let checked = match command.output() {
-        Ok(output) => ended(output),
-        Err(e) => return println!("skipped: python3: {e}"),
-    };
-    assert_eq!(checked.code, Some(0), "{checked:?}");
+    for check in ["docs/lmbench/check", "packages/check"] {
+        let check = root().join(check).display().to_string();
+        let mut command = at(&place, "python3", &[&check, env!("CARGO_BIN_EXE_groma")]);
+        let checked = match command.output() {
+            Ok(output) => ended(output),
+            Err(e) => return println!("skipped: python3: {e}"),
+        };
+        assert_eq!(checked.code, Some(0), "{checked:?}");
+        println!("{}", checked.out);
+    }
 }
