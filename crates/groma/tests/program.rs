@@ -53,6 +53,7 @@ mod remote;
 mod report;
 mod report_browser;
 mod runs;
+mod site;
 mod trend;
 mod trouble;
 mod words;

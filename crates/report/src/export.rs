@@ -8,12 +8,16 @@ mod cells;
 mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod read;
 
 use std::io;
 
 use groma_model::{Point, Record, Round, RunHeader};
 
 pub(crate) use cells::better;
+#[cfg(feature = "parquet")]
+pub use read::read_parquet;
 
 use csv::Csv;
 

@@ -88,9 +88,9 @@ pub use compare::{Compared, Relative, Side, compare, letter};
 pub use composition::{compositions, each_composition};
 pub use document::Document;
 pub use explain::{explanations, measures};
-#[cfg(feature = "parquet")]
-pub use export::parquet_table;
 pub use export::{Cell, Exported, Kind, Table, TableWriter, csv_table, csv_text, write_rows};
+#[cfg(feature = "parquet")]
+pub use export::{parquet_table, read_parquet};
 pub use fleet::{FleetReport, fleet};
 pub use floors::floors;
 pub use format::{Format, run};
@@ -112,8 +112,8 @@ pub use point::{typed_params, typed_place};
 pub use predict::{Machine, prediction};
 pub use runs::{NO_DATE, RunLine, RunStatus, runs, tags};
 pub use site::{
-    Prepared, Printed, PrintedOf, PrintedSystem, Site, SiteCounts, SiteKind, SiteOptions, SiteRun,
-    prepare as prepare_for_site,
+    Prepared, Printed, PrintedOf, PrintedSystem, Site, SiteCounts, SiteFile, SiteKind, SiteOptions, SitePages,
+    SitePart, SiteRun, prepare as prepare_for_site,
 };
 pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, states, summary};

@@ -1,7 +1,7 @@
 //! A site: many machines as pages that need no server, to be looked at side by side.
 //!
 //! [`prepare`] reduces one run to what the site keeps of it, and may run on any thread;
-//! [`Site::add`] takes these, [`Site::write`] makes the pages. Only values stay in memory, and for
+//! [`Site::add`] takes these, [`Site::pages`] ends that, and [`SitePages::files`] makes the pages. Only values stay in memory, and for
 //! each machine the finished part of its page: a thousand machines are a thousand pages of text,
 //! not their rounds. Pages have no script in them; two files do what a reader can do beside reading
 //! (`html/script.js`, as in reports, and `site/site.js`).
@@ -309,36 +309,17 @@ impl<'a> Site<'a> {
         SiteCounts { machines: self.machines.len() - printed, runs: runs.sum(), printed }
     }
 
-    /// Hands over each file of the site: its path below the directory, and its content.
-    ///
-    /// # Errors
-    /// The first one of `write`.
-    pub fn write<E>(mut self, write: &mut dyn FnMut(&str, &[u8]) -> Result<(), E>) -> Result<(), E> {
+    /// The pages, ready to be made: no run can be added any more.
+    pub fn pages(mut self) -> SitePages<'a> {
         self.tell_apart();
-        let machines: Vec<Machine> = std::mem::take(&mut self.machines).into_values().collect();
-        let all = Whole { site: &self, machines: &machines, sections: metric::sections(&self.lines, &machines) };
-        write("site.css", frame::style().as_bytes())?;
-        write("script.js", crate::html::SCRIPT.as_bytes())?;
-        write("site.js", include_bytes!("site/site.js"))?;
-        write("index.html", front::front(&all).as_bytes())?;
-        write("machines.csv", front::csv(&all).as_bytes())?;
-        write("metrics.html", metric::index(&all).as_bytes())?;
-        for (id, sections) in &all.sections {
-            write(&format!("metrics/{id}.html"), metric::metric(&all, id, sections).as_bytes())?;
-            write(&format!("metrics/{id}.csv"), metric::csv(&all, sections).as_bytes())?;
-            for (i, line) in sections.iter().enumerate() {
-                if let Some(picture) = dots::svg(&all, *line) {
-                    write(&format!("metrics/{id}-{}.svg", i + 1), picture.as_bytes())?;
-                }
-            }
-        }
-        for machine in &machines {
-            write(&machine.href(), machine::machine(&all, machine).as_bytes())?;
-        }
-        write("years.html", years::years(&all).as_bytes())?;
-        write("beside.html", beside::beside().as_bytes())?;
-        beside::data(&all, write)?;
-        write("about.html", words::about(&all).as_bytes())
+        let mut machines: Vec<Machine> = std::mem::take(&mut self.machines).into_values().collect();
+        machines.sort_by(|a, b| (a.kind, &a.name, &a.key).cmp(&(b.kind, &b.name, &b.key)));
+        let sections = metric::sections(&self.lines, &machines);
+        let of = |(id, lines): &(String, Vec<usize>)| -> Vec<(usize, String)> {
+            lines.iter().zip(1..).map(|(line, n)| (*line, format!("metrics/{id}.html#s{n}"))).collect()
+        };
+        let hrefs = sections.iter().flat_map(of).collect();
+        SitePages { site: self, machines, sections, hrefs }
     }
 
     /// Adds to names that several machines have what tells them apart.
@@ -357,21 +338,90 @@ impl<'a> Site<'a> {
     }
 }
 
+/// The files of a site, which are made one by one, on any thread.
+#[derive(Debug)]
+pub struct SitePages<'a> {
+    site: Site<'a>,
+    machines: Vec<Machine>,
+    sections: Vec<(String, Vec<usize>)>,
+    hrefs: HashMap<usize, String>,
+}
+
+/// A part of the files of a site.
+#[derive(Clone, Copy, Debug)]
+pub enum SitePart {
+    /// Those that every site has.
+    Common,
+    /// The pages and data of a metric.
+    Metric(usize),
+    /// The page and data of a machine.
+    Machine(usize),
+}
+
+/// A file of a site: its path below the directory, and its content.
+pub type SiteFile = (String, Vec<u8>);
+
+impl SitePages<'_> {
+    /// All parts.
+    pub fn parts(&self) -> Vec<SitePart> {
+        let metrics = (0..self.sections.len()).map(SitePart::Metric);
+        [SitePart::Common].into_iter().chain(metrics).chain((0..self.machines.len()).map(SitePart::Machine)).collect()
+    }
+
+    /// The files of a part.
+    pub fn files(&self, part: SitePart) -> Vec<SiteFile> {
+        let all = Whole { site: &self.site, machines: &self.machines, sections: &self.sections, hrefs: &self.hrefs };
+        let file = |path: &str, text: String| (path.to_owned(), text.into_bytes());
+        match part {
+            SitePart::Common => vec![
+                file("site.css", frame::style()),
+                file("script.js", crate::html::SCRIPT.to_owned()),
+                file("site.js", include_str!("site/site.js").to_owned()),
+                file("index.html", front::front(&all)),
+                file("machines.csv", front::csv(&all)),
+                file("metrics.html", metric::index(&all)),
+                file("years.html", years::years(&all)),
+                file("beside.html", beside::beside()),
+                file("about.html", words::about(&all)),
+                file("data/index.js", beside::index(&all)),
+            ],
+            SitePart::Metric(at) => {
+                let (id, lines) = &self.sections[at];
+                let mut out = vec![
+                    file(&format!("metrics/{id}.html"), metric::metric(&all, id, lines)),
+                    file(&format!("metrics/{id}.csv"), metric::csv(&all, lines)),
+                ];
+                for (line, n) in lines.iter().zip(1..) {
+                    out.extend(dots::svg(&all, *line).map(|svg| file(&format!("metrics/{id}-{n}.svg"), svg)));
+                    out.push(file(&format!("data/line-{line}.js"), beside::of_line(&all, *line)));
+                }
+                out
+            }
+            SitePart::Machine(at) => {
+                let machine = &self.machines[at];
+                vec![
+                    file(&machine.href(), machine::machine(&all, machine)),
+                    file(&format!("data/{}.js", machine.key), beside::of_machine(&all, machine)),
+                ]
+            }
+        }
+    }
+}
+
 /// Everything that a page may show.
 struct Whole<'s> {
     site: &'s Site<'s>,
     machines: &'s [Machine],
     /// The lines of each metric's page.
-    sections: Vec<(String, Vec<usize>)>,
+    sections: &'s [(String, Vec<usize>)],
+    /// The links to their tables.
+    hrefs: &'s HashMap<usize, String>,
 }
 
 impl Whole<'_> {
     /// The link to a line's table, from the root of the site.
-    fn href(&self, line: usize) -> Option<String> {
-        let id = &self.site.lines[line].id;
-        let (_, sections) = self.sections.iter().find(|(known, _)| known == id)?;
-        let at = sections.iter().position(|known| *known == line)?;
-        Some(format!("metrics/{id}.html#s{}", at + 1))
+    fn href(&self, line: usize) -> Option<&str> {
+        self.hrefs.get(&line).map(String::as_str)
     }
 }
 
@@ -384,7 +434,12 @@ fn said(line: &Line, value: &Value) -> String {
     }
 }
 
-/// A number for data and for sorting.
+/// A number for data and for sorting: five digits, in few letters.
 fn digits(value: f64) -> String {
-    format!("{value:.5e}").parse::<f64>().unwrap_or(value).to_string()
+    let rounded = format!("{value:.4e}").parse::<f64>().unwrap_or(value);
+    let [plain, short] = [rounded.to_string(), format!("{rounded:e}")];
+    if plain.len() <= short.len() { plain } else { short }
 }
+
+#[cfg(test)]
+mod tests;

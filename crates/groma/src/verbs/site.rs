@@ -23,6 +23,8 @@ const HELP: &str = "Examples:
   groma site results/ -o public/        all files below a directory
   groma site latest base.ndjson db1.0 old.db reference -o public/
       a run, a baseline, a result file of lmbench, another store, and the machines that groma knows
+  groma site postgres://groma@db/bench -o public/
+      the newest run of each host in a database
   groma site --host-names --title 'Build hosts' results/ -o public/
       machines by their names
 
@@ -35,8 +37,9 @@ machines stand those that five documents measured from 1990 to 2014; --no-docume
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SiteArgs {
-    /// Runs by id, tag or host:NAME; stores, streams, baselines and result files of lmbench;
-    /// directories with such files; or reference [default: all runs of the store, and reference]
+    /// Runs by id, tag or host:NAME; stores, streams, baselines, Parquet files of records and result
+    /// files of lmbench; directories with such files; the URL of a database; or reference [default:
+    /// all runs of the store, and reference]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// All files below this directory; may be repeated
@@ -89,7 +92,17 @@ pub(super) fn run(program: &Program, args: &SiteArgs) -> Result<u8> {
         printed(program).into_iter().for_each(|system| site.add_printed(system));
     }
     let counts = site.counts();
-    site.write(&mut |path, content| directory.write(path, content))?;
+    let pages = site.pages();
+    let mut written = Ok(());
+    in_order(
+        &pages.parts(),
+        |part| pages.files(*part),
+        |_, files| {
+            written = files.into_iter().try_for_each(|(path, content)| directory.write(&path, &content));
+            if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    );
+    written?;
     let wrote = directory.finish()?;
     let beside = if counts.printed > 0 {
         format!(", {} of documents", counted(counts.printed, "system"))

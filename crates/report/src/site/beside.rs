@@ -9,7 +9,8 @@ use serde_json::{Value as Json, json};
 
 use super::frame::{Page, page};
 use super::metric::said_of;
-use super::{Whole, digits};
+use super::prepare::Curve;
+use super::{Machine, Value, Whole, digits};
 use crate::layout::Mark;
 use crate::units::Scale;
 
@@ -38,68 +39,50 @@ pub(super) fn beside() -> String {
     })
 }
 
-/// The data: an index of machines and lines, the values of each line, and those of each machine.
-pub(super) fn data<E>(all: &Whole<'_>, write: &mut dyn FnMut(&str, &[u8]) -> Result<(), E>) -> Result<(), E> {
+/// The index of machines and lines.
+pub(super) fn index(all: &Whole<'_>) -> String {
     let mut chosen: Vec<usize> = all.sections.iter().flat_map(|(_, lines)| lines.iter().copied()).collect();
     chosen.sort_by_key(|line| all.site.lines[*line].order);
-    let lines: Vec<Json> = chosen
-        .iter()
-        .map(|line| {
-            let about = &all.site.lines[*line];
-            let scale = SCALES.iter().position(|scale| *scale == about.scale).unwrap_or(0);
-            json!([line, said_of(about), about.id, scale, word(about.better), all.href(*line)])
-        })
-        .collect();
-    let machines: Vec<Json> = all
-        .machines
-        .iter()
-        .map(|machine| {
-            let curves: Vec<&str> = machine.curves.iter().map(|curve| curve.id.as_str()).collect();
-            json!([machine.key, machine.name, machine.processor, machine.kernel, machine.kind.word(), curves])
-        })
-        .collect();
-    let units: Vec<&[(f64, &str)]> = SCALES.iter().map(|scale| scale.units()).collect();
-    let index = json!({ "units": units, "lines": lines, "machines": machines });
-    write("data/index.js", call("index", &[index]).as_bytes())?;
-    let number = |value: f64| digits(value).parse::<f64>().map_or(Json::Null, |number| json!(number));
-    let of_value = |value: &super::Value| {
-        let ends = value.interval.map_or(Json::Null, |ends| json!(ends.map(number)));
-        Some((number(value.value?), ends, u8::from(value.mark != Mark::None)))
+    let line = |line: usize| {
+        let about = &all.site.lines[line];
+        let scale = SCALES.iter().position(|scale| *scale == about.scale).unwrap_or(0);
+        json!([line, said_of(about), about.id, scale, word(about.better), all.href(line)])
     };
-    for line in &chosen {
-        let values: Vec<Json> = all
-            .machines
-            .iter()
-            .enumerate()
-            .filter_map(|(at, machine)| {
-                let (value, ends, imprecise) = of_value(machine.newest(*line)?)?;
-                Some(json!([at, value, ends, imprecise]))
-            })
-            .collect();
-        write(&format!("data/line-{line}.js"), call("line", &[json!(line), json!(values)]).as_bytes())?;
-    }
-    for machine in all.machines {
-        let values: Vec<Json> = machine
-            .lines()
-            .into_iter()
-            .filter(|line| chosen.contains(line))
-            .filter_map(|line| {
-                let (value, ends, imprecise) = of_value(machine.newest(line)?)?;
-                Some(json!([line, value, ends, imprecise]))
-            })
-            .collect();
-        let curves: serde_json::Map<String, Json> = machine
-            .curves
-            .iter()
-            .map(|curve| {
-                let points: Vec<Json> = curve.points.iter().map(|point| json!(point.map(number))).collect();
-                (curve.id.clone(), json!({ "over": curve.over, "points": points }))
-            })
-            .collect();
-        let content = call("machine", &[json!(machine.key), json!(values), Json::Object(curves)]);
-        write(&format!("data/{}.js", machine.key), content.as_bytes())?;
-    }
-    Ok(())
+    let machine = |machine: &Machine| {
+        let curves: Vec<&str> = machine.curves.iter().map(|curve| curve.id.as_str()).collect();
+        json!([machine.key, machine.name, machine.processor, machine.kernel, machine.kind.word(), curves])
+    };
+    let lines: Vec<Json> = chosen.into_iter().map(line).collect();
+    let machines: Vec<Json> = all.machines.iter().map(machine).collect();
+    let units: Vec<&[(f64, &str)]> = SCALES.iter().map(|scale| scale.units()).collect();
+    call("index", &[json!({ "units": units, "lines": lines, "machines": machines })])
+}
+
+/// The values of a line, by the places of machines.
+pub(super) fn of_line(all: &Whole<'_>, line: usize) -> String {
+    let values = all.machines.iter().enumerate().filter_map(|(at, machine)| of_value(at, machine.newest(line)?));
+    call("line", &[json!(line), values.collect()])
+}
+
+/// The values and curves of a machine.
+pub(super) fn of_machine(all: &Whole<'_>, machine: &Machine) -> String {
+    let lines = machine.lines().into_iter().filter(|line| all.href(*line).is_some());
+    let values: Json = lines.filter_map(|line| of_value(line, machine.newest(line)?)).collect();
+    let points = |curve: &Curve| curve.points.iter().map(|point| json!(point.map(number))).collect::<Json>();
+    let curve = |curve: &Curve| (curve.id.clone(), json!({ "over": curve.over, "points": points(curve) }));
+    let curves: serde_json::Map<String, Json> = machine.curves.iter().map(curve).collect();
+    call("machine", &[json!(machine.key), values, Json::Object(curves)])
+}
+
+/// A number with the digits that a picture shows.
+fn number(value: f64) -> Json {
+    digits(value).parse::<f64>().map_or(Json::Null, |number| json!(number))
+}
+
+/// Place, value, interval, and whether it is imprecise.
+fn of_value(at: usize, value: &Value) -> Option<Json> {
+    let ends = value.interval.map_or(Json::Null, |ends| json!(ends.map(number)));
+    Some(json!([at, number(value.value?), ends, u8::from(value.mark != Mark::None)]))
 }
 
 fn word(better: Better) -> &'static str {

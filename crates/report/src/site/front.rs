@@ -54,8 +54,8 @@ pub(super) fn front(all: &Whole<'_>) -> String {
         out.with("div", &[("class", "wide")], |div| {
             div.with("table", &[("class", "data sortable filterable front"), ("data-of", "machines")], |table| {
                 table.say_of("caption", "sr", "Machines and their headlines");
-                let fixed = ["machine", "kernel", "year", "hypervisor", "memory", "from", "good"];
-                let fixed = fixed.map(|head| (head, head == "good" || head == "memory"));
+                let fixed = ["machine", "kernel", "year", "hypervisor", "from", "good"];
+                let fixed = fixed.map(|head| (head, head == "good"));
                 heads(table, fixed.into_iter().chain(headlines.iter().map(|(name, _)| (*name, true))));
                 table.tag("tbody", |body| all.machines.iter().for_each(|machine| row(all, machine, &headlines, body)));
             });
@@ -67,7 +67,7 @@ pub(super) fn front(all: &Whole<'_>) -> String {
                 ul.tag("li", |li| {
                     li.say("b", name);
                     li.text(": ");
-                    link(li, &href, &all.site.lines[*line].name);
+                    link(li, href, &all.site.lines[*line].name);
                 });
             }
         });
@@ -113,7 +113,6 @@ fn row(all: &Whole<'_>, machine: &Machine, headlines: &[(&str, usize)], out: &mu
         let year = if machine.year == 0 { String::new() } else { machine.year.to_string() };
         tr.say("td", &year);
         tr.say("td", &machine.hypervisor);
-        tr.say_of("td", "n", &machine.memory);
         tr.say("td", machine.kind.word());
         let (good, of) = good(machine);
         let share = if machine.kind == SiteKind::Printed { String::new() } else { format!("{good} of {of}") };

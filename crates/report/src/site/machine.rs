@@ -224,13 +224,12 @@ fn values(all: &Whole<'_>, machine: &Machine, out: &mut Markup) {
     out.say("h2", "All values");
     out.with("div", &[("class", "wide")], |div| {
         div.with("table", &[("class", "data sortable filterable"), ("data-of", "values")], |table| {
-            heads(table, [("what", false), ("metric", false), ("value", true), ("state", false)]);
+            heads(table, [("what", false), ("value", true), ("state", false)]);
             table.tag("tbody", |body| {
-                for line in machine.lines() {
+                for line in machine.lines().into_iter().filter(|line| all.href(*line).is_some()) {
                     let Some(value) = machine.newest(line) else { continue };
                     body.tag("tr", |tr| {
                         tr.with("th", &[("scope", "row")], |th| of_line(all, line, th));
-                        tr.tag("td", |td| td.say("code", &all.site.lines[line].id));
                         cell(all, line, Some(value), tr);
                         let state = if value.note.is_empty() { value.state } else { &value.note };
                         tr.with("td", &[("data-state", value.state)], |td| td.text(state));

@@ -8,7 +8,7 @@ use super::dots::{Dot, Logarithmic, files, mark, scatter, sorted};
 use super::frame::{Page, heads, link, page};
 use super::front::cell;
 use super::prepare::SiteKind;
-use super::{Line, Machine, Whole};
+use super::{Line, Machine, Whole, digits};
 use crate::csv;
 use crate::html::explanation;
 use crate::markup::Markup;
@@ -16,6 +16,9 @@ use crate::units::{self, counted};
 
 /// At most this many tables of one metric: the lines of the pages, then those of most machines.
 const SECTIONS: usize = 8;
+/// Of more machines, only the lines of the pages have tables: a site of a thousand machines with
+/// all others would be three times as large.
+const MANY: usize = 200;
 /// Over fewer years there is no plot.
 const MIN_YEARS: usize = 2;
 
@@ -28,7 +31,9 @@ pub(super) fn sections(lines: &[Line], machines: &[Machine]) -> Vec<(String, Vec
         }
     }
     let mut of_id: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, line) in lines.iter().enumerate().filter(|(at, _)| counts[*at] > 0) {
+    let on_pages = |line: &Line| line.order < super::prepare::NOT_ON_PAGES;
+    let is_shown = |(at, line): &(usize, &Line)| counts[*at] > 0 && (machines.len() <= MANY || on_pages(line));
+    for (at, line) in lines.iter().enumerate().filter(is_shown) {
         of_id.entry(&line.id).or_default().push(at);
     }
     let mut all: Vec<(String, Vec<usize>)> = Vec::new();
@@ -44,11 +49,12 @@ pub(super) fn sections(lines: &[Line], machines: &[Machine]) -> Vec<(String, Vec
 /// The list of all metrics.
 pub(super) fn index(all: &Whole<'_>) -> String {
     page(&Page { title: "Metrics", path: "metrics.html", scripts: &[] }, |out| {
-        out.say_of(
-            "p",
-            "lead",
-            &format!("{}, those of the pages of a run first.", counted(all.sections.len(), "metric")),
-        );
+        let what = if all.machines.len() > MANY {
+            format!("those of the pages of a run; of more than {MANY} machines others are left out")
+        } else {
+            "those of the pages of a run first".to_owned()
+        };
+        out.say_of("p", "lead", &format!("{}, {what}.", counted(all.sections.len(), "metric")));
         out.with("div", &[("class", "wide")], |div| {
             div.with("table", &[("class", "data sortable filterable"), ("data-of", "metrics")], |table| {
                 heads(
@@ -63,7 +69,7 @@ pub(super) fn index(all: &Whole<'_>) -> String {
                     ],
                 );
                 table.tag("tbody", |body| {
-                    for (id, lines) in &all.sections {
+                    for (id, lines) in all.sections {
                         let line = &all.site.lines[lines[0]];
                         let found = sorted(all, lines[0]);
                         body.tag("tr", |tr| {
@@ -78,9 +84,7 @@ pub(super) fn index(all: &Whole<'_>) -> String {
                             let at = [0, found.len() / 2, found.len() - 1];
                             for value in at.map(|at| found[at].1) {
                                 let text = units::value(value, line.scale, None);
-                                tr.with("td", &[("class", "n"), ("data-v", &super::digits(value))], |td| {
-                                    td.text(&text)
-                                });
+                                tr.with("td", &[("class", "n"), ("data-v", &digits(value))], |td| td.text(&text));
                             }
                         });
                         body.newline();
@@ -157,7 +161,7 @@ fn section(all: &Whole<'_>, id: &str, number: usize, line: usize, out: &mut Mark
                         tr.with("th", &[("scope", "row")], |th| {
                             link(th, &format!("../{}", machine.href()), &machine.name)
                         });
-                        tr.say("td", &machine.kernel);
+                        tr.say("td", machine.kernel.trim_start_matches("Linux "));
                         tr.say("td", &if machine.year == 0 { String::new() } else { machine.year.to_string() });
                         cell(all, line, Some(value), tr);
                         mark(axis, *number, value.interval, machine.kind, tr);
@@ -209,9 +213,7 @@ fn groups(all: &Whole<'_>, line: usize, found: &[(&Machine, f64)], out: &mut Mar
                             // They are sorted, the best first.
                             for value in [values[0], values[values.len() / 2], values[values.len() - 1]] {
                                 let text = units::value(value, scale, None);
-                                tr.with("td", &[("class", "n"), ("data-v", &super::digits(value))], |td| {
-                                    td.text(&text)
-                                });
+                                tr.with("td", &[("class", "n"), ("data-v", &digits(value))], |td| td.text(&text));
                             }
                         });
                     }
@@ -250,7 +252,7 @@ pub(super) fn over_years(all: &Whole<'_>, line: usize, root: &str) -> Option<Vec
 
 /// The tables of a metric as one file.
 pub(super) fn csv(all: &Whole<'_>, lines: &[usize]) -> String {
-    let mut out = "metric,line,machine,page,kernel,year,from,unit,value,low,high,state,version,note\n".to_owned();
+    let mut out = "line,machine,page,unit,value,low,high,state,version,note\n".to_owned();
     for line in lines {
         let about = &all.site.lines[*line];
         for machine in all.machines {
@@ -258,17 +260,13 @@ pub(super) fn csv(all: &Whole<'_>, lines: &[usize]) -> String {
             csv::line(
                 &mut out,
                 &[
-                    csv::text(&about.id),
                     csv::text(&said_of(about)),
                     csv::text(&machine.name),
-                    csv::text(&machine.href()),
-                    csv::text(&machine.kernel),
-                    machine.year.to_string(),
-                    machine.kind.word().to_owned(),
+                    csv::text(&machine.key),
                     csv::text(about.unit),
-                    csv::number(value.value),
-                    csv::number(value.interval.map(|ends| ends[0])),
-                    csv::number(value.interval.map(|ends| ends[1])),
+                    csv::text(&value.value.map(digits).unwrap_or_default()),
+                    csv::text(&value.interval.map(|ends| digits(ends[0])).unwrap_or_default()),
+                    csv::text(&value.interval.map(|ends| digits(ends[1])).unwrap_or_default()),
                     value.state.to_owned(),
                     value.version.to_string(),
                     csv::text(&value.note),

@@ -4,7 +4,7 @@ use groma_analysis::claims::{Seen, Subject, claims, hierarchies};
 use groma_analysis::compare::identity;
 use groma_analysis::curve::{curves, widest};
 use groma_model::page::Values;
-use groma_model::{Better, End, Fact, Families, Record, RunHeader};
+use groma_model::{Better, End, Fact, Families, Record, RunHeader, parse_size};
 
 use super::{Line, Value};
 use crate::html::{Report, ReportRun, run_body};
@@ -18,14 +18,14 @@ use crate::point::point;
 use crate::units::Scale;
 
 /// Lines that are on no page come after those that are.
-const NOT_ON_PAGES: usize = 10_000;
+pub(super) const NOT_ON_PAGES: usize = 10_000;
 /// Latencies of levels stand before all others of the hardware.
 const OF_LEVELS: usize = 5_000;
 /// A curve needs this many points.
 const MIN_CURVE: usize = 5;
 
 /// Where a machine comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SiteKind {
     /// A run of groma's.
     Measured,
@@ -164,7 +164,7 @@ pub fn prepare(families: Families<'_>, host_names: bool, run: &SiteRun<'_>) -> P
             .collect::<Vec<_>>()
             .join(" "),
         hypervisor: fact("virt.hypervisor").to_owned(),
-        memory: fact("memory.total").parse().ok().map(|bytes: f64| crate::units::size(bytes)).unwrap_or_default(),
+        memory: parse_size(fact("memory.total")).map(|bytes| crate::units::size(bytes as f64)).unwrap_or_default(),
         is_emulated: fact("virt.hypervisor").contains("emulated") || fact("cpu.model").contains("TCG"),
         year: run.head.started.get(..4).and_then(|year| year.parse().ok()).filter(|year| *year > 1970).unwrap_or(0),
         hz: values.iter().find(|(_, line, _)| line.id == "cpu.frequency").and_then(|(_, _, value)| value.value),
@@ -328,7 +328,7 @@ fn body(families: Families<'_>, host_names: bool, run: &SiteRun<'_>) -> Markup {
 pub(super) fn slug(text: &str) -> String {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let mut out = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
-    out.truncate(48);
+    out.truncate(32);
     if out.is_empty() { "machine".to_owned() } else { out }
 }
 

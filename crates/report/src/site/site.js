@@ -39,6 +39,9 @@
     return (scaled ? Number(scaled.toPrecision(digits)) : 0).toLocaleString("en", { maximumSignificantDigits: digits, useGrouping: false }) + name;
   };
 
+  // Sizes have ticks at powers of two.
+  const sizes = units.findIndex(names => names.some(([, name]) => name === " KiB"));
+
   // What is chosen: a mode, machines, two lines, a curve.
   const curves = [...new Set(machines.flatMap(machine => machine[5]))].sort();
   const modes = { machines: "two machines", metrics: "two metrics", curves: "curves of many" };
@@ -72,13 +75,14 @@
 
   // A plane with logarithmic axes.
   const WIDTH = 860, HEIGHT = 480, LEFT = 86, RIGHT = 20, TOP = 14, BOTTOM = 52;
-  const axis = (values, from, to) => {
+  const axis = (values, from, to, doubling) => {
     const [low, high] = [Math.min(...values) / 1.15, Math.max(...values) * 1.15];
     const place = v => from + Math.log(v / low) / Math.log(high / low) * (to - from);
     const decades = Math.log10(high / low);
     const steps = decades > 3 ? [1] : decades > 1 ? [1, 2, 5] : [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
     let ticks = [];
-    for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) for (const s of steps) ticks.push(s * 10 ** e);
+    if (doubling) for (let e = Math.ceil(Math.log2(low)); e <= Math.log2(high); e++) ticks.push(2 ** e);
+    else for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) for (const s of steps) ticks.push(s * 10 ** e);
     ticks = ticks.filter(t => t >= low && t <= high);
     const every = Math.ceil(ticks.length / 7);
     return { place, ticks: ticks.filter((_, i) => i % every === 0) };
@@ -86,7 +90,7 @@
   const plane = (parent, label, xs, ys, xScale, yScale, xLabel, yLabel) => {
     const figure = add(parent, "figure");
     const svg = add(add(figure, "div", { class: "wide" }), "svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": label });
-    const x = axis(xs, LEFT, WIDTH - RIGHT), y = axis(ys, HEIGHT - BOTTOM, TOP);
+    const x = axis(xs, LEFT, WIDTH - RIGHT, xScale === sizes), y = axis(ys, HEIGHT - BOTTOM, TOP);
     for (const t of y.ticks) {
       add(svg, "polyline", { class: "g", points: `${LEFT},${y.place(t).toFixed(1)} ${WIDTH - RIGHT},${y.place(t).toFixed(1)}` });
       add(svg, "text", { class: "f right", x: LEFT - 8, y: (y.place(t) + 4).toFixed(1) }, said(t, yScale));
@@ -215,7 +219,7 @@
       const all = await Promise.all(of.map(async i => [i, (await load(machines[i][0]))[1][state.curve]]));
       const line = lines.find(line => line[2] === state.curve);
       const scale = line ? line[3] : 0, points = all.flatMap(([, curve]) => curve.points);
-      const sizes = units.findIndex(names => names.some(([, name]) => name === " KiB")), counts = units.findIndex(names => names[0][1] === "");
+      const counts = units.findIndex(names => names[0][1] === "");
       const over = all[0][1].over, xScale = /size|working_set|length/.test(over) ? sizes : counts;
       const { svg, x, y, dot } = plane(shown, `${state.curve} of ${of.length} machines`, points.map(p => p[0] || 1), points.map(p => p[1]), xScale, scale, over, `${state.curve} by ${over}`);
       const key = add(shown, "p", { class: "note" });

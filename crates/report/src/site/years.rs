@@ -189,7 +189,7 @@ fn table(all: &Whole<'_>, changes: &[&Change], out: &mut Markup) {
                     let about = &all.site.lines[change.line];
                     body.tag("tr", |tr| {
                         tr.with("th", &[("scope", "row")], |th| match all.href(change.line) {
-                            Some(href) => link(th, &href, &said_of(about)),
+                            Some(href) => link(th, href, &said_of(about)),
                             None => th.text(&said_of(about)),
                         });
                         for side in [&change.then, &change.now] {
@@ -204,7 +204,7 @@ fn table(all: &Whole<'_>, changes: &[&Change], out: &mut Markup) {
                             td.say("b", &units::significant(change.factor, 2))
                         });
                         for side in [&change.then, &change.now] {
-                            let cycles = side.cycles.map(|cycles| units::bare_cycles(cycles)).unwrap_or_default();
+                            let cycles = side.cycles.map(units::bare_cycles).unwrap_or_default();
                             tr.say_of("td", "n", &cycles);
                         }
                         let differs = if change.differs.is_empty() { "" } else { " ≠" };

@@ -6,6 +6,7 @@ use crate::program::Program;
 use crate::reference::{self, Reference};
 use crate::store::{Shown, existing_store, records};
 use crate::verbs::import::stored::stored;
+use crate::verbs::push::is_server;
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Families, Record, RunHeader};
 use groma_published::results;
@@ -33,6 +34,8 @@ pub(super) enum Part {
     Stored(PathBuf, Vec<String>),
     /// A reference machine.
     Reference(Reference),
+    /// The newest run of each host of a database.
+    Server(String),
 }
 
 /// What was read.
@@ -60,7 +63,9 @@ impl Input {
         }
         for word in words {
             let path = Path::new(word);
-            if path.is_dir() {
+            if is_server(word) {
+                parts.push(Part::Server(word.clone()));
+            } else if path.is_dir() {
                 let before = parts.len();
                 below(path, DEPTH, &mut parts).with_context(|| word.clone())?;
                 if parts.len() == before {
@@ -127,6 +132,7 @@ impl Part {
             Part::Stored(path, ids) => of_runs(path, ids, &mut |shown| {
                 add(&shown.head, &shown.records, shown.end.as_ref(), false);
             }),
+            Part::Server(url) => of_server(url, &mut add),
             Part::File(path, named) => of_file(program, path, *named, &mut add),
         };
         found.notes.extend(result.err().map(|error| format!("{error:#}; left out")));
@@ -134,12 +140,43 @@ impl Part {
     }
 }
 
+#[cfg(feature = "parquet")]
+fn of_parquet(path: &Path, add: Add<'_>) -> Result<()> {
+    let shown = || path.display().to_string();
+    let file = std::fs::File::open(path).with_context(shown)?;
+    let runs = groma_report::read_parquet(file).map_err(anyhow::Error::msg).with_context(shown)?;
+    runs.iter().for_each(|(head, records)| add(head, records, None, false));
+    Ok(())
+}
+
+#[cfg(not(feature = "parquet"))]
+fn of_parquet(path: &Path, _: Add<'_>) -> Result<()> {
+    Err(crate::features::Feature::PARQUET.missing()).with_context(|| path.display().to_string())
+}
+
 /// What takes the parts of a run: header, records, end, and whether it is a baseline.
 type Add<'a> = &'a mut dyn FnMut(&RunHeader, &[Record], Option<&End>, bool);
 
 fn of_baseline(Baseline { head, metrics, .. }: Baseline, add: Add<'_>) {
-    let records: Vec<Record> = metrics.into_iter().map(|metric| metric.record).collect();
+    // A baseline keeps the conservative interval alone.
+    let record = |record: Record| Record { ci_display: record.ci_display.or(record.ci), ..record };
+    let records: Vec<Record> = metrics.into_iter().map(|metric| record(metric.record)).collect();
     add(&head, &records, None, true);
+}
+
+#[cfg(feature = "postgres")]
+fn of_server(url: &str, add: Add<'_>) -> Result<()> {
+    let mut unreadable = None;
+    groma_store::postgres::Server::open(url)?.newest(|run| match run {
+        Ok(run) => add(&run.header, &run.records, run.end.as_ref(), false),
+        Err(error) => unreadable = Some(error),
+    })?;
+    unreadable.map_or(Ok(()), |error| Err(error.into()))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn of_server(_: &str, _: Add<'_>) -> Result<()> {
+    Err(crate::features::Feature::POSTGRES.missing())
 }
 
 fn of_runs(path: &Path, ids: &[String], add: &mut dyn FnMut(Shown)) -> Result<()> {
@@ -169,6 +206,7 @@ fn of_file(program: &Program, path: &Path, named: bool, add: Add<'_>) -> Result<
         FileKind::Baseline => {
             of_baseline(Baseline::of_lines(opened, path)?, add);
         }
+        FileKind::Parquet => of_parquet(path, add)?,
         FileKind::Lmbench => {
             let mut bytes = Vec::new();
             opened.read_to_end(&mut bytes).with_context(|| path.display().to_string())?;
@@ -178,13 +216,10 @@ fn of_file(program: &Program, path: &Path, named: bool, add: Add<'_>) -> Result<
                 add(&shown.head, &shown.records, shown.end.as_ref(), false);
             }
         }
-        FileKind::Parquet if named => {
-            bail!("{}: a site is made of runs; their export is for other programs", path.display())
-        }
         FileKind::Other if named => {
             bail!("{}: expected a store, a stream, a baseline or a result file of lmbench", path.display())
         }
-        FileKind::Parquet | FileKind::Other => {}
+        FileKind::Other => {}
     }
     Ok(())
 }
