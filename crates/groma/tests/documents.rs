@@ -89,7 +89,7 @@ fn commands_in_documents_work() {
     let trend = with_two_runs();
     eight_at_a_time(lines, |(document, line)| {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        if line.starts_with("groma trend") {
+        if line.starts_with("groma trend") || line.starts_with("groma site") {
             fs::create_dir(dir.path().join("groma")).expect("a directory");
             fs::copy(trend.store(), dir.path().join("groma/groma.db")).expect("a store");
         }

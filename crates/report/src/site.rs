@@ -1,10 +1,10 @@
 //! A site: many machines as pages that need no server, to be looked at side by side.
 //!
 //! [`prepare`] reduces one run to what the site keeps of it, and may run on any thread;
-//! [`Site::add`] takes these, [`Site::pages`] ends that, and [`SitePages::files`] makes the pages. Only values stay in memory, and for
-//! each machine the finished part of its page: a thousand machines are a thousand pages of text,
-//! not their rounds. Pages have no script in them; two files do what a reader can do beside reading
-//! (`html/script.js`, as in reports, and `site/site.js`).
+//! [`Site::add`] takes these, [`Site::pages`] ends that, and [`SitePages::files`] makes the pages.
+//! Only values stay in memory, and for each machine the finished part of its page: a thousand
+//! machines are a thousand pages of text, not their rounds. Pages have no script in them; two files
+//! do what a reader can do beside reading (`html/script.js`, as in reports, and `site/site.js`).
 //!
 //! Not here: files, and which runs.
 
@@ -138,7 +138,6 @@ struct Machine {
     is_emulated: bool,
     /// The year of its newest run, or of the printed machine; 0 if unknown.
     year: u16,
-    hz: Option<f64>,
     /// In the order of time.
     runs: Vec<Run>,
     /// Curves by metric id.
@@ -216,7 +215,6 @@ impl<'a> Site<'a> {
             memory: run.memory,
             is_emulated: run.is_emulated,
             year: 0,
-            hz: None,
             runs: Vec::new(),
             curves: Vec::new(),
             body: Markup::default(),
@@ -227,7 +225,7 @@ impl<'a> Site<'a> {
         let at = machine.runs.partition_point(|known| known.started <= new.started);
         // What stands for the machine is its newest run, or the only one that has curves.
         if at == machine.runs.len() {
-            (machine.kernel, machine.year, machine.hz) = (run.kernel, run.year, run.hz);
+            (machine.kernel, machine.year) = (run.kernel, run.year);
             machine.body = run.body;
         }
         for curve in run.curves {
@@ -282,7 +280,6 @@ impl<'a> Site<'a> {
             memory: String::new(),
             is_emulated: false,
             year: system.year,
-            hz: system.hz,
             runs: vec![Run { id: document.clone(), started: format!("{:04}", system.year), values }],
             curves: Vec::new(),
             body: machine::printed(&system),

@@ -12,7 +12,8 @@ const HEADER: &str = include_str!("../../include/groma.h");
 /// Of the last release. `GROMA_UPDATE=1` writes it, for the next one.
 const RELEASED: &str = "tests/abi/0.1.0.txt";
 
-/// The declarations of the header: without comments and lines of the preprocessor, each on one line.
+/// The declarations of the header, each on one line: without comments and lines of the
+/// preprocessor.
 fn declarations() -> Vec<String> {
     let mut code = String::new();
     for part in HEADER.split("/*") {

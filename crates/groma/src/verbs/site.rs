@@ -22,7 +22,7 @@ const HELP: &str = "Examples:
   groma site -o public/                 all runs of the store
   groma site results/ -o public/        all files below a directory
   groma site latest base.ndjson db1.0 old.db reference -o public/
-      a run, a baseline, a result file of lmbench, another store, and the machines that groma knows
+      a run, a baseline, a file of lmbench, a store, the reference machines
   groma site postgres://groma@db/bench -o public/
       the newest run of each host in a database
   groma site --host-names --title 'Build hosts' results/ -o public/
@@ -37,9 +37,9 @@ machines stand those that five documents measured from 1990 to 2014; --no-docume
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SiteArgs {
-    /// Runs by id, tag or host:NAME; stores, streams, baselines, Parquet files of records and result
-    /// files of lmbench; directories with such files; the URL of a database; or reference [default:
-    /// all runs of the store, and reference]
+    /// Runs by id, tag or host:NAME; stores, streams, baselines, Parquet files of records and
+    /// result files of lmbench; directories with such files; the URL of a database; or reference
+    /// [default: all runs of the store, and reference]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// All files below this directory; may be repeated

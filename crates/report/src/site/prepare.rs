@@ -86,7 +86,6 @@ pub struct Prepared {
     /// Whether a program pretends to be this processor.
     pub(super) is_emulated: bool,
     pub(super) year: u16,
-    pub(super) hz: Option<f64>,
     pub(super) values: Vec<(String, Line, Value)>,
     pub(super) curves: Vec<Curve>,
     pub(super) body: Markup,
@@ -167,7 +166,6 @@ pub fn prepare(families: Families<'_>, host_names: bool, run: &SiteRun<'_>) -> P
         memory: parse_size(fact("memory.total")).map(|bytes| crate::units::size(bytes as f64)).unwrap_or_default(),
         is_emulated: fact("virt.hypervisor").contains("emulated") || fact("cpu.model").contains("TCG"),
         year: run.head.started.get(..4).and_then(|year| year.parse().ok()).filter(|year| *year > 1970).unwrap_or(0),
-        hz: values.iter().find(|(_, line, _)| line.id == "cpu.frequency").and_then(|(_, _, value)| value.value),
         curves: of_curves(run.records),
         body: body(families, host_names, run),
         group,

@@ -200,6 +200,9 @@ fn of_file(program: &Program, path: &Path, named: bool, add: Add<'_>) -> Result<
         FileKind::Stream => {
             for run in RecordedRuns::of(opened, path) {
                 let run = run?;
+                if run.end.is_none() {
+                    bail!("{}: run {} is cut off: it has no end", path.display(), run.header.run);
+                }
                 add(&run.header, &run.records, run.end.as_ref(), false);
             }
         }
