@@ -71,7 +71,8 @@ fn a_site_is_made_of_whatever_has_values() {
         assert!(front.contains(&format!("<td>{kind}</td>")), "no machine is {kind}");
     }
     let years = fs::read_to_string(public.join("years.html")).expect("a page");
-    assert!(years.contains("lmbench1996 table") && years.contains("ousterhout1990 table"), "{years}");
+    // The system call of 1990, which a survey measures another way, is beside that of today.
+    assert!(years.contains("null call (getppid)</a>") && years.contains("ousterhout1990 table2 ≠"), "{years}");
     let before = files(&public);
 
     // Nothing has changed, so nothing is written.
