@@ -49,7 +49,7 @@ pub(super) fn front(all: &Whole<'_>) -> String {
             p.with("span", &[("class", "imprecise")], |span| span.text("~1.23 µs"));
             p.text(" is imprecise. The table as a file: ");
             link(p, "machines.csv", "machines.csv");
-            p.text("; what its columns are stands below it.");
+            p.text("; the columns are explained below it.");
         });
         out.with("div", &[("class", "wide")], |div| {
             div.with("table", &[("class", "data sortable filterable front"), ("data-of", "machines")], |table| {

@@ -92,7 +92,7 @@ fn kin(all: &Whole<'_>, machine: &Machine, out: &mut Markup) {
         }
     }
     apart.sort_by(|a, b| b.0.total_cmp(&a.0));
-    out.say("h2", "Beside its kin");
+    out.say("h2", "Beside machines with this processor");
     let n = counted(kin.len(), "other machine");
     if apart.is_empty() {
         out.say("p", &format!("{n} with this processor: every value lies within their range, or within 10 % of it."));
@@ -107,7 +107,7 @@ fn kin(all: &Whole<'_>, machine: &Machine, out: &mut Markup) {
                 [
                     ("metric", false),
                     ("here", true),
-                    ("kin: least", true),
+                    ("least", true),
                     ("median", true),
                     ("most", true),
                     ("outside by", true),

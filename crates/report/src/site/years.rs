@@ -102,7 +102,7 @@ fn lead(all: &Whole<'_>, changes: &[Change]) -> String {
     let name = |change: &Change| said_of(&all.site.lines[change.line]);
     let [from, to] = [changes.iter().map(|c| c.then.years[0]).min(), changes.iter().map(|c| c.now.years[1]).max()];
     format!(
-        "From {} to {}: {} ({}) gained most, {} ({}) least, of {} that both then and now measured.",
+        "From {} to {}: {} ({}) gained most, {} ({}) least, of {} measured both then and now.",
         from.unwrap_or_default(),
         to.unwrap_or_default(),
         name(first),
