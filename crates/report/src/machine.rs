@@ -8,7 +8,7 @@ use crate::format::Format;
 use crate::grid::{Align, Cell};
 use crate::json::pretty;
 use crate::style::{Style, columns};
-use crate::units;
+use crate::units::{self, counted};
 use groma_analysis::point::family;
 
 /// The facts that numbers depend on most; `style.all` shows the others. A name that ends in a dot
@@ -129,29 +129,36 @@ pub(crate) fn value(fact: &Fact) -> String {
     }
 }
 
+/// The model of the processor without trademark signs, and its core.
+pub(crate) fn processor(machine: &Machine) -> Option<String> {
+    let core = machine.get("cpu.core").map(|core| format!(" ({core})")).unwrap_or_default();
+    machine.get("cpu.model").map(|model| format!("{}{core}", model.replace("(R)", "").replace("(TM)", "")))
+}
+
+/// `1 CPU`, `64 CPUs`.
+pub(crate) fn cpus(machine: &Machine) -> Option<String> {
+    machine.get("cpu.count")?.parse().ok().map(|n| counted(n, "CPU"))
+}
+
+/// The amount of memory.
+pub(crate) fn memory(machine: &Machine) -> Option<String> {
+    let bytes = parse_size(&machine.get("memory.total")?.replace(' ', "")).ok()?;
+    Some(units::size(bytes as f64))
+}
+
+/// The name and the release of the kernel; empty if neither is known.
+pub(crate) fn kernel(machine: &Machine) -> String {
+    let known: Vec<&str> = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.get(key)).collect();
+    known.join(" ")
+}
+
 /// The machine in one line, from the known facts.
 pub(crate) fn host(machine: &Machine) -> String {
-    let mut parts = Vec::new();
-    if let Some(model) = machine.get("cpu.model") {
-        let core = machine.get("cpu.core").map(|core| format!(" ({core})")).unwrap_or_default();
-        parts.push(format!("{}{core}", model.replace("(R)", "").replace("(TM)", "")));
-        match machine.get("cpu.count") {
-            Some("1") => parts.push("1 CPU".to_owned()),
-            Some(n) if n.parse::<u32>().is_ok() => parts.push(format!("{n} CPUs")),
-            _ => {}
-        }
-    }
-    let total = machine.get("memory.total").map(|total| total.replace(' ', ""));
-    if let Some(Ok(bytes)) = total.map(|total| parse_size(&total)) {
-        parts.push(units::size(bytes as f64));
-    }
-    let kernel: Vec<&str> = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.get(key)).collect();
-    if !kernel.is_empty() {
-        parts.push(kernel.join(" "));
-    }
-    if let Some(hypervisor) = machine.get("virt.hypervisor") {
-        parts.push(format!("{hypervisor} guest"));
-    }
+    let processor = processor(machine);
+    let cpus = processor.is_some().then(|| cpus(machine)).flatten();
+    let hypervisor = machine.get("virt.hypervisor").map(|hypervisor| format!("{hypervisor} guest"));
+    let parts = [processor, cpus, memory(machine), Some(kernel(machine)), hypervisor];
+    let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let named = [machine.get("host.name").map(str::to_owned), Some(parts.join(", "))];
     named.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
 }

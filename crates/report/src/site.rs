@@ -99,6 +99,13 @@ struct Line {
     version: u32,
 }
 
+impl Line {
+    /// Its name with its point.
+    fn said(&self) -> String {
+        [self.name.as_str(), &self.point].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// A value of a machine.
 #[derive(Clone, Debug)]
 struct Value {
@@ -109,8 +116,16 @@ struct Value {
     mark: Mark,
     state: &'static str,
     version: u32,
-    /// Source and difference of a printed value.
-    note: String,
+    /// The document of a printed value, and what it measured differently; else empty.
+    source: String,
+    differs: String,
+}
+
+impl Value {
+    /// The source and what differs, in one text.
+    fn note(&self) -> String {
+        [self.source.as_str(), &self.differs].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// A run of a machine.
@@ -120,6 +135,13 @@ struct Run {
     started: String,
     /// By index of the line.
     values: Vec<(usize, Value)>,
+}
+
+impl Run {
+    /// Its value of a line.
+    fn value(&self, line: usize) -> Option<&Value> {
+        self.values.binary_search_by_key(&line, |(line, _)| *line).ok().map(|at| &self.values[at].1)
+    }
 }
 
 /// A machine.
@@ -147,12 +169,11 @@ struct Machine {
 }
 
 impl Machine {
-    /// The newest value of a line.
+    /// The newest value of a line; where there is none, its newest state.
     fn newest(&self, line: usize) -> Option<&Value> {
-        let of = |run: &Run| run.values.binary_search_by_key(&line, |(line, _)| *line).ok();
-        let with =
-            self.runs.iter().rev().find_map(|run| of(run).map(|at| &run.values[at].1).filter(|v| v.value.is_some()));
-        with.or_else(|| self.runs.iter().rev().find_map(|run| of(run).map(|at| &run.values[at].1)))
+        let mut all = self.runs.iter().rev().filter_map(|run| run.value(line)).peekable();
+        let state = all.peek().copied();
+        all.find(|value| value.value.is_some()).or(state)
     }
 
     /// All lines that some run has.
@@ -198,13 +219,7 @@ impl<'a> Site<'a> {
     /// Adds a run to its machine. A run that is there already is not added again; returns whether
     /// it was new.
     pub fn add(&mut self, run: Prepared) -> bool {
-        let mut values: Vec<(usize, Value)> = Vec::with_capacity(run.values.len());
-        for (key, line, value) in run.values {
-            values.push((self.line(key, line), value));
-        }
-        values.sort_by_key(|(line, _)| *line);
-        values.dedup_by_key(|(line, _)| *line);
-        let new = Run { id: run.id, started: run.started, values };
+        let new = Run { id: run.id, started: run.started, values: self.values(run.values) };
         let machine = self.machines.entry(run.group).or_insert_with(|| Machine {
             key: run.key,
             name: run.name,
@@ -242,14 +257,12 @@ impl<'a> Site<'a> {
 
     /// Adds a system of a document.
     pub fn add_printed(&mut self, system: PrintedSystem) {
-        let mut values: Vec<(usize, Value)> = Vec::new();
+        let mut values = Vec::new();
         for printed in &system.values {
             let (key, line) = match &printed.of {
                 PrintedOf::Metric(record) => prepare::line_of(self.options.families, record),
                 PrintedOf::Latency(level) => prepare::latency_line(*level),
             };
-            let note = [&printed.source, &printed.differs].into_iter().filter(|text| !text.is_empty());
-            let note = note.cloned().collect::<Vec<_>>().join("; ");
             let cycles = system.hz.filter(|_| line.scale == Scale::Time).map(|hz| printed.value * hz);
             let version = line.version;
             let value = Value {
@@ -259,15 +272,15 @@ impl<'a> Site<'a> {
                 mark: Mark::None,
                 state: "printed",
                 version,
-                note,
+                source: printed.source.clone(),
+                differs: printed.differs.clone(),
             };
-            values.push((self.line(key, line), value));
+            values.push((key, line, value));
         }
         if values.is_empty() {
             return;
         }
-        values.sort_by_key(|(line, _)| *line);
-        values.dedup_by_key(|(line, _)| *line);
+        let values = self.values(values);
         let [document, name] = &system.key;
         let group = format!("~{document}\0{name}\0{}", system.os);
         let machine = Machine {
@@ -286,6 +299,15 @@ impl<'a> Site<'a> {
         };
         self.machines.insert(group, machine);
         self.printed.push(system);
+    }
+
+    /// Values by the index of their line, the first of each.
+    fn values(&mut self, values: Vec<(String, Line, Value)>) -> Vec<(usize, Value)> {
+        let mut all: Vec<(usize, Value)> =
+            values.into_iter().map(|(key, line, value)| (self.line(key, line), value)).collect();
+        all.sort_by_key(|(line, _)| *line);
+        all.dedup_by_key(|(line, _)| *line);
+        all
     }
 
     fn line(&mut self, key: String, line: Line) -> usize {
@@ -419,6 +441,13 @@ impl Whole<'_> {
     /// The link to a line's table, from the root of the site.
     fn href(&self, line: usize) -> Option<&str> {
         self.hrefs.get(&line).map(String::as_str)
+    }
+
+    /// The newest value of a machine, if it is one by the newest definition: others are compared
+    /// with none.
+    fn current<'m>(&self, machine: &'m Machine, line: usize) -> Option<(&'m Value, f64)> {
+        let value = machine.newest(line).filter(|value| value.version == self.site.lines[line].version)?;
+        Some((value, value.value?))
     }
 }
 

@@ -8,7 +8,6 @@ use groma_model::Better;
 use serde_json::{Value as Json, json};
 
 use super::frame::{Page, page};
-use super::metric::said_of;
 use super::prepare::Curve;
 use super::{Machine, Value, Whole, digits};
 use crate::layout::Mark;
@@ -46,7 +45,7 @@ pub(super) fn index(all: &Whole<'_>) -> String {
     let line = |line: usize| {
         let about = &all.site.lines[line];
         let scale = SCALES.iter().position(|scale| *scale == about.scale).unwrap_or(0);
-        json!([line, said_of(about), about.id, scale, word(about.better), all.href(line)])
+        json!([line, about.said(), about.id, scale, word(about.better), all.href(line)])
     };
     let machine = |machine: &Machine| {
         let curves: Vec<&str> = machine.curves.iter().map(|curve| curve.id.as_str()).collect();
@@ -60,14 +59,15 @@ pub(super) fn index(all: &Whole<'_>) -> String {
 
 /// The values of a line, by the places of machines.
 pub(super) fn of_line(all: &Whole<'_>, line: usize) -> String {
-    let values = all.machines.iter().enumerate().filter_map(|(at, machine)| of_value(at, machine.newest(line)?));
+    let values =
+        all.machines.iter().enumerate().filter_map(|(at, machine)| Some(of_value(at, all.current(machine, line)?)));
     call("line", &[json!(line), values.collect()])
 }
 
 /// The values and curves of a machine.
 pub(super) fn of_machine(all: &Whole<'_>, machine: &Machine) -> String {
     let lines = machine.lines().into_iter().filter(|line| all.href(*line).is_some());
-    let values: Json = lines.filter_map(|line| of_value(line, machine.newest(line)?)).collect();
+    let values: Json = lines.filter_map(|line| Some(of_value(line, all.current(machine, line)?))).collect();
     let points = |curve: &Curve| curve.points.iter().map(|point| json!(point.map(number))).collect::<Json>();
     let curve = |curve: &Curve| (curve.id.clone(), json!({ "over": curve.over, "points": points(curve) }));
     let curves: serde_json::Map<String, Json> = machine.curves.iter().map(curve).collect();
@@ -80,9 +80,9 @@ fn number(value: f64) -> Json {
 }
 
 /// Place, value, interval, and whether it is imprecise.
-fn of_value(at: usize, value: &Value) -> Option<Json> {
+fn of_value(at: usize, (value, found): (&Value, f64)) -> Json {
     let ends = value.interval.map_or(Json::Null, |ends| json!(ends.map(number)));
-    Some(json!([at, number(value.value?), ends, u8::from(value.mark != Mark::None)]))
+    json!([at, number(found), ends, u8::from(value.mark != Mark::None)])
 }
 
 fn word(better: Better) -> &'static str {

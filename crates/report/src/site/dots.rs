@@ -15,6 +15,12 @@ const ROW: f64 = 16.0;
 /// A file has at most this many rows; of more machines every n-th.
 const ROWS: usize = 120;
 
+/// The style of a picture in a file of its own.
+const STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#1c2126}.f{fill:#5b6570}\
+    .e{text-anchor:end}.m{text-anchor:middle}line{stroke:#d8dee4}.i{stroke:#0072b2;stroke-width:2}\
+    circle{fill:#0072b2}.o{fill:#d55e00}@media(prefers-color-scheme:dark){\
+    text{fill:#e8ecf0}.f{fill:#9da7b1}line{stroke:#333b43}}";
+
 /// A point.
 pub(super) struct Dot {
     pub(super) x: f64,
@@ -133,12 +139,11 @@ pub(super) fn mark(axis: Logarithmic, value: f64, interval: Option<[f64; 2]>, ki
     out.with("td", &[("class", "p")], |td| td.with("i", &[("class", class), ("style", &style)], |_| {}));
 }
 
-/// The machines of a line with a value, best first; those of an older definition come last.
+/// The machines with a value of a line by its newest definition, best first.
 pub(super) fn sorted<'s>(all: &Whole<'s>, line: usize) -> Vec<(&'s Machine, f64)> {
-    let about = &all.site.lines[line];
-    let value = |machine: &'s Machine| Some((machine, machine.newest(line)?.value?));
+    let value = |machine: &'s Machine| Some((machine, all.current(machine, line)?.1));
     let mut found: Vec<(&Machine, f64)> = all.machines.iter().filter_map(value).collect();
-    let higher = about.better == groma_model::Better::Higher;
+    let higher = all.site.lines[line].better == groma_model::Better::Higher;
     found.sort_by(|a, b| if higher { b.1.total_cmp(&a.1) } else { a.1.total_cmp(&b.1) });
     found
 }
@@ -156,19 +161,19 @@ pub(super) fn svg(all: &Whole<'_>, line: usize) -> Option<String> {
     let mut out = Markup::default();
     let [width, tall] = [860.0, height].map(number);
     let view = format!("0 0 860 {height:.0}");
-    out.with("svg", &[("xmlns", "http://www.w3.org/2000/svg"), ("viewBox", &view), ("width", &width), ("height", &tall)], |svg| {
-        svg.own("<style>text{font:12px system-ui,sans-serif;fill:#1c2126}.f{fill:#5b6570}.e{text-anchor:end}.m{text-anchor:middle}\
-                 line{stroke:#d8dee4}.i{stroke:#0072b2;stroke-width:2}circle{fill:#0072b2}.o{fill:#d55e00}\
-                 @media(prefers-color-scheme:dark){text{fill:#e8ecf0}.f{fill:#9da7b1}line{stroke:#333b43}}</style>");
+    let place = |value: f64| left + axis.at(value) * (right - left);
+    let attributes =
+        [("xmlns", "http://www.w3.org/2000/svg"), ("viewBox", &view), ("width", &width), ("height", &tall)];
+    out.with("svg", &attributes, |svg| {
+        svg.tag("style", |style| style.own(STYLE));
         let text = |svg: &mut Markup, class: &str, x: f64, y: f64, says: &str| {
             let [x, y] = [x, y].map(number);
             svg.with("text", &[("class", class), ("x", &x), ("y", &y)], |t| t.text(says));
         };
         let thinned = if every > 1 { format!(", every {every}th of {} machines", found.len()) } else { String::new() };
-        let title = [about.name.as_str(), &about.point].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join(", ");
-        text(svg, "", 12.0, 18.0, &format!("{title} ({}){thinned}", about.id));
+        text(svg, "", 12.0, 18.0, &format!("{} ({}){thinned}", about.said(), about.id));
         for tick in axis.ticks() {
-            let x = left + axis.at(tick) * (right - left);
+            let x = place(tick);
             let [x1, y1, y2] = [x, top - 6.0, height - 6.0].map(number);
             svg.leaf("line", &[("x1", &x1), ("x2", &x1), ("y1", &y1), ("y2", &y2)]);
             text(svg, "f m", x, top - 12.0, &units::value(tick, about.scale, None));
@@ -179,10 +184,10 @@ pub(super) fn svg(all: &Whole<'_>, line: usize) -> Option<String> {
             text(svg, "e", left - 12.0, y, &name);
             let Some(found) = machine.newest(line) else { continue };
             if let Some([low, high]) = found.interval {
-                let [x1, x2, y] = [left + axis.at(low) * (right - left), left + axis.at(high) * (right - left), y - 4.0].map(number);
+                let [x1, x2, y] = [place(low), place(high), y - 4.0].map(number);
                 svg.leaf("line", &[("class", "i"), ("x1", &x1), ("x2", &x2), ("y1", &y), ("y2", &y)]);
             }
-            let [cx, cy] = [left + axis.at(*value) * (right - left), y - 4.0].map(number);
+            let [cx, cy] = [place(*value), y - 4.0].map(number);
             let class = if machine.kind == SiteKind::Printed { "o" } else { "" };
             svg.leaf("circle", &[("class", class), ("cx", &cx), ("cy", &cy), ("r", "3.5")]);
             text(svg, "f", right + 12.0, y, &said(about, found));

@@ -1,5 +1,6 @@
 //! What all pages of a site share: head, navigation, style.
 
+use super::digits;
 use crate::html::STYLE;
 use crate::markup::Markup;
 use crate::plot::colours;
@@ -72,6 +73,11 @@ pub(super) fn page(about: &Page<'_>, body: impl FnOnce(&mut Markup)) -> String {
     });
     out.own("\n</body>\n</html>\n");
     out.into_string()
+}
+
+/// A cell with a number, which it is sorted by.
+pub(super) fn number(out: &mut Markup, value: f64, text: &str) {
+    out.with("td", &[("class", "n"), ("data-v", &digits(value))], |td| td.text(text));
 }
 
 /// A link.

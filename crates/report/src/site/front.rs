@@ -126,7 +126,7 @@ fn row(all: &Whole<'_>, machine: &Machine, headlines: &[(&str, usize)], out: &mu
 pub(super) fn good(machine: &Machine) -> (usize, usize) {
     let values = machine.runs.last().map(|run| run.values.iter().map(|(_, value)| value)).into_iter().flatten();
     let with: Vec<&Value> = values.filter(|value| value.value.is_some()).collect();
-    (with.iter().filter(|value| value.mark == Mark::None).count(), with.len())
+    (with.iter().filter(|value| value.mark == Mark::None && value.interval.is_some()).count(), with.len())
 }
 
 /// A cell with a value.
@@ -138,9 +138,14 @@ pub(super) fn cell(all: &Whole<'_>, line: usize, value: Option<&Value>, out: &mu
     let class = if value.mark == Mark::None { "n" } else { "n imprecise" };
     // What is no number is sorted to the end.
     let number = value.value.map_or("none".to_owned(), digits);
-    let title = if value.value.is_none() { value.state } else { value.note.as_str() };
-    let attributes = [("class", class), ("title", title), ("data-v", number.as_str())];
-    out.with("td", &attributes, |td| td.text(&said(&all.site.lines[line], value)));
+    let line = &all.site.lines[line];
+    let title = match value.value {
+        None => value.state.to_owned(),
+        Some(_) if value.version < line.version => "older definition".to_owned(),
+        Some(_) => value.note(),
+    };
+    let attributes = [("class", class), ("title", title.as_str()), ("data-v", number.as_str())];
+    out.with("td", &attributes, |td| td.text(&said(line, value)));
 }
 
 /// The table of the front page; values in SI units.

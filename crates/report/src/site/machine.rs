@@ -5,10 +5,10 @@ use groma_model::Better;
 use groma_stats::{change_points, median};
 
 use super::dots::{Dot, scatter};
-use super::frame::{Page, heads, link, page};
+use super::frame::{Page, heads, link, number, page};
 use super::front::{cell, good};
 use super::prepare::SiteKind;
-use super::{Machine, PrintedSystem, Whole, digits};
+use super::{Machine, PrintedSystem, Whole};
 use crate::markup::Markup;
 use crate::units::{self, counted};
 
@@ -72,8 +72,8 @@ fn kin(all: &Whole<'_>, machine: &Machine, out: &mut Markup) {
     }
     let mut apart = Vec::new();
     for line in machine.lines() {
-        let Some(own) = machine.newest(line).and_then(|value| value.value) else { continue };
-        let values: Vec<f64> = kin.iter().filter_map(|other| other.newest(line)?.value).collect();
+        let Some((_, own)) = all.current(machine, line) else { continue };
+        let values: Vec<f64> = kin.iter().filter_map(|other| Some(all.current(other, line)?.1)).collect();
         let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
         if values.len() < MIN_KIN || own <= 0.0 || low <= 0.0 {
             continue;
@@ -119,10 +119,9 @@ fn kin(all: &Whole<'_>, machine: &Machine, out: &mut Markup) {
                     body.tag("tr", |tr| {
                         tr.with("th", &[("scope", "row")], |th| of_line(all, line, th));
                         for value in [own].into_iter().chain(range) {
-                            let text = units::value(value, about.scale, None);
-                            tr.with("td", &[("class", "n"), ("data-v", &digits(value))], |td| td.text(&text));
+                            number(tr, value, &units::value(value, about.scale, None));
                         }
-                        tr.with("td", &[("class", "n"), ("data-v", &digits(by))], |td| td.text(&format!("{by:.2} ×")));
+                        number(tr, by, &format!("{by:.2} ×"));
                     });
                 }
             });
@@ -132,8 +131,7 @@ fn kin(all: &Whole<'_>, machine: &Machine, out: &mut Markup) {
 
 /// The name of a line, as a link to all machines' values of it.
 fn of_line(all: &Whole<'_>, line: usize, out: &mut Markup) {
-    let about = &all.site.lines[line];
-    let name = [about.name.as_str(), &about.point].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(", ");
+    let name = all.site.lines[line].said();
     match all.href(line) {
         Some(href) => link(out, &format!("../{href}"), &name),
         None => out.text(&name),
@@ -155,8 +153,7 @@ fn over_time(all: &Whole<'_>, machine: &Machine, out: &mut Markup) {
             .iter()
             .enumerate()
             .filter_map(|(at, run)| {
-                let found = run.values.binary_search_by_key(&line, |(line, _)| *line).ok()?;
-                let value = &run.values[found].1;
+                let value = run.value(line)?;
                 Some((at, value.value.filter(|v| value.version == newest && *v > 0.0)?))
             })
             .collect();
@@ -231,7 +228,8 @@ fn values(all: &Whole<'_>, machine: &Machine, out: &mut Markup) {
                     body.tag("tr", |tr| {
                         tr.with("th", &[("scope", "row")], |th| of_line(all, line, th));
                         cell(all, line, Some(value), tr);
-                        let state = if value.note.is_empty() { value.state } else { &value.note };
+                        let note = Some(value.note()).filter(|note| !note.is_empty());
+                        let state = note.as_deref().unwrap_or(value.state);
                         tr.with("td", &[("data-state", value.state)], |td| td.text(state));
                     });
                 }

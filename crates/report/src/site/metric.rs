@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use groma_model::Better;
 
 use super::dots::{Dot, Logarithmic, files, mark, scatter, sorted};
-use super::frame::{Page, heads, link, page};
+use super::frame::{Page, heads, link, number, page};
 use super::front::cell;
 use super::prepare::SiteKind;
-use super::{Line, Machine, Whole, digits};
+use super::{Line, Machine, Value, Whole, digits};
 use crate::csv;
 use crate::html::explanation;
 use crate::markup::Markup;
@@ -27,7 +27,8 @@ pub(super) fn sections(lines: &[Line], machines: &[Machine]) -> Vec<(String, Vec
     let mut counts = vec![0_usize; lines.len()];
     for machine in machines {
         for line in machine.lines() {
-            counts[line] += usize::from(machine.newest(line).is_some_and(|value| value.value.is_some()));
+            let is_current = |value: &Value| value.value.is_some() && value.version == lines[line].version;
+            counts[line] += usize::from(machine.newest(line).is_some_and(is_current));
         }
     }
     let mut of_id: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -79,12 +80,11 @@ pub(super) fn index(all: &Whole<'_>) -> String {
                             } else {
                                 String::new()
                             };
-                            tr.say("td", &format!("{}{more}", said_of(line)));
+                            tr.say("td", &format!("{}{more}", line.said()));
                             tr.say_of("td", "n", &found.len().to_string());
                             let at = [0, found.len() / 2, found.len() - 1];
                             for value in at.map(|at| found[at].1) {
-                                let text = units::value(value, line.scale, None);
-                                tr.with("td", &[("class", "n"), ("data-v", &digits(value))], |td| td.text(&text));
+                                number(tr, value, &units::value(value, line.scale, None));
                             }
                         });
                         body.newline();
@@ -93,11 +93,6 @@ pub(super) fn index(all: &Whole<'_>) -> String {
             });
         });
     })
-}
-
-/// The name of a line with its point.
-pub(super) fn said_of(line: &Line) -> String {
-    [line.name.as_str(), &line.point].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// The page of a metric.
@@ -122,7 +117,7 @@ pub(super) fn metric(all: &Whole<'_>, id: &str, lines: &[usize]) -> String {
 fn section(all: &Whole<'_>, id: &str, number: usize, line: usize, out: &mut Markup) {
     let about = &all.site.lines[line];
     let found = sorted(all, line);
-    out.with("h2", &[("id", &format!("s{number}"))], |h| h.text(&said_of(about)));
+    out.with("h2", &[("id", &format!("s{number}"))], |h| h.text(&about.said()));
     let Some(axis) = Logarithmic::over(found.iter().map(|(_, value)| *value)) else { return };
     let better = match about.better {
         Better::Lower => ", lower is better",
@@ -155,8 +150,12 @@ fn section(all: &Whole<'_>, id: &str, number: usize, line: usize, out: &mut Mark
                 ],
             );
             table.tag("tbody", |body| {
-                for (machine, number) in &found {
-                    let Some(value) = machine.newest(line) else { continue };
+                let older = all.machines.iter().filter(|machine| all.current(machine, line).is_none());
+                for machine in found.iter().map(|(machine, _)| *machine).chain(older) {
+                    let Some((value, number)) = machine.newest(line).and_then(|value| Some((value, value.value?)))
+                    else {
+                        continue;
+                    };
                     body.tag("tr", |tr| {
                         tr.with("th", &[("scope", "row")], |th| {
                             link(th, &format!("../{}", machine.href()), &machine.name)
@@ -164,14 +163,10 @@ fn section(all: &Whole<'_>, id: &str, number: usize, line: usize, out: &mut Mark
                         tr.say("td", machine.kernel.trim_start_matches("Linux "));
                         tr.say("td", &if machine.year == 0 { String::new() } else { machine.year.to_string() });
                         cell(all, line, Some(value), tr);
-                        mark(axis, *number, value.interval, machine.kind, tr);
+                        mark(axis, number, value.interval, machine.kind, tr);
                         let older = if value.version < about.version { "older definition" } else { value.state };
-                        tr.with("td", &[("title", &value.note)], |td| {
-                            td.text(older);
-                            if value.note.contains("; ") {
-                                td.text(" ≠");
-                            }
-                        });
+                        let differs = if value.differs.is_empty() { "" } else { " ≠" };
+                        tr.with("td", &[("title", &value.note())], |td| td.text(&format!("{older}{differs}")));
                     });
                     body.newline();
                 }
@@ -212,8 +207,7 @@ fn groups(all: &Whole<'_>, line: usize, found: &[(&Machine, f64)], out: &mut Mar
                             tr.say_of("td", "n", &values.len().to_string());
                             // They are sorted, the best first.
                             for value in [values[0], values[values.len() / 2], values[values.len() - 1]] {
-                                let text = units::value(value, scale, None);
-                                tr.with("td", &[("class", "n"), ("data-v", &digits(value))], |td| td.text(&text));
+                                number(tr, value, &units::value(value, scale, None));
                             }
                         });
                     }
@@ -228,9 +222,9 @@ fn groups(all: &Whole<'_>, line: usize, found: &[(&Machine, f64)], out: &mut Mar
 pub(super) fn over_years(all: &Whole<'_>, line: usize, root: &str) -> Option<Vec<Dot>> {
     let about = &all.site.lines[line];
     let dot = |(machine, value): (&Machine, f64)| {
-        let found =
-            machine.newest(line).filter(|found| found.version == about.version && machine.year > 0 && value > 0.0)?;
-        let differs = if found.note.is_empty() { String::new() } else { format!(" ({})", found.note) };
+        let found = machine.newest(line).filter(|_| machine.year > 0 && value > 0.0)?;
+        let differs = Some(found.note()).filter(|note| !note.is_empty());
+        let differs = differs.map(|note| format!(" ({note})")).unwrap_or_default();
         let class = match machine.kind {
             SiteKind::Printed => "l1",
             SiteKind::Imported => "l3",
@@ -260,7 +254,7 @@ pub(super) fn csv(all: &Whole<'_>, lines: &[usize]) -> String {
             csv::line(
                 &mut out,
                 &[
-                    csv::text(&said_of(about)),
+                    csv::text(&about.said()),
                     csv::text(&machine.name),
                     csv::text(&machine.key),
                     csv::text(about.unit),
@@ -269,7 +263,7 @@ pub(super) fn csv(all: &Whole<'_>, lines: &[usize]) -> String {
                     csv::text(&value.interval.map(|ends| digits(ends[1])).unwrap_or_default()),
                     value.state.to_owned(),
                     value.version.to_string(),
-                    csv::text(&value.note),
+                    csv::text(&value.note()),
                 ],
             );
         }

@@ -4,13 +4,13 @@ use groma_analysis::claims::{Seen, Subject, claims, hierarchies};
 use groma_analysis::compare::identity;
 use groma_analysis::curve::{curves, widest};
 use groma_model::page::Values;
-use groma_model::{Better, End, Fact, Families, Record, RunHeader, parse_size};
+use groma_model::{Better, End, Fact, Families, Record, RunHeader};
 
 use super::{Line, Value};
 use crate::html::{Report, ReportRun, run_body};
 use crate::layout::Mark;
 use crate::lmbench::LMBENCH_IMPORTED;
-use crate::machine::{BRIEF, value};
+use crate::machine::{BRIEF, cpus, kernel, memory, processor, value};
 use crate::markup::Markup;
 use crate::page::{identity as said_identity, shown, trust};
 use crate::paper::Papers;
@@ -100,19 +100,15 @@ pub fn prepare(families: Families<'_>, host_names: bool, run: &SiteRun<'_>) -> P
         (_, Some(_)) => SiteKind::Imported,
         _ => SiteKind::Measured,
     };
-    let processor = processor(fact("cpu.model"), machine.get("cpu.core"));
-    let cpus = match fact("cpu.count") {
-        "" => String::new(),
-        "1" => ", 1 CPU".to_owned(),
-        count => format!(", {count} CPUs"),
-    };
     let group = ["host.name", "cpu.model", "cpu.count", "cpu.microarchitecture"].map(fact).join("\0") + kind.word();
-    let own = match (host_names || kind == SiteKind::Reference, fact("host.name"), processor.as_str()) {
-        (true, host, _) if !host.is_empty() => host.to_owned(),
-        (_, _, "") => {
-            format!("{} machine", [fact("kernel.name"), "unnamed"].iter().find(|t| !t.is_empty()).unwrap_or(&""))
+    let processor = processor(machine).unwrap_or_default();
+    let is_named = host_names || kind == SiteKind::Reference;
+    let own = match (machine.get("host.name").filter(|_| is_named), processor.as_str()) {
+        (Some(host), _) if !host.is_empty() => host.to_owned(),
+        (_, "") => format!("{} machine", machine.get("kernel.name").unwrap_or("unnamed")),
+        (_, processor) => {
+            [Some(processor.to_owned()), cpus(machine)].into_iter().flatten().collect::<Vec<_>>().join(", ")
         }
-        _ => format!("{processor}{cpus}"),
     };
     let of_value = |record: &Record| Value {
         value: record
@@ -123,7 +119,8 @@ pub fn prepare(families: Families<'_>, host_names: bool, run: &SiteRun<'_>) -> P
         mark: Mark::of(record),
         state: record.state.word(),
         version: record.version,
-        note: String::new(),
+        source: String::new(),
+        differs: String::new(),
     };
     let mut values: Vec<(String, Line, Value)> = Vec::new();
     let mut taken: Vec<&Record> = Vec::new();
@@ -142,7 +139,8 @@ pub fn prepare(families: Families<'_>, host_names: bool, run: &SiteRun<'_>) -> P
             mark: Mark::None,
             state: "ok",
             version: line.version,
-            note: String::new(),
+            source: String::new(),
+            differs: String::new(),
         };
         values.push((key, line, value));
     }
@@ -152,34 +150,19 @@ pub fn prepare(families: Families<'_>, host_names: bool, run: &SiteRun<'_>) -> P
     Prepared {
         id: run.head.run.clone(),
         started: run.head.started.clone(),
-        key: format!("{}-{}", slug(if own.is_empty() { "machine" } else { &own }), short(&group)),
+        key: format!("{}-{}", slug(&own), short(&group)),
         name: own,
         kind,
         processor,
-        kernel: [fact("kernel.name"), fact("kernel.release")]
-            .iter()
-            .filter(|t| !t.is_empty())
-            .copied()
-            .collect::<Vec<_>>()
-            .join(" "),
+        kernel: kernel(machine),
         hypervisor: fact("virt.hypervisor").to_owned(),
-        memory: parse_size(fact("memory.total")).map(|bytes| crate::units::size(bytes as f64)).unwrap_or_default(),
+        memory: memory(machine).unwrap_or_default(),
         is_emulated: fact("virt.hypervisor").contains("emulated") || fact("cpu.model").contains("TCG"),
         year: run.head.started.get(..4).and_then(|year| year.parse().ok()).filter(|year| *year > 1970).unwrap_or(0),
         curves: of_curves(run.records),
         body: body(families, host_names, run),
         group,
         values,
-    }
-}
-
-/// The processor without trademark signs.
-fn processor(model: &str, core: Option<&str>) -> String {
-    let model = model.replace("(R)", "").replace("(TM)", "");
-    let model = model.split_whitespace().collect::<Vec<_>>().join(" ");
-    match core {
-        Some(core) if !model.is_empty() => format!("{model} ({core})"),
-        _ => model,
     }
 }
 

@@ -36,7 +36,8 @@
   const said = (value, scale, digits = 3) => {
     const [unit, name] = units[scale].find(([unit]) => Math.abs(value / unit) >= 0.9995) ?? units[scale].at(-1);
     const scaled = value / unit;
-    return (scaled ? Number(scaled.toPrecision(digits)) : 0).toLocaleString("en", { maximumSignificantDigits: digits, useGrouping: false }) + name;
+    const rounded = scaled ? Number(scaled.toPrecision(digits)) : 0;
+    return rounded.toLocaleString("en", { maximumSignificantDigits: digits, useGrouping: false }) + name;
   };
 
   // Sizes have ticks at powers of two.
@@ -45,13 +46,22 @@
   // What is chosen: a mode, machines, two lines, a curve.
   const curves = [...new Set(machines.flatMap(machine => machine[5]))].sort();
   const modes = { machines: "two machines", metrics: "two metrics", curves: "curves of many" };
-  const state = { mode: "machines", a: 0, b: 1, x: lines[0]?.[0], y: lines[1]?.[0], curve: curves.includes("mem.latency") ? "mem.latency" : curves[0], of: [] };
+  const curve = curves.includes("mem.latency") ? "mem.latency" : curves[0];
+  const state = { mode: "machines", a: 0, b: 1, x: lines[0]?.[0], y: lines[1]?.[0], curve, of: [] };
   const read = () => {
     const words = new URLSearchParams(location.hash.slice(1));
     const index = (name, otherwise) => { const i = at(words.get(name)); return i < 0 ? otherwise : i; };
-    if (words.get("machines")) [state.mode, state.a, state.b] = ["machines", index("machines", 0), index("and", at(words.get("machines")) ? 0 : 1)];
-    if (words.get("x")) [state.mode, state.x, state.y] = ["metrics", Number(words.get("x")), Number(words.get("y") ?? state.y)];
-    if (words.get("curve")) [state.mode, state.curve, state.of] = ["curves", words.get("curve"), (words.get("of") ?? "").split(",").map(at).filter(i => i >= 0)];
+    if (words.get("machines")) {
+      const first = index("machines", 0);
+      Object.assign(state, { mode: "machines", a: first, b: index("and", first ? 0 : 1) });
+    }
+    if (words.get("x")) {
+      Object.assign(state, { mode: "metrics", x: Number(words.get("x")), y: Number(words.get("y") ?? state.y) });
+    }
+    if (words.get("curve")) {
+      const of = (words.get("of") ?? "").split(",").map(at).filter(i => i >= 0);
+      Object.assign(state, { mode: "curves", curve: words.get("curve"), of });
+    }
   };
   const write = () => {
     const words = {
@@ -66,12 +76,14 @@
   const save = (parent, name, type, content) => {
     const button = add(parent, "button", { type: "button" }, `Save as ${name.split(".").at(-1).toUpperCase()}`);
     button.onclick = () => {
-      const link = add(document.body, "a", { download: name, href: URL.createObjectURL(new Blob([content()], { type })) });
+      const href = URL.createObjectURL(new Blob([content()], { type }));
+      const link = add(document.body, "a", { download: name, href });
       link.click();
       link.remove();
     };
   };
-  const csv = rows => rows.map(row => row.map(cell => /[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell).join(",")).join("\n") + "\n";
+  const field = cell => /[",\n]/.test(cell) ? `"${String(cell).replaceAll('"', '""')}"` : cell;
+  const csv = rows => rows.map(row => row.map(field).join(",")).join("\n") + "\n";
 
   // A plane with logarithmic axes.
   const WIDTH = 860, HEIGHT = 480, LEFT = 86, RIGHT = 20, TOP = 14, BOTTOM = 52;
@@ -81,32 +93,45 @@
     const decades = Math.log10(high / low);
     const steps = decades > 3 ? [1] : decades > 1 ? [1, 2, 5] : [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
     let ticks = [];
-    if (doubling) for (let e = Math.ceil(Math.log2(low)); e <= Math.log2(high); e++) ticks.push(2 ** e);
-    else for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) for (const s of steps) ticks.push(s * 10 ** e);
+    if (doubling) {
+      for (let e = Math.ceil(Math.log2(low)); e <= Math.log2(high); e++) ticks.push(2 ** e);
+    } else {
+      const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+      for (let e = from; e <= to; e++) ticks.push(...steps.map(s => s * 10 ** e));
+    }
     ticks = ticks.filter(t => t >= low && t <= high);
     const every = Math.ceil(ticks.length / 7);
     return { place, ticks: ticks.filter((_, i) => i % every === 0) };
   };
   const plane = (parent, label, xs, ys, xScale, yScale, xLabel, yLabel) => {
     const figure = add(parent, "figure");
-    const svg = add(add(figure, "div", { class: "wide" }), "svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": label });
+    const viewBox = `0 0 ${WIDTH} ${HEIGHT}`;
+    const about = { class: "plot", viewBox, role: "group", "aria-label": label };
+    const svg = add(add(figure, "div", { class: "wide" }), "svg", about);
     const x = axis(xs, LEFT, WIDTH - RIGHT, xScale === sizes), y = axis(ys, HEIGHT - BOTTOM, TOP);
     for (const t of y.ticks) {
-      add(svg, "polyline", { class: "g", points: `${LEFT},${y.place(t).toFixed(1)} ${WIDTH - RIGHT},${y.place(t).toFixed(1)}` });
+      const at = y.place(t).toFixed(1);
+      add(svg, "polyline", { class: "g", points: `${LEFT},${at} ${WIDTH - RIGHT},${at}` });
       add(svg, "text", { class: "f right", x: LEFT - 8, y: (y.place(t) + 4).toFixed(1) }, said(t, yScale));
     }
-    for (const t of x.ticks) add(svg, "text", { class: "f mid", x: x.place(t).toFixed(1), y: HEIGHT - BOTTOM + 18 }, said(t, xScale));
+    for (const t of x.ticks) {
+      add(svg, "text", { class: "f mid", x: x.place(t).toFixed(1), y: HEIGHT - BOTTOM + 18 }, said(t, xScale));
+    }
     add(svg, "text", { class: "f mid", x: (WIDTH + LEFT) / 2, y: HEIGHT - 12 }, xLabel);
     add(figure, "figcaption", { class: "note" }, yLabel).parentNode.prepend(figure.lastChild);
     const readout = add(figure, "div", { class: "readout", role: "status", hidden: "" });
     const dot = (px, py, colour, says, href) => {
       const holder = href ? add(svg, "a", { href }) : svg;
-      const circle = add(holder, "circle", { class: colour, cx: x.place(px).toFixed(1), cy: y.place(py).toFixed(1), r: 4.5, "aria-label": says, ...(href ? {} : { tabindex: 0, role: "img" }) });
+      const place = { cx: x.place(px).toFixed(1), cy: y.place(py).toFixed(1), r: 4.5 };
+      // A link has the focus itself.
+      const alone = href ? {} : { tabindex: 0, role: "img" };
+      const circle = add(holder, "circle", { class: colour, ...place, "aria-label": says, ...alone });
       const show = () => {
         readout.hidden = false;
         readout.textContent = says;
         const [box, own] = [circle.getBoundingClientRect(), figure.getBoundingClientRect()];
-        readout.style.left = Math.max(0, Math.min(box.left - own.left + 12, own.width - readout.offsetWidth - 4)) + "px";
+        const room = own.width - readout.offsetWidth - 4;
+        readout.style.left = Math.max(0, Math.min(box.left - own.left + 12, room)) + "px";
         readout.style.top = box.top - own.top - readout.offsetHeight - 8 + "px";
       };
       const hide = () => { readout.hidden = true; };
@@ -122,7 +147,9 @@
     const own = [...svg.querySelectorAll("*")];
     [...copy.querySelectorAll("*")].forEach((element, i) => {
       const style = getComputedStyle(own[i]);
-      for (const name of ["fill", "stroke", "font", "color", "text-anchor"]) element.style.setProperty(name, style.getPropertyValue(name));
+      for (const name of ["fill", "stroke", "font", "color", "text-anchor"]) {
+        element.style.setProperty(name, style.getPropertyValue(name));
+      }
     });
     return new XMLSerializer().serializeToString(copy);
   };
@@ -136,7 +163,8 @@
       for (const row of rows) {
         const tr = add(body, "tr");
         row.cells.forEach((cell, i) => {
-          const element = add(tr, i ? "td" : "th", { class: i ? `n ${cell.light ? "imprecise" : ""}` : "", ...(i ? {} : { scope: "row" }) }, cell.href ? "" : cell.text);
+          const about = i ? { class: cell.light ? "n imprecise" : "n" } : { scope: "row" };
+          const element = add(tr, i ? "td" : "th", about, cell.href ? "" : cell.text);
           if (cell.href) add(element, "a", { href: cell.href }, cell.text);
         });
       }
@@ -148,12 +176,14 @@
         for (const other of head.children) other.setAttribute("aria-sort", "none");
         th.setAttribute("aria-sort", down ? "descending" : "ascending");
         const key = row => row.cells[i].value ?? row.cells[i].text;
-        rows.sort((a, b) => (typeof key(a) === "number" ? key(a) - key(b) : String(key(a)).localeCompare(String(key(b)))) * (down ? -1 : 1));
+        const order = (a, b) => typeof a === "number" ? a - b : String(a).localeCompare(String(b));
+        rows.sort((a, b) => order(key(a), key(b)) * (down ? -1 : 1));
         draw();
       };
     });
     draw();
-    save(parent, `${of}.csv`, "text/csv", () => csv([heads, ...rows.map(row => row.cells.map(cell => cell.value ?? cell.text))]));
+    const plain = row => row.cells.map(cell => cell.value ?? cell.text);
+    save(parent, `${of}.csv`, "text/csv", () => csv([heads, ...rows.map(plain)]));
   };
 
   const link = machine => `machines/${machine[0]}.html`;
@@ -172,16 +202,25 @@
         const ratio = other[1] / value;
         // Intervals that touch say nothing.
         const open = !ends || !other[2] || (ends[0] <= other[2][1] && other[2][0] <= ends[1]);
-        const word = open ? "?" : better === "neither" ? "≠" : (ratio > 1) === (better === "lower") ? "slower" : "faster";
+        const by = (ratio > 1) === (better === "lower") ? "slower" : "faster";
+        const word = open ? "?" : better === "neither" ? "≠" : by;
         apart += word === "slower" || word === "faster";
-        rows.push({ by: Math.abs(Math.log(ratio)), cells: [{ text: name, href }, { text: said(value, scale), value, light }, { text: said(other[1], scale), value: other[1], light: other[3] }, { text: ratio.toFixed(2) + " ×", value: ratio }, { text: word }] });
+        const cells = [
+          { text: name, href },
+          { text: said(value, scale), value, light },
+          { text: said(other[1], scale), value: other[1], light: other[3] },
+          { text: ratio.toFixed(2) + " ×", value: ratio },
+          { text: word },
+        ];
+        rows.push({ by: Math.abs(Math.log(ratio)), cells });
       }
       rows.sort((x, y) => y.by - x.by);
       const p = add(shown, "p", {}, "");
       add(p, "a", { href: link(b) }, b[1]);
       p.append(" beside ");
       add(p, "a", { href: link(a) }, a[1]);
-      p.append(`: ${rows.length} metrics of both, ${apart} whose intervals lie apart; "?" marks the others. groma compare says how much of a difference two runs of one machine show.`);
+      p.append(`: ${rows.length} metrics of both, ${apart} whose intervals lie apart; "?" marks the others. `
+        + "groma compare says how much of a difference two runs of one machine show.");
       table(shown, ["metric", a[1], b[1], "second / first", "second is"], rows, `${a[0]}-${b[0]}`);
     },
     async metrics() {
@@ -189,17 +228,23 @@
       if (!x || !y) return add(shown, "p", {}, "There are no two metrics here.");
       const [[xs], [ys]] = await Promise.all([load(`line-${x[0]}`), load(`line-${y[0]}`)]);
       const second = new Map(ys.map(value => [value[0], value]));
-      const both = xs.filter(([machine, value]) => value > 0 && second.get(machine)?.[1] > 0).map(([machine, value,, light]) => [machine, value, second.get(machine)[1], light || second.get(machine)[3]]);
+      const both = [];
+      for (const [machine, value, , light] of xs) {
+        const other = second.get(machine);
+        if (value > 0 && other?.[1] > 0) both.push([machine, value, other[1], light || other[3]]);
+      }
       const p = add(shown, "p", {}, `${both.length} machines have both: `);
       add(p, "a", { href: x[5] }, x[1]);
       p.append(" across, ");
       add(p, "a", { href: y[5] }, y[1]);
       p.append(" up. A point leads to its machine; paler ones are imprecise.");
       if (!both.length) return;
-      const { svg, dot } = plane(shown, `${y[1]} over ${x[1]}`, both.map(v => v[1]), both.map(v => v[2]), x[3], y[3], x[1], y[1]);
+      const [across, up] = [1, 2].map(i => both.map(v => v[i]));
+      const { svg, dot } = plane(shown, `${y[1]} over ${x[1]}`, across, up, x[3], y[3], x[1], y[1]);
       const kinds = { measured: "l0", reference: "l2", lmbench: "l3", printed: "l1" };
       for (const [machine, vx, vy, light] of both) {
-        const circle = dot(vx, vy, kinds[machines[machine][4]], `${machines[machine][1]}: ${said(vx, x[3])}, ${said(vy, y[3])}`, link(machines[machine]));
+        const of = machines[machine];
+        const circle = dot(vx, vy, kinds[of[4]], `${of[1]}: ${said(vx, x[3])}, ${said(vy, y[3])}`, link(of));
         if (light) circle.style.opacity = 0.45;
       }
       const key = add(shown, "p", { class: "note" });
@@ -208,7 +253,11 @@
         add(key, "span", { class: `key ${kinds[kind]}` });
         key.append(kind + " ");
       }
-      const rows = both.map(([machine, vx, vy]) => ({ cells: [{ text: machines[machine][1], href: link(machines[machine]) }, { text: said(vx, x[3]), value: vx }, { text: said(vy, y[3]), value: vy }] }));
+      const rows = both.map(([machine, vx, vy]) => ({ cells: [
+        { text: machines[machine][1], href: link(machines[machine]) },
+        { text: said(vx, x[3]), value: vx },
+        { text: said(vy, y[3]), value: vy },
+      ] }));
       save(shown, "plot.svg", "image/svg+xml", () => file(svg));
       table(shown, ["machine", x[1], y[1]], rows, "metrics");
     },
@@ -221,18 +270,25 @@
       const scale = line ? line[3] : 0, points = all.flatMap(([, curve]) => curve.points);
       const counts = units.findIndex(names => names[0][1] === "");
       const over = all[0][1].over, xScale = /size|working_set|length/.test(over) ? sizes : counts;
-      const { svg, x, y, dot } = plane(shown, `${state.curve} of ${of.length} machines`, points.map(p => p[0] || 1), points.map(p => p[1]), xScale, scale, over, `${state.curve} by ${over}`);
+      const [label, by] = [`${state.curve} of ${of.length} machines`, `${state.curve} by ${over}`];
+      const [across, up] = [points.map(p => p[0] || 1), points.map(p => p[1])];
+      const { svg, x, y, dot } = plane(shown, label, across, up, xScale, scale, over, by);
       const key = add(shown, "p", { class: "note" });
       all.forEach(([i, curve], n) => {
         const colour = `l${n % 9}`, places = curve.points.filter(p => p[0] > 0 && p[1] > 0);
-        add(svg, "polyline", { class: colour, "stroke-width": 1.8, ...(n > 8 ? { "stroke-dasharray": "6 3" } : {}), points: places.map(p => `${x.place(p[0]).toFixed(1)},${y.place(p[1]).toFixed(1)}`).join(" ") });
-        for (const p of places) dot(p[0], p[1], colour, `${machines[i][1]}: ${said(p[0], xScale)}, ${said(p[1], scale)}`).setAttribute("r", 3);
+        const line = places.map(p => `${x.place(p[0]).toFixed(1)},${y.place(p[1]).toFixed(1)}`).join(" ");
+        const dashed = n > 8 ? { "stroke-dasharray": "6 3" } : {};
+        add(svg, "polyline", { class: colour, "stroke-width": 1.8, ...dashed, points: line });
+        for (const [px, py] of places) {
+          dot(px, py, colour, `${machines[i][1]}: ${said(px, xScale)}, ${said(py, scale)}`).setAttribute("r", 3);
+        }
         add(key, "span", { class: `key ${colour}` });
         add(key, "a", { href: link(machines[i]) }, machines[i][1]);
         key.append(" ");
       });
       save(shown, "plot.svg", "image/svg+xml", () => file(svg));
-      save(shown, `${state.curve}.csv`, "text/csv", () => csv([["machine", over, "value"], ...all.flatMap(([i, curve]) => curve.points.map(p => [machines[i][1], ...p]))]));
+      const rows = all.flatMap(([i, curve]) => curve.points.map(p => [machines[i][1], ...p]));
+      save(shown, `${state.curve}.csv`, "text/csv", () => csv([["machine", over, "value"], ...rows]));
     },
   };
 
@@ -260,7 +316,8 @@
     } else {
       select("Curve", curves.map(id => [id, id]), state.curve, box => { state.curve = box.value; renew(); });
       const has = named.filter(([i]) => machines[i][5].includes(state.curve));
-      select("Machines, up to ten (Ctrl adds one)", has, state.of, box => { state.of = [...box.selectedOptions].map(option => Number(option.value)); renew(); }, { multiple: "", size: 8 });
+      const take = box => { state.of = [...box.selectedOptions].map(option => Number(option.value)); renew(); };
+      select("Machines, up to ten (Ctrl adds one)", has, state.of, take, { multiple: "", size: 8 });
     }
     shown.replaceChildren();
     try {

@@ -6,9 +6,9 @@ use groma_stats::median;
 
 use super::dots::scatter;
 use super::frame::{Page, heads, link, page};
-use super::metric::{over_years, said_of};
+use super::metric::over_years;
 use super::prepare::SiteKind;
-use super::{Whole, digits};
+use super::{Machine, Value, Whole, digits};
 use crate::markup::Markup;
 use crate::units::{self, counted};
 
@@ -80,7 +80,7 @@ pub(super) fn years(all: &Whole<'_>) -> String {
             let about = &all.site.lines[change.line];
             let Some(dots) = over_years(all, change.line, "") else { continue };
             out.with("h3", &[("id", &format!("l{}", change.line))], |h| {
-                h.text(&format!("{}: {}", said_of(about), times(change.factor)))
+                h.text(&format!("{}: {}", about.said(), times(change.factor)))
             });
             scatter(&dots, about.scale, &|x| format!("{x:.0}"), out);
         }
@@ -99,7 +99,7 @@ fn drawn(changes: &[Change]) -> Vec<&Change> {
 
 fn lead(all: &Whole<'_>, changes: &[Change]) -> String {
     let (first, last) = (&changes[0], &changes[changes.len() - 1]);
-    let name = |change: &Change| said_of(&all.site.lines[change.line]);
+    let name = |change: &Change| all.site.lines[change.line].said();
     let [from, to] = [changes.iter().map(|c| c.then.years[0]).min(), changes.iter().map(|c| c.now.years[1]).max()];
     format!(
         "From {} to {}: {} ({}) gained most, {} ({}) least, of {} measured both then and now.",
@@ -120,59 +120,54 @@ fn times(factor: f64) -> String {
 }
 
 fn changes(all: &Whole<'_>) -> Vec<Change> {
+    let is_then = |machine: &Machine| machine.kind == SiteKind::Printed && machine.year <= THEN;
+    let is_now =
+        |machine: &Machine| matches!(machine.kind, SiteKind::Measured | SiteKind::Reference) && !machine.is_emulated;
     let mut out = Vec::new();
-    for (line, about) in all.site.lines.iter().enumerate() {
-        if about.better == Better::Neither {
-            continue;
-        }
-        let of = |is_then: bool| {
-            let wanted = |kind: SiteKind, year: u16| {
-                if is_then {
-                    kind == SiteKind::Printed && year <= THEN
-                } else {
-                    matches!(kind, SiteKind::Measured | SiteKind::Reference)
-                }
-            };
-            let found = all
-                .machines
-                .iter()
-                .filter(|machine| machine.year > 0 && !machine.is_emulated && wanted(machine.kind, machine.year));
-            let values: Vec<_> = found
-                .filter_map(|machine| {
-                    Some((
-                        machine.year,
-                        machine
-                            .newest(line)
-                            .filter(|v| v.version == about.version && v.value.is_some_and(|n| n > 0.0))?,
-                    ))
-                })
-                .collect();
-            let numbers: Vec<f64> = values.iter().filter_map(|(_, value)| value.value).collect();
-            let cycles: Vec<f64> = values.iter().filter_map(|(_, value)| value.cycles).collect();
-            let years = values.iter().map(|(year, _)| *year);
-            let side = Side {
-                value: median(&numbers)?,
-                range: numbers.iter().fold([f64::INFINITY, 0.0], |[low, high], n| [low.min(*n), high.max(*n)]),
-                machines: numbers.len(),
-                cycles: median(&cycles),
-                years: [years.clone().min()?, years.max()?],
-            };
-            Some((side, values.iter().map(|(_, value)| value.note.clone()).collect::<Vec<_>>()))
-        };
-        let (Some((then, notes)), Some((now, _))) = (of(true), of(false)) else { continue };
+    for (line, about) in all.site.lines.iter().enumerate().filter(|(_, about)| about.better != Better::Neither) {
+        let [printed, today] = [values(all, line, &is_then), values(all, line, &is_now)];
+        let (Some(then), Some(now)) = (side(&printed), side(&today)) else { continue };
         let factor = if about.better == Better::Higher { now.value / then.value } else { then.value / now.value };
-        let (mut sources, mut differs) = (Vec::new(), Vec::new());
-        for note in notes {
-            let (source, how) = note.split_once("; ").unwrap_or((&note, ""));
-            for (text, into) in [(source, &mut sources), (how, &mut differs)] {
-                if !text.is_empty() && !into.iter().any(|known| known == text) {
-                    into.push(text.to_owned());
-                }
-            }
-        }
+        let sources = each_once(printed.iter().map(|(_, value, _)| &value.source));
+        let differs = each_once(printed.iter().map(|(_, value, _)| &value.differs));
         out.push(Change { line, then, now, factor, differs, sources });
     }
     out.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+    out
+}
+
+/// The values of a line on these machines, with the years of those.
+fn values<'s>(all: &Whole<'s>, line: usize, of: &dyn Fn(&Machine) -> bool) -> Vec<(u16, &'s Value, f64)> {
+    let dated = all.machines.iter().filter(|machine| machine.year > 0 && of(machine));
+    let value = |machine: &'s Machine| {
+        let (value, number) = all.current(machine, line).filter(|(_, number)| *number > 0.0)?;
+        Some((machine.year, value, number))
+    };
+    dated.filter_map(value).collect()
+}
+
+/// One end of the years; `None` without a value.
+fn side(values: &[(u16, &Value, f64)]) -> Option<Side> {
+    let numbers: Vec<f64> = values.iter().map(|(.., number)| *number).collect();
+    let cycles: Vec<f64> = values.iter().filter_map(|(_, value, _)| value.cycles).collect();
+    let years = values.iter().map(|(year, ..)| *year);
+    Some(Side {
+        value: median(&numbers)?,
+        range: numbers.iter().fold([f64::INFINITY, 0.0], |[low, high], n| [low.min(*n), high.max(*n)]),
+        machines: numbers.len(),
+        cycles: median(&cycles),
+        years: [years.clone().min()?, years.max()?],
+    })
+}
+
+/// The texts that are not empty, each once, in their order.
+fn each_once<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for text in texts.filter(|text| !text.is_empty()) {
+        if !out.contains(text) {
+            out.push(text.clone());
+        }
+    }
     out
 }
 
@@ -189,8 +184,8 @@ fn table(all: &Whole<'_>, changes: &[&Change], out: &mut Markup) {
                     let about = &all.site.lines[change.line];
                     body.tag("tr", |tr| {
                         tr.with("th", &[("scope", "row")], |th| match all.href(change.line) {
-                            Some(href) => link(th, href, &said_of(about)),
-                            None => th.text(&said_of(about)),
+                            Some(href) => link(th, href, &about.said()),
+                            None => th.text(&about.said()),
                         });
                         for side in [&change.then, &change.now] {
                             let [low, high] = side.range.map(|end| units::value(end, about.scale, None));

@@ -2,9 +2,10 @@
 //! reference machines. What cannot be used is noted, a line each, and the rest is shown.
 
 use crate::args::StoreArgs;
+use crate::directory;
 use crate::program::Program;
 use crate::reference::{self, Reference};
-use crate::store::{Shown, existing_store, records};
+use crate::store::{existing_store, records, store_path};
 use crate::verbs::import::stored::stored;
 use crate::verbs::push::is_server;
 use anyhow::{Context, Result, bail};
@@ -12,7 +13,7 @@ use groma_harness::model::{End, Families, Record, RunHeader};
 use groma_published::results;
 use groma_report::{Prepared, SiteRun, prepare_for_site};
 use groma_store::ndjson::RecordedRuns;
-use groma_store::{Baseline, FileKind, Source, Store};
+use groma_store::{Baseline, FileKind, Store, StoredRun};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -59,18 +60,18 @@ impl Input {
             parts.extend(references());
         }
         for dir in from {
-            below(dir, DEPTH, &mut parts).with_context(|| format!("--from {}", dir.display()))?;
+            parts.extend(below(dir).context("--from")?);
         }
         for word in words {
             let path = Path::new(word);
             if is_server(word) {
                 parts.push(Part::Server(word.clone()));
             } else if path.is_dir() {
-                let before = parts.len();
-                below(path, DEPTH, &mut parts).with_context(|| word.clone())?;
-                if parts.len() == before {
+                let inside = below(path)?;
+                if inside.is_empty() {
                     bail!("{word}: no file in it");
                 }
+                parts.extend(inside);
             } else if path.is_file() {
                 parts.push(Part::File(path.to_owned(), true));
             } else if word == REFERENCE {
@@ -86,6 +87,11 @@ impl Input {
     }
 }
 
+/// All files below a directory.
+fn below(dir: &Path) -> Result<Vec<Part>> {
+    Ok(directory::below(dir, DEPTH)?.into_iter().map(|file| Part::File(file, false)).collect())
+}
+
 /// The complete runs of a store.
 fn complete(store: &Store) -> Result<Vec<String>> {
     let mut rows = store.runs()?;
@@ -96,26 +102,8 @@ fn complete(store: &Store) -> Result<Vec<String>> {
 /// Runs of the store in pieces, so that several threads read them.
 fn of_store(store: &StoreArgs, ids: Vec<String>) -> Result<Vec<Part>> {
     const PIECE: usize = 8;
-    let path = crate::store::store_path(store)?;
+    let path = store_path(store)?;
     Ok(ids.chunks(PIECE).map(|ids| Part::Stored(path.clone(), ids.to_vec())).collect())
-}
-
-/// All files below a directory, in the order of their names. Hidden ones are left out.
-fn below(dir: &Path, depth: usize, parts: &mut Vec<Part>) -> Result<()> {
-    let mut entries: Vec<_> = std::fs::read_dir(dir)?.collect::<Result<_, _>>()?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        if entry.file_name().to_string_lossy().starts_with('.') {
-            continue;
-        }
-        if kind.is_dir() && depth > 0 {
-            below(&path, depth - 1, parts)?;
-        } else if kind.is_file() {
-            parts.push(Part::File(path, false));
-        }
-    }
-    Ok(())
 }
 
 impl Part {
@@ -129,9 +117,7 @@ impl Part {
         };
         let result = match self {
             Part::Reference(one) => one.baseline().map(|baseline| of_baseline(baseline, &mut add)),
-            Part::Stored(path, ids) => of_runs(path, ids, &mut |shown| {
-                add(&shown.head, &shown.records, shown.end.as_ref(), false);
-            }),
+            Part::Stored(path, ids) => of_runs(path, Some(ids), &mut add),
             Part::Server(url) => of_server(url, &mut add),
             Part::File(path, named) => of_file(program, path, *named, &mut add),
         };
@@ -179,24 +165,26 @@ fn of_server(_: &str, _: Add<'_>) -> Result<()> {
     Err(crate::features::Feature::POSTGRES.missing())
 }
 
-fn of_runs(path: &Path, ids: &[String], add: &mut dyn FnMut(Shown)) -> Result<()> {
-    let store = Store::open(path)?;
-    for id in ids {
-        add(records(store.load(id)?, false));
+/// These runs of a store, or all that are complete.
+fn of_runs(path: &Path, ids: Option<&[String]>, add: Add<'_>) -> Result<()> {
+    let store = Store::open_to_read(path)?;
+    let all = if ids.is_none() { complete(&store)? } else { Vec::new() };
+    for id in ids.unwrap_or(&all) {
+        of_stored(store.load(id)?, add);
     }
     Ok(())
+}
+
+/// A run with its rounds.
+fn of_stored(run: StoredRun, add: Add<'_>) {
+    let shown = records(run, false);
+    add(&shown.head, &shown.records, shown.end.as_ref(), false);
 }
 
 fn of_file(program: &Program, path: &Path, named: bool, add: Add<'_>) -> Result<()> {
     let (kind, mut opened) = FileKind::open(path)?;
     match kind {
-        FileKind::Sqlite => {
-            let Source::Store(store) = Source::open(path)? else { bail!("{}: no store", path.display()) };
-            for id in complete(&store)? {
-                let shown = records(store.load(&id)?, false);
-                add(&shown.head, &shown.records, shown.end.as_ref(), false);
-            }
-        }
+        FileKind::Sqlite => of_runs(path, None, add)?,
         FileKind::Stream => {
             for run in RecordedRuns::of(opened, path) {
                 let run = run?;
@@ -206,17 +194,14 @@ fn of_file(program: &Program, path: &Path, named: bool, add: Add<'_>) -> Result<
                 add(&run.header, &run.records, run.end.as_ref(), false);
             }
         }
-        FileKind::Baseline => {
-            of_baseline(Baseline::of_lines(opened, path)?, add);
-        }
+        FileKind::Baseline => of_baseline(Baseline::of_lines(opened, path)?, add),
         FileKind::Parquet => of_parquet(path, add)?,
         FileKind::Lmbench => {
             let mut bytes = Vec::new();
             opened.read_to_end(&mut bytes).with_context(|| path.display().to_string())?;
             let file = path.file_name().unwrap_or_default().to_string_lossy();
             for run in results::read(&bytes).runs.iter().filter(|run| !run.values.is_empty()) {
-                let shown = records(stored(program, &file, run)?, false);
-                add(&shown.head, &shown.records, shown.end.as_ref(), false);
+                of_stored(stored(program, &file, run)?, add);
             }
         }
         FileKind::Other if named => {
