@@ -17,8 +17,12 @@ fn build() -> (PathBuf, PathBuf) {
     let built = Path::new(env!("CARGO_BIN_EXE_groma")).parent().expect("a directory");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    // The whole workspace, so that dependencies have the features that `cargo test` gave them.
+    // The whole workspace with the features that `cargo test` gave it, or all of it is built again:
+    // four minutes of a suite.
     command.args(["build", "--workspace", "--examples", "--offline"]);
+    if cfg!(feature = "full") {
+        command.arg("--all-features");
+    }
     if built.ends_with("release") {
         command.arg("--release");
     }

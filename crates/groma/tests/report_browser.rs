@@ -32,8 +32,9 @@ fn a_report_works_in_a_browser() {
         return;
     };
     let place = Place::new();
+    let mut page = Page::start(&program);
     for file in reports(&place) {
-        let mut page = Page::open(&program, &file, [1200, 900]);
+        page.open(&file, [1200, 900]);
         assert_eq!(page.value("document.documentElement.className"), "scripted");
         reads_curves(&mut page);
         sorts(&mut page);
@@ -47,7 +48,7 @@ fn a_report_works_in_a_browser() {
     // On a telephone nothing but tables and curves is wider than the window, and those scroll
     // alone.
     for file in ["two.html", "papers.html"] {
-        let mut page = Page::open(&program, &place.path(file), [390, 800]);
+        page.open(&place.path(file), [390, 800]);
         assert_eq!(page.value("document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0);
     }
     prints(&place, &program);

@@ -135,9 +135,10 @@ fn a_site_works_in_a_browser() {
     let other = machines.find(|path| path.display().to_string().contains("other")).expect("the other machine");
     let pages =
         ["index.html", "metrics.html", "metrics/syscall.getppid.html", "years.html", "beside.html", "about.html"];
+    let mut page = Page::start(&program);
     for file in pages.iter().map(|page| public.join(page)).chain([other]) {
         for width in [1280, 390] {
-            let mut page = Page::open(&program, &file, [width, 900]);
+            page.open(&file, [width, 900]);
             assert_eq!(page.value("document.documentElement.className"), "scripted", "{}", file.display());
             let wider = page.value("document.documentElement.scrollWidth - document.documentElement.clientWidth");
             assert_eq!(wider, 0, "{} at {width}", file.display());
@@ -146,8 +147,10 @@ fn a_site_works_in_a_browser() {
             assert!(page.requests().iter().all(|request| request.starts_with(&inside)), "{:?}", page.requests());
         }
     }
-    front(&mut Page::open(&program, &public.join("index.html"), [1280, 900]));
-    beside(&mut Page::open(&program, &public.join("beside.html"), [1280, 900]));
+    page.open(&public.join("index.html"), [1280, 900]);
+    front(&mut page);
+    page.open(&public.join("beside.html"), [1280, 900]);
+    beside(&mut page);
 }
 
 /// The table of machines sorts and filters.

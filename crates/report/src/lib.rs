@@ -112,8 +112,8 @@ pub use point::{typed_params, typed_place};
 pub use predict::{Machine, prediction};
 pub use runs::{NO_DATE, RunLine, RunStatus, runs, tags};
 pub use site::{
-    Prepared, Printed, PrintedOf, PrintedSystem, Site, SiteCounts, SiteFile, SiteKind, SiteOptions, SitePages,
-    SitePart, SiteRun, prepare as prepare_for_site,
+    Preparation, Prepared, Printed, PrintedOf, PrintedSystem, Site, SiteCounts, SiteFile, SiteKind, SiteOptions,
+    SitePages, SitePart, SiteRun,
 };
 pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, states, summary};

@@ -4,15 +4,21 @@
 //! everything else, so no text from outside can become an element. Characters that steer a terminal
 //! or reorder a line are escaped as everywhere (`groma_model::plain`).
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use groma_model::{plain, plain_json};
 use serde::Serialize;
 
 /// Escapes text for an element or a double-quoted attribute.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in plain(text).chars() {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+    const SPECIAL: [char; 5] = ['&', '<', '>', '"', '\''];
+    let text = plain(text);
+    if !text.contains(SPECIAL) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -22,7 +28,7 @@ pub(crate) fn escape(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// A part of a document.
@@ -49,8 +55,9 @@ impl Markup {
     ) {
         self.open(name, attributes);
         inside(self);
-        // Writing to a String cannot fail.
-        let _ = write!(self.0, "</{name}>");
+        for part in ["</", name, ">"] {
+            self.0 += part;
+        }
     }
 
     /// A tag without content and end tag.
@@ -58,7 +65,9 @@ impl Markup {
         self.0 += "<";
         self.0 += name;
         for (name, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
-            let _ = write!(self.0, " {name}=\"{}\"", escape(value));
+            for part in [" ", name, "=\"", &escape(value), "\""] {
+                self.0 += part;
+            }
         }
         self.0 += ">";
     }

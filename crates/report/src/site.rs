@@ -1,6 +1,6 @@
 //! A site: many machines as pages that need no server, to be looked at side by side.
 //!
-//! [`prepare`] reduces one run to what the site keeps of it, and may run on any thread;
+//! [`Preparation`] reduces one run to what the site keeps of it, and may do so on any thread;
 //! [`Site::add`] takes these, [`Site::pages`] ends that, and [`SitePages::files`] makes the pages.
 //! Only values stay in memory, and for each machine the finished part of its page: a thousand
 //! machines are a thousand pages of text, not their rounds. Pages have no script in them; two files
@@ -18,7 +18,7 @@ mod prepare;
 mod words;
 mod years;
 
-pub use prepare::{Prepared, SiteKind, SiteRun, prepare};
+pub use prepare::{Preparation, Prepared, SiteKind, SiteRun};
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -162,7 +162,7 @@ struct Machine {
     year: u16,
     /// In the order of time.
     runs: Vec<Run>,
-    /// Curves by metric id.
+    /// The newest curve of each metric, by its id.
     curves: Vec<prepare::Curve>,
     /// The finished part of its page, of its newest run.
     body: Markup,
@@ -226,8 +226,8 @@ impl<'a> Site<'a> {
             kind: run.kind,
             processor: run.processor,
             kernel: String::new(),
-            hypervisor: run.hypervisor,
-            memory: run.memory,
+            hypervisor: String::new(),
+            memory: String::new(),
             is_emulated: run.is_emulated,
             year: 0,
             runs: Vec::new(),
@@ -238,17 +238,17 @@ impl<'a> Site<'a> {
             return false;
         }
         let at = machine.runs.partition_point(|known| known.started <= new.started);
-        // What stands for the machine is its newest run, or the only one that has curves.
+        // What stands for the machine is its newest run.
         if at == machine.runs.len() {
-            (machine.kernel, machine.year) = (run.kernel, run.year);
-            machine.body = run.body;
+            (machine.kernel, machine.hypervisor) = (run.kernel, run.hypervisor);
+            (machine.memory, machine.year) = (run.memory, run.year);
+            machine.body = run.body.unwrap_or_default();
         }
         for curve in run.curves {
-            let known = machine.curves.iter().position(|known| known.id == curve.id);
-            match known {
-                Some(known) if at == machine.runs.len() => machine.curves[known] = curve,
-                Some(_) => {}
-                None => machine.curves.push(curve),
+            match machine.curves.binary_search_by(|known| known.id.cmp(&curve.id)) {
+                Ok(known) if machine.curves[known].started <= new.started => machine.curves[known] = curve,
+                Ok(_) => {}
+                Err(place) => machine.curves.insert(place, curve),
             }
         }
         machine.runs.insert(at, new);
@@ -307,6 +307,8 @@ impl<'a> Site<'a> {
             values.into_iter().map(|(key, line, value)| (self.line(key, line), value)).collect();
         all.sort_by_key(|(line, _)| *line);
         all.dedup_by_key(|(line, _)| *line);
+        // It has the room of what it was made from, which is three times as large.
+        all.shrink_to_fit();
         all
     }
 
@@ -315,8 +317,8 @@ impl<'a> Site<'a> {
         let at = *self.known.entry(key).or_insert(next);
         if at == next {
             self.lines.push(line);
-        } else {
-            self.lines[at].version = self.lines[at].version.max(line.version);
+        } else if (self.lines[at].version, &self.lines[at].name) < (line.version, &line.name) {
+            self.lines[at] = line;
         }
         at
     }
@@ -331,6 +333,7 @@ impl<'a> Site<'a> {
     /// The pages, ready to be made: no run can be added any more.
     pub fn pages(mut self) -> SitePages<'a> {
         self.tell_apart();
+        self.sort_lines();
         let mut machines: Vec<Machine> = std::mem::take(&mut self.machines).into_values().collect();
         machines.sort_by(|a, b| (a.kind, &a.name, &a.key).cmp(&(b.kind, &b.name, &b.key)));
         let sections = metric::sections(&self.lines, &machines);
@@ -339,6 +342,23 @@ impl<'a> Site<'a> {
         };
         let hrefs = sections.iter().flat_map(of).collect();
         SitePages { site: self, machines, sections, hrefs }
+    }
+
+    /// Numbers the lines by what they are, so that their files do not depend on the order of the
+    /// runs.
+    fn sort_lines(&mut self) {
+        let mut known: Vec<(String, usize)> = self.known.drain().collect();
+        known.sort_by(|(a, at), (b, bt)| (self.lines[*at].order, a).cmp(&(self.lines[*bt].order, b)));
+        let mut places = vec![0; known.len()];
+        for (place, (_, line)) in known.iter().enumerate() {
+            places[*line] = place;
+        }
+        self.lines = known.iter().map(|(_, line)| self.lines[*line].clone()).collect();
+        self.known = known.into_iter().zip(0..).map(|((key, _), place)| (key, place)).collect();
+        for run in self.machines.values_mut().flat_map(|machine| &mut machine.runs) {
+            run.values.iter_mut().for_each(|(line, _)| *line = places[*line]);
+            run.values.sort_by_key(|(line, _)| *line);
+        }
     }
 
     /// Adds to names that several machines have what tells them apart.

@@ -14,7 +14,7 @@ use directory::Directory;
 use gather::{Input, Part};
 use groma_harness::model::Info;
 use groma_report::units::counted;
-use groma_report::{Site, SiteOptions};
+use groma_report::{Preparation, Site, SiteOptions};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -68,11 +68,12 @@ pub(super) fn run(program: &Program, args: &SiteArgs) -> Result<u8> {
     let catalogue: Vec<&Info> = program.all().iter().map(|bench| &bench.info).collect();
     let families = program.known_families();
     let options = SiteOptions { families, catalogue: &catalogue, host_names: args.host_names, title: &args.title };
+    let preparation = Preparation::new(&options);
     let mut site = Site::new(options);
     let mut left_out = Vec::new();
     in_order(
         &input.parts,
-        |part: &Part| part.read(program, families, args.host_names),
+        |part: &Part| part.read(program, &preparation),
         |_, read| {
             read.runs.into_iter().for_each(|run| {
                 site.add(run);
@@ -81,7 +82,7 @@ pub(super) fn run(program: &Program, args: &SiteArgs) -> Result<u8> {
             ControlFlow::Continue(())
         },
     );
-    for note in &left_out {
+    for note in left_out.iter().rev() {
         warn!("{note}");
     }
     let measured = site.counts();

@@ -32,8 +32,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Opens a file in a window of so many pixels.
-    pub(crate) fn open(program: &Path, file: &Path, [width, height]: [u32; 2]) -> Page {
+    /// Starts a browser, whose page is empty.
+    pub(crate) fn start(program: &Path) -> Page {
         let profile = tempfile::tempdir().expect("a directory");
         // Its pipes are descriptors 3 and 4, which a shell gives it.
         let mut shell = Command::new("/bin/sh");
@@ -57,14 +57,19 @@ impl Page {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             page.ask(&format!("{domain}.enable"), json!({}));
         }
-        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        page.ask("Emulation.setDeviceMetricsOverride", size);
-        page.ask("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
-        while !page.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
-            let event = page.read();
-            page.events.push(event);
-        }
         page
+    }
+
+    /// Opens a file in a window of so many pixels. What was said of the page before is forgotten.
+    pub(crate) fn open(&mut self, file: &Path, [width, height]: [u32; 2]) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.ask("Emulation.setDeviceMetricsOverride", size);
+        self.events.clear();
+        self.ask("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
+        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+            let event = self.read();
+            self.events.push(event);
+        }
     }
 
     fn read(&mut self) -> Value {

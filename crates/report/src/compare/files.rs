@@ -105,7 +105,8 @@ pub(super) fn junit(first: Side<'_>, others: &[Compared<'_>]) -> String {
         );
         for pair in pairs {
             let case = format!("    <testcase classname=\"groma\" name=\"{}\"", escape(&name(pair.sides[0])));
-            let text = escape(&format!("{}, {}", change(pair.ratio), verdict_text(pair)));
+            let text = format!("{}, {}", change(pair.ratio), verdict_text(pair));
+            let text = escape(&text);
             out += &match pair.verdict {
                 Verdict::Slower => format!("{case}><failure message=\"{text}\"/></testcase>\n"),
                 Verdict::Unclear(_) => format!("{case}><skipped message=\"{text}\"/></testcase>\n"),

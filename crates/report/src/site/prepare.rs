@@ -1,12 +1,15 @@
 //! One run, reduced to what a site keeps of it.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
+
 use groma_analysis::claims::{Seen, Subject, claims, hierarchies};
 use groma_analysis::compare::identity;
 use groma_analysis::curve::{curves, widest};
 use groma_model::page::Values;
 use groma_model::{Better, End, Fact, Families, Record, RunHeader};
 
-use super::{Line, Value};
+use super::{Line, SiteOptions, Value};
 use crate::html::{Report, ReportRun, run_body};
 use crate::layout::Mark;
 use crate::lmbench::LMBENCH_IMPORTED;
@@ -66,6 +69,8 @@ pub struct SiteRun<'r> {
 pub(super) struct Curve {
     pub(super) id: String,
     pub(super) over: String,
+    /// When its run began.
+    pub(super) started: String,
     pub(super) points: Vec<[f64; 2]>,
 }
 
@@ -88,81 +93,110 @@ pub struct Prepared {
     pub(super) year: u16,
     pub(super) values: Vec<(String, Line, Value)>,
     pub(super) curves: Vec<Curve>,
-    pub(super) body: Markup,
+    /// The part of the machine's page that is made from this run; none where a newer one was there.
+    pub(super) body: Option<Markup>,
 }
 
-/// Reduces a run.
-pub fn prepare(families: Families<'_>, host_names: bool, run: &SiteRun<'_>) -> Prepared {
-    let machine = &run.head.environment;
-    let fact = |key: &str| machine.get(key).unwrap_or_default();
-    let kind = match (run.is_reference, machine.get(LMBENCH_IMPORTED)) {
-        (true, _) => SiteKind::Reference,
-        (_, Some(_)) => SiteKind::Imported,
-        _ => SiteKind::Measured,
-    };
-    let group = ["host.name", "cpu.model", "cpu.count", "cpu.microarchitecture"].map(fact).join("\0") + kind.word();
-    let processor = processor(machine).unwrap_or_default();
-    let is_named = host_names || kind == SiteKind::Reference;
-    let own = match (machine.get("host.name").filter(|_| is_named), processor.as_str()) {
-        (Some(host), _) if !host.is_empty() => host.to_owned(),
-        (_, "") => format!("{} machine", machine.get("kernel.name").unwrap_or("unnamed")),
-        (_, processor) => {
-            [Some(processor.to_owned()), cpus(machine)].into_iter().flatten().collect::<Vec<_>>().join(", ")
-        }
-    };
-    let of_value = |record: &Record| Value {
-        value: record
-            .value
-            .filter(|value| value.is_finite() && matches!(Mark::of(record), Mark::None | Mark::Imprecise)),
-        interval: record.ci_display.or(record.ci),
-        cycles: record.cycles,
-        mark: Mark::of(record),
-        state: record.state.word(),
-        version: record.version,
-        source: String::new(),
-        differs: String::new(),
-    };
-    let mut values: Vec<(String, Line, Value)> = Vec::new();
-    let mut taken: Vec<&Record> = Vec::new();
-    for (order, name, shown) in page_lines(families) {
-        let Some(record) = shown.find(run.records) else { continue };
-        taken.push(record);
-        let line = Line { name, point: String::new(), order, ..line(record) };
-        values.push((format!("P{order}"), line, of_value(record)));
+/// What reduces runs, on any thread.
+#[derive(Debug)]
+pub struct Preparation<'a> {
+    families: Families<'a>,
+    host_names: bool,
+    /// When the newest run that was seen of each machine began. Of older ones no page is made:
+    /// two of three where each machine has three runs and the newest is read first.
+    newest: Mutex<HashMap<String, String>>,
+}
+
+impl<'a> Preparation<'a> {
+    /// For a site with these options.
+    pub fn new(options: &SiteOptions<'a>) -> Preparation<'a> {
+        Preparation { families: options.families, host_names: options.host_names, newest: Mutex::default() }
     }
-    for (level, seconds, cycles) in latencies(families, run) {
-        let (key, line) = latency_line(level);
-        let value = Value {
-            value: Some(seconds),
-            interval: None,
-            cycles,
-            mark: Mark::None,
-            state: "ok",
-            version: line.version,
+
+    /// Whether no newer run of this machine was seen.
+    fn is_newest(&self, group: &str, started: &str) -> bool {
+        let mut newest = self.newest.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let known = newest.entry(group.to_owned()).or_insert_with(|| started.to_owned());
+        if known.as_str() < started {
+            started.clone_into(known);
+        }
+        known == started
+    }
+
+    /// Reduces a run.
+    pub fn prepare(&self, run: &SiteRun<'_>) -> Prepared {
+        let (families, host_names) = (self.families, self.host_names);
+        let machine = &run.head.environment;
+        let fact = |key: &str| machine.get(key).unwrap_or_default();
+        let kind = match (run.is_reference, machine.get(LMBENCH_IMPORTED)) {
+            (true, _) => SiteKind::Reference,
+            (_, Some(_)) => SiteKind::Imported,
+            _ => SiteKind::Measured,
+        };
+        let group = ["host.name", "cpu.model", "cpu.count", "cpu.microarchitecture"].map(fact).join("\0") + kind.word();
+        let processor = processor(machine).unwrap_or_default();
+        let is_named = host_names || kind == SiteKind::Reference;
+        let own = match (machine.get("host.name").filter(|_| is_named), processor.as_str()) {
+            (Some(host), _) if !host.is_empty() => host.to_owned(),
+            (_, "") => format!("{} machine", machine.get("kernel.name").unwrap_or("unnamed")),
+            (_, processor) => {
+                [Some(processor.to_owned()), cpus(machine)].into_iter().flatten().collect::<Vec<_>>().join(", ")
+            }
+        };
+        let of_value = |record: &Record| Value {
+            value: record
+                .value
+                .filter(|value| value.is_finite() && matches!(Mark::of(record), Mark::None | Mark::Imprecise)),
+            interval: record.ci_display.or(record.ci),
+            cycles: record.cycles,
+            mark: Mark::of(record),
+            state: record.state.word(),
+            version: record.version,
             source: String::new(),
             differs: String::new(),
         };
-        values.push((key, line, value));
-    }
-    let rest =
-        run.records.iter().filter(|record| !record.detail && !taken.iter().any(|one| std::ptr::eq(*one, *record)));
-    values.extend(rest.map(|record| (identity(record), line(record), of_value(record))));
-    Prepared {
-        id: run.head.run.clone(),
-        started: run.head.started.clone(),
-        key: format!("{}-{}", slug(&own), short(&group)),
-        name: own,
-        kind,
-        processor,
-        kernel: kernel(machine),
-        hypervisor: fact("virt.hypervisor").to_owned(),
-        memory: memory(machine).unwrap_or_default(),
-        is_emulated: fact("virt.hypervisor").contains("emulated") || fact("cpu.model").contains("TCG"),
-        year: run.head.started.get(..4).and_then(|year| year.parse().ok()).filter(|year| *year > 1970).unwrap_or(0),
-        curves: of_curves(run.records),
-        body: body(families, host_names, run),
-        group,
-        values,
+        let mut values: Vec<(String, Line, Value)> = Vec::new();
+        let mut taken: Vec<&Record> = Vec::new();
+        for (order, name, shown) in page_lines(families) {
+            let Some(record) = shown.find(run.records) else { continue };
+            taken.push(record);
+            let line = Line { name, point: String::new(), order, ..line(record) };
+            values.push((format!("P{order}"), line, of_value(record)));
+        }
+        for (level, seconds, cycles) in latencies(families, run) {
+            let (key, line) = latency_line(level);
+            let value = Value {
+                value: Some(seconds),
+                interval: None,
+                cycles,
+                mark: Mark::None,
+                state: "ok",
+                version: line.version,
+                source: String::new(),
+                differs: String::new(),
+            };
+            values.push((key, line, value));
+        }
+        let rest =
+            run.records.iter().filter(|record| !record.detail && !taken.iter().any(|one| std::ptr::eq(*one, *record)));
+        values.extend(rest.map(|record| (identity(record), line(record), of_value(record))));
+        Prepared {
+            id: run.head.run.clone(),
+            started: run.head.started.clone(),
+            key: format!("{}-{}", slug(&own), short(&group)),
+            name: own,
+            kind,
+            processor,
+            kernel: kernel(machine),
+            hypervisor: fact("virt.hypervisor").to_owned(),
+            memory: memory(machine).unwrap_or_default(),
+            is_emulated: fact("virt.hypervisor").contains("emulated") || fact("cpu.model").contains("TCG"),
+            year: run.head.started.get(..4).and_then(|year| year.parse().ok()).filter(|year| *year > 1970).unwrap_or(0),
+            curves: of_curves(run),
+            body: self.is_newest(&group, &run.head.started).then(|| body(families, host_names, run)),
+            group,
+            values,
+        }
     }
 }
 
@@ -248,7 +282,8 @@ fn latencies(families: Families<'_>, run: &SiteRun<'_>) -> Vec<(usize, f64, Opti
 }
 
 /// The curves of a run.
-fn of_curves(records: &[Record]) -> Vec<Curve> {
+fn of_curves(run: &SiteRun<'_>) -> Vec<Curve> {
+    let SiteRun { head, records, .. } = run;
     let mut out: Vec<Curve> = Vec::new();
     let mut ids: Vec<&str> = records.iter().filter(|r| !r.detail && r.value.is_some()).map(|r| r.id.as_str()).collect();
     ids.sort_unstable();
@@ -260,7 +295,7 @@ fn of_curves(records: &[Record]) -> Vec<Curve> {
         let Some(longest) = all.iter().max_by_key(|curve| curve.measured_points().len()) else { continue };
         let points: Vec<[f64; 2]> = longest.measured_points().iter().map(|(x, y)| [*x, *y]).collect();
         if points.len() >= MIN_CURVE {
-            out.push(Curve { id: id.to_owned(), over, points });
+            out.push(Curve { id: id.to_owned(), over, started: head.started.clone(), points });
         }
     }
     out

@@ -11,12 +11,13 @@ type Files = BTreeMap<String, String>;
 
 fn site(runs: &[(RunHeader, Vec<Record>)], host_names: bool, printed: Vec<PrintedSystem>) -> Files {
     let options = SiteOptions { families: families(), catalogue: &[], host_names, title: "Machines" };
+    let preparation = Preparation::new(&options);
     let mut site = Site::new(options);
     for (head, records) in runs {
         let end = end(records);
         let run = SiteRun { head, records, end: Some(&end), is_reference: false };
-        assert!(site.add(prepare(families(), host_names, &run)));
-        assert!(!site.add(prepare(families(), host_names, &run)), "a run is there once");
+        assert!(site.add(preparation.prepare(&run)));
+        assert!(!site.add(preparation.prepare(&run)), "a run is there once");
     }
     printed.into_iter().for_each(|system| site.add_printed(system));
     let mut files = Files::new();
@@ -42,6 +43,21 @@ fn run(host: &str, day: u32, factor: f64) -> (RunHeader, Vec<Record>) {
         record.ci = record.ci.map(|ends| ends.map(scaled));
     }
     (head, records)
+}
+
+#[test]
+fn the_order_of_the_runs_changes_nothing() {
+    let mut runs: Vec<_> =
+        [("a", 1), ("b", 2), ("a", 3), ("a", 5), ("b", 4)].map(|(host, day)| run(host, day, f64::from(day))).into();
+    // One has a metric less, so that another is the first to have it.
+    runs[0].1.remove(0);
+    let expected = site(&runs, false, Vec::new());
+    for _ in 0..runs.len() {
+        runs.rotate_left(1);
+        assert!(site(&runs, false, Vec::new()) == expected);
+    }
+    runs.reverse();
+    assert!(site(&runs, false, Vec::new()) == expected);
 }
 
 fn null_call() -> Record {

@@ -9,9 +9,9 @@ use crate::store::{existing_store, records, store_path};
 use crate::verbs::import::stored::stored;
 use crate::verbs::push::is_server;
 use anyhow::{Context, Result, bail};
-use groma_harness::model::{End, Families, Record, RunHeader};
+use groma_harness::model::{End, Record, RunHeader};
 use groma_published::results;
-use groma_report::{Prepared, SiteRun, prepare_for_site};
+use groma_report::{Preparation, Prepared, SiteRun};
 use groma_store::ndjson::RecordedRuns;
 use groma_store::{Baseline, FileKind, Store, StoredRun};
 use std::io::Read;
@@ -22,7 +22,8 @@ const REFERENCE: &str = "reference";
 /// The deepest directories that are searched.
 const DEPTH: usize = 8;
 
-/// What to read, in order.
+/// What to read. What was named last comes first: names and stores grow towards the newest run of a
+/// machine, and once that was read no page is made of the older ones.
 pub(super) struct Input {
     pub(super) parts: Vec<Part>,
 }
@@ -83,6 +84,7 @@ impl Input {
                 parts.extend(of_store(store, ids)?);
             }
         }
+        parts.reverse();
         Ok(Input { parts })
     }
 }
@@ -103,16 +105,17 @@ fn complete(store: &Store) -> Result<Vec<String>> {
 fn of_store(store: &StoreArgs, ids: Vec<String>) -> Result<Vec<Part>> {
     const PIECE: usize = 8;
     let path = store_path(store)?;
-    Ok(ids.chunks(PIECE).map(|ids| Part::Stored(path.clone(), ids.to_vec())).collect())
+    let piece = |ids: &[String]| Part::Stored(path.clone(), ids.iter().rev().cloned().collect());
+    Ok(ids.chunks(PIECE).map(piece).collect())
 }
 
 impl Part {
     /// Reads it.
-    pub(super) fn read(&self, program: &Program, families: Families<'_>, host_names: bool) -> Found {
+    pub(super) fn read(&self, program: &Program, preparation: &Preparation<'_>) -> Found {
         let mut found = Found { runs: Vec::new(), notes: Vec::new() };
         let mut add = |head: &RunHeader, records: &[Record], end: Option<&End>, is_reference: bool| {
             if records.iter().any(|record| record.value.is_some()) {
-                found.runs.push(prepare_for_site(families, host_names, &SiteRun { head, records, end, is_reference }));
+                found.runs.push(preparation.prepare(&SiteRun { head, records, end, is_reference }));
             }
         };
         let result = match self {
