@@ -388,7 +388,7 @@ mod tests {
     fn a_hand_over_is_one_sleep_and_one_switch() {
         for kind in ["process", "thread"] {
             let some_round = |tasks, holds: fn(&Tried) -> bool| {
-                let mut tried = (0..40).map(|_| try_out(&BENCH, &[("tasks", tasks), ("kind", kind)], None));
+                let mut tried = (0..400).map(|_| try_out(&BENCH, &[("tasks", tasks), ("kind", kind)], None));
                 tried.any(|tried| tried.as_ref().is_ok_and(|tried| holds(tried) || tried.has_remark("SCHED_BATCH")))
             };
             let sleeps = |tried: &Tried| {
