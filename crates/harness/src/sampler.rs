@@ -68,7 +68,8 @@ const STILL_TURNS: usize = 1 << 20;
 /// The longest warm-up, whatever was asked for (docs/methods/timing.md#warm-up).
 const WARM_CAP_NS: u64 = 500_000_000;
 
-/// More samples than this many times those wanted are not taken, however few are clean.
+/// More samples than this many times those wanted are not taken, however few are clean, once each
+/// loop has [`MIN_SAMPLES`].
 const DIRTY_FACTOR: usize = 3;
 
 /// Fewer samples than this are not called a round, whatever the time limit says.
@@ -258,7 +259,8 @@ fn lengths(
 }
 
 /// Leaves out the samples of all loops that the first one made before it was steady, by the clean
-/// ones (docs/methods/timing.md#warm-up). Whether it became steady.
+/// ones (docs/methods/timing.md#warm-up). Whether it became steady. Where a loop would be left with
+/// fewer than [`MIN_SAMPLES`], none is left out, and the round did not become steady.
 fn leave_out_transient(rules: &Rules, samples: &mut [Vec<Sample>]) -> bool {
     // Operations timed alone vary by nature; their drift is judged after the run.
     if rules.timing == Timing::Each {
@@ -273,7 +275,11 @@ fn leave_out_transient(rules: &Rules, samples: &mut [Vec<Sample>]) -> bool {
     let found = transient(&values);
     if found.len > 0 {
         let from_ns = samples[0][turns[found.len]].t0_ns;
-        samples.iter_mut().for_each(|series| series.retain(|sample| sample.t0_ns >= from_ns));
+        let is_steady = |sample: &Sample| sample.t0_ns >= from_ns;
+        if samples.iter().any(|series| series.iter().filter(|sample| is_steady(sample)).count() < MIN_SAMPLES) {
+            return false;
+        }
+        samples.iter_mut().for_each(|series| series.retain(is_steady));
     }
     found.ended
 }
@@ -349,8 +355,9 @@ pub fn alone<I: Instruments>(
     let mut halvings = 0;
     let mut lengthenings = 0;
     loop {
-        let mut samples: Vec<Vec<Sample>> =
-            variants.iter().map(|_| preallocate(one(), wanted * DIRTY_FACTOR + GROUP as usize)).collect();
+        // A group is begun while one loop has not all of its samples and another not its fewest.
+        let most = (wanted * DIRTY_FACTOR).max(MIN_SAMPLES * GROUP as usize) + GROUP as usize;
+        let mut samples: Vec<Vec<Sample>> = variants.iter().map(|_| preallocate(one(), most)).collect();
         sample_loop(ins, rules, variants, (&iters, &lengths), wanted, rng, &mut taken, &mut samples)?;
         lap.end(Phase::Sampling, &mut taken.output.phases);
         if lengthenings < 2 && lengthen(rules, variants, target_ns, &open, &mut iters, &samples) {
@@ -491,7 +498,9 @@ fn sample_loop<I: Instruments>(
         }
         let fewest = samples.iter().map(Vec::len).min().unwrap_or(0);
         let most = samples.iter().map(Vec::len).max().unwrap_or(0);
-        let enough = samples.iter().all(|s| count_own(s, rules) >= wanted) || most >= wanted * DIRTY_FACTOR;
+        // A neighbour may end the groups of one loop after a sample, and spare those of another.
+        let full = most >= wanted * DIRTY_FACTOR && fewest >= MIN_SAMPLES.min(wanted);
+        let enough = full || samples.iter().all(|s| count_own(s, rules) >= wanted);
         let lacks = samples.iter().any(|s| lacks_clean_samples(s, rules, wanted));
         let fewest_own = samples.iter().map(|s| count_own(s, rules)).min().unwrap_or(0);
         // Three make the round count: more rounds say more than more samples of one.

@@ -192,7 +192,7 @@ mod tests {
                     }
                     Err(stop) => panic!("{kind:?}: {stop}"),
                 };
-                assert!(tried.samples("") >= 1 && tried.samples(READ) >= 1);
+                assert!(tried.samples("") >= 3 && tried.samples(READ) >= 3);
                 let instruction = Accessor::new(kind).map(|by| by.kernel().instruction);
                 assert_eq!(tried.result.fact("access.instruction"), instruction.ok(), "{kind:?}");
                 assert_eq!(tried.proven("increments that are missing"), 0.0);

@@ -71,7 +71,7 @@ mod tests {
         for (size, stride, nodes) in [("64K", "8", "8192"), ("64K", "4096", "16"), ("10000", "64", "157")] {
             let tried = try_out(&BENCH, &[("size", size), ("stride", stride)], None).expect("64 KiB of memory");
             assert_eq!(tried.result.fact("chain.nodes"), Some(nodes));
-            assert!(tried.samples("") >= 1);
+            assert!(tried.samples("") >= 3);
         }
     }
 

@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn runs_and_scales_with_its_iterations() {
         let tried = try_out(&BENCH, &[("ops", "640")], None).expect("nothing can be missing");
-        assert!(tried.samples("") >= 1);
+        assert!(tried.samples("") >= 3);
         assert!(tried.proven("time of 2k iterations over time of k") > 1.5);
     }
 

@@ -51,7 +51,7 @@ mod tests {
         for (typed, span_ns) in [("1000", 1000), ("100000", 100_000)] {
             let tried = try_out(&BENCH, &[("span_ns", typed)], None).expect("a clock");
             let series = tried.result.series("").expect("samples");
-            assert!(!series.samples.is_empty());
+            assert!(series.samples.len() >= 3);
             for sample in &series.samples {
                 assert!(sample.elapsed_ns >= sample.iters * span_ns, "{sample:?}");
             }

@@ -54,6 +54,19 @@ fn groups_of_loops_of_different_length_keep_them_apart() {
     assert!(starts(a).windows(2).all(|w| w[0] < w[1]) && starts(c).windows(2).all(|w| w[0] < w[1]));
 }
 
+/// Of a loop that a neighbour held up nearly all samples may lie before the other one was steady.
+#[test]
+fn a_transient_leaves_each_loop_the_samples_of_a_round() {
+    let sample = |t0_ns| Sample { t0_ns, elapsed_ns: if t0_ns < 8 { 200 } else { 100 }, iters: 1, ..Sample::default() };
+    let first: Vec<Sample> = (0..20).map(sample).collect();
+    for (other, cut) in [([1, 4, 9], false), ([9, 12, 15], true)] {
+        let mut samples = [first.clone(), other.map(sample).to_vec()];
+        assert_eq!(leave_out_transient(&rules(), &mut samples), cut, "{other:?}");
+        let left = if cut { 12 } else { 20 };
+        assert_eq!(samples.map(|series| series.len()), [left, 3], "{other:?}");
+    }
+}
+
 #[test]
 fn the_first_operations_are_stated_where_they_are_a_metric() {
     let of = |first: bool| {

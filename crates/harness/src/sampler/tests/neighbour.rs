@@ -1,5 +1,6 @@
 //! The busy sibling: which samples it labels, and which begin when it rests.
 
+use super::super::*;
 use super::take_with;
 use crate::fake::{Fake, core, rules};
 use crate::labels::Rules;
@@ -65,6 +66,30 @@ fn a_look_between_short_samples_tells_which_of_a_group_are_shared() {
     let from = from.expect("it came");
     assert_eq!(labelled.len(), 4, "{labelled:?}, from {from} to {seen:?}");
     assert!(labelled[0] < from && labelled[1] >= from && labelled[3] < seen[0], "{labelled:?}, {from}, {seen:?}");
+}
+
+/// A neighbour that comes during one of two loops ends each of its groups after a sample, and none
+/// of the other's: neither has fewer samples than a round.
+#[test]
+fn each_of_two_loops_has_the_samples_of_a_round() {
+    let (fake, quick) = (Fake::new(), Rules { intervals: 3, interval_ns: 20_000.0, ..rules() });
+    let busy = 2 * fake.block_ticks.get();
+    let body = |is_beside: bool| {
+        let fake = &fake;
+        move |iters: u64| {
+            fake.run(10 * iters);
+            if is_beside {
+                fake.block_ticks.set(busy);
+                fake.idle_from.set(Some(fake.now.get() + 1_000_000));
+            }
+            Ok(())
+        }
+    };
+    let mut variants = [Variant::new("alone", body(false)), Variant::new("beside", body(true))];
+    let rules = Rules { core: Some(core()), wait_ns: 1_000_000_000, ..quick };
+    let taken = alone(&fake, &rules, &mut variants, &[], &mut Rng::new(1)).expect("runs");
+    let counts: Vec<usize> = taken.output.series.iter().map(|series| series.samples.len()).collect();
+    assert!(counts[0] > 3 * counts[1] && counts[1] >= MIN_SAMPLES, "{counts:?}");
 }
 
 #[test]
